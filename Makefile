@@ -1,0 +1,79 @@
+# A thin front; the build itself is in CMakeLists.txt and CMakePresets.json.
+
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 30
+SIM_ARGUMENTS ?= --seed 1 --seeds 20 --days 30 --destinations 50 --messages 2000 --faults all
+NIGHTLY_SIM_ARGUMENTS ?= --seed 1000 --seeds 500 --days 90 --destinations 200 --messages 10000 --faults all
+NIGHTLY_FUZZ_SECONDS ?= 600
+export JOBS
+
+POSTRIDER = build/release/postrider
+
+.DEFAULT_GOAL := release
+.PHONY: release test run sim bench fuzz lint lint-all format test-asan test-tsan nightly clean help deps deps-clang
+
+release: build-release ## Build build/release/postrider (the default)
+
+test: build-release ## Build once, run all fast tests and the checks of the repository
+	scripts/run-tests build/release
+
+run: build-release ## Show the commands (the daemon comes with the next release)
+	@echo "The daemon (postrider serve) arrives with the next release. What there is today:"
+	@$(POSTRIDER) --help
+
+sim: build-release ## Simulate months of faults for every profile (SIM_ARGUMENTS=…)
+	$(POSTRIDER) sim --profile webhook $(SIM_ARGUMENTS)
+	$(POSTRIDER) sim --profile drill $(SIM_ARGUMENTS)
+
+bench: build-release ## Build and run the benchmarks
+	cmake --build build/release -j $(JOBS) --target benches
+	@for bench in build/release/bench/*_bench; do \
+	  [ -x "$$bench" ] || { echo "There are no benchmarks in bench/ yet."; continue; }; \
+	  echo "== $$(basename $$bench)"; $$bench || exit 1; done
+
+fuzz: deps-clang build-fuzz ## Run every fuzzer for FUZZ_SECONDS (30) each
+	scripts/run-fuzzers build/fuzz $(FUZZ_SECONDS)
+
+lint: deps-clang build/release/build.ninja ## Check format, layers, requirement lists; clang-tidy on changed files
+	scripts/lint build/release
+
+lint-all: deps-clang build/release/build.ninja ## The same with clang-tidy on all files
+	scripts/lint build/release --all
+
+format: deps-clang ## Format all sources
+	git ls-files --cached --others --exclude-standard '*.cc' '*.h' | sort -u | xargs -r ls 2>/dev/null | xargs -r clang-format-14 -i
+
+test-asan: build-asan ## All tests with the address and undefined-behaviour sanitizers
+	scripts/run-tests build/asan
+
+test-tsan: build-tsan ## All tests with the thread sanitizer
+	scripts/run-tests build/tsan
+
+nightly: test ## Everything that takes long: sanitizers, long simulations, long fuzzing
+	$(MAKE) test-asan
+	$(MAKE) test-tsan
+	$(MAKE) sim SIM_ARGUMENTS="$(NIGHTLY_SIM_ARGUMENTS)"
+	$(MAKE) fuzz FUZZ_SECONDS=$(NIGHTLY_FUZZ_SECONDS)
+
+clean: ## Remove all build results
+	rm -rf build
+
+help: ## Show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+deps:
+	@scripts/install-deps --check 2>/dev/null || scripts/install-deps
+
+deps-clang: deps
+	@scripts/install-deps --check clang 2>/dev/null || scripts/install-deps clang
+
+# Ninja configures again by itself when a CMake file or the list of sources changes; only a new preset needs help.
+build/%/build.ninja: CMakePresets.json | deps
+	cmake --preset $*
+	@touch $@
+build/fuzz/build.ninja: | deps-clang
+
+build-%: deps build/%/build.ninja
+	cmake --build --preset $* -j $(JOBS)
+
+.PRECIOUS: build/%/build.ninja
