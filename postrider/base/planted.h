@@ -1,0 +1,71 @@
+// Planted bugs: mistakes that the simulator must notice. They exist only in the copies of the modules that are compiled
+// with POSTRIDER_PLANTED_BUGS for the tests; everywhere else `planted` is a constant false and nothing of them remains.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace postrider {
+
+enum class Bug : std::uint8_t {
+  kNone,
+  kReplyBeforeCommit,
+  kReadPastView,
+  kForgottenSeal,
+  kAttemptCapOffByOne,
+  kContactClearsBackoff,
+  kDedupeWithoutFingerprint,
+  kRefillSkipsBoundary,
+  kExpiredMessageSent,
+  kSlotLeakedOnTimeout,
+  kCursorMovedBeforeCommit,
+  kLateReceiptDropped,
+  kJitterOutsideRange,
+  kEndWithoutLog,
+  kColdOvertakesHot,
+  kRetryAfterIgnored,
+  kBudgetCountsHeldTime,
+};
+inline constexpr std::size_t kBugs = 17;
+
+constexpr std::string_view name_of(Bug bug) {
+  constexpr std::array<std::string_view, kBugs> kNames = {
+      "none",
+      "reply-before-commit",
+      "read-past-view",
+      "forgotten-seal",
+      "attempt-cap-off-by-one",
+      "contact-clears-backoff",
+      "dedupe-without-fingerprint",
+      "refill-skips-boundary",
+      "expired-message-sent",
+      "slot-leaked-on-timeout",
+      "cursor-moved-before-commit",
+      "late-receipt-dropped",
+      "jitter-outside-range",
+      "end-without-log",
+      "cold-overtakes-hot",
+      "retry-after-ignored",
+      "budget-counts-held-time",
+  };
+  const auto index = static_cast<std::size_t>(bug);
+  return index < kNames.size() ? kNames[index] : std::string_view("unknown");
+}
+
+#if defined(POSTRIDER_PLANTED_BUGS) && POSTRIDER_PLANTED_BUGS
+
+// One bug at a time, chosen by the test that must see it caught. Tests of this kind are single-threaded.
+inline Bug planted_bug = Bug::kNone;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+inline void plant(Bug bug) { planted_bug = bug; }
+inline bool planted(Bug bug) { return planted_bug == bug; }
+
+#else
+
+constexpr bool planted(Bug /*bug*/) { return false; }
+
+#endif
+
+}  // namespace postrider
