@@ -1,0 +1,41 @@
+#include "postrider/model/answer.h"
+
+#include <array>
+
+#include "postrider/base/check.h"
+#include "postrider/base/codec.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::array<std::string_view, kAnswerCodes> kCodeNames = {
+    "accepted",  "done",     "nothing", "pending", "conflict",  "key-expired",
+    "not-found", "disabled", "ended",   "invalid", "too-large", "not-empty"};
+
+}  // namespace
+
+std::string_view name_of(AnswerCode code) {
+  const auto index = static_cast<std::size_t>(code);
+  POSTRIDER_CHECK(index < kCodeNames.size());
+  return kCodeNames[index];
+}
+
+std::string encode_answer(const Answer& answer) {
+  std::string out;
+  Writer(out).u8(static_cast<std::uint8_t>(answer.code)).u64(answer.id.high).u64(answer.id.low).text(answer.detail);
+  return out;
+}
+
+Result<Answer> decode_answer(std::string_view bytes) {
+  Reader reader(bytes);
+  Answer answer;
+  const std::uint8_t code = reader.u8();
+  answer.id.high = reader.u64();
+  answer.id.low = reader.u64();
+  answer.detail = reader.text();
+  if (!reader.at_end() || code >= kAnswerCodes) return fail(ErrorCode::kCorrupt, "stored answer");
+  answer.code = static_cast<AnswerCode>(code);
+  return answer;
+}
+
+}  // namespace postrider

@@ -1,0 +1,160 @@
+// Answer: what a caller is told. It leaves only when everything it speaks of is durable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "postrider/base/time.h"
+#include "postrider/model/destination.h"
+#include "postrider/model/ids.h"
+#include "postrider/model/lifecycle.h"
+#include "postrider/model/outcome.h"
+
+namespace postrider {
+
+enum class AnswerCode : std::uint8_t {
+  kAccepted,         // the message is durable
+  kDone,             // what was asked has happened
+  kNothing,          // it was so already
+  kPending,          // noted; happens unless the open attempt succeeds
+  kConflict,         // the key was used with other content
+  kKeyExpired,       // the key is too old to tell whether it was used
+  kNotFound,         // no such message, destination or dead letter, or no longer
+  kDisabled,         // the destination takes no messages
+  kEnded,            // the message has ended already
+  kInvalid,          // the request makes no sense; the detail says what to change
+  kTooLarge,
+  kNotEmpty,         // the destination still has messages
+};
+inline constexpr std::size_t kAnswerCodes = 12;
+std::string_view name_of(AnswerCode code);
+
+// Where a message is, why, and what comes next.
+struct Explanation {
+  enum class Place : std::uint8_t { kWindow, kDisk, kOnTheWire, kAtPeer, kSleeping, kParked, kEnded };
+  enum class Next : std::uint8_t { kAttempt, kOutcome, kNews, kOperator, kNothing };
+
+  MessageId id;
+  std::string destination;
+  std::string state;  // the profile's own word
+  Phase phase = Phase::kQueued;
+  Place place = Place::kDisk;
+  Timestamp accepted;
+  Timestamp since;
+  Timestamp expires;
+  std::uint16_t attempts = 0;
+  FailureClass failure = FailureClass::kNone;
+  std::string reason;   // of the last outcome
+  Health health = Health::kNormal;
+  std::string why;      // why it is where it is, in words
+  Next next = Next::kNothing;
+  Timestamp next_at;    // not before; unset: as soon as its turn comes
+  bool cancel_wanted = false;
+  MessageId origin;
+};
+
+struct Counters {
+  std::uint64_t accepted = 0;
+  std::uint64_t delivered = 0;
+  std::uint64_t dead = 0;
+  std::uint64_t expired = 0;
+  std::uint64_t cancelled = 0;
+  std::uint64_t indeterminate = 0;
+  std::uint64_t redriven = 0;            // dead letters sent again, as new messages
+  std::uint64_t dropped = 0;             // dead letters removed by an operator
+  std::uint64_t quarantined = 0;         // records that nobody could read
+  std::uint64_t removed_ends = 0;        // by retention, each
+  std::uint64_t removed_dead = 0;
+  std::uint64_t removed_ledger = 0;
+
+  std::uint64_t ended() const { return delivered + dead + expired + cancelled + indeterminate; }
+  std::uint64_t live() const { return accepted - ended(); }
+  friend bool operator==(const Counters&, const Counters&) = default;
+};
+
+// Since this incarnation began; not stored.
+struct Tallies {
+  std::uint64_t attempts = 0;
+  std::uint64_t ignored_signals = 0;   // rows that say ignore
+  std::uint64_t late_outcomes = 0;     // of attempts that we had given up
+  std::uint64_t late_receipts = 0;     // for messages that had ended
+  std::uint64_t stray_timers = 0;
+  std::uint64_t needs = 0;             // steps that had to read first
+  std::uint64_t steps = 0;
+};
+
+struct Stats {
+  Counters counters;
+  Tallies tallies;
+  std::uint64_t in_window = 0;
+  std::uint64_t open_attempts = 0;
+  std::uint64_t residents = 0;
+  bool restoring = false;
+};
+
+// One line of the outcome log: an end, or a notice to the operator. Each has one position for ever.
+struct LogPosition {
+  std::uint32_t bucket = 0;
+  std::uint64_t page = 0;
+  std::uint32_t index = 0;
+  friend auto operator<=>(const LogPosition&, const LogPosition&) = default;
+};
+
+struct LogEntry {
+  enum class Kind : std::uint8_t { kEnd, kDestinationClosed, kDestinationDisabled, kDestinationOpen, kParked, kRemoved, kQuarantined };
+
+  LogPosition position;
+  Kind kind = Kind::kEnd;
+  Timestamp at;
+  MessageId id;  // or its destination only
+  Phase phase = Phase::kQueued;
+  FailureClass cause = FailureClass::kNone;
+  std::uint16_t attempts = 0;
+  std::string reason;
+};
+
+struct LogPage {
+  std::vector<LogEntry> entries;
+  LogPosition next;          // ask from here
+  bool fell_behind = false;  // what the cursor pointed at is removed; `entries` start with the oldest there is
+  bool at_end = false;
+};
+
+struct DeadLetter {
+  MessageId id;
+  Phase phase = Phase::kDead;  // dead, expired or parked
+  Timestamp at;
+  FailureClass cause = FailureClass::kNone;
+  std::uint16_t attempts = 0;
+  std::string reason;
+};
+
+struct DeadLetters {
+  std::vector<DeadLetter> letters;
+  std::string next;  // ask from here; empty: that was all
+};
+
+struct DestinationView {
+  DestinationId id;
+  DestinationConfig config;
+  Route route;
+  std::uint32_t in_window = 0;
+  std::uint32_t open_attempts = 0;
+  bool owed = false;
+};
+
+struct Answer {
+  AnswerCode code = AnswerCode::kDone;
+  bool replayed = false;
+  MessageId id;
+  std::string detail;
+  std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView> view;
+};
+
+// The part of an answer that the ledger keeps, to be replayed.
+std::string encode_answer(const Answer& answer);
+Result<Answer> decode_answer(std::string_view bytes);
+
+}  // namespace postrider

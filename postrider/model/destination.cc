@@ -1,0 +1,101 @@
+#include "postrider/model/destination.h"
+
+#include "postrider/base/check.h"
+#include "postrider/base/codec.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+constexpr std::array<std::string_view, kHealths> kHealthNames = {"normal", "wait", "probe", "paused", "disabled"};
+
+}  // namespace
+
+std::string_view name_of(Health health) {
+  const auto index = static_cast<std::size_t>(health);
+  POSTRIDER_CHECK(index < kHealthNames.size());
+  return kHealthNames[index];
+}
+
+std::string encode_config(const DestinationConfig& config) {
+  std::string out(1, static_cast<char>(kVersion));
+  Writer(out).u8(config.removed ? 1 : 0).text(config.name).text(config.profile).raw(encode_texts(config.settings));
+  seal_record(out);
+  return out;
+}
+
+Result<DestinationConfig> decode_config(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  DestinationConfig config;
+  config.removed = reader.u8() == 1;
+  config.name = reader.text();
+  config.profile = reader.text();
+  if (!reader.ok()) return fail(ErrorCode::kCorrupt, "destination record");
+  POSTRIDER_TRY(settings, decode_texts(reader.rest()));
+  config.settings = std::move(settings);
+  return config;
+}
+
+std::string encode_route(const Route& route) {
+  std::string out(1, static_cast<char>(kVersion));
+  Writer(out)
+      .u8(static_cast<std::uint8_t>(route.health))
+      .u16(route.strikes)
+      .u16(route.waits)
+      .i64(route.closed_until.ms())
+      .i64(route.failing_since.ms())
+      .i64(route.health_since.ms())
+      .i64(route.seen_at.ms())
+      .i64(route.held_since.ms())
+      .i64(route.held.count())
+      .text(route.reason);
+  seal_record(out);
+  return out;
+}
+
+Result<Route> decode_route(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  Route route;
+  const std::uint8_t health = reader.u8();
+  if (health >= kHealths) reader.fail();
+  route.health = static_cast<Health>(health);
+  route.strikes = reader.u16();
+  route.waits = reader.u16();
+  route.closed_until = Timestamp(reader.i64());
+  route.failing_since = Timestamp(reader.i64());
+  route.health_since = Timestamp(reader.i64());
+  route.seen_at = Timestamp(reader.i64());
+  route.held_since = Timestamp(reader.i64());
+  route.held = Duration(reader.i64());
+  route.reason = reader.text();
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "route record");
+  return route;
+}
+
+std::string encode_owed(const Owed& owed) {
+  std::string out(1, static_cast<char>(kVersion));
+  Writer writer(out);
+  for (std::uint8_t lane = 0; lane < kLanes; ++lane) {
+    if (!owed.heads[lane].is_set()) continue;
+    writer.u8(lane).u64(owed.heads[lane].high).u64(owed.heads[lane].low);
+  }
+  seal_record(out);
+  return out;
+}
+
+Result<Owed> decode_owed(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  Owed owed;
+  while (reader.ok() && !reader.at_end()) {
+    const std::uint8_t lane = reader.u8();
+    MessageId head;
+    head.high = reader.u64();
+    head.low = reader.u64();
+    if (lane >= kLanes) reader.fail();
+    if (reader.ok()) owed.heads[lane] = head;
+  }
+  if (!reader.ok()) return fail(ErrorCode::kCorrupt, "owed record");
+  return owed;
+}
+
+}  // namespace postrider

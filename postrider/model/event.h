@@ -1,0 +1,125 @@
+// Event: everything that can happen to the engine. The list is closed; any event in any state is legal.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "postrider/base/time.h"
+#include "postrider/model/answer.h"
+#include "postrider/model/destination.h"
+#include "postrider/model/ids.h"
+#include "postrider/model/lifecycle.h"
+#include "postrider/model/transport.h"
+
+namespace postrider {
+
+// The caller's own name for what it wants, so that asking twice is asking once.
+struct OperationKey {
+  enum class Kind : std::uint8_t {
+    kNone,
+    kOpaque,     // any text; remembered for the window, new after it
+    kTimed,      // carries when it was made: recognisably too old after the window
+    kSequenced,  // carries a session and a number within it
+  };
+  Kind kind = Kind::kNone;
+  std::string scope;            // tenant; keys of different scopes never meet
+  std::string key;              // kSequenced: the session
+  Timestamp made;               // kTimed: the key's time; kSequenced: the session's beginning
+  std::uint64_t sequence = 0;   // kSequenced
+};
+
+struct Caller {
+  Ticket ticket;
+  OperationKey key;
+};
+
+struct Submit {
+  Caller caller;
+  std::string destination;
+  std::uint8_t lane = 0;
+  std::uint16_t priority = 0;  // higher first; a FIFO lane has none
+  Timestamp not_before;
+  Timestamp expires;
+  std::string attributes;      // encode_texts
+  std::string body;
+};
+struct Cancel {
+  Caller caller;
+  MessageId id;
+};
+struct RetryNow {  // revives a parked message, ends a back-off
+  Caller caller;
+  MessageId id;
+};
+struct Redrive {  // a new message from a dead letter
+  Caller caller;
+  MessageId id;
+};
+struct Drop {  // a dead letter for good
+  Caller caller;
+  MessageId id;
+};
+struct Configure {
+  Caller caller;
+  DestinationConfig config;  // removed: take the destination away
+};
+struct Pause {
+  Caller caller;
+  std::string destination;
+  std::string reason;
+};
+struct Resume {
+  Caller caller;
+  std::string destination;
+};
+struct Wake {  // look now: a waiting route gets its probe
+  Caller caller;
+  std::string destination;
+};
+
+struct AttemptNews {
+  AttemptId attempt;
+  On signal = On::kSent;
+};
+struct AttemptEnded {
+  AttemptId attempt;
+  WireReply reply;
+};
+struct ReceiptArrived {  // by another way than the attempt, at any time
+  MessageId id;
+  On signal = On::kConfirmed;
+  std::string detail;
+};
+struct PeerSeen {
+  std::string destination;
+};
+struct TimersDue {};
+
+// Questions change nothing, but their answers wait like all others.
+struct Ask {
+  enum class What : std::uint8_t { kExplain, kStats, kLog, kDeadLetters, kDestination };
+  Ticket ticket;
+  What what = What::kStats;
+  MessageId id;             // kExplain
+  std::string destination;  // kDestination
+  LogPosition from;         // kLog
+  std::string cursor;       // kDeadLetters
+  std::uint32_t limit = 100;
+};
+
+// Work that the engine gave itself, because it needs to read first.
+struct Chore {
+  enum class Kind : std::uint8_t { kRestore, kRefill, kWakeMessage, kExpire, kWakeRoute, kLoadDue };
+  Kind kind = Kind::kRestore;
+  DestinationId destination;
+  std::uint8_t lane = 0;
+  MessageId id;
+  Timestamp at;        // of the due entry that asked for it; unset: none
+  std::string cursor;  // kRestore: where to go on
+};
+
+using Event = std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake, AttemptNews, AttemptEnded,
+                           ReceiptArrived, PeerSeen, TimersDue, Ask, Chore>;
+
+}  // namespace postrider

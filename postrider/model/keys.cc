@@ -1,0 +1,140 @@
+#include "postrider/model/keys.h"
+
+#include <optional>
+
+#include "postrider/base/codec.h"
+
+namespace postrider::keys {
+namespace {
+
+class Builder {
+ public:
+  explicit Builder(char space) { key_.push_back(space); }
+  Builder& u8(std::uint8_t v) { return Writer(key_).u8(v), *this; }
+  Builder& u32(std::uint32_t v) { return Writer(key_).u32(v), *this; }
+  Builder& u64(std::uint64_t v) { return Writer(key_).u64(v), *this; }
+  Builder& id(MessageId id) { return u64(id.high).u64(id.low); }
+  Builder& raw(std::string_view bytes) { return key_.append(bytes), *this; }
+  // A length in front keeps (scope "a", key "bc") apart from (scope "ab", key "c").
+  Builder& text(std::string_view bytes) { return Writer(key_).text(bytes), *this; }
+  std::string take() { return std::move(key_); }
+
+ private:
+  std::string key_;
+};
+
+std::string of_destination(char space, DestinationId destination) { return Builder(space).u64(destination.value()).take(); }
+
+}  // namespace
+
+std::string meta() { return {kMeta}; }
+std::string buckets(char space) { return {kBuckets, space}; }
+std::string config(DestinationId destination) { return of_destination(kConfig, destination); }
+std::string route(DestinationId destination) { return of_destination(kRoute, destination); }
+std::string owed(DestinationId destination) { return of_destination(kOwed, destination); }
+std::string hot(Sequence sequence, Part part) {
+  return Builder(kHot).u64(sequence.value()).u8(static_cast<std::uint8_t>(part)).take();
+}
+std::string cold(MessageId id, Part part) { return Builder(kCold).id(id).u8(static_cast<std::uint8_t>(part)).take(); }
+std::string parked(MessageId id) { return Builder(kParked).id(id).take(); }
+std::string due(Timestamp at, DueKind kind, MessageId id) {
+  return Builder(kDue).u64(static_cast<std::uint64_t>(at.ms())).u8(static_cast<std::uint8_t>(kind)).id(id).take();
+}
+std::string ledger(Bucket bucket, std::string_view scope, std::string_view key) {
+  return Builder(kLedger).u32(bucket).text(scope).raw(key).take();
+}
+std::string session(Bucket bucket, std::string_view scope, std::string_view key) {
+  return Builder(kSession).u32(bucket).text(scope).raw(key).take();
+}
+std::string log(Bucket bucket, Sequence page) { return Builder(kLog).u32(bucket).u64(page.value()).take(); }
+std::string end(Bucket bucket, Sequence message) { return Builder(kEnd).u32(bucket).u64(message.value()).take(); }
+std::string dead(Bucket bucket, MessageId id) { return Builder(kDead).u32(bucket).id(id).take(); }
+std::string quarantine(std::string_view key) { return Builder(kQuarantine).raw(key).take(); }
+
+std::string after_prefix(std::string prefix) {
+  while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xFF) prefix.pop_back();
+  if (!prefix.empty()) prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
+  return prefix;
+}
+std::string space(char prefix) { return {prefix}; }
+std::string bucket(char space, Bucket number) { return Builder(space).u32(number).take(); }
+std::string cold_lane(DestinationId destination, std::uint8_t lane) {
+  // shard ‖ destination ‖ lane are the first 48 bits of an id.
+  const std::uint64_t head = (destination.value() << 4) | lane;
+  Builder key(kCold);
+  for (int shift = 40; shift >= 0; shift -= 8) key.u8(static_cast<std::uint8_t>(head >> shift));
+  return key.take();
+}
+
+namespace {
+
+// Opens a key of `space` with exactly `size` bytes behind the space.
+std::optional<Reader> open(std::string_view key, char space, std::size_t size) {
+  if (key.size() != size + 1 || key[0] != space) return std::nullopt;
+  return Reader(key.substr(1));
+}
+
+}  // namespace
+
+std::optional<DueKey> parse_due(std::string_view key) {
+  auto reader = open(key, kDue, 25);
+  if (!reader) return std::nullopt;
+  DueKey out{};
+  out.at = Timestamp(reader->i64());
+  const std::uint8_t kind = reader->u8();
+  if (kind < 1 || kind > 3) return std::nullopt;
+  out.kind = static_cast<DueKind>(kind);
+  out.id.high = reader->u64();
+  out.id.low = reader->u64();
+  return out;
+}
+
+std::optional<PartKey> parse_hot(std::string_view key) {
+  auto reader = open(key, kHot, 9);
+  if (!reader) return std::nullopt;
+  PartKey out{};
+  out.sequence = Sequence(reader->u64());
+  const std::uint8_t part = reader->u8();
+  if (part > 1) return std::nullopt;
+  out.part = static_cast<Part>(part);
+  return out;
+}
+
+std::optional<PartKey> parse_cold(std::string_view key) {
+  auto reader = open(key, kCold, 17);
+  if (!reader) return std::nullopt;
+  PartKey out{};
+  out.id.high = reader->u64();
+  out.id.low = reader->u64();
+  out.sequence = out.id.sequence();
+  const std::uint8_t part = reader->u8();
+  if (part > 1) return std::nullopt;
+  out.part = static_cast<Part>(part);
+  return out;
+}
+
+std::optional<DestinationId> parse_destination(std::string_view key) {
+  if (key.size() != 9) return std::nullopt;
+  return DestinationId(Reader(key.substr(1)).u64());
+}
+
+std::optional<MessageId> parse_parked(std::string_view key) {
+  auto reader = open(key, kParked, 16);
+  if (!reader) return std::nullopt;
+  MessageId id;
+  id.high = reader->u64();
+  id.low = reader->u64();
+  return id;
+}
+
+std::optional<BucketKey> parse_bucketed(std::string_view key) {
+  if (key.size() != 13 && key.size() != 21) return std::nullopt;
+  Reader reader(key.substr(1));
+  BucketKey out{};
+  out.bucket = reader.u32();
+  out.high = reader.u64();
+  out.low = key.size() == 21 ? reader.u64() : 0;
+  return out;
+}
+
+}  // namespace postrider::keys

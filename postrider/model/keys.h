@@ -1,0 +1,79 @@
+// Every key of the store, defined once. The first byte is the space; numbers are big-endian, so order in the store is
+// order in time or in the lane. docs/store-format.md tells how to change one.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "postrider/base/time.h"
+#include "postrider/model/ids.h"
+
+namespace postrider::keys {
+
+// Spaces.
+inline constexpr char kMeta = 'M';         // counters, clock, running buckets: one record, rewritten by each commit
+inline constexpr char kBuckets = 'B';      // closed buckets of each space with a retention
+inline constexpr char kConfig = 'D';       // destination
+inline constexpr char kRoute = 'T';        // destination
+inline constexpr char kOwed = 'O';         // destination
+inline constexpr char kHot = 'H';          // sequence ‖ part
+inline constexpr char kCold = 'C';         // message id ‖ part
+inline constexpr char kParked = 'P';       // message id
+inline constexpr char kDue = 'W';          // time ‖ kind ‖ message id, or destination
+inline constexpr char kLedger = 'L';       // bucket ‖ scope ‖ key
+inline constexpr char kSession = 'N';      // bucket ‖ scope ‖ session
+inline constexpr char kLog = 'E';          // bucket ‖ sequence of the page
+inline constexpr char kEnd = 'R';          // bucket ‖ sequence of the message
+inline constexpr char kDead = 'Q';         // bucket ‖ message id
+inline constexpr char kQuarantine = 'Z';   // the key of the record that nobody could read
+
+enum class Part : std::uint8_t { kMessage = 0, kState = 1 };
+enum class DueKind : std::uint8_t { kAttempt = 1, kExpiry = 2, kOpening = 3 };  // of a message, its end, a route
+using Bucket = std::uint32_t;
+
+std::string meta();
+std::string buckets(char space);
+std::string config(DestinationId destination);
+std::string route(DestinationId destination);
+std::string owed(DestinationId destination);
+std::string hot(Sequence sequence, Part part);
+std::string cold(MessageId id, Part part);
+std::string parked(MessageId id);
+std::string due(Timestamp at, DueKind kind, MessageId id);
+std::string ledger(Bucket bucket, std::string_view scope, std::string_view key);
+std::string session(Bucket bucket, std::string_view scope, std::string_view key);
+std::string log(Bucket bucket, Sequence page);
+std::string end(Bucket bucket, Sequence message);
+std::string dead(Bucket bucket, MessageId id);
+std::string quarantine(std::string_view key);
+
+// The first key behind every key that starts with `prefix`.
+std::string after_prefix(std::string prefix);
+std::string space(char prefix);
+std::string bucket(char space, Bucket number);       // the start of a bucket
+std::string cold_lane(DestinationId destination, std::uint8_t lane);
+
+struct DueKey {
+  Timestamp at;
+  DueKind kind;
+  MessageId id;
+};
+// Keys come back from the store, so they are outside data: nullopt for what is not such a key.
+std::optional<DueKey> parse_due(std::string_view key);
+struct PartKey {
+  MessageId id;  // cold
+  Sequence sequence;
+  Part part;
+};
+std::optional<PartKey> parse_hot(std::string_view key);
+std::optional<PartKey> parse_cold(std::string_view key);
+std::optional<DestinationId> parse_destination(std::string_view key);
+std::optional<MessageId> parse_parked(std::string_view key);
+struct BucketKey {
+  Bucket bucket;
+  std::uint64_t high;  // sequence of a log page or an end; first half of a dead letter's id
+  std::uint64_t low;
+};
+std::optional<BucketKey> parse_bucketed(std::string_view key);
+
+}  // namespace postrider::keys

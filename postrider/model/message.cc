@@ -1,0 +1,116 @@
+#include "postrider/model/message.h"
+
+#include <cstring>
+
+#include "postrider/base/check.h"
+#include "postrider/base/codec.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+
+// One flag for each optional field keeps the usual record small.
+enum Flag : std::uint8_t { kHasNotBefore = 1, kHasExpires = 2, kHasOrigin = 4, kHasGates = 8 };
+
+bool has_gates(const Message& message) {
+  for (const GateName gate : message.gates) {
+    if (gate != 0) return true;
+  }
+  return false;
+}
+
+void encode_head(std::string& out, const Message& fields, std::size_t attributes_size) {
+  out.push_back(static_cast<char>(kVersion));
+  Writer writer(out);
+  const auto flags = static_cast<std::uint8_t>((fields.not_before.is_set() ? kHasNotBefore : 0) | (fields.expires.is_set() ? kHasExpires : 0) |
+                                               (fields.origin.is_set() ? kHasOrigin : 0) | (has_gates(fields) ? kHasGates : 0));
+  writer.u8(flags).u64(fields.id.high).u64(fields.id.low).i64(fields.accepted.ms()).u8(fields.method);
+  if ((flags & kHasNotBefore) != 0) writer.i64(fields.not_before.ms());
+  if ((flags & kHasExpires) != 0) writer.i64(fields.expires.ms());
+  if ((flags & kHasOrigin) != 0) writer.u64(fields.origin.high).u64(fields.origin.low);
+  if ((flags & kHasGates) != 0) {
+    for (const GateName gate : fields.gates) writer.u64(gate);
+  }
+  writer.varint(attributes_size);
+}
+
+}  // namespace
+
+Message encode_message(const Message& fields, std::string_view attributes, std::string_view body) {
+  thread_local std::string head;  // reused: encoding is on the hot path, and only the blob is kept
+  head.clear();
+  encode_head(head, fields, attributes.size());
+  const std::size_t content = head.size() + attributes.size() + body.size();
+
+  Message message = fields;
+  message.record = Blob::make(content + 4, [&](char* to) {
+    std::memcpy(to, head.data(), head.size());
+    if (!attributes.empty()) std::memcpy(to + head.size(), attributes.data(), attributes.size());
+    if (!body.empty()) std::memcpy(to + head.size() + attributes.size(), body.data(), body.size());
+    const std::uint32_t crc = crc32c({to, content});
+    for (std::size_t i = 0; i < 4; ++i) to[content + i] = static_cast<char>(crc >> (24 - 8 * i));
+  });
+  message.attributes = message.record.view().substr(head.size(), attributes.size());
+  message.body = message.record.view().substr(head.size() + attributes.size(), body.size());
+  return message;
+}
+
+Result<Message> decode_message(Blob record) {
+  Reader reader = open_record(record.view(), kVersion);
+  Message message;
+  const std::uint8_t flags = reader.u8();
+  message.id.high = reader.u64();
+  message.id.low = reader.u64();
+  message.accepted = Timestamp(reader.i64());
+  message.method = reader.u8();
+  if ((flags & kHasNotBefore) != 0) message.not_before = Timestamp(reader.i64());
+  if ((flags & kHasExpires) != 0) message.expires = Timestamp(reader.i64());
+  if ((flags & kHasOrigin) != 0) {
+    message.origin.high = reader.u64();
+    message.origin.low = reader.u64();
+  }
+  if ((flags & kHasGates) != 0) {
+    for (GateName& gate : message.gates) gate = reader.u64();
+  }
+  message.attributes = reader.text();
+  message.body = reader.rest();
+  if (!reader.ok()) return fail(ErrorCode::kCorrupt, "message record");
+  message.record = std::move(record);
+  return message;
+}
+
+std::string encode_state(const State& state, std::string_view reason) {
+  std::string out(1, static_cast<char>(kVersion));
+  Writer writer(out);
+  writer.u8(state.state).u8(state.method).u16(state.attempts).i64(state.since.ms()).i64(state.due.ms());
+  writer.i64(state.first_attempt.ms()).i64(state.held_before.count());
+  writer.u8(static_cast<std::uint8_t>(state.failure)).u8(static_cast<std::uint8_t>(state.certainty));
+  writer.u8(state.cancel_wanted ? 1 : 0).text(reason);
+  seal_record(out);
+  return out;
+}
+
+Result<StoredState> decode_state(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  StoredState stored;
+  State& state = stored.state;
+  state.state = reader.u8();
+  state.method = reader.u8();
+  state.attempts = reader.u16();
+  state.since = Timestamp(reader.i64());
+  state.due = Timestamp(reader.i64());
+  state.first_attempt = Timestamp(reader.i64());
+  state.held_before = Duration(reader.i64());
+  const std::uint8_t failure = reader.u8();
+  const std::uint8_t certainty = reader.u8();
+  if (failure >= kFailureClasses || certainty > 2) reader.fail();
+  state.failure = static_cast<FailureClass>(failure);
+  state.certainty = static_cast<Certainty>(certainty);
+  state.cancel_wanted = reader.u8() == 1;
+  stored.reason = reader.text();
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "state record");
+  return stored;
+}
+
+}  // namespace postrider

@@ -1,0 +1,61 @@
+// Message: what an application handed us, as it is stored. The value is immutable; what happens to it is a State.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "postrider/base/bytes.h"
+#include "postrider/base/result.h"
+#include "postrider/base/time.h"
+#include "postrider/model/ids.h"
+#include "postrider/model/lifecycle.h"
+#include "postrider/model/outcome.h"
+
+namespace postrider {
+
+using GateName = std::uint64_t;  // hash of a shared gate's name; 0: none
+inline constexpr std::size_t kGatesMax = 3;
+
+struct Message {
+  MessageId id;
+  Timestamp accepted;
+  Timestamp not_before;  // unset: at once
+  Timestamp expires;     // unset: never
+  MessageId origin;      // the dead letter that this one redrives
+  std::uint8_t method = 0;
+  std::array<GateName, kGatesMax> gates{};
+
+  Blob record;                  // the encoded whole; the two views look into it
+  std::string_view attributes;  // opaque to the core; see model/attributes.h
+  std::string_view body;
+};
+
+// Encodes once; window, batch and wire share the blob. `message.record`, `attributes` and `body` of the result look into it.
+Message encode_message(const Message& fields, std::string_view attributes, std::string_view body);
+Result<Message> decode_message(Blob record);
+
+// What became of a message so far. Written when it must survive a crash: back-off, awaiting, parked, durable intent.
+struct State {
+  StateIndex state = 0;
+  std::uint8_t method = 0;
+  std::uint16_t attempts = 0;      // started in this method
+  Timestamp since;                 // in this state
+  Timestamp due;                   // of its timer; unset: none
+  Timestamp first_attempt;
+  Duration held_before{0};         // the route's held time when the first attempt began
+  FailureClass failure = FailureClass::kNone;  // of the last attempt
+  Certainty certainty = Certainty::kNotSent;
+  bool cancel_wanted = false;      // asked for while an attempt was open
+
+  friend bool operator==(const State&, const State&) = default;
+};
+
+std::string encode_state(const State& state, std::string_view reason);
+struct StoredState {
+  State state;
+  std::string reason;
+};
+Result<StoredState> decode_state(std::string_view record);
+
+}  // namespace postrider

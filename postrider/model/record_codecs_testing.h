@@ -1,0 +1,119 @@
+// All decoders of the model in one list, for the tests and the fuzzers. Each takes bytes from
+// outside, uses every field of what it decoded, and encodes it again.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "postrider/base/check.h"
+#include "postrider/base/codec.h"
+#include "postrider/model/answer.h"
+#include "postrider/model/attributes.h"
+#include "postrider/model/destination.h"
+#include "postrider/model/message.h"
+#include "postrider/model/records.h"
+
+namespace postrider {
+
+struct RecordCodec {
+  std::string_view name;
+  bool has_checksum;
+  // The same value encoded again; nothing when the bytes are no such record.
+  std::optional<std::string> (*again)(std::string_view bytes);
+};
+
+// A name is looked up with a check, so an enumerator from outside its list would abort here.
+template <class... Enums>
+void use_names(Enums... values) {
+  std::size_t letters = 0;
+  ((letters += name_of(values).size()), ...);
+  if (letters == 0) check_failed("an enumerator has a name", __FILE__, __LINE__);
+}
+
+inline std::optional<std::string> message_again(std::string_view bytes) {
+  const Result<Message> message = decode_message(Blob::copy_of(bytes));
+  if (!message) return std::nullopt;
+  const Message again = encode_message(*message, message->attributes, message->body);
+  return std::string(again.record.view());
+}
+
+inline std::optional<std::string> state_again(std::string_view bytes) {
+  const Result<StoredState> stored = decode_state(bytes);
+  if (!stored) return std::nullopt;
+  use_names(stored->state.failure, stored->state.certainty);
+  return encode_state(stored->state, stored->reason);
+}
+
+inline std::optional<std::string> route_again(std::string_view bytes) {
+  const Result<Route> route = decode_route(bytes);
+  if (!route) return std::nullopt;
+  use_names(route->health);
+  return encode_route(*route);
+}
+
+inline std::optional<std::string> log_again(std::string_view bytes) {
+  const Result<std::vector<LogEntry>> entries = decode_log(bytes, 1, Sequence(1));
+  if (!entries) return std::nullopt;
+  for (const LogEntry& entry : *entries) {
+    use_names(entry.phase, entry.cause);
+    if (entry.kind > LogEntry::Kind::kQuarantined)
+      check_failed("kind of log entry", __FILE__, __LINE__);
+  }
+  return encode_log(*entries);
+}
+
+inline std::optional<std::string> end_again(std::string_view bytes) {
+  const Result<EndRecord> end = decode_end(bytes);
+  if (!end) return std::nullopt;
+  use_names(end->phase, end->cause);
+  return encode_end(*end);
+}
+
+inline std::optional<std::string> dead_again(std::string_view bytes) {
+  const Result<DeadRecord> dead = decode_dead(bytes);
+  if (!dead) return std::nullopt;
+  use_names(dead->letter.phase, dead->letter.cause);
+  return encode_dead(dead->letter, dead->message);
+}
+
+inline std::optional<std::string> answer_again(std::string_view bytes) {
+  const Result<Answer> answer = decode_answer(bytes);
+  if (!answer) return std::nullopt;
+  use_names(answer->code);
+  return encode_answer(*answer);
+}
+
+template <auto kDecode, auto kEncode>
+std::optional<std::string> plain_again(std::string_view bytes) {
+  const auto value = kDecode(bytes);
+  if (!value) return std::nullopt;
+  return kEncode(*value);
+}
+
+inline constexpr std::array<RecordCodec, 14> kRecordCodecs = {{
+    {"Message", true, &message_again},
+    {"State", true, &state_again},
+    {"Config", true, &plain_again<&decode_config, &encode_config>},
+    {"Route", true, &route_again},
+    {"Owed", true, &plain_again<&decode_owed, &encode_owed>},
+    {"Meta", true, &plain_again<&decode_meta, &encode_meta>},
+    {"Buckets", true, &plain_again<&decode_buckets, &encode_buckets>},
+    {"Ledger", true, &plain_again<&decode_ledger, &encode_ledger>},
+    {"Session", true, &plain_again<&decode_session, &encode_session>},
+    {"Log", true, &log_again},
+    {"End", true, &end_again},
+    {"Dead", true, &dead_again},
+    {"Answer", false, &answer_again},
+    {"Texts", false, &plain_again<&decode_texts, &encode_texts>},
+}};
+
+inline const RecordCodec& record_codec(std::string_view name) {
+  for (const RecordCodec& codec : kRecordCodecs) {
+    if (codec.name == name) return codec;
+  }
+  check_failed("a decoder of this name", __FILE__, __LINE__);
+}
+
+}  // namespace postrider

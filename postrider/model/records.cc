@@ -1,0 +1,219 @@
+#include "postrider/model/records.h"
+
+#include "postrider/base/check.h"
+#include "postrider/base/codec.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+
+std::string begin() { return std::string(1, static_cast<char>(kVersion)); }
+
+void put_id(Writer& writer, MessageId id) { writer.u64(id.high).u64(id.low); }
+MessageId get_id(Reader& reader) {
+  MessageId id;
+  id.high = reader.u64();
+  id.low = reader.u64();
+  return id;
+}
+
+// Enumerators come from outside the process once they are stored.
+template <class Enum>
+Enum get_enum(Reader& reader, std::size_t count) {
+  const std::uint8_t value = reader.u8();
+  if (value >= count) reader.fail();
+  return static_cast<Enum>(value < count ? value : 0);
+}
+
+void put_bucket(Writer& writer, const BucketInfo& bucket) {
+  writer.u32(bucket.number).i64(bucket.started.ms()).varint(bucket.count).varint(bucket.bytes);
+}
+BucketInfo get_bucket(Reader& reader) {
+  BucketInfo bucket;
+  bucket.number = reader.u32();
+  bucket.started = Timestamp(reader.i64());
+  bucket.count = reader.varint();
+  bucket.bytes = reader.varint();
+  return bucket;
+}
+
+constexpr std::array<std::uint64_t Counters::*, 12> kCounterFields = {
+    &Counters::accepted,     &Counters::delivered,    &Counters::dead,           &Counters::expired,
+    &Counters::cancelled,    &Counters::indeterminate, &Counters::redriven,       &Counters::dropped,
+    &Counters::quarantined,  &Counters::removed_ends, &Counters::removed_dead,   &Counters::removed_ledger};
+
+}  // namespace
+
+char space_of(Kept kept) {
+  switch (kept) {
+    case Kept::kLedger: return keys::kLedger;
+    case Kept::kLog: return keys::kLog;
+    case Kept::kEnds: return keys::kEnd;
+    case Kept::kDead: return keys::kDead;
+  }
+  POSTRIDER_CHECK(false);
+  return 0;
+}
+
+std::string encode_meta(const Meta& meta) {
+  std::string out = begin();
+  Writer writer(out);
+  for (const auto field : kCounterFields) writer.varint(meta.counters.*field);
+  writer.i64(meta.clock_floor.ms()).i64(meta.wall_bias.count());
+  for (const BucketInfo& bucket : meta.running) put_bucket(writer, bucket);
+  seal_record(out);
+  return out;
+}
+
+Result<Meta> decode_meta(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  Meta meta;
+  for (const auto field : kCounterFields) meta.counters.*field = reader.varint();
+  meta.clock_floor = Timestamp(reader.i64());
+  meta.wall_bias = Duration(reader.i64());
+  for (BucketInfo& bucket : meta.running) bucket = get_bucket(reader);
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "meta record");
+  return meta;
+}
+
+std::string encode_buckets(const BucketList& buckets) {
+  std::string out = begin();
+  Writer writer(out);
+  writer.varint(buckets.size());
+  for (const BucketInfo& bucket : buckets) put_bucket(writer, bucket);
+  seal_record(out);
+  return out;
+}
+
+Result<BucketList> decode_buckets(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  BucketList buckets;
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) buckets.push_back(get_bucket(reader));
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "bucket list");
+  return buckets;
+}
+
+std::string encode_ledger(const LedgerEntry& entry) {
+  std::string out = begin();
+  const std::string_view print(reinterpret_cast<const char*>(entry.fingerprint.data()), entry.fingerprint.size());
+  Writer(out).raw(print).i64(entry.at.ms()).text(entry.answer);
+  seal_record(out);
+  return out;
+}
+
+Result<LedgerEntry> decode_ledger(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  LedgerEntry entry;
+  const std::string_view print = reader.raw(entry.fingerprint.size());
+  if (reader.ok()) std::copy(print.begin(), print.end(), reinterpret_cast<char*>(entry.fingerprint.data()));
+  entry.at = Timestamp(reader.i64());
+  entry.answer = reader.text();
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "ledger entry");
+  return entry;
+}
+
+std::string encode_session(const SessionEntry& entry) {
+  std::string out = begin();
+  Writer(out).u64(entry.highest).i64(entry.at.ms());
+  seal_record(out);
+  return out;
+}
+
+Result<SessionEntry> decode_session(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  SessionEntry entry;
+  entry.highest = reader.u64();
+  entry.at = Timestamp(reader.i64());
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "session entry");
+  return entry;
+}
+
+std::string encode_log(const std::vector<LogEntry>& entries) {
+  std::string out = begin();
+  out.reserve(8 + entries.size() * 40);
+  Writer writer(out);
+  writer.varint(entries.size());
+  for (const LogEntry& entry : entries) {
+    writer.u8(static_cast<std::uint8_t>(entry.kind)).i64(entry.at.ms());
+    put_id(writer, entry.id);
+    writer.u8(static_cast<std::uint8_t>(entry.phase)).u8(static_cast<std::uint8_t>(entry.cause)).u16(entry.attempts).text(entry.reason);
+  }
+  seal_record(out);
+  return out;
+}
+
+Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket bucket, Sequence page) {
+  Reader reader = open_record(record, kVersion);
+  std::vector<LogEntry> entries;
+  std::uint32_t index = 0;
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left, ++index) {
+    LogEntry entry;
+    entry.position = {bucket, page.value(), index};
+    entry.kind = get_enum<LogEntry::Kind>(reader, 7);
+    entry.at = Timestamp(reader.i64());
+    entry.id = get_id(reader);
+    entry.phase = get_enum<Phase>(reader, kPhases);
+    entry.cause = get_enum<FailureClass>(reader, kFailureClasses);
+    entry.attempts = reader.u16();
+    entry.reason = reader.text();
+    entries.push_back(std::move(entry));
+  }
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "log page");
+  return entries;
+}
+
+std::string encode_end(const EndRecord& end) {
+  std::string out = begin();
+  Writer writer(out);
+  put_id(writer, end.id);
+  writer.u8(static_cast<std::uint8_t>(end.phase)).u8(static_cast<std::uint8_t>(end.cause)).u16(end.attempts);
+  writer.i64(end.accepted.ms()).i64(end.at.ms()).u32(end.dead_bucket);
+  writer.u8(end.origin.is_set() ? 1 : 0);
+  if (end.origin.is_set()) put_id(writer, end.origin);
+  writer.text(end.reason);
+  seal_record(out);
+  return out;
+}
+
+Result<EndRecord> decode_end(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  EndRecord end;
+  end.id = get_id(reader);
+  end.phase = get_enum<Phase>(reader, kPhases);
+  end.cause = get_enum<FailureClass>(reader, kFailureClasses);
+  end.attempts = reader.u16();
+  end.accepted = Timestamp(reader.i64());
+  end.at = Timestamp(reader.i64());
+  end.dead_bucket = reader.u32();
+  if (reader.u8() == 1) end.origin = get_id(reader);
+  end.reason = reader.text();
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "end record");
+  return end;
+}
+
+std::string encode_dead(const DeadLetter& letter, std::string_view message) {
+  std::string out = begin();
+  Writer writer(out);
+  put_id(writer, letter.id);
+  writer.u8(static_cast<std::uint8_t>(letter.phase)).i64(letter.at.ms()).u8(static_cast<std::uint8_t>(letter.cause));
+  writer.u16(letter.attempts).text(letter.reason).text(message);
+  seal_record(out);
+  return out;
+}
+
+Result<DeadRecord> decode_dead(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  DeadRecord dead;
+  dead.letter.id = get_id(reader);
+  dead.letter.phase = get_enum<Phase>(reader, kPhases);
+  dead.letter.at = Timestamp(reader.i64());
+  dead.letter.cause = get_enum<FailureClass>(reader, kFailureClasses);
+  dead.letter.attempts = reader.u16();
+  dead.letter.reason = reader.text();
+  dead.message = reader.text();
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "dead letter");
+  return dead;
+}
+
+}  // namespace postrider

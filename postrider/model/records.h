@@ -1,0 +1,88 @@
+// Records of the engine's own books: the meta record, buckets, ledger entries, log pages, ends and dead letters. Each
+// value begins with a format version and ends with a checksum; docs/store-format.md tells how to change one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "postrider/base/hash.h"
+#include "postrider/base/result.h"
+#include "postrider/base/time.h"
+#include "postrider/model/answer.h"
+#include "postrider/model/ids.h"
+#include "postrider/model/keys.h"
+
+namespace postrider {
+
+// Everything with a retention lies in numbered buckets, which are closed by age or size and dropped by range.
+struct BucketInfo {
+  keys::Bucket number = 1;
+  Timestamp started;
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  friend bool operator==(const BucketInfo&, const BucketInfo&) = default;
+};
+
+enum class Kept : std::uint8_t { kLedger, kLog, kEnds, kDead };  // spaces with a retention
+inline constexpr std::size_t kKept = 4;
+char space_of(Kept kept);
+
+struct Meta {
+  Counters counters;
+  Timestamp clock_floor;  // engine time never starts before it
+  Duration wall_bias{0};  // engine time minus wall time, kept when the wall clock was set back
+  std::array<BucketInfo, kKept> running{};
+  friend bool operator==(const Meta&, const Meta&) = default;
+};
+std::string encode_meta(const Meta& meta);
+Result<Meta> decode_meta(std::string_view record);
+
+using BucketList = std::vector<BucketInfo>;  // closed ones, oldest first
+std::string encode_buckets(const BucketList& buckets);
+Result<BucketList> decode_buckets(std::string_view record);
+
+struct LedgerEntry {
+  Fingerprint fingerprint{};
+  Timestamp at;
+  std::string answer;  // encode_answer
+};
+std::string encode_ledger(const LedgerEntry& entry);
+Result<LedgerEntry> decode_ledger(std::string_view record);
+
+struct SessionEntry {
+  std::uint64_t highest = 0;
+  Timestamp at;
+};
+std::string encode_session(const SessionEntry& entry);
+Result<SessionEntry> decode_session(std::string_view record);
+
+std::string encode_log(const std::vector<LogEntry>& entries);
+// Positions are filled in from the page's key.
+Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket bucket, Sequence page);
+
+struct EndRecord {
+  MessageId id;
+  Phase phase = Phase::kDelivered;
+  FailureClass cause = FailureClass::kNone;
+  std::uint16_t attempts = 0;
+  Timestamp accepted;
+  Timestamp at;
+  keys::Bucket dead_bucket = 0;  // where its dead letter lies; 0: it left none
+  MessageId origin;
+  std::string reason;
+  friend bool operator==(const EndRecord&, const EndRecord&) = default;
+};
+std::string encode_end(const EndRecord& end);
+Result<EndRecord> decode_end(std::string_view record);
+
+struct DeadRecord {
+  DeadLetter letter;
+  std::string_view message;  // the encoded message; looks into the record
+};
+std::string encode_dead(const DeadLetter& letter, std::string_view message);
+Result<DeadRecord> decode_dead(std::string_view record);
+
+}  // namespace postrider

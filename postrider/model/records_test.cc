@@ -1,0 +1,380 @@
+#include "postrider/model/records.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "postrider/model/record_codecs_testing.h"
+
+namespace postrider {
+namespace {
+
+template <class T>
+T any() {
+  return *rc::gen::arbitrary<T>();
+}
+template <class Enum>
+Enum any_enum(std::size_t count) {
+  return static_cast<Enum>(*rc::gen::inRange<std::size_t>(0, count));
+}
+Timestamp any_time() { return Timestamp(any<std::int64_t>()); }
+Duration any_duration() { return Duration(any<std::int64_t>()); }
+MessageId any_id() { return {any<std::uint64_t>(), any<std::uint64_t>()}; }
+std::string any_text() { return any<std::string>(); }
+NamedTexts any_texts() {
+  NamedTexts texts(*rc::gen::inRange<std::size_t>(0, 4));
+  for (NamedText& text : texts) text = {any_text(), any_text()};
+  return texts;
+}
+// Unset half of the time, because unset fields are encoded in another way.
+Timestamp maybe_time() { return any<bool>() ? any_time() : Timestamp(); }
+MessageId maybe_id() { return any<bool>() ? any_id() : MessageId(); }
+
+Message any_message() {
+  Message fields;
+  fields.id = any_id();
+  fields.accepted = any_time();
+  fields.not_before = maybe_time();
+  fields.expires = maybe_time();
+  fields.origin = maybe_id();
+  fields.method = any<std::uint8_t>();
+  for (GateName& gate : fields.gates) gate = any<bool>() ? any<std::uint64_t>() : 0;
+  return encode_message(fields, any_text(), any_text());
+}
+
+State any_state() {
+  State state;
+  state.state = any<std::uint8_t>();
+  state.method = any<std::uint8_t>();
+  state.attempts = any<std::uint16_t>();
+  state.since = any_time();
+  state.due = any_time();
+  state.first_attempt = any_time();
+  state.held_before = any_duration();
+  state.failure = any_enum<FailureClass>(kFailureClasses);
+  state.certainty = any_enum<Certainty>(3);
+  state.cancel_wanted = any<bool>();
+  return state;
+}
+
+DestinationConfig any_config() {
+  return {
+      .name = any_text(), .profile = any_text(), .settings = any_texts(), .removed = any<bool>()};
+}
+
+Route any_route() {
+  Route route;
+  route.health = any_enum<Health>(kHealths);
+  route.strikes = any<std::uint16_t>();
+  route.waits = any<std::uint16_t>();
+  for (Timestamp* time : {&route.closed_until, &route.failing_since, &route.health_since,
+                          &route.seen_at, &route.held_since}) {
+    *time = any_time();
+  }
+  route.held = any_duration();
+  route.reason = any_text();
+  return route;
+}
+
+Owed any_owed() {
+  Owed owed;
+  for (MessageId& head : owed.heads) head = maybe_id();
+  return owed;
+}
+
+BucketInfo any_bucket() {
+  return {any<std::uint32_t>(), any_time(), any<std::uint64_t>(), any<std::uint64_t>()};
+}
+
+Meta any_meta() {
+  Meta meta;
+  Counters& c = meta.counters;
+  for (std::uint64_t* counter :
+       {&c.accepted, &c.delivered, &c.dead, &c.expired, &c.cancelled, &c.indeterminate, &c.redriven,
+        &c.dropped, &c.quarantined, &c.removed_ends, &c.removed_dead, &c.removed_ledger}) {
+    *counter = any<std::uint64_t>();
+  }
+  meta.clock_floor = any_time();
+  meta.wall_bias = any_duration();
+  for (BucketInfo& bucket : meta.running) bucket = any_bucket();
+  return meta;
+}
+
+BucketList any_buckets() {
+  BucketList buckets(*rc::gen::inRange<std::size_t>(0, 5));
+  for (BucketInfo& bucket : buckets) bucket = any_bucket();
+  return buckets;
+}
+
+LedgerEntry any_ledger() {
+  LedgerEntry entry;
+  for (std::uint8_t& byte : entry.fingerprint) byte = any<std::uint8_t>();
+  entry.at = any_time();
+  entry.answer = any_text();
+  return entry;
+}
+
+LogEntry any_log_entry() {
+  LogEntry entry;
+  entry.kind = any_enum<LogEntry::Kind>(7);
+  entry.at = any_time();
+  entry.id = any_id();
+  entry.phase = any_enum<Phase>(kPhases);
+  entry.cause = any_enum<FailureClass>(kFailureClasses);
+  entry.attempts = any<std::uint16_t>();
+  entry.reason = any_text();
+  return entry;
+}
+
+std::vector<LogEntry> any_log() {
+  std::vector<LogEntry> entries(*rc::gen::inRange<std::size_t>(0, 4));
+  for (LogEntry& entry : entries) entry = any_log_entry();
+  return entries;
+}
+
+EndRecord any_end() {
+  EndRecord end;
+  end.id = any_id();
+  end.phase = any_enum<Phase>(kPhases);
+  end.cause = any_enum<FailureClass>(kFailureClasses);
+  end.attempts = any<std::uint16_t>();
+  end.accepted = any_time();
+  end.at = any_time();
+  end.dead_bucket = any<std::uint32_t>();
+  end.origin = maybe_id();
+  end.reason = any_text();
+  return end;
+}
+
+DeadLetter any_letter() {
+  DeadLetter letter;
+  letter.id = any_id();
+  letter.phase = any_enum<Phase>(kPhases);
+  letter.at = any_time();
+  letter.cause = any_enum<FailureClass>(kFailureClasses);
+  letter.attempts = any<std::uint16_t>();
+  letter.reason = any_text();
+  return letter;
+}
+
+Answer any_answer() {
+  Answer answer;
+  answer.code = any_enum<AnswerCode>(kAnswerCodes);
+  answer.id = any_id();
+  answer.detail = any_text();
+  return answer;
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, Message, ()) {
+  const Message want = any_message();
+  const Result<Message> got = decode_message(want.record);
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->id == want.id);
+  RC_ASSERT(got->accepted == want.accepted);
+  RC_ASSERT(got->not_before == want.not_before);
+  RC_ASSERT(got->expires == want.expires);
+  RC_ASSERT(got->origin == want.origin);
+  RC_ASSERT(got->method == want.method);
+  RC_ASSERT(got->gates == want.gates);
+  RC_ASSERT(got->attributes == want.attributes);
+  RC_ASSERT(got->body == want.body);
+  RC_ASSERT(got->record.view().data() == want.record.view().data());
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, State, ()) {
+  const State want = any_state();
+  const std::string reason = any_text();
+  const Result<StoredState> got = decode_state(encode_state(want, reason));
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->state == want);
+  RC_ASSERT(got->reason == reason);
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, Config, ()) {
+  const DestinationConfig want = any_config();
+  const Result<DestinationConfig> got = decode_config(encode_config(want));
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->name == want.name);
+  RC_ASSERT(got->profile == want.profile);
+  RC_ASSERT(got->settings == want.settings);
+  RC_ASSERT(got->removed == want.removed);
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, ValuesWithEquality, ()) {
+  const Route route = any_route();
+  const Owed owed = any_owed();
+  const Meta meta = any_meta();
+  const BucketList buckets = any_buckets();
+  const EndRecord end = any_end();
+  RC_ASSERT(decode_route(encode_route(route)).value() == route);
+  RC_ASSERT(decode_owed(encode_owed(owed)).value() == owed);
+  RC_ASSERT(decode_meta(encode_meta(meta)).value() == meta);
+  RC_ASSERT(decode_buckets(encode_buckets(buckets)).value() == buckets);
+  RC_ASSERT(decode_end(encode_end(end)).value() == end);
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, LedgerAndSession, ()) {
+  const LedgerEntry entry = any_ledger();
+  const Result<LedgerEntry> got = decode_ledger(encode_ledger(entry));
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->fingerprint == entry.fingerprint);
+  RC_ASSERT(got->at == entry.at);
+  RC_ASSERT(got->answer == entry.answer);
+
+  const SessionEntry session{any<std::uint64_t>(), any_time()};
+  const Result<SessionEntry> back = decode_session(encode_session(session));
+  RC_ASSERT(back.has_value());
+  RC_ASSERT(back->highest == session.highest);
+  RC_ASSERT(back->at == session.at);
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, Log, ()) {
+  const std::vector<LogEntry> want = any_log();
+  const Result<std::vector<LogEntry>> got = decode_log(encode_log(want), 7, Sequence(9));
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->size() == want.size());
+  for (std::uint32_t i = 0; i < want.size(); ++i) {
+    RC_ASSERT((*got)[i].position == (LogPosition{7, 9, i}));
+    RC_ASSERT((*got)[i].kind == want[i].kind);
+    RC_ASSERT((*got)[i].at == want[i].at);
+    RC_ASSERT((*got)[i].id == want[i].id);
+    RC_ASSERT((*got)[i].phase == want[i].phase);
+    RC_ASSERT((*got)[i].cause == want[i].cause);
+    RC_ASSERT((*got)[i].attempts == want[i].attempts);
+    RC_ASSERT((*got)[i].reason == want[i].reason);
+  }
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, Dead, (const std::string& message)) {
+  const DeadLetter want = any_letter();
+  const std::string record = encode_dead(want, message);
+  const Result<DeadRecord> got = decode_dead(record);
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->letter.id == want.id);
+  RC_ASSERT(got->letter.phase == want.phase);
+  RC_ASSERT(got->letter.at == want.at);
+  RC_ASSERT(got->letter.cause == want.cause);
+  RC_ASSERT(got->letter.attempts == want.attempts);
+  RC_ASSERT(got->letter.reason == want.reason);
+  RC_ASSERT(got->message == message);
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, AnswerAndTexts, ()) {
+  const Answer want = any_answer();
+  const Result<Answer> got = decode_answer(encode_answer(want));
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->code == want.code);
+  RC_ASSERT(got->id == want.id);
+  RC_ASSERT(got->detail == want.detail);
+  const NamedTexts texts = any_texts();
+  RC_ASSERT(decode_texts(encode_texts(texts)).value() == texts);
+}
+
+struct Sample {
+  std::string_view name;
+  std::string (*make)();
+};
+
+class RecordTest : public ::testing::TestWithParam<Sample> {
+ protected:
+  const RecordCodec& codec() const { return record_codec(GetParam().name); }
+};
+
+// req: engine.record.8, engine.quarantine.2
+TEST_P(RecordTest, IsRefusedWhenABitIsFlippedOrItIsCutOrContinued) {
+  rc::detail::checkGTest([this] {
+    const std::string record = GetParam().make();
+    RC_ASSERT(codec().again(record) == record);
+    if (!codec().has_checksum) return;
+    for (std::size_t bit = 0; bit < record.size() * 8; ++bit) {
+      std::string bad = record;
+      bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
+      RC_ASSERT(!codec().again(bad).has_value());
+    }
+    for (std::size_t size = 0; size < record.size(); ++size) {
+      RC_ASSERT(!codec().again(std::string_view(record).substr(0, size)).has_value());
+    }
+    RC_ASSERT(!codec().again(record + '\0').has_value());
+  });
+}
+
+// A checksum guards against the disk, not against a faulty writer: whatever decodes must be a
+// proper value. req: engine.quarantine.2
+TEST_P(RecordTest, WithAnyBytesBehindAGoodChecksumIsRefusedOrAValue) {
+  rc::detail::checkGTest([this] {
+    std::string record = GetParam().make();
+    const std::size_t tail = codec().has_checksum ? 4 : 0;
+    record.resize(record.size() - tail);
+    const auto changes = *rc::gen::inRange(1, 4);
+    for (int i = 0; i < changes && !record.empty(); ++i) {
+      const auto at = *rc::gen::inRange<std::size_t>(0, record.size());
+      record[at] = *rc::gen::element<char>('\0', '\x01', '\x08', '\x7F', '\x80', '\xFF');
+    }
+    if (*rc::gen::inRange(0, 3) == 0)
+      record.resize(*rc::gen::inRange<std::size_t>(0, record.size() + 1));
+    if (codec().has_checksum) seal_record(record);
+    const std::optional<std::string> once = codec().again(record);
+    if (once) RC_ASSERT(codec().again(*once) == once);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RecordTest,
+    ::testing::Values(Sample{"Message", [] { return std::string(any_message().record.view()); }},
+                      Sample{"State", [] { return encode_state(any_state(), any_text()); }},
+                      Sample{"Config", [] { return encode_config(any_config()); }},
+                      Sample{"Route", [] { return encode_route(any_route()); }},
+                      Sample{"Owed", [] { return encode_owed(any_owed()); }},
+                      Sample{"Meta", [] { return encode_meta(any_meta()); }},
+                      Sample{"Buckets", [] { return encode_buckets(any_buckets()); }},
+                      Sample{"Ledger", [] { return encode_ledger(any_ledger()); }},
+                      Sample{"Session",
+                             [] {
+                               return encode_session({any<std::uint64_t>(), any_time()});
+                             }},
+                      Sample{"Log", [] { return encode_log(any_log()); }},
+                      Sample{"End", [] { return encode_end(any_end()); }},
+                      Sample{"Dead", [] { return encode_dead(any_letter(), any_text()); }},
+                      Sample{"Answer", [] { return encode_answer(any_answer()); }},
+                      Sample{"Texts", [] { return encode_texts(any_texts()); }}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+TEST(Record, EachKindWithARetentionHasASpaceOfItsOwn) {
+  std::set<char> spaces;
+  for (std::size_t i = 0; i < kKept; ++i) spaces.insert(space_of(static_cast<Kept>(i)));
+  EXPECT_EQ(spaces, (std::set<char>{keys::kLedger, keys::kLog, keys::kEnd, keys::kDead}));
+}
+
+// The write budget counts bytes, so the usual records must stay as small as they are.
+TEST(Record, TheUsualOnesAreSmall) {
+  Message fields;
+  fields.id = {1, 2};
+  fields.accepted = Timestamp(1'700'000'000'000);
+  EXPECT_EQ(encode_message(fields, "", std::string(512, 'x')).record.size(), 512U + 32U);
+  EXPECT_LE(encode_state({}, "HTTP 503").size(), 64U);
+  EXPECT_LE(encode_meta({}).size(), 120U);
+  EXPECT_LE(encode_log({LogEntry{}}).size(), 40U);
+}
+
+TEST(Texts, AreFoundByName) {
+  const NamedTexts texts = {{"a", "1"}, {"b", "2"}, {"a", "3"}};
+  EXPECT_EQ(*find_text(texts, "a"), "1") << "the first";
+  EXPECT_EQ(*find_text(texts, "b"), "2");
+  EXPECT_EQ(find_text(texts, "c"), nullptr);
+}
+
+}  // namespace
+}  // namespace postrider
