@@ -1,0 +1,207 @@
+// Admission: how a message gets in. Admit, effect and seal are one commit.
+#include <algorithm>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+
+std::optional<Answer> Engine::Impl::invalid(const Submit& submit) const {
+  const auto refuse = [](AnswerCode code, std::string detail) {
+    Answer answer;
+    answer.code = code;
+    answer.detail = std::move(detail);
+    return answer;
+  };
+  if (submit.body.size() > limits_.body_bytes_max) {
+    return refuse(AnswerCode::kTooLarge, "the body has " + std::to_string(submit.body.size()) + " bytes, at most " +
+                                             std::to_string(limits_.body_bytes_max) + " are taken");
+  }
+  if (submit.attributes.size() > limits_.attributes_bytes_max) {
+    return refuse(AnswerCode::kTooLarge, "the attributes have more than " + std::to_string(limits_.attributes_bytes_max) + " bytes");
+  }
+  if (submit.caller.key.key.size() > limits_.key_bytes_max || submit.caller.key.scope.size() > limits_.key_bytes_max) {
+    return refuse(AnswerCode::kTooLarge, "the operation key has more than " + std::to_string(limits_.key_bytes_max) + " bytes");
+  }
+  if (submit.lane >= kLanes) return refuse(AnswerCode::kInvalid, "lanes are 0 to 15");
+  if (!decode_texts(submit.attributes)) return refuse(AnswerCode::kInvalid, "the attributes are not a list of named texts");
+  return std::nullopt;
+}
+
+void Engine::Impl::on(Turn& turn, const Submit& submit) {
+  if (auto refusal = invalid(submit)) return reply(turn, submit.caller.ticket, std::move(*refusal));
+  const bool keyed = submit.caller.key.kind != OperationKey::Kind::kNone;
+  once(turn, submit.caller, keyed ? canonical(submit) : std::string(), [&]() -> std::optional<Answer> {
+    const Destined destined = find_destination(turn, submit.destination);
+    if (!destined.known) return std::nullopt;
+    Answer answer;
+    if (destined.slot == kNoSlot) {
+      answer.code = AnswerCode::kNotFound;
+      answer.detail = "there is no destination '" + submit.destination + "'";
+      return answer;
+    }
+    const Resident& resident = residents_[destined.slot];
+    if (resident.route.health == Health::kDisabled && resident.bound->policy.refuse_when_disabled) {
+      answer.code = AnswerCode::kDisabled;
+      answer.detail = "destination '" + submit.destination + "' is disabled: " + resident.route.reason;
+      return answer;
+    }
+    if (submit.expires.is_set() && submit.expires <= turn.now) {
+      answer.code = AnswerCode::kInvalid;
+      answer.detail = "the message has expired already";
+      return answer;
+    }
+    auto id = admit(turn, {.resident = destined.slot,
+                           .lane = submit.lane,
+                           .priority = submit.priority,
+                           .not_before = submit.not_before,
+                           .expires = submit.expires,
+                           .origin = {},
+                           .attributes = submit.attributes,
+                           .body = submit.body});
+    if (!id) {
+      answer.code = AnswerCode::kInvalid;
+      answer.detail = id.error().detail;
+      return answer;
+    }
+    answer.code = AnswerCode::kAccepted;
+    answer.id = *id;
+    return answer;
+  });
+}
+
+Result<MessageId> Engine::Impl::admit(Turn& turn, const Draft& draft) {
+  Resident& resident = residents_[draft.resident];
+  const Bound& bound = *resident.bound;
+  POSTRIDER_TRY(admission, bound.profile->admit({bound.config, bound.policy, draft.lane, draft.attributes, draft.body}));
+  POSTRIDER_CHECK(admission.method < bound.profile->methods.size());
+
+  // A FIFO lane has no priorities: they would break its order.
+  const bool fifo = bound.policy.lane_kind(draft.lane) == LaneKind::kFifo;
+  Message fields;
+  fields.id = MessageId::make(resident.id, draft.lane, fifo ? std::uint16_t{0} : draft.priority, next_sequence());
+  fields.accepted = turn.now;
+  fields.not_before = draft.not_before > turn.now ? draft.not_before : Timestamp();
+  fields.expires = draft.expires;
+  fields.origin = draft.origin;
+  fields.method = admission.method;
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    fields.gates[i] = admission.gates[i].name;
+  }
+  Message message = encode_message(fields, draft.attributes, draft.body);
+  ++receipts_.counters().accepted;
+  const MessageId id = message.id;
+  const Lane* lane = resident.lane(draft.lane);
+  const bool scheduled = message.not_before.is_set();
+  if (!scheduled && fits_window(resident, lane, message.record.size(), turn.now)) {
+    accept_hot(turn, draft.resident, std::move(message));
+  } else {
+    accept_cold(turn, draft.resident, message);
+  }
+  touch(draft.resident);
+  return id;
+}
+
+bool Engine::Impl::fits_window(const Resident& resident, const Lane* lane, std::size_t bytes, Timestamp now) const {
+  if (restoring_hot_ || !awake(resident, now)) return false;
+  if (window_bytes_ + bytes > limits_.window_bytes_max) return false;
+  if (lane == nullptr) return true;
+  // A lane with messages on disk takes new ones to the disk too, else they would overtake.
+  if ((lane->cold_ahead || lane->asleep) && !planted(Bug::kColdOvertakesHot)) return false;
+  return lane->in_memory < resident.bound->policy.window_max;
+}
+
+void Engine::Impl::accept_hot(Turn& turn, Slot resident, Message message) {
+  turn.out.writes.put_once(keys::hot(message.id.sequence(), keys::Part::kMessage), message.record);
+  const Timestamp expires = message.expires;
+  const MessageId id = message.id;
+  const Slot slot = add_entry(turn, resident, std::move(message), true);
+  if (expires.is_set()) entries_[slot].expiry_timer = put_due(turn, expires, keys::DueKind::kExpiry, id);
+  make_ready(slot);
+}
+
+void Engine::Impl::accept_cold(Turn& turn, Slot slot, const Message& message) {
+  Resident& resident = residents_[slot];
+  turn.out.writes.put_once(keys::cold(message.id, keys::Part::kMessage), message.record);
+  if (message.expires.is_set()) put_due(turn, message.expires, keys::DueKind::kExpiry, message.id);
+  Lane& lane = resident.lane_or_new(message.id.lane());
+  if (message.not_before.is_set()) {
+    // It sleeps on disk until then; its due entry wakes it.
+    State state;
+    state.state = resident.bound->profile->methods[message.method].initial;
+    state.method = message.method;
+    state.since = turn.now;
+    state.due = message.not_before;
+    turn.out.writes.put(keys::cold(message.id, keys::Part::kState), encode_state(state, {}));
+    put_due(turn, message.not_before, keys::DueKind::kAttempt, message.id);
+    // A FIFO lane waits for it: it keeps its place in front of those behind it.
+    if (resident.bound->policy.lane_kind(lane.number) != LaneKind::kFifo) return;
+  }
+  if (!lane.cold_ahead || message.id < lane.cursor) lane.cursor = message.id;
+  lane.cold_ahead = true;
+  cover(turn, slot, lane, message.id);
+  maybe_refill(turn, slot);
+}
+
+std::optional<Answer> Engine::Impl::consult_ledger(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint) {
+  std::optional<LedgerEntry> entry;
+  std::optional<SessionEntry> session;
+  const std::string name = ledger_key(key);
+  bool damaged = false;
+  for (const keys::Bucket bucket : receipts_.buckets(Kept::kLedger)) {
+    const std::string at = keys::ledger(bucket, key.scope, name);
+    if (const auto* value = turn.get(at); value != nullptr && value->has_value() && !entry) {
+      auto decoded = decode_ledger((*value)->view());
+      if (decoded) {
+        entry = std::move(*decoded);
+      } else {
+        turn.damaged.emplace_back(at, **value);
+        damaged = true;
+      }
+    }
+    if (key.kind != OperationKey::Kind::kSequenced) continue;
+    const std::string session_at = keys::session(bucket, key.scope, key.key);
+    if (const auto* value = turn.get(session_at); value != nullptr && value->has_value() && !session) {
+      auto decoded = decode_session((*value)->view());
+      if (decoded) session = *decoded;
+      if (!decoded) turn.damaged.emplace_back(session_at, **value);
+    }
+  }
+  if (turn.lacks()) return std::nullopt;
+  LedgerVerdict verdict = judge_key(key, fingerprint, entry, session, {options_.key_window, options_.key_ahead}, turn.now);
+  if (damaged && !entry) verdict.kind = LedgerVerdict::Kind::kExpired;
+  Answer answer;
+  switch (verdict.kind) {
+    case LedgerVerdict::Kind::kNew: return std::nullopt;
+    case LedgerVerdict::Kind::kReplay: return std::move(verdict.answer);
+    case LedgerVerdict::Kind::kConflict:
+      answer.code = AnswerCode::kConflict;
+      answer.detail = "this operation key was used with other content; use a new key for a new operation";
+      return answer;
+    case LedgerVerdict::Kind::kExpired:
+      answer.code = AnswerCode::kKeyExpired;
+      answer.detail = "this operation key is too old to tell whether it was used";
+      return answer;
+    case LedgerVerdict::Kind::kTooEarly:
+      answer.code = AnswerCode::kInvalid;
+      answer.detail = "this operation key was made in the future; check the clock of its maker";
+      return answer;
+  }
+  return answer;
+}
+
+void Engine::Impl::seal(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint, const Answer& answer) {
+  if (planted(Bug::kForgottenSeal)) return;
+  // What was refused changed nothing and may be asked again; what happened is remembered.
+  const bool happened = answer.code == AnswerCode::kAccepted || answer.code == AnswerCode::kDone ||
+                        answer.code == AnswerCode::kPending || answer.code == AnswerCode::kNothing;
+  if (!happened) return;
+  const keys::Bucket bucket = receipts_.running(Kept::kLedger);
+  const LedgerEntry entry{fingerprint, turn.now, encode_answer(answer)};
+  receipts_.put_kept(Kept::kLedger, keys::ledger(bucket, key.scope, ledger_key(key)), encode_ledger(entry), turn.out.writes);
+  if (key.kind == OperationKey::Kind::kSequenced) {
+    receipts_.put_kept(Kept::kLedger, keys::session(bucket, key.scope, key.key), encode_session({key.sequence, turn.now}),
+                       turn.out.writes);
+  }
+}
+
+}  // namespace postrider

@@ -1,0 +1,386 @@
+// Delivery: the interpreter of the profiles' tables. A signal finds its row; the row's verb is carried out here and
+// nowhere else.
+#include <algorithm>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+
+const Method& Engine::Impl::method_of(const Entry& entry) const {
+  return residents_[entry.destination].bound->profile->methods[entry.state.method];
+}
+
+const StateRow& Engine::Impl::state_of(const Entry& entry) const {
+  return residents_[entry.destination].bound->profile->states[entry.state.state];
+}
+
+Facts Engine::Impl::facts_of(const Turn& turn, const Entry& entry) const {
+  const Bound& bound = *residents_[entry.destination].bound;
+  return {entry.message, entry.state, bound.config, bound.policy, turn.now, turn.wall};
+}
+
+void Engine::Impl::set_reason(Entry& entry, std::string_view reason) {
+  if (reason.empty()) {
+    entry.reason.reset();
+  } else {
+    entry.reason = std::make_unique<std::string>(reason.substr(0, limits_.reason_bytes_max));
+  }
+}
+
+std::optional<Timestamp> Engine::Impl::retry_due(Turn& turn, const Entry& entry, const Reading* reading) {
+  const Resident& resident = residents_[entry.destination];
+  const RetryRule& rule = resident.bound->policy.rule(entry.state.failure);
+  RetryFacts facts;
+  facts.attempts = entry.state.attempts;
+  if (planted(Bug::kAttemptCapOffByOne) && facts.attempts > 1) --facts.attempts;
+  facts.now = turn.now;
+  facts.first_attempt = entry.state.first_attempt;
+  facts.held = held_time(resident.route, turn.now) - entry.state.held_before;
+  if (planted(Bug::kBudgetCountsHeldTime)) facts.held = Duration(0);
+  if (reading != nullptr && !planted(Bug::kRetryAfterIgnored)) facts.retry_after = reading->retry_after;
+  auto due = next_due(rule, facts, rng_);
+  if (due && planted(Bug::kJitterOutsideRange)) due = turn.now + 2 * (*due - turn.now) + Duration(1);
+  return due;
+}
+
+const Transition* Engine::Impl::next_row(Turn& turn, Entry& entry, On signal, const Reading* reading, std::optional<Timestamp>& due) {
+  const Resident& resident = residents_[entry.destination];
+  const ProfileSpec& profile = *resident.bound->profile;
+  const Method& method = method_of(entry);
+  std::size_t profile_index = 0;
+  while (options_.profiles[profile_index] != &profile) ++profile_index;
+  auto& uses = row_use_[profile_index][entry.state.method];
+
+  const Transition* row = find_row(method.rows, entry.state.state, signal);
+  if (row == nullptr) return nullptr;
+  ++uses[static_cast<std::size_t>(row - method.rows.data())];
+  bool exhausted = false;
+  if (row->verb == Do::kRetry) {
+    due = retry_due(turn, entry, reading);
+    exhausted = !due;
+  } else if (row->verb == Do::kNextMethod) {
+    exhausted = entry.state.method + std::size_t{1} >= profile.methods.size();
+  }
+  if (!exhausted) return row;
+  const Transition* last = find_row(method.rows, entry.state.state, On::kExhausted);
+  POSTRIDER_CHECK(last != nullptr);
+  ++uses[static_cast<std::size_t>(last - method.rows.data())];
+  return last;
+}
+
+void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* reading) {
+  Entry& entry = entries_[slot];
+  const Slot resident = entry.destination;
+  if (signal == On::kTimedOut && reading == nullptr && phase_of(entry) == Phase::kInFlight) {
+    entry.state.failure = FailureClass::kTimeout;
+    entry.state.certainty = Certainty::kUnknown;
+    set_reason(entry, "no answer in time");
+    if (planted(Bug::kSlotLeakedOnTimeout)) entry.holds_gates = false;
+  }
+  const Transition* told = find_row(method_of(entry).rows, entry.state.state, signal);
+  std::optional<Timestamp> due;
+  const Transition* row = next_row(turn, entry, signal, reading, due);
+  if (row == nullptr || row->verb == Do::kIgnore) {
+    ++tallies_.ignored_signals;
+    if (row != nullptr && row->raise != Raise::kNone) raise(turn, resident, *row, entry);
+    if (signal == On::kCancelled && row != nullptr && !entry.state.cancel_wanted) {
+      entry.state.cancel_wanted = true;  // raised again in its next live state, also after a crash
+      entry.visitor = false;
+      store_state(turn, entry);
+    }
+    return;
+  }
+  // The route hears of it first: a message that goes to sleep must know whether the way is closed.
+  raise(turn, resident, *told, entry);
+  const RetryRule& rule = residents_[resident].bound->policy.rule(entry.state.failure);
+  if (reading != nullptr && reading->retry_after && rule.holds_route && !planted(Bug::kRetryAfterIgnored)) {
+    hold_route(turn, resident, turn.now + std::min(*reading->retry_after, rule.retry_after_max));
+  }
+  carry_out(turn, slot, *row, due);
+}
+
+void Engine::Impl::raise(Turn& turn, Slot resident, const Transition& row, const Entry& entry) {
+  switch (row.raise) {
+    case Raise::kNone: return;
+    case Raise::kOk: return tell_health(turn, resident, HealthOn::kOk, "delivered");
+    case Raise::kFail:
+      if (residents_[resident].bound->policy.rule(entry.state.failure).strikes) {
+        return tell_health(turn, resident, HealthOn::kFail, entry.reason_text());
+      }
+      if (entry.state.certainty == Certainty::kAnswered) tell_health(turn, resident, HealthOn::kSeen, entry.reason_text());
+      return;
+    case Raise::kGone: return tell_health(turn, resident, HealthOn::kGone, entry.reason_text());
+    case Raise::kSeen: return tell_health(turn, resident, HealthOn::kSeen, entry.reason_text());
+  }
+}
+
+void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row, std::optional<Timestamp> due) {
+  Entry& entry = entries_[slot];
+  switch (row.verb) {
+    case Do::kIgnore: return;
+    case Do::kStartAttempt: return start_attempt(turn, slot, row.to, AttemptKind::kSend);
+    case Do::kProbe: return start_attempt(turn, slot, row.to, AttemptKind::kProbe);
+    case Do::kFindRoute: return start_attempt(turn, slot, row.to, AttemptKind::kFindRoute);
+    case Do::kNextMethod:
+      ++entry.state.method;
+      entry.state.attempts = 0;
+      return enter(turn, slot, residents_[entry.destination].bound->profile->methods[entry.state.method].initial, {});
+    case Do::kAwait:
+    case Do::kRelease: return enter(turn, slot, row.to, {});
+    case Do::kRetry: return enter(turn, slot, row.to, due);
+    case Do::kPark: return enter(turn, slot, row.to, {});
+    case Do::kComplete:
+    case Do::kDeadLetter:
+    case Do::kDrop:
+    case Do::kMarkIndeterminate:
+      if (!entry.reason && row.verb != Do::kComplete) set_reason(entry, row.why);
+      return end(turn, slot, residents_[entry.destination].bound->profile->states[row.to].phase);
+  }
+}
+
+// Everything that a change of state entails. The message is live before and after.
+void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Timestamp> due) {
+  Entry& entry = entries_[slot];
+  const Resident& resident = residents_[entry.destination];
+  const StateRow& target = resident.bound->profile->states[to];
+  const Phase from = phase_of(entry);
+  if (std::exchange(entry.visitor, false)) hot_sleepers_.erase(entry.message.id);
+  timers_.cancel(std::exchange(entry.timer, 0));
+  if (target.phase != Phase::kInFlight) {
+    leave_attempt(turn, slot);
+    if (!target.keeps_gates) give_back_gates(turn, slot);
+  }
+  if (from == Phase::kParked) turn.out.writes.remove(keys::parked(entry.message.id));
+  const bool durable = method_of(entry).durable_intent;
+  const bool next_method = target.phase == Phase::kQueued && entry.state.method != entry.message.method;
+  entry.state.state = to;
+  entry.state.since = turn.now;
+  entry.state.due = due ? *due
+                    : target.timer == TimeOut::kNone || target.timer == TimeOut::kRetry
+                        ? Timestamp()
+                        : turn.now + resident.bound->policy.time_out(target.timer);
+  const bool in_flight = from == Phase::kInFlight || target.phase == Phase::kInFlight;
+  const bool told_otherwise = entry.stored && (from == Phase::kAwaiting || from == Phase::kParked);
+
+  switch (target.phase) {
+    case Phase::kBackoff: return sleep(turn, slot);
+    case Phase::kParked: return park(turn, slot);
+    case Phase::kAwaiting:
+    case Phase::kInFlight:
+    case Phase::kQueued: break;
+    case Phase::kDelivered:
+    case Phase::kDead:
+    case Phase::kExpired:
+    case Phase::kCancelled:
+    case Phase::kIndeterminate: POSTRIDER_CHECK(false);
+  }
+  if (target.phase == Phase::kAwaiting || (durable && in_flight) || told_otherwise || next_method) store_state(turn, entry);
+  if (!entry.hot && !entry.due_entry.is_set()) {
+    cover(turn, entry.destination, residents_[entry.destination].the_lane(entry.message.id.lane()), entry.message.id);
+  }
+  if (entry.state.due.is_set()) entry.timer = timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
+  if (target.phase == Phase::kQueued) {
+    make_ready(slot);
+  } else {
+    unready(slot);
+  }
+  if (target.phase == Phase::kInFlight || raise_remembered(turn, slot)) return;
+  if (!awake(resident, turn.now)) spill_all(turn, entry.destination);
+}
+
+// What a row ignored earlier, because an attempt was open, counts now.
+bool Engine::Impl::raise_remembered(Turn& turn, Slot slot) {
+  const Entry& entry = entries_[slot];
+  const MessageId id = entry.message.id;
+  const StateIndex state = entry.state.state;
+  const bool expired = entry.message.expires.is_set() && entry.message.expires <= turn.now;
+  if (expired && !planted(Bug::kExpiredMessageSent)) {
+    apply(turn, slot, On::kExpired, nullptr);
+  } else if (entry.state.cancel_wanted) {
+    apply(turn, slot, On::kCancelled, nullptr);
+  }
+  const auto same = by_id_.find(id);
+  return same == by_id_.end() || entries_[same->second].state.state != state;
+}
+
+void Engine::Impl::leave_attempt(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  if (!entry.attempt.is_set()) return;
+  turn.out.actions.emplace_back(AbortAttempt{entry.attempt});
+  by_attempt_.erase(entry.attempt.value());
+  entry.attempt = AttemptId();
+  --open_attempts_;
+  --residents_[entry.destination].open_attempts;
+}
+
+void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKind kind) {
+  leave_attempt(turn, slot);
+  Entry& entry = entries_[slot];
+  Resident& resident = residents_[entry.destination];
+  if (kind == AttemptKind::kSend) {
+    if (entry.state.attempts < UINT16_MAX) ++entry.state.attempts;
+    if (!entry.state.first_attempt.is_set()) {
+      entry.state.first_attempt = turn.now;
+      entry.state.held_before = held_time(resident.route, turn.now);
+    }
+    if (!entry.holds_gates) {
+      entry.holds_gates = true;
+      resident.gate.take(resident.bound->policy.route, turn.now);
+      for (const GateName name : entry.message.gates) {
+        if (name == 0) continue;
+        SharedGate& gate = shared_gate(entry, name);
+        gate.state.take(gate.limits, turn.now);
+      }
+    }
+  }
+  entry.kind = kind;
+  enter(turn, slot, to, {});
+  entry.attempt = AttemptId(++last_attempt_);
+  by_attempt_.emplace(entry.attempt.value(), slot);
+  ++open_attempts_;
+  ++resident.open_attempts;
+  ++tallies_.attempts;
+  WireRequest request = resident.bound->profile->encode(facts_of(turn, entry), kind);
+  request.time_out = entry.state.due.is_set() ? entry.state.due - turn.now : Duration(0);
+  turn.out.actions.emplace_back(StartAttempt{entry.attempt, entry.message.id, std::move(request)});
+}
+
+void Engine::Impl::give_back_gates(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  if (!entry.holds_gates) return;
+  entry.holds_gates = false;
+  Resident& resident = residents_[entry.destination];
+  resident.gate.give_back();
+  ring(entry.destination);
+  const auto gates = entry.message.gates;
+  for (const GateName name : gates) {
+    if (name == 0) continue;
+    const auto gate = gates_.find(name);
+    POSTRIDER_CHECK(gate != gates_.end());
+    gate->second.state.give_back();
+    turn.freed_gates.push_back(name);
+  }
+}
+
+void Engine::Impl::store_state(Turn& turn, Entry& entry) {
+  const std::string key = entry.hot ? keys::hot(entry.message.id.sequence(), keys::Part::kState)
+                                    : keys::cold(entry.message.id, keys::Part::kState);
+  turn.out.writes.put(key, encode_state(entry.state, entry.reason_text()));
+  entry.stored = true;
+}
+
+void Engine::Impl::forget_state(Turn& turn, Entry& entry) {
+  if (!entry.stored) return;
+  turn.out.writes.remove(entry.hot ? keys::hot(entry.message.id.sequence(), keys::Part::kState)
+                                   : keys::cold(entry.message.id, keys::Part::kState));
+  entry.stored = false;
+}
+
+TimerHandle Engine::Impl::put_due(Turn& turn, Timestamp at, keys::DueKind kind, MessageId id) {
+  turn.out.writes.put(keys::due(at, kind, id), std::string_view());
+  if (at >= due_loaded_until_) return 0;  // its page comes later
+  const TimerKind timer = kind == keys::DueKind::kAttempt  ? TimerKind::kDueAttempt
+                          : kind == keys::DueKind::kExpiry ? TimerKind::kDueExpiry
+                                                           : TimerKind::kDueOpening;
+  return timers_.arm(at, Timer{.kind = timer, .id = id});
+}
+
+void Engine::Impl::move_to_cold(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  if (!entry.hot) return;
+  const bool stored = entry.stored;
+  forget_state(turn, entry);
+  turn.out.writes.put_once(keys::cold(entry.message.id, keys::Part::kMessage), entry.message.record);
+  turn.out.writes.remove_once(keys::hot(entry.message.id.sequence(), keys::Part::kMessage));
+  entry.hot = false;
+  residents_[entry.destination].the_lane(entry.message.id.lane()).cold.push_back(entry.message.id);
+  if (stored) store_state(turn, entry);
+}
+
+// Back-off: in an unordered lane the message leaves the window; in a FIFO lane it blocks on purpose.
+void Engine::Impl::sleep(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  Resident& resident = residents_[entry.destination];
+  Lane& lane = resident.the_lane(entry.message.id.lane());
+  const MessageId id = entry.message.id;
+  const bool is_short = entry.state.due - turn.now <= limits_.hot_sleep_max;
+  const bool fifo = resident.bound->policy.lane_kind(lane.number) == LaneKind::kFifo;
+  unready(slot);
+  if (raise_remembered(turn, slot)) return;
+  if (fifo && is_short) {
+    if (!entry.hot) cover(turn, entry.destination, lane, id);
+    store_state(turn, entry);
+    entry.timer = timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = id});
+    return;
+  }
+  if (!fifo && entry.hot && is_short && hot_sleepers_.size() < limits_.hot_sleepers_max) {
+    store_state(turn, entry);
+    hot_sleepers_.insert(id);
+    timers_.arm(entry.state.due, Timer{.kind = TimerKind::kWakeHot, .id = id});
+    return forget_entry(turn, slot);
+  }
+  move_to_cold(turn, slot);
+  store_state(turn, entry);
+  if (entry.due_entry.is_set()) turn.out.writes.remove(keys::due(entry.due_entry, keys::DueKind::kAttempt, id));
+  put_due(turn, entry.state.due, keys::DueKind::kAttempt, id);
+  if (fifo) {
+    cover(turn, entry.destination, lane, id);
+    lane.cursor = id;
+    lane.cold_ahead = true;
+    lane.asleep = true;
+    spill(turn, entry.destination, lane);
+  }
+  forget_entry(turn, slot);
+}
+
+void Engine::Impl::park(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  move_to_cold(turn, slot);
+  store_state(turn, entry);
+  if (entry.due_entry.is_set()) {
+    turn.out.writes.remove(keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, entry.message.id));
+  }
+  turn.out.writes.put(keys::parked(entry.message.id), std::string_view());
+  receipts_.note({.position = {},
+                  .kind = LogEntry::Kind::kParked,
+                  .at = turn.now,
+                  .id = entry.message.id,
+                  .phase = Phase::kParked,
+                  .cause = entry.state.failure,
+                  .attempts = entry.state.attempts,
+                  .reason = std::string(entry.reason_text())});
+  unready(slot);
+  if (raise_remembered(turn, slot)) return;
+  forget_entry(turn, slot);
+}
+
+void Engine::Impl::end(Turn& turn, Slot slot, Phase phase) {
+  Entry& entry = entries_[slot];
+  POSTRIDER_CHECK(is_end(phase));
+  const MessageId id = entry.message.id;
+  if (std::exchange(entry.visitor, false)) hot_sleepers_.erase(id);
+  if (phase_of(entry) == Phase::kParked) turn.out.writes.remove(keys::parked(id));
+  forget_state(turn, entry);
+  turn.out.writes.remove_once(entry.hot ? keys::hot(id.sequence(), keys::Part::kMessage) : keys::cold(id, keys::Part::kMessage));
+  if (entry.due_entry.is_set()) turn.out.writes.remove(keys::due(entry.due_entry, keys::DueKind::kAttempt, id));
+  if (entry.message.expires.is_set()) {
+    turn.out.writes.remove(keys::due(entry.message.expires, keys::DueKind::kExpiry, id));
+    timers_.cancel(entry.expiry_timer);
+  }
+  EndRecord record;
+  record.id = id;
+  record.phase = phase;
+  record.cause = phase == Phase::kDelivered ? FailureClass::kNone : entry.state.failure;
+  record.attempts = entry.state.attempts;
+  record.accepted = entry.message.accepted;
+  record.at = turn.now;
+  record.origin = entry.message.origin;
+  if (phase != Phase::kDelivered) record.reason = entry.reason_text();
+  const bool leaves_letter = phase == Phase::kDead || phase == Phase::kExpired;
+  receipts_.end(record, leaves_letter ? &entry.message : nullptr, turn.out.writes);
+  leave_attempt(turn, slot);
+  give_back_gates(turn, slot);
+  forget_entry(turn, slot);
+}
+
+}  // namespace postrider

@@ -1,0 +1,159 @@
+// Dispatch: whose turn it is. Destinations with something to send stand in a ring and start one attempt each in turn, so
+// that a long queue costs its neighbours nothing.
+#include <algorithm>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+
+void Engine::Impl::ring(Slot slot) {
+  Resident& resident = residents_[slot];
+  if (resident.in_ring) return;
+  resident.in_ring = true;
+  ring_.push_back(slot);
+}
+
+void Engine::Impl::pump(Turn& turn) {
+  for (;;) {
+    while (!turn.freed_gates.empty()) {
+      const GateName name = turn.freed_gates.back();
+      turn.freed_gates.pop_back();
+      serve_gate(turn, name);
+    }
+    if (ring_.empty() || open_attempts_ >= limits_.open_attempts_max) return;
+    const Slot slot = ring_.front();
+    ring_.pop_front();
+    residents_[slot].in_ring = false;
+    if (start_next(turn, slot)) ring(slot);
+    touch(slot);
+  }
+}
+
+// One step forward for this destination: an attempt, an end, or a place in a gate's queue. False: nothing to do now.
+bool Engine::Impl::start_next(Turn& turn, Slot slot) {
+  Resident& resident = residents_[slot];
+  if (resident.lanes.empty() || !startable(resident, turn.now)) return false;
+  const std::size_t count = resident.lanes.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t index = (resident.next_lane + i) % count;
+    Lane& lane = resident.lanes[index];
+    if (lane.first == kNoSlot) continue;
+    const bool fifo = resident.bound->policy.lane_kind(lane.number) == LaneKind::kFifo;
+    if (fifo && lane.in_memory != lane.ready) continue;  // its head is on the way
+    resident.next_lane = static_cast<std::uint8_t>((index + 1) % count);
+    return try_start(turn, lane.first);
+  }
+  return false;
+}
+
+bool Engine::Impl::try_start(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  const MessageId id = entry.message.id;
+  Resident& resident = residents_[entry.destination];
+  if (entry.message.expires.is_set() && entry.message.expires <= turn.now && !planted(Bug::kExpiredMessageSent)) {
+    apply(turn, slot, On::kExpired, nullptr);
+    return true;
+  }
+  if (!startable(resident, turn.now)) return false;
+  const GateState::Permit permit = resident.gate.permit(resident.bound->policy.route, turn.now);
+  if (!permit.open) {
+    if (permit.again.is_set()) look_later(entry.destination, permit.again);
+    return false;
+  }
+  for (const GateName name : entry.message.gates) {
+    if (name == 0) continue;
+    SharedGate& gate = shared_gate(entry, name);
+    const GateState::Permit shared = gate.state.permit(gate.limits, turn.now);
+    if (shared.open) continue;
+    wait_at_gate(turn, slot, name, shared.again);
+    return true;
+  }
+  const On signal = resident.bound->profile->judge(facts_of(turn, entry));
+  apply(turn, slot, signal, nullptr);
+  // A profile whose judge names a signal that its table ignores would be asked for ever.
+  const auto same = by_id_.find(id);
+  return same == by_id_.end() || !entries_[same->second].ready;
+}
+
+void Engine::Impl::look_later(Slot slot, Timestamp at) {
+  Resident& resident = residents_[slot];
+  timers_.cancel(resident.look_timer);
+  resident.look_timer = timers_.arm(at, Timer{.kind = TimerKind::kRouteLook, .id = {resident.id.value(), 0}});
+}
+
+// Puts a queued entry into its lane's ready list, in the order of ids. New ones are nearly always the last.
+void Engine::Impl::make_ready(Slot slot) {
+  Entry& entry = entries_[slot];
+  Resident& resident = residents_[entry.destination];
+  Lane& lane = resident.the_lane(entry.message.id.lane());
+  if (!entry.ready) {
+    Slot after = lane.last;
+    while (after != kNoSlot && entry.message.id < entries_[after].message.id) after = entries_[after].prev;
+    entry.prev = after;
+    entry.next = after == kNoSlot ? lane.first : entries_[after].next;
+    (entry.next == kNoSlot ? lane.last : entries_[entry.next].prev) = slot;
+    (after == kNoSlot ? lane.first : entries_[after].next) = slot;
+    entry.ready = true;
+    ++lane.ready;
+  }
+  ring(entry.destination);
+}
+
+void Engine::Impl::unready(Slot slot) {
+  Entry& entry = entries_[slot];
+  if (!entry.ready) return;
+  Lane& lane = residents_[entry.destination].the_lane(entry.message.id.lane());
+  (entry.prev == kNoSlot ? lane.first : entries_[entry.prev].next) = entry.next;
+  (entry.next == kNoSlot ? lane.last : entries_[entry.next].prev) = entry.prev;
+  entry.prev = entry.next = kNoSlot;
+  entry.ready = false;
+  --lane.ready;
+}
+
+SharedGate& Engine::Impl::shared_gate(const Entry& entry, GateName name) {
+  const auto [place, is_new] = gates_.try_emplace(name);
+  SharedGate& gate = place->second;
+  if (is_new) {
+    const Bound& bound = *residents_[entry.destination].bound;
+    if (bound.profile->gate_limits != nullptr) gate.limits = bound.profile->gate_limits(name, bound.policy);
+    gate.state.drain(gate.limits, started_);
+  }
+  return gate;
+}
+
+void Engine::Impl::wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp again) {
+  const Entry& entry = entries_[slot];
+  unready(slot);
+  SharedGate& gate = gates_.at(name);
+  gate.waiters.emplace_back(slot, entry.message.id);
+  if (again.is_set() && !timers_.armed(gate.timer)) {
+    gate.timer = timers_.arm(std::max(again, turn.now), Timer{.kind = TimerKind::kGate, .id = {name, 0}});
+  }
+}
+
+// A gate that opened looks at its own waiters only, in the order in which they came.
+void Engine::Impl::serve_gate(Turn& turn, GateName name) {
+  const auto found = gates_.find(name);
+  if (found == gates_.end()) return;
+  SharedGate& gate = found->second;
+  while (!gate.waiters.empty()) {
+    const GateState::Permit permit = gate.state.permit(gate.limits, turn.now);
+    if (!permit.open) {
+      if (permit.again.is_set() && !timers_.armed(gate.timer)) {
+        gate.timer = timers_.arm(permit.again, Timer{.kind = TimerKind::kGate, .id = {name, 0}});
+      }
+      return;
+    }
+    const auto [slot, id] = gate.waiters.front();
+    gate.waiters.pop_front();
+    const auto same = by_id_.find(id);
+    if (same == by_id_.end() || same->second != slot || entries_[slot].ready) continue;
+    if (phase_of(entries_[slot]) != Phase::kQueued) continue;
+    make_ready(slot);
+    if (open_attempts_ >= limits_.open_attempts_max) continue;  // it stands in its lane again; the ring comes to it
+    try_start(turn, slot);
+  }
+  if (gate.state.in_use() == 0 && gate.state.settled_at(gate.limits) <= turn.now) gates_.erase(found);
+}
+
+}  // namespace postrider

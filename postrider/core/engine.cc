@@ -1,0 +1,219 @@
+#include "postrider/core/engine.h"
+
+#include <algorithm>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+
+Engine::Engine(EngineOptions options, Epoch epoch, Books books, Timestamp now)
+    : impl_(std::make_unique<Impl>(options, epoch, std::move(books), now)) {}
+Engine::~Engine() = default;
+Stepped Engine::step(Now now, const Event& event, const Found& found, Effects& out) {
+  return impl_->step(now, event, found, out);
+}
+void Engine::close_turn(Timestamp now, Duration wall_bias, Effects& out) { impl_->close_turn(now, wall_bias, out); }
+std::optional<Timestamp> Engine::next_deadline() const { return impl_->next_deadline(); }
+bool Engine::restoring() const { return impl_->restoring(); }
+Stats Engine::stats() const { return impl_->stats(); }
+std::vector<Engine::RowUse> Engine::rows_used() const { return impl_->rows_used(); }
+std::size_t Engine::memory_bytes() const { return impl_->memory_bytes(); }
+
+Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp now)
+    : options_(options),
+      limits_(options_.limits),
+      rng_(options_.seed ^ epoch.value()),
+      receipts_(options_, std::move(books), now),
+      timers_(now),
+      last_sequence_(first_sequence(epoch).value()),
+      last_attempt_(first_sequence(epoch).value()),
+      started_(now),
+      turn_now_(now) {
+  for (const ProfileSpec* profile : options_.profiles) {
+    auto& methods = row_use_.emplace_back();
+    for (const Method& method : profile->methods) methods.emplace_back(method.rows.size(), 0);
+  }
+}
+
+Stepped Engine::Impl::step(Now now, const Event& event, const Found& found, Effects& out) {
+  POSTRIDER_CHECK(now.engine >= turn_now_);
+  turn_now_ = now.engine;
+  ++tallies_.steps;
+  Turn turn{now.engine, now.wall, found, out, {}};
+  std::visit([&](const auto& happened) { on(turn, happened); }, event);
+  if (turn.lacks()) {
+    ++tallies_.needs;
+    for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(turn, slot);
+    return {std::move(turn.need)};
+  }
+  finish_step(turn);
+  return {};
+}
+
+void Engine::Impl::finish_step(Turn& turn) {
+  for (const Row& row : turn.damaged) quarantine(turn, row);
+  for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(turn, slot);
+  pump(turn);
+  evict_surplus();
+  if (owed_waits_at_) go_on_with_owed(turn);
+  if (retain_timer_ == 0 || !timers_.armed(retain_timer_)) {
+    const Timestamp at = receipts_.next_retention(turn.now);
+    if (at != Timestamp::never()) retain_timer_ = timers_.arm(at, Timer{.kind = TimerKind::kRetain});
+  }
+}
+
+void Engine::Impl::close_turn(Timestamp now, Duration wall_bias, Effects& out) {
+  if (out.writes.empty() && !receipts_.has_page()) return;
+  receipts_.close_turn(now, wall_bias, next_sequence(), out.writes);
+}
+
+void Engine::Impl::reply(Turn& turn, Ticket ticket, Answer answer) {
+  if (ticket.is_set()) turn.out.actions.emplace_back(Reply{ticket, std::move(answer)});
+}
+
+void Engine::Impl::quarantine(Turn& turn, const Row& row) {
+  turn.out.writes.put(keys::quarantine(row.first), row.second);
+  const auto hot = keys::parse_hot(row.first);
+  const auto cold = keys::parse_cold(row.first);
+  const bool once = (hot && hot->part == keys::Part::kMessage) || (cold && cold->part == keys::Part::kMessage);
+  if (once) {
+    turn.out.writes.remove_once(row.first);
+  } else {
+    turn.out.writes.remove(row.first);
+  }
+  ++receipts_.counters().quarantined;
+  LogEntry notice;
+  notice.kind = LogEntry::Kind::kQuarantined;
+  notice.at = turn.now;
+  notice.reason = std::string("a record of space ") + row.first[0] + " cannot be read";
+  if (cold) notice.id = cold->id;
+  receipts_.note(std::move(notice));
+}
+
+void Engine::Impl::on(Turn& turn, const AttemptNews& news) {
+  const auto found = by_attempt_.find(news.attempt.value());
+  if (found == by_attempt_.end()) {
+    ++tallies_.late_outcomes;
+    return;
+  }
+  apply(turn, found->second, news.signal, nullptr);
+}
+
+void Engine::Impl::on(Turn& turn, const AttemptEnded& ended) {
+  const auto found = by_attempt_.find(ended.attempt.value());
+  if (found == by_attempt_.end()) {
+    ++tallies_.late_outcomes;
+    return;
+  }
+  const Slot slot = found->second;
+  Entry& entry = entries_[slot];
+  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
+  const Reading reading = profile.classify(facts_of(turn, entry), entry.kind, ended.reply);
+  // The attempt is over: nothing is left to abort, whatever the row says.
+  by_attempt_.erase(found);
+  entry.attempt = AttemptId();
+  --open_attempts_;
+  --residents_[entry.destination].open_attempts;
+  entry.state.failure = reading.outcome.failure;
+  entry.state.certainty = reading.outcome.certainty;
+  set_reason(entry, reading.outcome.reason);
+  apply(turn, slot, reading.signal, &reading);
+}
+
+void Engine::Impl::on(Turn& turn, const ReceiptArrived& receipt) {
+  const Located located = locate(turn, receipt.id);
+  if (!located.known) return;
+  if (located.slot == kNoSlot) {
+    ++tallies_.late_receipts;
+    return;
+  }
+  if (planted(Bug::kLateReceiptDropped) && phase_of(entries_[located.slot]) == Phase::kBackoff) return;
+  if (!receipt.detail.empty()) set_reason(entries_[located.slot], receipt.detail);
+  apply(turn, located.slot, receipt.signal, nullptr);
+}
+
+void Engine::Impl::on(Turn& turn, const TimersDue&) {
+  fired_.clear();
+  timers_.advance(turn.now, limits_.timers_per_step_max, fired_);
+  for (const Timer& timer : fired_) fire(turn, timer);
+}
+
+void Engine::Impl::fire(Turn& turn, const Timer& timer) {
+  const auto entry = by_id_.find(timer.id);
+  switch (timer.kind) {
+    case TimerKind::kState:
+      if (entry == by_id_.end()) break;
+      entries_[entry->second].timer = 0;
+      return apply(turn, entry->second, state_of(entries_[entry->second]).timer_signal, nullptr);
+    case TimerKind::kWakeHot:
+    case TimerKind::kDueAttempt:
+      turn.out.chores.push_back({.kind = Chore::Kind::kWakeMessage, .destination = timer.id.destination(), .id = timer.id});
+      return;
+    case TimerKind::kDueExpiry:
+      turn.out.chores.push_back({.kind = Chore::Kind::kExpire, .destination = timer.id.destination(), .id = timer.id});
+      return;
+    case TimerKind::kDueOpening: {
+      const DestinationId id = timer.id.destination();
+      turn.out.chores.push_back({.kind = Chore::Kind::kWakeRoute, .destination = id});
+      return;
+    }
+    case TimerKind::kRouteLook: {
+      const auto resident = by_destination_.find(timer.id.high);
+      if (resident == by_destination_.end()) break;
+      ring(resident->second);
+      return touch(resident->second);
+    }
+    case TimerKind::kGate: return serve_gate(turn, timer.id.high);
+    case TimerKind::kLoadDue:
+      turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue});
+      return;
+    case TimerKind::kRetain:
+      receipts_.retain(turn.now, turn.out.writes);
+      retain_timer_ = 0;
+      return;
+  }
+  ++tallies_.stray_timers;
+}
+
+void Engine::Impl::on(Turn& turn, const Chore& chore) {
+  switch (chore.kind) {
+    case Chore::Kind::kRestore: return restore(turn, chore);
+    case Chore::Kind::kRefill: return refill(turn, chore);
+    case Chore::Kind::kWakeMessage: return wake_message(turn, chore);
+    case Chore::Kind::kExpire: return expire_message(turn, chore);
+    case Chore::Kind::kWakeRoute: return wake_route(turn, chore);
+    case Chore::Kind::kLoadDue: return load_due(turn);
+  }
+}
+
+Stats Engine::Impl::stats() const {
+  Stats stats;
+  stats.counters = receipts_.counters();
+  stats.tallies = tallies_;
+  stats.in_window = entries_.size();
+  stats.open_attempts = open_attempts_;
+  stats.residents = residents_.size();
+  stats.restoring = restoring();
+  return stats;
+}
+
+std::vector<Engine::RowUse> Engine::Impl::rows_used() const {
+  std::vector<RowUse> out;
+  for (std::size_t p = 0; p < row_use_.size(); ++p) {
+    for (std::size_t m = 0; m < row_use_[p].size(); ++m) {
+      for (std::size_t r = 0; r < row_use_[p][m].size(); ++r) {
+        out.push_back({options_.profiles[p]->name, m, r, row_use_[p][m][r]});
+      }
+    }
+  }
+  return out;
+}
+
+std::size_t Engine::Impl::memory_bytes() const {
+  constexpr std::size_t kNode = 3 * sizeof(void*);  // what a hash table adds to each element, about
+  return entries_.capacity() * sizeof(Entry) + by_id_.size() * (sizeof(MessageId) + sizeof(Slot) + kNode) +
+         by_attempt_.size() * (16 + kNode) + residents_.capacity() * sizeof(Resident) +
+         by_destination_.size() * (16 + kNode) + timers_.memory_bytes() + hot_sleepers_.size() * (sizeof(MessageId) + kNode);
+}
+
+}  // namespace postrider

@@ -1,0 +1,115 @@
+// Engine: decides everything and does nothing. `step` takes an event and what was read for it, and appends what must be
+// written and what may be done afterwards. No thread, socket, file, clock or random device inside; one owner, the shard.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "postrider/base/time.h"
+#include "postrider/model/effects.h"
+#include "postrider/model/event.h"
+#include "postrider/model/profile.h"
+#include "postrider/model/records.h"
+#include "postrider/model/store.h"
+
+namespace postrider {
+
+// Every queue, table and buffer of the engine has its bound here.
+struct EngineLimits {
+  std::uint32_t body_bytes_max = 256 * 1024;
+  std::uint32_t attributes_bytes_max = 16 * 1024;
+  std::uint32_t key_bytes_max = 255;
+  std::uint32_t name_bytes_max = 200;
+  std::uint32_t settings_bytes_max = 16 * 1024;
+  std::uint32_t reason_bytes_max = 200;
+  std::uint32_t open_attempts_max = 1024;         // in the whole engine
+  std::uint64_t window_bytes_max = 64ULL << 20;   // of all windows together
+  std::uint32_t refill_rows_max = 64;             // of one read
+  std::uint32_t hot_sleepers_max = 65536;         // messages in a short back-off, outside the window
+  Duration hot_sleep_max{60'000};                 // a longer back-off moves the message to the cold space
+  std::uint32_t residents_max = 16384;            // destinations in memory that have nothing to do
+  std::uint32_t due_rows_max = 1024;              // due entries of one read
+  Duration due_horizon{600'000};                  // due entries beyond it stay in the store
+  std::uint32_t restore_rows_max = 256;           // of one page
+  std::uint32_t timers_per_step_max = 256;
+  std::uint32_t answer_rows_max = 1000;           // log entries or dead letters in one answer
+};
+
+struct Retention {
+  Duration age{0};           // of the oldest thing kept
+  std::uint64_t bytes = 0;   // 0: no limit
+};
+
+struct EngineOptions {
+  std::span<const ProfileSpec* const> profiles;
+  EngineLimits limits;
+  Duration key_window{24h};       // an operation key answers for so long …
+  Duration key_ahead{2h};         // … and a timed key may be so far ahead of us
+  Retention ledger{.age = 26h, .bytes = 0};
+  Retention log{.age = 7 * 24h, .bytes = 1ULL << 30};
+  Retention ends{.age = 7 * 24h, .bytes = 1ULL << 30};
+  Retention dead{.age = 30 * 24h, .bytes = 4ULL << 30};
+  std::uint64_t seed = 0;         // of jitter
+};
+
+// What must be known before the first event: counters, clock, and which buckets there are.
+struct Books {
+  Meta meta;
+  std::array<BucketList, kKept> closed;
+};
+// The keys that hold them, and what they say. Unreadable books are an Error: guessing would break the promises.
+Reads books_reads();
+Result<Books> read_books(const Found& found);
+
+// Done when nothing is needed; otherwise nothing was changed, and the same event comes again with more found.
+struct Stepped {
+  Reads need;
+  bool done() const { return need.empty(); }
+};
+
+struct Now {
+  Timestamp engine;  // decides
+  Timestamp wall;    // for stamps on the wire
+};
+
+class Engine {
+ public:
+  // `books` as the last owner left them; a new store has empty ones. Feed `Chore{kRestore}` first.
+  Engine(EngineOptions options, Epoch epoch, Books books, Timestamp now);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  Stepped step(Now now, const Event& event, const Found& found, Effects& out);
+
+  // Once per commit, last: the page of ends and the meta record. Does nothing when the turn wrote nothing.
+  void close_turn(Timestamp now, Duration wall_bias, Effects& out);
+
+  // When to come back with TimersDue; not later than anything that is due, perhaps earlier.
+  std::optional<Timestamp> next_deadline() const;
+
+  bool restoring() const;
+  Stats stats() const;
+
+  // Rows of the profile's tables that were used so far, for the simulator: (profile, method, row).
+  struct RowUse {
+    std::string_view profile;
+    std::size_t method;
+    std::size_t row;
+    std::uint64_t times;
+  };
+  std::vector<RowUse> rows_used() const;
+
+  // Bytes that the engine holds beyond the payloads; for the benchmark.
+  std::size_t memory_bytes() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace postrider

@@ -1,0 +1,294 @@
+// The engine's inside, split over files by what happens: admission.cc (submit), delivery.cc (rows, attempts, ends),
+// dispatch.cc (whose turn it is), residents.cc (destinations in memory), refill.cc (disk to window and back),
+// restore.cc, operators.cc, explain.cc. engine.cc only dispatches.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "postrider/base/planted.h"
+#include "postrider/base/rng.h"
+#include "postrider/core/engine.h"
+#include "postrider/core/health.h"
+#include "postrider/core/ledger.h"
+#include "postrider/core/queue.h"
+#include "postrider/core/receipts.h"
+#include "postrider/core/retry.h"
+#include "postrider/core/timers.h"
+
+namespace postrider {
+
+class Engine::Impl {
+ public:
+  Impl(EngineOptions options, Epoch epoch, Books books, Timestamp now);
+
+  Stepped step(Now now, const Event& event, const Found& found, Effects& out);
+  void close_turn(Timestamp now, Duration wall_bias, Effects& out);
+  std::optional<Timestamp> next_deadline() const { return timers_.next(); }
+  bool restoring() const { return restoring_hot_ || !owed_scanned_; }
+  Stats stats() const;
+  std::vector<RowUse> rows_used() const;
+  std::size_t memory_bytes() const;
+
+ private:
+  // One step: what it may look at, what it lacks, what it decided. Handlers first look everything up; when something is
+  // lacking they return at once, having changed nothing that anybody can see (a destination in the cache is not seen).
+  struct Turn {
+    Timestamp now;
+    Timestamp wall;
+    const Found& found;
+    Effects& out;
+    Reads need;
+    std::vector<GateName> freed_gates = {};  // served at the end of the step
+    std::vector<Row> damaged = {};  // records that could not be read; quarantined when the step is done
+
+    const std::optional<Blob>* get(const std::string& key) {
+      const auto* value = found.get(key);
+      if (value == nullptr) need.keys.push_back(key);
+      return value;
+    }
+    const Rows* scan(const Scan& scan) {
+      const Rows* rows = found.scan(scan);
+      if (rows == nullptr) need.scans.push_back(scan);
+      return rows;
+    }
+    bool lacks() const { return !need.empty(); }
+  };
+
+  // engine.cc
+  void on(Turn& turn, const AttemptNews& news);
+  void on(Turn& turn, const AttemptEnded& ended);
+  void on(Turn& turn, const ReceiptArrived& receipt);
+  void on(Turn& turn, const TimersDue&);
+  void on(Turn& turn, const Chore& chore);
+  void fire(Turn& turn, const Timer& timer);
+  void quarantine(Turn& turn, const Row& row);
+  Sequence next_sequence() { return Sequence(++last_sequence_); }
+  void reply(Turn& turn, Ticket ticket, Answer answer);
+  void finish_step(Turn& turn);
+
+  // admission.cc
+  void on(Turn& turn, const Submit& submit);
+  std::optional<Answer> invalid(const Submit& submit) const;
+  struct Draft {  // a message on its way in
+    Slot resident;
+    std::uint8_t lane;
+    std::uint16_t priority;
+    Timestamp not_before;
+    Timestamp expires;
+    MessageId origin;
+    std::string_view attributes;
+    std::string_view body;
+  };
+  Result<MessageId> admit(Turn& turn, const Draft& draft);
+  bool fits_window(const Resident& resident, const Lane* lane, std::size_t bytes, Timestamp now) const;
+  void accept_hot(Turn& turn, Slot resident, Message message);
+  void accept_cold(Turn& turn, Slot resident, const Message& message);
+  // The ledger's part of a command: nullopt when it may go on (or lacks something); otherwise the answer.
+  std::optional<Answer> consult_ledger(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint);
+  void seal(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint, const Answer& answer);
+  // Runs `act` under the caller's key: replay, conflict, or act and seal.
+  template <class Act>
+  void once(Turn& turn, const Caller& caller, const std::string& canonical_bytes, Act&& act);
+
+  // residents.cc
+  struct Destined {
+    bool known = false;  // everything was read
+    Slot slot = kNoSlot; // none: there is no such destination
+  };
+  Destined find_destination(Turn& turn, std::string_view name);
+  Destined find_destination(Turn& turn, DestinationId id);
+  Slot make_resident(Turn& turn, DestinationId id, const Blob& config);
+  std::shared_ptr<const Bound> bind(const DestinationConfig& config);
+  Route read_route(Turn& turn, DestinationId id, const std::optional<Blob>& record);
+  void touch(Slot resident);       // after each change: cache, ring, owed record
+  void evict_surplus();
+  void forget_resident(Slot resident);
+  void write_owed(Turn& turn, Slot resident);
+  void cover(Turn& turn, Slot resident, Lane& lane, MessageId id);
+  void settle_owed(Turn& turn, Slot resident, Lane& lane);
+  void tell_health(Turn& turn, Slot resident, HealthOn on, std::string_view reason);
+  void hold_route(Turn& turn, Slot resident, Timestamp until);
+  void write_route(Turn& turn, Slot resident);
+  bool startable(const Resident& resident, Timestamp now) const;
+
+  // delivery.cc
+  const Method& method_of(const Entry& entry) const;
+  const StateRow& state_of(const Entry& entry) const;
+  Phase phase_of(const Entry& entry) const { return state_of(entry).phase; }
+  Facts facts_of(const Turn& turn, const Entry& entry) const;
+  void apply(Turn& turn, Slot slot, On signal, const Reading* reading);
+  const Transition* next_row(Turn& turn, Entry& entry, On signal, const Reading* reading, std::optional<Timestamp>& due);
+  std::optional<Timestamp> retry_due(Turn& turn, const Entry& entry, const Reading* reading);
+  void raise(Turn& turn, Slot resident, const Transition& row, const Entry& entry);
+  void carry_out(Turn& turn, Slot slot, const Transition& row, std::optional<Timestamp> due);
+  void enter(Turn& turn, Slot slot, StateIndex to, std::optional<Timestamp> due);
+  void leave_attempt(Turn& turn, Slot slot);
+  bool raise_remembered(Turn& turn, Slot slot);  // true: the message moved on
+  void start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKind kind);
+  void sleep(Turn& turn, Slot slot);
+  void park(Turn& turn, Slot slot);
+  void end(Turn& turn, Slot slot, Phase phase);
+  void store_state(Turn& turn, Entry& entry);
+  void forget_state(Turn& turn, Entry& entry);
+  void move_to_cold(Turn& turn, Slot slot);
+  void give_back_gates(Turn& turn, Slot slot);
+  void set_reason(Entry& entry, std::string_view reason);
+  TimerHandle put_due(Turn& turn, Timestamp at, keys::DueKind kind, MessageId id);
+
+  // dispatch.cc
+  void pump(Turn& turn);
+  bool start_next(Turn& turn, Slot resident);
+  bool try_start(Turn& turn, Slot slot);
+  void look_later(Slot resident, Timestamp at);
+  void make_ready(Slot slot);
+  void unready(Slot slot);
+  void ring(Slot resident);
+  SharedGate& shared_gate(const Entry& entry, GateName name);
+  void wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp again);
+  void serve_gate(Turn& turn, GateName name);
+
+  // refill.cc
+  Slot add_entry(Turn& turn, Slot resident, Message message, bool hot);
+  void forget_entry(Turn& turn, Slot slot);
+  struct Located {
+    bool known = false;
+    Slot slot = kNoSlot;
+  };
+  Located locate(Turn& turn, MessageId id);  // in memory, or read as a visitor
+  void dismiss_visitor(Turn& turn, Slot slot);
+  struct Stored {  // a message as the disk has it
+    bool known = false;
+    bool hot = false;
+    Slot resident = kNoSlot;
+    std::optional<Message> message;  // none: not there, or unreadable
+    std::optional<StoredState> state;
+  };
+  Stored read_message(Turn& turn, MessageId id);
+  std::optional<Message> decode_row(Turn& turn, Slot resident, const Row& row, const Row* state, std::optional<StoredState>& stored);
+  void adopt_state(Entry& entry, const std::optional<StoredState>& stored);
+  static bool is_state_of(std::string_view state_key, std::string_view message_key);
+  void maybe_refill(Turn& turn, Slot resident);
+  void take_rows(Turn& turn, Slot resident, std::uint8_t lane, const Rows& rows);
+  void occupy_gates(Entry& entry);
+  void refill(Turn& turn, const Chore& chore);
+  Scan refill_scan(const Resident& resident, const Lane& lane) const;
+  void take_row(Turn& turn, Slot resident, std::uint8_t lane, const Row& row, const Row* state);
+  // Puts a message from disk where its state says it belongs. False: it sleeps on, and is not in memory.
+  bool settle_in(Turn& turn, Slot resident, Message message, const std::optional<StoredState>& stored, bool hot);
+  void resume_state(Turn& turn, Slot slot);
+  void wake_message(Turn& turn, const Chore& chore);
+  void expire_message(Turn& turn, const Chore& chore);
+  void wake_route(Turn& turn, const Chore& chore);
+  void open_route(Turn& turn, Slot resident);
+  void load_due(Turn& turn);
+  void spill(Turn& turn, Slot resident, Lane& lane);
+  void spill_all(Turn& turn, Slot resident);
+  bool awake(const Resident& resident, Timestamp now) const;  // worth keeping a window for
+
+  // restore.cc
+  void restore(Turn& turn, const Chore& chore);
+  void restore_hot(Turn& turn, const Chore& chore);
+  void restore_hot_row(Turn& turn, const Row& row, const Row* state);
+  void restore_owed(Turn& turn, const Chore& chore);
+  void go_on_with_owed(Turn& turn);
+
+  // operators.cc
+  void on(Turn& turn, const Cancel& cancel);
+  void on(Turn& turn, const RetryNow& retry);
+  void on(Turn& turn, const Redrive& redrive);
+  void on(Turn& turn, const Drop& drop);
+  void on(Turn& turn, const Configure& configure);
+  void on(Turn& turn, const Pause& pause);
+  void on(Turn& turn, const Resume& resume);
+  void on(Turn& turn, const Wake& wake);
+  void on(Turn& turn, const PeerSeen& seen);
+  Answer missing(Turn& turn, MessageId id);  // why a message is not live
+  struct Buried {
+    bool known = false;
+    std::optional<EndRecord> end;
+    std::optional<Blob> letter;  // the dead letter's record
+  };
+  Buried find_end(Turn& turn, MessageId id);
+  Buried find_letter(Turn& turn, MessageId id);
+  Answer retry_now(Turn& turn, Slot slot);
+  Answer redrive_letter(Turn& turn, Slot resident, const Buried& buried);
+  std::optional<Answer> put_destination(Turn& turn, Slot resident, const DestinationConfig& config);
+  std::optional<Answer> remove_destination(Turn& turn, Slot resident, const DestinationConfig& config);
+  std::optional<Answer> change_health(Turn& turn, const std::string& name, HealthOn on, std::string_view reason);
+  std::optional<DestinationId> free_probe(Turn& turn, std::string_view name);
+
+  // explain.cc
+  void on(Turn& turn, const Ask& ask);
+  std::optional<Answer> explain(Turn& turn, MessageId id);
+  Explanation explain_entry(const Turn& turn, const Entry& entry) const;
+  void explain_next(const Turn& turn, const Entry& entry, const Resident& resident, Explanation& out) const;
+  std::optional<Answer> read_log(Turn& turn, const Ask& ask);
+  std::optional<Answer> list_dead(Turn& turn, const Ask& ask);
+  bool list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, DeadLetters& out);
+  std::optional<Answer> describe(Turn& turn, const Ask& ask);
+
+  EngineOptions options_;
+  const EngineLimits& limits_;
+  Rng rng_;
+  Receipts receipts_;
+  Timers timers_;
+  std::uint64_t last_sequence_;
+  std::uint64_t last_attempt_ = 0;
+  Tallies tallies_;
+  Timestamp started_;
+  Timestamp turn_now_;  // of the last step
+
+  Slab<Entry> entries_;
+  std::unordered_map<MessageId, Slot> by_id_;
+  std::unordered_map<std::uint64_t, Slot> by_attempt_;
+  std::unordered_set<MessageId> hot_sleepers_;
+  std::uint64_t window_bytes_ = 0;
+
+  Slab<Resident> residents_;
+  std::unordered_map<std::uint64_t, Slot> by_destination_;
+  Slot lru_first_ = kNoSlot;
+  Slot lru_last_ = kNoSlot;
+  std::uint32_t lru_size_ = 0;
+  std::deque<Slot> ring_;
+  std::unordered_map<GateName, SharedGate> gates_;
+  std::uint32_t open_attempts_ = 0;
+  std::vector<Slot> visitors_;
+
+  bool restoring_hot_ = true;
+  bool owed_scanned_ = false;
+  std::optional<std::string> owed_waits_at_;  // the scan of owed destinations waits for room
+  Timestamp due_loaded_until_;                // due entries before it are in the wheel
+  std::string due_cursor_ = keys::space(keys::kDue);
+  std::optional<Scan> due_scan_;              // the page on its way …
+  Timestamp due_scan_until_;                  // … and how far it goes
+  TimerHandle retain_timer_ = 0;
+  std::vector<Timer> fired_;
+
+  std::vector<std::vector<std::vector<std::uint64_t>>> row_use_;  // profile, method, row
+};
+
+template <class Act>
+void Engine::Impl::once(Turn& turn, const Caller& caller, const std::string& canonical_bytes, Act&& act) {
+  const bool keyed = caller.key.kind != OperationKey::Kind::kNone;
+  Fingerprint print{};
+  if (keyed) {
+    print = fingerprint(canonical_bytes);
+    auto answer = consult_ledger(turn, caller.key, print);
+    if (turn.lacks()) return;
+    if (answer) return reply(turn, caller.ticket, std::move(*answer));
+  }
+  std::optional<Answer> answer = act();
+  if (turn.lacks()) return;
+  POSTRIDER_CHECK(answer.has_value());
+  if (keyed) seal(turn, caller.key, print, *answer);
+  reply(turn, caller.ticket, std::move(*answer));
+}
+
+}  // namespace postrider

@@ -1,0 +1,46 @@
+// A gate is a named limit on starts: in use, spacing, tokens, closed until. Gates bind starts; late
+// news may exceed a count.
+#pragma once
+
+#include <cstdint>
+
+#include "postrider/base/time.h"
+#include "postrider/model/policy.h"
+
+namespace postrider {
+
+class GateState {
+ public:
+  struct Permit {
+    bool open = false;
+    Timestamp again;  // when closed: look again then; unset: when a slot is given back
+  };
+
+  Permit permit(const GateLimits& limits, Timestamp now) const;
+  void take(const GateLimits& limits,
+            Timestamp now);  // one slot and one token; the permit must be open
+  void occupy();             // one slot without a start: restore, late news; may exceed the limit
+  void give_back();
+  void close_until(Timestamp at);  // only ever later
+  void open();                     // forget closed-until
+
+  void drain(const GateLimits& limits,
+             Timestamp now);  // as if everything had just been used: after a restart nobody knows
+  Timestamp settled_at(const GateLimits& limits)
+      const;  // from then on it is like a new gate, apart from slots in use
+
+  std::uint32_t in_use() const { return in_use_; }
+  Timestamp closed_until() const { return closed_until_; }
+
+ private:
+  std::uint64_t missing_at(const GateLimits& limits, Timestamp now) const;
+
+  // At most 40 bytes: there is one per route.
+  std::uint32_t in_use_ = 0;
+  Timestamp closed_until_;
+  Timestamp last_start_;  // unset: none yet
+  std::uint64_t missing_ =
+      0;  // thousandths of tokens below full, just after the last start; so a new bucket is full
+};
+
+}  // namespace postrider

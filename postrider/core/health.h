@@ -1,0 +1,57 @@
+// Health of a route: one table for all profiles, which give numbers only. Strikes close a route; a
+// closed route waits, then lets one probe through; only a delivery clears it, mere contact never
+// does.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "postrider/base/time.h"
+#include "postrider/model/destination.h"
+#include "postrider/model/policy.h"
+
+namespace postrider {
+
+enum class HealthOn : std::uint8_t {
+  kOk,     // a delivery
+  kFail,   // a strike below the limit, or a failed probe
+  kTrip,   // the strike that reaches the limit
+  kSeen,   // a sign of life that is no delivery; also an operator's wake
+  kOpen,   // the wait is over
+  kStale,  // failing for too long
+  kGone,   // the destination says that it exists no more
+  kPause,
+  kResume,
+};
+inline constexpr std::size_t kHealthSignals = 9;
+std::string_view name_of(HealthOn on);
+
+struct HealthRow {
+  Health from;
+  HealthOn on;
+  Health to;
+  std::string_view why;
+};
+// Total and strongly connected; checked at compile time.
+std::span<const HealthRow> health_table();
+
+struct HealthChange {
+  Health before;
+  Health after;
+  bool changed() const { return before != after; }
+};
+
+// Applies a signal to the route: moves its health by the table and keeps its books (strikes, waits,
+// closed_until, failing_since, held time). kFail becomes kTrip or kStale here, by the rule's
+// numbers.
+HealthChange apply(Route& route, HealthOn on, const HealthRule& rule, Timestamp now);
+
+// Time the route has been paused or disabled, up to `now`.
+Duration held_time(const Route& route, Timestamp now);
+
+// The wait before the next probe after `waits` ≥ 1 closings in a row.
+Duration wait_for(const HealthRule& rule, std::uint16_t waits);
+
+}  // namespace postrider

@@ -1,0 +1,300 @@
+// Operators: commands on messages, dead letters and destinations. Each is answered with what happened.
+#include <algorithm>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+namespace {
+
+Answer answer_with(AnswerCode code, std::string detail = {}, MessageId id = {}) {
+  Answer answer;
+  answer.code = code;
+  answer.id = id;
+  answer.detail = std::move(detail);
+  return answer;
+}
+
+Answer no_destination(const std::string& name) { return answer_with(AnswerCode::kNotFound, "there is no destination '" + name + "'"); }
+
+}  // namespace
+
+Engine::Impl::Buried Engine::Impl::find_end(Turn& turn, MessageId id) {
+  Buried out;
+  for (const keys::Bucket bucket : receipts_.buckets(Kept::kEnds)) {
+    const std::string key = keys::end(bucket, id.sequence());
+    const auto* value = turn.get(key);
+    if (value == nullptr || !value->has_value() || out.end) continue;
+    auto end = decode_end((*value)->view());
+    if (!end) turn.damaged.emplace_back(key, **value);
+    if (end && end->id == id) out.end = std::move(*end);
+  }
+  out.known = !turn.lacks();
+  return out;
+}
+
+Engine::Impl::Buried Engine::Impl::find_letter(Turn& turn, MessageId id) {
+  Buried out = find_end(turn, id);
+  if (!out.known || !out.end || out.end->dead_bucket == 0) return out;
+  const auto* value = turn.get(keys::dead(out.end->dead_bucket, id));
+  out.known = value != nullptr;
+  if (out.known && value->has_value()) out.letter = **value;
+  return out;
+}
+
+Answer Engine::Impl::missing(Turn& turn, MessageId id) {
+  const Buried buried = find_end(turn, id);
+  if (!buried.known || !buried.end) return answer_with(AnswerCode::kNotFound, "there is no such message, or no longer", id);
+  return answer_with(AnswerCode::kEnded, "the message has ended: " + std::string(name_of(buried.end->phase)), id);
+}
+
+void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
+  once(turn, cancel.caller, canonical("cancel", cancel.id), [&]() -> std::optional<Answer> {
+    const Located located = locate(turn, cancel.id);
+    if (!located.known) return std::nullopt;
+    if (located.slot == kNoSlot) return missing(turn, cancel.id);
+    apply(turn, located.slot, On::kCancelled, nullptr);
+    if (!by_id_.contains(cancel.id)) return answer_with(AnswerCode::kDone, "cancelled", cancel.id);
+    return answer_with(AnswerCode::kPending, "an attempt is open; the message is cancelled unless that succeeds", cancel.id);
+  });
+}
+
+void Engine::Impl::on(Turn& turn, const RetryNow& retry) {
+  once(turn, retry.caller, canonical("retry-now", retry.id), [&]() -> std::optional<Answer> {
+    const Located located = locate(turn, retry.id);
+    if (!located.known) return std::nullopt;
+    if (located.slot == kNoSlot) return missing(turn, retry.id);
+    return retry_now(turn, located.slot);
+  });
+}
+
+Answer Engine::Impl::retry_now(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  const MessageId id = entry.message.id;
+  const Phase phase = phase_of(entry);
+  const bool scheduled = phase == Phase::kQueued && entry.state.due > turn.now;
+  if (phase != Phase::kBackoff && phase != Phase::kParked && !scheduled) {
+    return answer_with(AnswerCode::kNothing, "nothing to wait for: the message is " + std::string(state_of(entry).name), id);
+  }
+  Resident& resident = residents_[entry.destination];
+  const bool fifo = resident.bound->policy.lane_kind(id.lane()) == LaneKind::kFifo;
+  if (phase != Phase::kParked && (scheduled || (entry.visitor && fifo))) {
+    // It becomes due on disk; in a FIFO lane it must not overtake, so the refill brings it in its place.
+    entry.state.due = turn.now;
+    store_state(turn, entry);
+    if (entry.due_entry.is_set()) {
+      turn.out.writes.remove(keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, id));
+    }
+    put_due(turn, turn.now, keys::DueKind::kAttempt, id);
+    if (!timers_.next() || due_loaded_until_ <= turn.now) turn.out.chores.push_back({.kind = Chore::Kind::kWakeMessage, .destination = id.destination(), .id = id});
+    return answer_with(AnswerCode::kDone, "due now", id);
+  }
+  apply(turn, slot, On::kDue, nullptr);
+  return answer_with(AnswerCode::kDone, phase == Phase::kParked ? "revived" : "due now", id);
+}
+
+void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
+  once(turn, redrive.caller, canonical("redrive", redrive.id), [&]() -> std::optional<Answer> {
+    const Located located = locate(turn, redrive.id);
+    if (!located.known) return std::nullopt;
+    if (located.slot != kNoSlot) {
+      if (phase_of(entries_[located.slot]) == Phase::kParked) return retry_now(turn, located.slot);
+      return answer_with(AnswerCode::kNothing, "the message is still live", redrive.id);
+    }
+    const Buried buried = find_letter(turn, redrive.id);
+    if (!buried.known) return std::nullopt;
+    if (!buried.letter) return missing(turn, redrive.id);
+    const Destined destined = find_destination(turn, redrive.id.destination());
+    if (!destined.known) return std::nullopt;
+    if (destined.slot == kNoSlot) return answer_with(AnswerCode::kNotFound, "its destination is gone", redrive.id);
+    return redrive_letter(turn, destined.slot, buried);
+  });
+}
+
+Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried) {
+  const MessageId old = buried.end->id;
+  const std::string key = keys::dead(buried.end->dead_bucket, old);
+  const Resident& resident = residents_[slot];
+  if (resident.route.health == Health::kDisabled && resident.bound->policy.refuse_when_disabled) {
+    return answer_with(AnswerCode::kDisabled, "destination '" + resident.bound->config.name + "' is disabled: " + resident.route.reason, old);
+  }
+  const auto dead = decode_dead(buried.letter->view());
+  const auto message = dead ? decode_message(Blob::copy_of(dead->message)) : Result<Message>(fail(ErrorCode::kCorrupt, {}));
+  if (!message) {
+    turn.damaged.emplace_back(key, *buried.letter);
+    return answer_with(AnswerCode::kNotFound, "the dead letter cannot be read; it is in quarantine", old);
+  }
+  // A new message linked to the old one: an end is an end.
+  auto id = admit(turn, {.resident = slot,
+                         .lane = old.lane(),
+                         .priority = old.priority(),
+                         .not_before = {},
+                         .expires = {},
+                         .origin = old,
+                         .attributes = message->attributes,
+                         .body = message->body});
+  if (!id) return answer_with(AnswerCode::kInvalid, id.error().detail, old);
+  turn.out.writes.remove(key);
+  ++receipts_.counters().redriven;
+  return answer_with(AnswerCode::kAccepted, "redrives " + to_string(old), *id);
+}
+
+void Engine::Impl::on(Turn& turn, const Drop& drop) {
+  once(turn, drop.caller, canonical("drop", drop.id), [&]() -> std::optional<Answer> {
+    const Located located = locate(turn, drop.id);
+    if (!located.known) return std::nullopt;
+    if (located.slot != kNoSlot) {
+      if (phase_of(entries_[located.slot]) != Phase::kParked) {
+        return answer_with(AnswerCode::kNothing, "the message is live; cancel it instead", drop.id);
+      }
+      apply(turn, located.slot, On::kCancelled, nullptr);
+      return answer_with(AnswerCode::kDone, "dropped", drop.id);
+    }
+    const Buried buried = find_letter(turn, drop.id);
+    if (!buried.known) return std::nullopt;
+    if (!buried.letter) return missing(turn, drop.id);
+    turn.out.writes.remove(keys::dead(buried.end->dead_bucket, drop.id));
+    ++receipts_.counters().dropped;
+    return answer_with(AnswerCode::kDone, "dropped", drop.id);
+  });
+}
+
+void Engine::Impl::on(Turn& turn, const Configure& configure) {
+  const DestinationConfig& config = configure.config;
+  const std::string bytes = canonical(config.removed ? "remove" : "configure", config.name, config.profile + '\0' + encode_texts(config.settings));
+  once(turn, configure.caller, bytes, [&]() -> std::optional<Answer> {
+    if (config.name.empty() || config.name.size() > limits_.name_bytes_max) {
+      return answer_with(AnswerCode::kInvalid, "a destination's name has 1 to " + std::to_string(limits_.name_bytes_max) + " bytes");
+    }
+    if (encode_texts(config.settings).size() > limits_.settings_bytes_max) {
+      return answer_with(AnswerCode::kTooLarge, "the settings have more than " + std::to_string(limits_.settings_bytes_max) + " bytes");
+    }
+    const Destined destined = find_destination(turn, config.name);
+    if (!destined.known) return std::nullopt;
+    return config.removed ? remove_destination(turn, destined.slot, config) : put_destination(turn, destined.slot, config);
+  });
+}
+
+std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot, const DestinationConfig& config) {
+  const ProfileSpec* profile = nullptr;
+  for (const ProfileSpec* candidate : options_.profiles) {
+    if (candidate->name == config.profile) profile = candidate;
+  }
+  if (profile == nullptr) return answer_with(AnswerCode::kInvalid, "there is no profile '" + config.profile + "'");
+  auto policy = profile->configure(config.settings);
+  if (!policy) return answer_with(AnswerCode::kInvalid, policy.error().detail);
+  const auto bound = std::make_shared<const Bound>(Bound{config, profile, *policy});
+  if (slot == kNoSlot) {
+    const auto id = free_probe(turn, config.name);
+    if (turn.lacks()) return std::nullopt;
+    if (!id) return answer_with(AnswerCode::kInvalid, "too many destinations whose names hash alike; choose another name");
+    turn.out.writes.put(keys::config(*id), encode_config(config));
+    Resident resident;
+    resident.id = *id;
+    resident.bound = bound;
+    resident.route.health_since = turn.now;
+    const Slot added = residents_.add(std::move(resident));
+    by_destination_[id->value()] = added;
+    touch(added);
+    return answer_with(AnswerCode::kDone, "created");
+  }
+  Resident& resident = residents_[slot];
+  if (resident.bound->config.profile != config.profile) {
+    return answer_with(AnswerCode::kInvalid, "a destination keeps its profile; remove it and make a new one");
+  }
+  if (resident.bound->config.settings == config.settings) return answer_with(AnswerCode::kNothing, "unchanged");
+  turn.out.writes.put(keys::config(resident.id), encode_config(config));
+  resident.bound = bound;
+  for (Lane& lane : resident.lanes) {
+    if (bound->policy.lane_kind(lane.number) != LaneKind::kFifo) lane.asleep = false;
+  }
+  ring(slot);
+  maybe_refill(turn, slot);
+  touch(slot);
+  return answer_with(AnswerCode::kDone, "changed");
+}
+
+std::optional<DestinationId> Engine::Impl::free_probe(Turn& turn, std::string_view name) {
+  for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
+    const DestinationId id = destination_id(name, name, probe);
+    if (by_destination_.contains(id.value())) continue;
+    const auto* value = turn.get(keys::config(id));
+    if (value == nullptr) return std::nullopt;
+    if (!value->has_value()) return id;
+    const auto config = decode_config((*value)->view());
+    if (!config || (config->removed && config->name == name)) return id;
+  }
+  return std::nullopt;
+}
+
+std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot, const DestinationConfig& config) {
+  if (slot == kNoSlot) return no_destination(config.name);
+  const DestinationId id = residents_[slot].id;
+  const Rows* rows = turn.scan({keys::cold({id.value() << 20, 0}, keys::Part::kMessage),
+                                keys::cold({(id.value() + 1) << 20, 0}, keys::Part::kMessage), 1});
+  if (rows == nullptr) return std::nullopt;
+  Resident& resident = residents_[slot];
+  bool empty = rows->rows.empty() && resident.in_memory == 0 && !restoring_hot_;
+  for (const MessageId& sleeper : hot_sleepers_) empty = empty && sleeper.destination() != id;
+  if (!empty) return answer_with(AnswerCode::kNotEmpty, "destination '" + config.name + "' still has messages; cancel them or let them end");
+  DestinationConfig tombstone;
+  tombstone.name = config.name;
+  tombstone.removed = true;
+  turn.out.writes.put(keys::config(id), encode_config(tombstone));
+  turn.out.writes.remove(keys::route(id));
+  turn.out.writes.remove(keys::owed(id));
+  if (resident.opening_entry.is_set()) {
+    turn.out.writes.remove(keys::due(resident.opening_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
+  }
+  forget_resident(slot);
+  return answer_with(AnswerCode::kDone, "removed");
+}
+
+void Engine::Impl::on(Turn& turn, const Pause& pause) {
+  once(turn, pause.caller, canonical("pause", pause.destination, pause.reason), [&]() -> std::optional<Answer> {
+    const std::string reason = "paused: " + (pause.reason.empty() ? "by the operator" : pause.reason);
+    return change_health(turn, pause.destination, HealthOn::kPause, reason);
+  });
+}
+
+void Engine::Impl::on(Turn& turn, const Resume& resume) {
+  once(turn, resume.caller, canonical("resume", resume.destination, {}), [&]() -> std::optional<Answer> {
+    return change_health(turn, resume.destination, HealthOn::kResume, "resumed by the operator");
+  });
+}
+
+void Engine::Impl::on(Turn& turn, const Wake& wake) {
+  once(turn, wake.caller, canonical("wake", wake.destination, {}), [&]() -> std::optional<Answer> {
+    const Destined destined = find_destination(turn, wake.destination);
+    if (!destined.known) return std::nullopt;
+    if (destined.slot != kNoSlot) {
+      Resident& resident = residents_[destined.slot];
+      if (resident.route.health == Health::kNormal && resident.route.closed_until > turn.now) {
+        // The operator knows better than a far side that asked us to come back later.
+        resident.route.closed_until = Timestamp();
+        write_route(turn, destined.slot);
+        ring(destined.slot);
+        maybe_refill(turn, destined.slot);
+        return answer_with(AnswerCode::kDone, "no longer held");
+      }
+    }
+    return change_health(turn, wake.destination, HealthOn::kSeen, "woken by the operator");
+  });
+}
+
+std::optional<Answer> Engine::Impl::change_health(Turn& turn, const std::string& name, HealthOn on, std::string_view reason) {
+  const Destined destined = find_destination(turn, name);
+  if (!destined.known) return std::nullopt;
+  if (destined.slot == kNoSlot) return no_destination(name);
+  const Health before = residents_[destined.slot].route.health;
+  tell_health(turn, destined.slot, on, reason);
+  const Health after = residents_[destined.slot].route.health;
+  if (before == after) return answer_with(AnswerCode::kNothing, "the destination is " + std::string(name_of(after)));
+  return answer_with(AnswerCode::kDone, std::string(name_of(before)) + " to " + std::string(name_of(after)));
+}
+
+void Engine::Impl::on(Turn& turn, const PeerSeen& seen) {
+  const HealthOn on = planted(Bug::kContactClearsBackoff) ? HealthOn::kOk : HealthOn::kSeen;
+  change_health(turn, seen.destination, on, "a sign of life");
+}
+
+}  // namespace postrider

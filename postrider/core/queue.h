@@ -1,0 +1,146 @@
+// Queue: what the engine holds in memory. Entries are messages in a window, lanes are their order, residents are the
+// destinations with something to do. Everything else is disk.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "postrider/base/check.h"
+#include "postrider/base/time.h"
+#include "postrider/core/gates.h"
+#include "postrider/core/timers.h"
+#include "postrider/model/destination.h"
+#include "postrider/model/message.h"
+#include "postrider/model/profile.h"
+
+namespace postrider {
+
+using Slot = std::uint32_t;
+inline constexpr Slot kNoSlot = UINT32_MAX;
+
+// Objects with stable numbers; freed ones are used again.
+template <class T>
+class Slab {
+ public:
+  Slot add(T value) {
+    ++size_;
+    if (!free_.empty()) {
+      const Slot slot = free_.back();
+      free_.pop_back();
+      items_[slot] = std::move(value);
+      return slot;
+    }
+    items_.push_back(std::move(value));
+    return static_cast<Slot>(items_.size() - 1);
+  }
+  void remove(Slot slot) {
+    items_[slot] = T{};
+    free_.push_back(slot);
+    --size_;
+  }
+  T& operator[](Slot slot) { return items_[slot]; }
+  const T& operator[](Slot slot) const { return items_[slot]; }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return items_.size(); }
+
+ private:
+  std::deque<T> items_;  // references stay valid while others are added
+  std::vector<Slot> free_;
+  std::size_t size_ = 0;
+};
+
+// One message in memory.
+struct Entry {
+  Message message;
+  State state;
+  std::unique_ptr<std::string> reason;  // of the last failure; most messages never have one
+  Slot destination = kNoSlot;
+  Slot next = kNoSlot;                  // in its lane's ready list
+  Slot prev = kNoSlot;
+  TimerHandle timer = 0;
+  TimerHandle expiry_timer = 0;
+  AttemptId attempt;                    // open one
+  AttemptKind kind = AttemptKind::kSend;  // of the open one, or of the last
+  Timestamp due_entry;                  // its attempt entry in the store's due space; unset: none
+  bool hot = false;
+  bool stored = false;                  // a state record exists
+  bool ready = false;                   // in the ready list
+  bool holds_gates = false;
+  bool visitor = false;                 // read for one event only; forgotten unless that changes it
+
+  std::string_view reason_text() const { return reason ? std::string_view(*reason) : std::string_view(); }
+};
+
+// The window of one lane, and where its disk part goes on. Only queued entries are in the ready list; the others (in
+// flight, awaiting, back-off in memory, waiting for a shared gate) block a FIFO lane.
+struct Lane {
+  std::uint8_t number = 0;
+  Slot first = kNoSlot;
+  Slot last = kNoSlot;
+  std::uint32_t in_memory = 0;
+  std::uint32_t ready = 0;
+  std::vector<MessageId> cold;  // of the entries in memory, those that live in the cold space; at most a window
+  bool cold_ahead = false;  // messages on disk at or behind the cursor
+  bool asleep = false;      // FIFO: the head sleeps on disk; its due entry wakes the lane
+  bool refilling = false;   // a read is on its way
+  MessageId cursor;
+  MessageId refill_from;    // where that read began
+  MessageId head;           // lower bound in the owed record; unset: the lane is not owed
+};
+
+// A destination's settings, bound to its profile. Shared, so that the many with equal settings cost one policy.
+struct Bound {
+  DestinationConfig config;
+  const ProfileSpec* profile = nullptr;
+  Policy policy;
+};
+
+struct Resident {
+  DestinationId id;
+  std::shared_ptr<const Bound> bound;
+  Route route;
+  GateState gate;
+  std::vector<Lane> lanes;
+  std::uint8_t next_lane = 0;      // whose turn it is
+  std::uint32_t in_memory = 0;     // entries
+  std::uint32_t open_attempts = 0;
+  std::uint32_t chores = 0;        // on their way
+  TimerHandle look_timer = 0;
+  Timestamp opening_entry;         // its entry in the due space; unset: none
+  bool in_ring = false;
+  bool owed_stored = false;        // an owed record exists
+  Slot lru_next = kNoSlot;         // idle residents, least recently used first
+  Slot lru_prev = kNoSlot;
+  bool in_lru = false;
+
+  Lane* lane(std::uint8_t number) {
+    for (Lane& lane : lanes) {
+      if (lane.number == number) return &lane;
+    }
+    return nullptr;
+  }
+  Lane& the_lane(std::uint8_t number) {  // one that exists
+    Lane* found = lane(number);
+    POSTRIDER_CHECK(found != nullptr);
+    return *found;
+  }
+  Lane& lane_or_new(std::uint8_t number) {
+    if (Lane* found = lane(number)) return *found;
+    lanes.push_back(Lane{.number = number});
+    return lanes.back();
+  }
+};
+
+// A gate that messages of several destinations share.
+struct SharedGate {
+  GateState state;
+  GateLimits limits;
+  std::deque<std::pair<Slot, MessageId>> waiters;  // in order of arrival; an id that is not the slot's any more is stale
+  TimerHandle timer = 0;
+};
+
+}  // namespace postrider

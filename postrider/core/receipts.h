@@ -1,0 +1,65 @@
+// Receipts: the engine's books. Counters of the conservation law, the outcome log (one page per commit), ends by id, dead
+// letters, and the buckets by which all of them, and the ledger, are kept for a while and then dropped.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "postrider/base/time.h"
+#include "postrider/core/engine.h"
+#include "postrider/model/effects.h"
+#include "postrider/model/message.h"
+#include "postrider/model/records.h"
+
+namespace postrider {
+
+class Receipts {
+ public:
+  Receipts(const EngineOptions& options, Books books, Timestamp now);
+
+  Counters& counters() { return meta_.counters; }
+  const Counters& counters() const { return meta_.counters; }
+
+  // Appends to the page of this turn.
+  void note(LogEntry entry);
+  // Writes the end record and, with a `letter`, the dead letter; counts it and appends it to the page.
+  void end(const EndRecord& end, const Message* letter, WriteBatch& out);
+
+  // Puts into the running bucket of a space, and keeps the bucket's size.
+  void put_kept(Kept kept, std::string key, std::string_view value, WriteBatch& out);
+  keys::Bucket running(Kept kept) const { return info(kept).number; }
+  // Buckets that may hold something, newest first.
+  std::vector<keys::Bucket> buckets(Kept kept) const;
+  keys::Bucket oldest(Kept kept) const;
+
+  // The page and the meta record of a turn; closes and drops buckets whose time has come. `page` is a fresh sequence.
+  void close_turn(Timestamp now, Duration wall_bias, Sequence page, WriteBatch& out);
+  bool has_page() const { return !page_.empty(); }
+
+  // When a bucket must be closed or dropped by age; the engine arms a timer for it.
+  Timestamp next_retention(Timestamp now) const;
+  // Closes and drops by age and size; true when something was written.
+  bool retain(Timestamp now, WriteBatch& out);
+
+ private:
+  BucketInfo& info(Kept kept) { return meta_.running[static_cast<std::size_t>(kept)]; }
+  const BucketInfo& info(Kept kept) const { return meta_.running[static_cast<std::size_t>(kept)]; }
+  BucketList& closed(Kept kept) { return closed_[static_cast<std::size_t>(kept)]; }
+  const BucketList& closed(Kept kept) const { return closed_[static_cast<std::size_t>(kept)]; }
+  const Retention& retention(Kept kept) const { return retention_[static_cast<std::size_t>(kept)]; }
+  Duration span(Kept kept) const;
+  bool wants_closing(Kept kept, Timestamp now) const;
+  void close_bucket(Kept kept, Timestamp now, WriteBatch& out);
+  bool drop_buckets(Kept kept, Timestamp now, WriteBatch& out);
+  void count_removed(Kept kept, std::uint64_t count);
+
+  Meta meta_;
+  std::array<BucketList, kKept> closed_;
+  std::array<Retention, kKept> retention_;
+  std::vector<LogEntry> page_;
+};
+
+}  // namespace postrider

@@ -1,0 +1,392 @@
+// Refill: from disk into the window, and back when a route closes. Catch-up, recovery and backpressure are this file.
+#include <algorithm>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+
+Slot Engine::Impl::add_entry(Turn& turn, Slot slot, Message message, bool hot) {
+  Resident& resident = residents_[slot];
+  Entry entry;
+  entry.destination = slot;
+  entry.hot = hot;
+  entry.state.method = message.method;
+  entry.state.state = resident.bound->profile->methods[message.method].initial;
+  entry.state.since = turn.now;
+  entry.message = std::move(message);
+  const MessageId id = entry.message.id;
+  window_bytes_ += entry.message.record.size();
+  Lane& lane = resident.lane_or_new(id.lane());
+  ++lane.in_memory;
+  ++resident.in_memory;
+  if (!hot) lane.cold.push_back(id);
+  const Slot added = entries_.add(std::move(entry));
+  by_id_.emplace(id, added);
+  return added;
+}
+
+// Out of memory, whatever became of it on disk.
+void Engine::Impl::forget_entry(Turn& turn, Slot slot) {
+  unready(slot);
+  Entry& entry = entries_[slot];
+  timers_.cancel(entry.timer);
+  give_back_gates(turn, slot);
+  const Slot destination = entry.destination;
+  Resident& resident = residents_[destination];
+  Lane& lane = resident.the_lane(entry.message.id.lane());
+  if (!entry.hot) std::erase(lane.cold, entry.message.id);
+  --lane.in_memory;
+  --resident.in_memory;
+  window_bytes_ -= entry.message.record.size();
+  by_id_.erase(entry.message.id);
+  entries_.remove(slot);
+  settle_owed(turn, destination, lane);
+  maybe_refill(turn, destination);
+  ring(destination);  // a FIFO lane may go on, and the ring looks after the cache
+}
+
+Engine::Impl::Stored Engine::Impl::read_message(Turn& turn, MessageId id) {
+  Stored out;
+  const std::string hot = keys::hot(id.sequence(), keys::Part::kMessage);
+  const std::string cold = keys::cold(id, keys::Part::kMessage);
+  const auto* hot_value = turn.get(hot);
+  const auto* cold_value = turn.get(cold);
+  const auto* hot_state = turn.get(keys::hot(id.sequence(), keys::Part::kState));
+  const auto* cold_state = turn.get(keys::cold(id, keys::Part::kState));
+  if (hot_value == nullptr || cold_value == nullptr || hot_state == nullptr || cold_state == nullptr) return out;
+  const Destined destined = find_destination(turn, id.destination());
+  if (!destined.known) return out;
+  out.known = true;
+  out.resident = destined.slot;
+  if (destined.slot == kNoSlot || (!hot_value->has_value() && !cold_value->has_value())) return out;
+  out.hot = hot_value->has_value();
+  const Row row{out.hot ? hot : cold, out.hot ? **hot_value : **cold_value};
+  const std::optional<Blob>& state = out.hot ? *hot_state : *cold_state;
+  const Row state_row{out.hot ? keys::hot(id.sequence(), keys::Part::kState) : keys::cold(id, keys::Part::kState),
+                      state ? *state : Blob()};
+  out.message = decode_row(turn, destined.slot, row, state ? &state_row : nullptr, out.state);
+  if (out.message && out.message->id != id) out.message.reset();
+  return out;
+}
+
+// A message and its state from disk; nothing when it cannot be read, and then it goes to quarantine.
+std::optional<Message> Engine::Impl::decode_row(Turn& turn, Slot slot, const Row& row, const Row* state, std::optional<StoredState>& stored) {
+  const ProfileSpec& profile = *residents_[slot].bound->profile;
+  auto message = decode_message(row.second);
+  if (!message || message->method >= profile.methods.size()) {
+    turn.damaged.push_back(row);
+    return std::nullopt;
+  }
+  if (state == nullptr) return std::move(*message);
+  auto decoded = decode_state(state->second.view());
+  if (decoded && decoded->state.method < profile.methods.size() && decoded->state.state < profile.states.size()) {
+    stored = std::move(*decoded);
+    return std::move(*message);
+  }
+  turn.damaged.push_back(*state);
+  if (!profile.methods[message->method].durable_intent) return std::move(*message);
+  // It may have been sent, and must not be sent twice: nobody can tell any more.
+  turn.damaged.push_back(row);
+  return std::nullopt;
+}
+
+void Engine::Impl::adopt_state(Entry& entry, const std::optional<StoredState>& stored) {
+  if (!stored) return;
+  entry.state = stored->state;
+  entry.stored = true;
+  set_reason(entry, stored->reason);
+  const Phase phase = phase_of(entry);
+  if (!entry.hot && (phase == Phase::kBackoff || phase == Phase::kQueued)) entry.due_entry = entry.state.due;
+}
+
+Engine::Impl::Located Engine::Impl::locate(Turn& turn, MessageId id) {
+  if (const auto found = by_id_.find(id); found != by_id_.end()) return {true, found->second};
+  Stored stored = read_message(turn, id);
+  if (!stored.known) return {};
+  if (!stored.message) return {true, kNoSlot};
+  const Slot slot = add_entry(turn, stored.resident, std::move(*stored.message), stored.hot);
+  Entry& entry = entries_[slot];
+  adopt_state(entry, stored.state);
+  entry.visitor = true;
+  visitors_.push_back(slot);
+  return {true, slot};
+}
+
+void Engine::Impl::dismiss_visitor(Turn& turn, Slot slot) {
+  if (entries_[slot].destination == kNoSlot || !entries_[slot].visitor) return;
+  forget_entry(turn, slot);
+}
+
+void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
+  Resident& resident = residents_[slot];
+  const bool open = resident.route.health == Health::kNormal || resident.route.health == Health::kProbe;
+  if (restoring_hot_ || !open || resident.route.closed_until > turn.now) return;
+  for (Lane& lane : resident.lanes) {
+    if (!lane.cold_ahead || lane.asleep || lane.refilling) continue;
+    if (lane.in_memory > 0 && lane.in_memory * 2 > resident.bound->policy.window_max) continue;
+    if (lane.in_memory > 0 && window_bytes_ >= limits_.window_bytes_max) continue;  // an empty lane always goes on
+    lane.refilling = true;
+    lane.refill_from = lane.cursor;
+    ++resident.chores;
+    turn.out.chores.push_back({.kind = Chore::Kind::kRefill, .destination = resident.id, .lane = lane.number});
+  }
+}
+
+Scan Engine::Impl::refill_scan(const Resident& resident, const Lane& lane) const {
+  // A message and its state are two rows; one more row tells that the message before it has no state.
+  const std::uint32_t limit = std::max<std::uint32_t>(3, std::min(limits_.refill_rows_max, 2 * resident.bound->policy.window_max + 1));
+  return {keys::cold(lane.refill_from, keys::Part::kMessage), keys::after_prefix(keys::cold_lane(resident.id, lane.number)), limit};
+}
+
+void Engine::Impl::refill(Turn& turn, const Chore& chore) {
+  const auto found = by_destination_.find(chore.destination.value());
+  POSTRIDER_CHECK(found != by_destination_.end());  // pinned by its chore
+  const Slot slot = found->second;
+  const Rows* rows = turn.scan(refill_scan(residents_[slot], residents_[slot].the_lane(chore.lane)));
+  if (rows == nullptr) return;
+  Resident& resident = residents_[slot];
+  --resident.chores;
+  resident.the_lane(chore.lane).refilling = false;
+  // Something better came while we read, or the route closed: look again later.
+  const Lane& before = resident.the_lane(chore.lane);
+  if (before.cursor == before.refill_from && awake(resident, turn.now)) take_rows(turn, slot, chore.lane, *rows);
+  Lane& lane = residents_[slot].the_lane(chore.lane);
+  settle_owed(turn, slot, lane);
+  maybe_refill(turn, slot);
+  ring(slot);
+  touch(slot);
+}
+
+void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const Rows& rows) {
+  const std::uint32_t window_max = std::max<std::uint32_t>(1, residents_[slot].bound->policy.window_max);
+  std::size_t next = 0;
+  while (next < rows.rows.size()) {
+    Lane& lane = residents_[slot].the_lane(number);
+    const Row& row = rows.rows[next];
+    const auto key = keys::parse_cold(row.first);
+    const bool has_state = next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
+    if (!has_state && next + 1 == rows.rows.size() && !rows.complete && !planted(Bug::kRefillSkipsBoundary)) break;
+    if (lane.asleep || lane.in_memory >= window_max) break;
+    next += has_state ? 2 : 1;
+    if (!key) continue;
+    lane.cursor = MessageId{key->id.high, key->id.low + 1};
+    if (key->part == keys::Part::kMessage && !by_id_.contains(key->id)) {
+      take_row(turn, slot, number, row, has_state ? &rows.rows[next - 1] : nullptr);
+    }
+    if (lane.cursor < key->id || lane.cursor == key->id) break;  // a sleeping FIFO head took the cursor back
+  }
+  Lane& lane = residents_[slot].the_lane(number);
+  if (rows.complete && next == rows.rows.size() && !lane.asleep) lane.cold_ahead = false;
+  // Move the head up behind what is done, so that a restart does not look at it again.
+  MessageId head = lane.cold_ahead ? lane.cursor : MessageId{UINT64_MAX, UINT64_MAX};
+  for (const MessageId id : lane.cold) head = std::min(head, id);
+  if (planted(Bug::kCursorMovedBeforeCommit) && lane.cold_ahead) head = lane.cursor;
+  if (lane.head.is_set() && head > lane.head && head.high != UINT64_MAX) {
+    lane.head = head;
+    write_owed(turn, slot);
+  }
+}
+
+bool Engine::Impl::is_state_of(std::string_view state_key, std::string_view message_key) {
+  return state_key.size() == message_key.size() && !state_key.empty() && state_key.back() == 1 && message_key.back() == 0 &&
+         state_key.substr(0, state_key.size() - 1) == message_key.substr(0, message_key.size() - 1);
+}
+
+void Engine::Impl::take_row(Turn& turn, Slot slot, std::uint8_t number, const Row& row, const Row* state) {
+  std::optional<StoredState> stored;
+  auto message = decode_row(turn, slot, row, state, stored);
+  if (!message) return;
+  const MessageId id = message->id;
+  if (!settle_in(turn, slot, std::move(*message), stored, false)) {
+    Lane& lane = residents_[slot].the_lane(number);
+    if (lane.asleep) lane.cursor = id;
+  }
+}
+
+bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message, const std::optional<StoredState>& stored, bool hot) {
+  Resident& resident = residents_[slot];
+  const MessageId id = message.id;
+  if (stored) {
+    const Phase phase = resident.bound->profile->states[stored->state.state].phase;
+    const Timestamp due = stored->state.due;
+    if (phase == Phase::kParked) return false;
+    const bool fifo = resident.bound->policy.lane_kind(id.lane()) == LaneKind::kFifo;
+    const bool sleeps = (phase == Phase::kBackoff || phase == Phase::kQueued) && due > turn.now;
+    if (sleeps && hot && !fifo) {
+      if (hot_sleepers_.insert(id).second) timers_.arm(due, Timer{.kind = TimerKind::kWakeHot, .id = id});
+      return false;
+    }
+    if (sleeps && !hot && !fifo) return false;  // its due entry wakes it
+    if (sleeps && !hot && (phase == Phase::kQueued || due - turn.now > limits_.hot_sleep_max)) {
+      Lane& lane = resident.lane_or_new(id.lane());
+      lane.asleep = true;
+      lane.cold_ahead = true;
+      put_due(turn, due, keys::DueKind::kAttempt, id);
+      return false;
+    }
+  }
+  const Slot added = add_entry(turn, slot, std::move(message), hot);
+  adopt_state(entries_[added], stored);
+  resume_state(turn, added);
+  return true;
+}
+
+// Goes on where the state record says the message was.
+void Engine::Impl::resume_state(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  const StateRow& state = state_of(entry);
+  switch (state.phase) {
+    case Phase::kQueued:
+      make_ready(slot);
+      raise_remembered(turn, slot);
+      return;
+    case Phase::kBackoff:
+      if (entry.state.due <= turn.now) return apply(turn, slot, On::kDue, nullptr);
+      entry.timer = timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
+      return;
+    case Phase::kAwaiting:
+      if (state.keeps_gates) occupy_gates(entry);
+      entry.timer = timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
+      return;
+    case Phase::kInFlight:
+      if (method_of(entry).durable_intent) return apply(turn, slot, On::kTimedOut, nullptr);
+      entry.state.state = method_of(entry).initial;
+      entry.state.due = Timestamp();
+      make_ready(slot);
+      raise_remembered(turn, slot);
+      return;
+    case Phase::kParked:
+    case Phase::kDelivered:
+    case Phase::kDead:
+    case Phase::kExpired:
+    case Phase::kCancelled:
+    case Phase::kIndeterminate: break;
+  }
+  POSTRIDER_CHECK(false);
+}
+
+void Engine::Impl::occupy_gates(Entry& entry) {
+  entry.holds_gates = true;
+  residents_[entry.destination].gate.occupy();
+  for (const GateName name : entry.message.gates) {
+    if (name != 0) shared_gate(entry, name).state.occupy();
+  }
+}
+
+void Engine::Impl::wake_message(Turn& turn, const Chore& chore) {
+  if (by_id_.contains(chore.id)) {
+    ++tallies_.stray_timers;
+    return;
+  }
+  Stored stored = read_message(turn, chore.id);
+  if (!stored.known) return;
+  hot_sleepers_.erase(chore.id);
+  if (!stored.message || (stored.state && stored.state->state.due > turn.now)) {
+    ++tallies_.stray_timers;
+    if (stored.message && stored.hot) settle_in(turn, stored.resident, std::move(*stored.message), stored.state, true);
+    return;
+  }
+  Resident& resident = residents_[stored.resident];
+  Lane& lane = resident.lane_or_new(chore.id.lane());
+  const bool fifo = resident.bound->policy.lane_kind(lane.number) == LaneKind::kFifo;
+  if (stored.state && resident.bound->profile->states[stored.state->state.state].phase == Phase::kParked) return;
+  if (!stored.hot && (fifo || lane.in_memory >= resident.bound->policy.window_max || !awake(resident, turn.now))) {
+    // No room, or the order is not ours to choose: the refill comes to it in its place.
+    lane.asleep = false;
+    if (!lane.cold_ahead || chore.id < lane.cursor) lane.cursor = chore.id;
+    lane.cold_ahead = true;
+    cover(turn, stored.resident, lane, chore.id);
+    maybe_refill(turn, stored.resident);
+    return touch(stored.resident);
+  }
+  settle_in(turn, stored.resident, std::move(*stored.message), stored.state, stored.hot);
+  touch(stored.resident);
+}
+
+void Engine::Impl::expire_message(Turn& turn, const Chore& chore) {
+  const Located located = locate(turn, chore.id);
+  if (!located.known) return;
+  if (located.slot == kNoSlot || entries_[located.slot].message.expires > turn.now) {
+    ++tallies_.stray_timers;
+    return;
+  }
+  if (planted(Bug::kExpiredMessageSent)) return;
+  entries_[located.slot].expiry_timer = 0;
+  apply(turn, located.slot, On::kExpired, nullptr);
+}
+
+void Engine::Impl::wake_route(Turn& turn, const Chore& chore) {
+  const Destined destined = find_destination(turn, chore.destination);
+  if (!destined.known) return;
+  if (destined.slot == kNoSlot) {
+    ++tallies_.stray_timers;
+    return;
+  }
+  open_route(turn, destined.slot);
+}
+
+void Engine::Impl::open_route(Turn& turn, Slot slot) {
+  Resident& resident = residents_[slot];
+  if (resident.route.closed_until > turn.now) return;
+  if (resident.opening_entry.is_set()) {
+    const MessageId id{resident.id.value() << 20, 0};
+    turn.out.writes.remove(keys::due(std::exchange(resident.opening_entry, {}), keys::DueKind::kOpening, id));
+  }
+  if (resident.route.health == Health::kWait) tell_health(turn, slot, HealthOn::kOpen, resident.route.reason);
+  ring(slot);
+  maybe_refill(turn, slot);
+  touch(slot);
+}
+
+// Due entries come into the wheel page by page; those beyond the horizon stay on disk.
+void Engine::Impl::load_due(Turn& turn) {
+  if (!due_scan_) {
+    due_scan_until_ = turn.now + limits_.due_horizon;
+    const std::string last = keys::due(due_scan_until_, keys::DueKind::kAttempt, MessageId());
+    due_scan_ = Scan{std::min(due_cursor_, last), last, std::max<std::uint32_t>(1, limits_.due_rows_max)};
+  }
+  const Rows* rows = turn.scan(*due_scan_);
+  if (rows == nullptr) return;
+  for (const Row& row : rows->rows) {
+    due_cursor_ = row.first + '\0';
+    const auto key = keys::parse_due(row.first);
+    if (!key) {
+      turn.damaged.push_back(row);
+      continue;
+    }
+    const TimerKind kind = key->kind == keys::DueKind::kAttempt  ? TimerKind::kDueAttempt
+                           : key->kind == keys::DueKind::kExpiry ? TimerKind::kDueExpiry
+                                                                 : TimerKind::kDueOpening;
+    const TimerHandle handle = timers_.arm(key->at, Timer{.kind = kind, .id = key->id});
+    const auto entry = by_id_.find(key->id);
+    if (kind == TimerKind::kDueExpiry && entry != by_id_.end()) entries_[entry->second].expiry_timer = handle;
+    due_loaded_until_ = std::max(due_loaded_until_, key->at + Duration(1));
+  }
+  Timestamp again = due_loaded_until_;
+  if (rows->complete) {
+    due_cursor_ = due_scan_->last;
+    due_loaded_until_ = std::max(due_loaded_until_, due_scan_until_);
+    again = turn.now + limits_.due_horizon / 2;
+  }
+  due_scan_.reset();
+  timers_.arm(again, Timer{.kind = TimerKind::kLoadDue});
+}
+
+// The waiting part of a window goes to disk: the route is closed for longer than it is worth the memory.
+void Engine::Impl::spill(Turn& turn, Slot slot, Lane& lane) {
+  while (lane.first != kNoSlot) {
+    const Slot first = lane.first;
+    const MessageId id = entries_[first].message.id;
+    move_to_cold(turn, first);
+    if (!lane.cold_ahead || id < lane.cursor) lane.cursor = id;
+    lane.cold_ahead = true;
+    cover(turn, slot, lane, id);
+    forget_entry(turn, first);
+  }
+}
+
+void Engine::Impl::spill_all(Turn& turn, Slot slot) {
+  for (std::size_t i = 0; i < residents_[slot].lanes.size(); ++i) spill(turn, slot, residents_[slot].lanes[i]);
+}
+
+}  // namespace postrider

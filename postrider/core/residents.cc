@@ -1,0 +1,238 @@
+// Residents: destinations in memory. One with nothing to do may be forgotten at any time, because everything that
+// matters about it is in the store.
+#include <algorithm>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+
+Engine::Impl::Destined Engine::Impl::find_destination(Turn& turn, std::string_view name) {
+  for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
+    const DestinationId id = destination_id(name, name, probe);
+    if (const auto found = by_destination_.find(id.value()); found != by_destination_.end()) {
+      if (residents_[found->second].bound->config.name == name) return {true, found->second};
+      continue;
+    }
+    const auto* value = turn.get(keys::config(id));
+    if (value == nullptr) return {};
+    if (!value->has_value()) return {true, kNoSlot};
+    const auto config = decode_config((*value)->view());
+    if (!config) {
+      turn.damaged.emplace_back(keys::config(id), **value);
+      return {true, kNoSlot};
+    }
+    if (config->name != name) continue;
+    if (config->removed) return {true, kNoSlot};
+    return find_destination(turn, id);
+  }
+  return {true, kNoSlot};
+}
+
+Engine::Impl::Destined Engine::Impl::find_destination(Turn& turn, DestinationId id) {
+  if (const auto found = by_destination_.find(id.value()); found != by_destination_.end()) return {true, found->second};
+  const auto* config = turn.get(keys::config(id));
+  const auto* route = turn.get(keys::route(id));
+  const auto* owed = turn.get(keys::owed(id));
+  if (config == nullptr || route == nullptr || owed == nullptr) return {};
+  if (!config->has_value()) return {true, kNoSlot};
+  return {true, make_resident(turn, id, **config)};
+}
+
+Route Engine::Impl::read_route(Turn& turn, DestinationId id, const std::optional<Blob>& record) {
+  if (!record) return {};
+  auto route = decode_route(record->view());
+  if (route) return std::move(*route);
+  turn.damaged.emplace_back(keys::route(id), *record);
+  return {};
+}
+
+Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& record) {
+  const auto config = decode_config(record.view());
+  if (!config) {
+    turn.damaged.emplace_back(keys::config(id), record);
+    return kNoSlot;
+  }
+  if (config->removed) return kNoSlot;
+  Resident resident;
+  resident.id = id;
+  resident.bound = bind(*config);
+  if (!resident.bound) return kNoSlot;
+  resident.route = read_route(turn, id, *turn.get(keys::route(id)));
+  // The entry of its opening is named by the time until which it is closed.
+  resident.opening_entry = resident.route.closed_until;
+  const std::optional<Blob>& stored = *turn.get(keys::owed(id));
+  if (stored) {
+    resident.owed_stored = true;
+    auto owed = decode_owed(stored->view());
+    if (!owed) {
+      // Which lanes are owed is lost, so all of them may be: look everywhere from the beginning.
+      turn.damaged.emplace_back(keys::owed(id), *stored);
+      owed = Owed{};
+      for (std::uint8_t lane = 0; lane < kLanes; ++lane) owed->heads[lane] = MessageId::make(id, lane, UINT16_MAX, Sequence(1));
+    }
+    for (std::uint8_t number = 0; number < kLanes; ++number) {
+      if (!owed->heads[number].is_set()) continue;
+      Lane& lane = resident.lane_or_new(number);
+      lane.head = lane.cursor = owed->heads[number];
+      lane.cold_ahead = true;
+    }
+  }
+  // What its gate let through before a restart is forgotten, so it is taken for used up.
+  resident.gate.drain(resident.bound->policy.route, started_);
+  const Slot slot = residents_.add(std::move(resident));
+  by_destination_[id.value()] = slot;
+  touch(slot);
+  maybe_refill(turn, slot);
+  return slot;
+}
+
+std::shared_ptr<const Bound> Engine::Impl::bind(const DestinationConfig& config) {
+  const ProfileSpec* profile = nullptr;
+  for (const ProfileSpec* candidate : options_.profiles) {
+    if (candidate->name == config.profile) profile = candidate;
+  }
+  if (profile == nullptr) return nullptr;
+  auto policy = profile->configure(config.settings);
+  if (!policy) return nullptr;
+  return std::make_shared<const Bound>(Bound{config, profile, *policy});
+}
+
+// Idle residents stand in a list, least recently used first, and are forgotten when they are too many.
+void Engine::Impl::touch(Slot slot) {
+  Resident& resident = residents_[slot];
+  if (resident.in_lru) {
+    (resident.lru_prev == kNoSlot ? lru_first_ : residents_[resident.lru_prev].lru_next) = resident.lru_next;
+    (resident.lru_next == kNoSlot ? lru_last_ : residents_[resident.lru_next].lru_prev) = resident.lru_prev;
+    resident.in_lru = false;
+    --lru_size_;
+  }
+  bool works = false;  // has something on disk that it could send
+  for (const Lane& lane : resident.lanes) works = works || (lane.cold_ahead && !lane.asleep && awake(resident, turn_now_));
+  if (works || resident.in_memory > 0 || resident.chores > 0) return;
+  // Its spacing or rate is not forgotten either, while it still binds.
+  if (const Timestamp at = resident.gate.settled_at(resident.bound->policy.route); at > turn_now_) return look_later(slot, at);
+  resident.lru_next = kNoSlot;
+  resident.lru_prev = lru_last_;
+  (lru_last_ == kNoSlot ? lru_first_ : residents_[lru_last_].lru_next) = slot;
+  lru_last_ = slot;
+  resident.in_lru = true;
+  ++lru_size_;
+}
+
+void Engine::Impl::evict_surplus() {
+  while (lru_size_ > limits_.residents_max) forget_resident(lru_first_);
+}
+
+void Engine::Impl::forget_resident(Slot slot) {
+  Resident& resident = residents_[slot];
+  POSTRIDER_CHECK(resident.in_lru);
+  lru_first_ = resident.lru_next;
+  (lru_first_ == kNoSlot ? lru_last_ : residents_[lru_first_].lru_prev) = kNoSlot;
+  --lru_size_;
+  timers_.cancel(resident.look_timer);
+  by_destination_.erase(resident.id.value());
+  if (resident.in_ring) std::erase(ring_, slot);
+  residents_.remove(slot);
+}
+
+void Engine::Impl::cover(Turn& turn, Slot slot, Lane& lane, MessageId id) {
+  if (lane.head.is_set() && lane.head <= id) return;
+  lane.head = id;
+  write_owed(turn, slot);
+}
+
+// When the last message of a lane that was on disk is gone, the lane is owed no more.
+void Engine::Impl::settle_owed(Turn& turn, Slot slot, Lane& lane) {
+  if (lane.cold_ahead || !lane.cold.empty() || lane.asleep || !lane.head.is_set()) return;
+  lane.head = MessageId();
+  write_owed(turn, slot);
+}
+
+void Engine::Impl::write_owed(Turn& turn, Slot slot) {
+  Resident& resident = residents_[slot];
+  Owed owed;
+  for (const Lane& lane : resident.lanes) owed.heads[lane.number] = lane.head;
+  if (owed.any()) {
+    turn.out.writes.put(keys::owed(resident.id), encode_owed(owed));
+    resident.owed_stored = true;
+  } else if (resident.owed_stored) {
+    turn.out.writes.remove(keys::owed(resident.id));
+    resident.owed_stored = false;
+  }
+}
+
+void Engine::Impl::write_route(Turn& turn, Slot slot) {
+  Resident& resident = residents_[slot];
+  turn.out.writes.put(keys::route(resident.id), encode_route(resident.route));
+  const Timestamp wanted = resident.route.closed_until > turn.now ? resident.route.closed_until : Timestamp();
+  if (resident.opening_entry == wanted) return;
+  const MessageId id{resident.id.value() << 20, 0};
+  if (resident.opening_entry.is_set()) {
+    turn.out.writes.remove(keys::due(resident.opening_entry, keys::DueKind::kOpening, id));
+  }
+  resident.opening_entry = wanted;
+  if (wanted.is_set()) put_due(turn, wanted, keys::DueKind::kOpening, id);
+}
+
+void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_view reason) {
+  Resident& resident = residents_[slot];
+  const HealthChange change = postrider::apply(resident.route, on, resident.bound->policy.health, turn.now);
+  if (!change.changed()) return;
+  resident.route.reason = std::string(reason.substr(0, limits_.reason_bytes_max));
+  write_route(turn, slot);
+  LogEntry notice;
+  notice.at = turn.now;
+  notice.id = MessageId{resident.id.value() << 20, 0};
+  notice.reason = resident.route.reason;
+  switch (change.after) {
+    case Health::kNormal: notice.kind = LogEntry::Kind::kDestinationOpen; break;
+    case Health::kWait: notice.kind = LogEntry::Kind::kDestinationClosed; break;
+    case Health::kDisabled: notice.kind = LogEntry::Kind::kDestinationDisabled; break;
+    case Health::kPaused: notice.kind = LogEntry::Kind::kDestinationClosed; break;
+    case Health::kProbe: break;
+  }
+  if (change.after != Health::kProbe) receipts_.note(std::move(notice));
+  if (awake(resident, turn.now)) {
+    ring(slot);
+    maybe_refill(turn, slot);
+  } else {
+    spill_all(turn, slot);
+  }
+  touch(slot);
+}
+
+void Engine::Impl::hold_route(Turn& turn, Slot slot, Timestamp until) {
+  Resident& resident = residents_[slot];
+  if (resident.route.closed_until >= until) return;
+  resident.route.closed_until = until;
+  write_route(turn, slot);
+  if (!awake(resident, turn.now)) spill_all(turn, slot);
+  touch(slot);
+}
+
+bool Engine::Impl::startable(const Resident& resident, Timestamp now) const {
+  if (resident.route.closed_until > now) return false;
+  switch (resident.route.health) {
+    case Health::kNormal: return true;
+    case Health::kProbe: return resident.gate.in_use() == 0;  // one probe at a time
+    case Health::kWait:
+    case Health::kPaused:
+    case Health::kDisabled: return false;
+  }
+  POSTRIDER_CHECK(false);
+  return false;
+}
+
+bool Engine::Impl::awake(const Resident& resident, Timestamp now) const {
+  switch (resident.route.health) {
+    case Health::kNormal:
+    case Health::kProbe:
+    case Health::kWait: return resident.route.closed_until <= now + limits_.hot_sleep_max;
+    case Health::kPaused:
+    case Health::kDisabled: return false;
+  }
+  POSTRIDER_CHECK(false);
+  return false;
+}
+
+}  // namespace postrider

@@ -1,0 +1,97 @@
+// Restore: back to work after a stop of any kind, page by page, without replaying history. First the hot messages, which
+// are few; then due entries and owed destinations, while new messages are accepted already.
+#include <algorithm>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+
+void Engine::Impl::restore(Turn& turn, const Chore& chore) {
+  if (chore.cursor.empty() || chore.cursor[0] == keys::kHot) return restore_hot(turn, chore);
+  restore_owed(turn, chore);
+}
+
+void Engine::Impl::restore_hot(Turn& turn, const Chore& chore) {
+  const std::string first = chore.cursor.empty() ? keys::space(keys::kHot) : chore.cursor;
+  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kHot)), std::max<std::uint32_t>(3, limits_.restore_rows_max)});
+  if (rows == nullptr) return;
+  for (const Row& row : rows->rows) {
+    const auto key = keys::parse_hot(row.first);
+    if (!key || key->part != keys::Part::kMessage) continue;
+    const auto message = decode_message(row.second);
+    if (message) find_destination(turn, message->id.destination());
+  }
+  if (turn.lacks()) return;
+
+  std::string next_cursor;
+  for (std::size_t next = 0; next < rows->rows.size();) {
+    const Row& row = rows->rows[next];
+    const bool has_state = next + 1 < rows->rows.size() && is_state_of(rows->rows[next + 1].first, row.first);
+    if (!has_state && next + 1 == rows->rows.size() && !rows->complete) {
+      next_cursor = row.first;
+      break;
+    }
+    const Row* state = has_state ? &rows->rows[next + 1] : nullptr;
+    next += has_state ? 2 : 1;
+    next_cursor = rows->rows[next - 1].first + '\0';
+    restore_hot_row(turn, row, state);
+  }
+  if (!rows->complete) {
+    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = next_cursor});
+    return;
+  }
+  restoring_hot_ = false;
+  turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue});
+  turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kOwed)});
+  for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
+    if (residents_[slot].bound) maybe_refill(turn, slot);
+  }
+}
+
+void Engine::Impl::restore_hot_row(Turn& turn, const Row& row, const Row* state) {
+  const auto key = keys::parse_hot(row.first);
+  if (!key || key->part != keys::Part::kMessage) return;
+  const auto peek = decode_message(row.second);
+  if (!peek) {
+    turn.damaged.push_back(row);
+    return;
+  }
+  if (by_id_.contains(peek->id)) return;
+  const Destined destined = find_destination(turn, peek->id.destination());
+  if (destined.slot == kNoSlot) return;  // its destination cannot be read; the message stays where it is
+  std::optional<StoredState> stored;
+  auto message = decode_row(turn, destined.slot, row, state, stored);
+  if (!message) return;
+  settle_in(turn, destined.slot, std::move(*message), stored, true);
+  touch(destined.slot);
+}
+
+void Engine::Impl::restore_owed(Turn& turn, const Chore& chore) {
+  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kOwed)), std::max<std::uint32_t>(1, limits_.restore_rows_max)});
+  if (rows == nullptr) return;
+  std::size_t taken = 0;
+  for (const Row& row : rows->rows) {
+    const std::size_t pinned = residents_.size() - lru_size_;
+    if (pinned >= limits_.residents_max) break;
+    if (const auto id = keys::parse_destination(row.first)) find_destination(turn, *id);
+    if (turn.lacks()) return;
+    ++taken;
+  }
+  if (taken < rows->rows.size()) {
+    owed_waits_at_ = rows->rows[taken].first;
+  } else if (rows->complete) {
+    owed_scanned_ = true;
+  } else {
+    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->rows.back().first + '\0'});
+  }
+}
+
+// Enough others have nothing to do any more: the scan of owed destinations goes on.
+void Engine::Impl::go_on_with_owed(Turn& turn) {
+  const std::size_t pinned = residents_.size() - lru_size_;
+  if (pinned >= limits_.residents_max) return;
+  turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = *owed_waits_at_});
+  owed_waits_at_.reset();
+}
+
+}  // namespace postrider

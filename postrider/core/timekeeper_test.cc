@@ -1,0 +1,336 @@
+#include "postrider/core/timekeeper.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "postrider/base/rng.h"
+
+namespace postrider {
+namespace {
+
+constexpr Timestamp kWall(1'700'000'000'000);
+constexpr Timestamp kBoot(5'000'000);
+
+// A machine: boot time passes, and the wall may be set.
+class Machine {
+ public:
+  Instant read() const { return {boot_, wall_}; }
+  void pass(Duration time) {
+    boot_ = boot_ + time;
+    wall_ = wall_ + time;
+  }
+  void set_wall_by(Duration by) { wall_ = wall_ + by; }
+  Timestamp wall() const { return wall_; }
+
+ private:
+  Timestamp boot_ = kBoot;
+  Timestamp wall_ = kWall;
+};
+
+// Looks every second, as a busy engine does; engine time must follow boot time exactly all the
+// while.
+void run_steadily(Machine& machine, Timekeeper& keeper, Duration time) {
+  Timestamp last = keeper.now(machine.read());
+  for (Duration passed = 0s; passed < time; passed += 1s) {
+    machine.pass(1s);
+    const Timestamp now = keeper.now(machine.read());
+    ASSERT_EQ(now - last, 1s) << passed.count();
+    last = now;
+  }
+}
+
+// req: engine.time.1
+TEST(Timekeeper, StartsAtTheWall) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  EXPECT_EQ(keeper.now(machine.read()), kWall);
+  run_steadily(machine, keeper, 1h);
+  EXPECT_EQ(keeper.now(machine.read()), machine.wall());
+  EXPECT_EQ(keeper.bias(), 0s);
+  EXPECT_FALSE(keeper.take_step());
+}
+
+// req: engine.time.1
+TEST(Timekeeper, StartsAtTheWallPlusItsBias) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), kWall - 1h, 30min);
+  EXPECT_EQ(keeper.now(machine.read()), kWall + 30min);
+  EXPECT_EQ(keeper.bias(), 30min);
+}
+
+// req: engine.time.1, engine.time.5
+TEST(Timekeeper, StartsAtTheFloorWhenTheWallIsBehindIt) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), kWall + 1h, 0s);
+  EXPECT_EQ(keeper.now(machine.read()), kWall + 1h);
+  EXPECT_EQ(keeper.bias(), 1h) << "and goes on from there";
+  run_steadily(machine, keeper, 1h);
+  ASSERT_EQ(keeper.take_step()->by, -1h);
+}
+
+// req: engine.time.6
+TEST(Timekeeper, AWallSetForwardAndBackChangesNothing) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  machine.set_wall_by(1h);
+  run_steadily(machine, keeper, 9min);
+  machine.set_wall_by(-1h);
+  run_steadily(machine, keeper, 1h);
+  EXPECT_EQ(keeper.now(machine.read()), machine.wall());
+  EXPECT_EQ(keeper.bias(), 0s);
+}
+
+// req: engine.time.4
+TEST(Timekeeper, AForwardOffsetIsAdoptedInOneJumpWhenItHasStood) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  machine.set_wall_by(1h);
+  run_steadily(machine, keeper, 10min - 1s);
+  const Timestamp before = keeper.now(machine.read());
+  machine.pass(1s);
+  EXPECT_EQ(keeper.now(machine.read()) - before, 1h + 1s);
+  EXPECT_EQ(keeper.now(machine.read()), machine.wall());
+  run_steadily(machine, keeper, 1h);
+}
+
+// req: engine.time.4 — each return begins the ten minutes anew
+TEST(Timekeeper, AForwardOffsetMustStandWithoutABreak) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  for (int i = 0; i < 5; ++i) {
+    machine.set_wall_by(1h);
+    run_steadily(machine, keeper, 9min);
+    machine.set_wall_by(-1h);
+    run_steadily(machine, keeper, 2s);
+  }
+}
+
+// req: engine.time.4 — two hours have stood for a minute only
+TEST(Timekeeper, OnlyWhatHasStoodAllTheTimeIsAdopted) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  machine.set_wall_by(1h);
+  run_steadily(machine, keeper, 9min);
+  machine.set_wall_by(1h);
+  run_steadily(machine, keeper, 1min - 1s);
+  const Timestamp before = keeper.now(machine.read());
+  machine.pass(1s);
+  EXPECT_EQ(keeper.now(machine.read()) - before, 1h + 1s);
+  run_steadily(machine, keeper, 10min - 1s);
+  machine.pass(1s);
+  EXPECT_EQ(keeper.now(machine.read()), machine.wall());
+}
+
+// req: engine.time.4 — it stands from when it was first seen
+TEST(Timekeeper, AnOffsetFoundAfterALongSleepStandsFromThenOn) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  machine.pass(8h);
+  machine.set_wall_by(1h);
+  EXPECT_EQ(keeper.now(machine.read()), kWall + 8h);
+  machine.pass(10min);
+  EXPECT_EQ(keeper.now(machine.read()), kWall + 9h + 10min);
+}
+
+// req: engine.time.5
+TEST(Timekeeper, ABackwardOffsetBecomesABias) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  machine.set_wall_by(-2h);
+  run_steadily(machine, keeper, 24h);
+  EXPECT_EQ(keeper.bias(), 2h);
+  EXPECT_EQ(keeper.now(machine.read()), machine.wall() + 2h);
+}
+
+// req: engine.time.5
+TEST(Timekeeper, ARestartAfterABackwardOffsetGoesOnWithoutAJump) {
+  Machine machine;
+  Timekeeper first(machine.read(), Timestamp(), 0s);
+  machine.set_wall_by(-2h);
+  run_steadily(machine, first, 1min);
+  const Timestamp floor = first.now(machine.read());
+  machine.pass(5s);
+  Timekeeper second(machine.read(), floor, first.bias());
+  EXPECT_EQ(second.now(machine.read()), floor + 5s);
+  EXPECT_EQ(second.bias(), 2h);
+  EXPECT_FALSE(second.take_step());
+}
+
+// req: engine.time.6 — else an hour would pass that never was
+TEST(Timekeeper, AWallSetBackAndForwardChangesNothing) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  machine.set_wall_by(-1h);
+  run_steadily(machine, keeper, 1h);
+  machine.set_wall_by(1h);
+  run_steadily(machine, keeper, 1h);
+  EXPECT_EQ(keeper.bias(), 0s);
+  EXPECT_EQ(keeper.now(machine.read()), machine.wall());
+}
+
+TEST(Timekeeper, OnlyThePartBeyondTheBiasIsAForwardOffset) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  machine.set_wall_by(-1h);
+  run_steadily(machine, keeper, 1min);
+  machine.set_wall_by(3h);
+  run_steadily(machine, keeper, 10min - 1s);
+  EXPECT_EQ(keeper.bias(), 0s);
+  machine.pass(1s);
+  EXPECT_EQ(keeper.now(machine.read()), machine.wall());
+}
+
+// req: engine.time.3
+TEST(Timekeeper, ASmallErrorIsCorrectedSlowly) {
+  for (const Duration by : {Duration(-999), Duration(-1), Duration(1), Duration(999)}) {
+    Machine machine;
+    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    machine.set_wall_by(by);
+    const Duration needed = std::chrono::abs(by) * 2000;  // 500 ppm
+    machine.pass(needed - 1ms);
+    EXPECT_NE(keeper.now(machine.read()), machine.wall()) << by.count();
+    machine.pass(1ms);
+    EXPECT_EQ(keeper.now(machine.read()), machine.wall()) << by.count();
+    EXPECT_EQ(keeper.bias(), 0s);
+  }
+}
+
+// req: engine.time.3, engine.time.4, engine.time.5 — one second is no small error
+TEST(Timekeeper, TheLimitOfSmallErrorsIsExact) {
+  for (const Duration by : {-1000ms, 1000ms}) {
+    Machine machine;
+    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    machine.set_wall_by(by);
+    run_steadily(machine, keeper, 9min);
+    EXPECT_EQ(keeper.bias(), by < 0s ? 1s : 0s);
+  }
+}
+
+// req: engine.time.3 — looking often must not correct faster, nor lose what has been allowed
+TEST(Timekeeper, TheRateOfCorrectionDoesNotDependOnHowOftenItIsAsked) {
+  for (const Duration pause : {1ms, 3ms, 700ms, 1000ms}) {
+    Machine machine;
+    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    machine.set_wall_by(500ms);
+    Duration passed = 0ms;
+    while (passed + pause < 100s) {
+      machine.pass(pause);
+      passed += pause;
+      const Duration corrected = keeper.now(machine.read()) - (kWall + passed);
+      ASSERT_EQ(corrected, Duration(passed.count() * 500 / 1'000'000)) << pause.count();
+    }
+  }
+}
+
+// req: engine.time.3 — an hour without error must not pay for a later correction
+TEST(Timekeeper, UnusedCorrectionIsNotSavedUp) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  run_steadily(machine, keeper, 1h);
+  machine.set_wall_by(900ms);
+  machine.pass(1s);
+  EXPECT_EQ(keeper.now(machine.read()), kWall + 1h + 1s);
+}
+
+// req: engine.time.7
+TEST(Timekeeper, AStepAboveAMinuteIsToldOnce) {
+  for (const Duration by : {Duration(-60'001), Duration(60'001)}) {
+    Machine machine;
+    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    machine.pass(10s);
+    machine.set_wall_by(by);
+    keeper.now(machine.read());
+    const auto step = keeper.take_step();
+    ASSERT_TRUE(step);
+    EXPECT_EQ(step->by, by);
+    machine.pass(10s);
+    keeper.now(machine.read());
+    EXPECT_FALSE(keeper.take_step());
+  }
+}
+
+// req: engine.time.7
+TEST(Timekeeper, AStepOfAMinuteIsNotTold) {
+  for (const Duration by : {-1min, 1min}) {
+    Machine machine;
+    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    machine.pass(1h);
+    machine.set_wall_by(by);
+    keeper.now(machine.read());
+    EXPECT_FALSE(keeper.take_step());
+  }
+}
+
+TEST(Timekeeper, AMachineWithoutAClockHasATimeToo) {
+  Timekeeper keeper({Timestamp(0), Timestamp(0)}, Timestamp(), 0s);
+  EXPECT_TRUE(keeper.now({Timestamp(0), Timestamp(0)}).is_set());
+}
+
+std::int64_t any_time() {
+  return *rc::gen::weightedOneOf<std::int64_t>(
+      {{4, rc::gen::inRange<std::int64_t>(kWall.ms() - 10'000'000, kWall.ms() + 10'000'000)},
+       {1, rc::gen::arbitrary<std::int64_t>()},
+       {1, rc::gen::element<std::int64_t>(INT64_MIN, -1, 0, 1, INT64_MAX)}});
+}
+
+// req: engine.time.2
+RC_GTEST_PROP(Timekeeper, NeverGoesBackWhateverTheClocksSay, ()) {
+  const Timestamp floor(any_time());
+  Timekeeper keeper({Timestamp(any_time()), Timestamp(any_time())}, floor, Duration(any_time()));
+  Timestamp last = std::min(floor, Timestamp(INT64_MAX / 1024));
+  for (int i = 0; i < 40; ++i) {
+    const Timestamp now = keeper.now({Timestamp(any_time()), Timestamp(any_time())});
+    RC_ASSERT(now >= last);
+    last = now;
+  }
+}
+
+// req: engine.time.2 — with restarts, each from the floor and bias that the one before would have
+// stored
+RC_GTEST_PROP(Timekeeper, NeverGoesBackOverRestarts, (std::uint64_t seed)) {
+  Rng rng(seed);
+  Machine machine;
+  Timestamp last = kWall;
+  Duration bias{0};
+  for (int life = 0; life < 4; ++life) {
+    Timekeeper keeper(machine.read(), last, bias);
+    for (int i = 0; i < 100; ++i) {
+      machine.pass(Duration(rng.between(0, 100'000)));
+      if (rng.chance(1, 8)) machine.set_wall_by(Duration(rng.between(-4'000'000, 4'000'000)));
+      if (rng.chance(1, 8)) machine.set_wall_by(Duration(rng.between(-1200, 1200)));
+      const Timestamp now = keeper.now(machine.read());
+      RC_ASSERT(now >= last);
+      last = now;
+    }
+    bias = keeper.bias();
+    if (rng.chance(1, 2)) machine.set_wall_by(Duration(rng.between(-4'000'000, 4'000'000)));
+  }
+}
+
+// req: engine.time.3 — between jumps engine time runs at the rate of boot time, within 500 ppm and
+// one tick
+RC_GTEST_PROP(Timekeeper, RunsEvenlyWhileErrorsAreSmall, (std::uint64_t seed)) {
+  Rng rng(seed);
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timestamp last = kWall;
+  for (int i = 0; i < 300; ++i) {
+    const Duration passed(rng.between(0, 5000));
+    machine.pass(passed);
+    const Duration error = machine.wall() - (last + passed);
+    const Duration nudge(rng.between(-300, 300));
+    if (std::chrono::abs(error + nudge) < 1s) machine.set_wall_by(nudge);
+    const Timestamp now = keeper.now(machine.read());
+    const Duration drift = (now - last) - passed;
+    RC_ASSERT(std::chrono::abs(drift) <= Duration(passed.count() * 500 / 1'000'000 + 1));
+    last = now;
+  }
+  RC_ASSERT(keeper.bias() == 0s);
+}
+
+}  // namespace
+}  // namespace postrider
