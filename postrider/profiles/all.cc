@@ -1,0 +1,23 @@
+#include "postrider/profiles/all.h"
+
+#include <array>
+
+#include "postrider/profiles/webhook/profile.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::array<const ProfileSpec*, 1> kAll = {&kWebhook};
+
+}  // namespace
+
+std::span<const ProfileSpec* const> all_profiles() { return kAll; }
+
+const ProfileSpec* find_profile(std::string_view name) {
+  for (const ProfileSpec* profile : kAll) {
+    if (profile->name == name) return profile;
+  }
+  return nullptr;
+}
+
+}  // namespace postrider

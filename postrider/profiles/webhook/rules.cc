@@ -1,0 +1,378 @@
+#include "postrider/profiles/webhook/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "postrider/base/durations.h"
+#include "postrider/base/nearest.h"
+#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/standard_webhooks.h"
+
+namespace postrider::webhook {
+namespace {
+
+constexpr std::string_view kHeaders = "headers.";
+constexpr std::size_t kUrlBytesMax = 2048;
+constexpr std::size_t kPrefixBytesMax = 32;
+constexpr std::size_t kContentTypeBytesMax = 128;
+
+// Settings that only together make sense are kept here until all were read.
+struct Draft {
+  Policy policy;
+  std::string_view prefix = kHeaderPrefix;
+  std::uint32_t rate = 0;
+  std::uint32_t burst = 0;
+  std::size_t headers = 0;
+  bool has_url = false;
+  bool has_secret = false;
+  bool must_sign = false;
+};
+
+struct Bounds {
+  Duration low;
+  Duration high;
+  bool or_zero = false;
+};
+
+tl::unexpected<Error> wrong(std::string_view value, std::string_view why) {
+  return fail(ErrorCode::kInvalid, "'" + std::string(value) + "' " + std::string(why));
+}
+
+Result<Duration> duration_of(std::string_view value, Bounds bounds) {
+  POSTRIDER_TRY(duration, parse_duration(value));
+  if (bounds.or_zero && duration == Duration(0)) return duration;
+  if (duration < bounds.low || duration > bounds.high) return wrong(value, "is out of bounds");
+  return duration;
+}
+
+Result<std::uint32_t> number_of(std::string_view value, std::uint32_t low, std::uint32_t high) {
+  std::uint32_t number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [rest, error] = std::from_chars(value.data(), end, number);
+  if (error == std::errc::invalid_argument || rest != end)
+    return wrong(value, "is not a whole number");
+  if (error != std::errc() || number < low || number > high)
+    return wrong(value, "is out of bounds");
+  return number;
+}
+
+// Which of two words: false for the first one, which is the default.
+Result<bool> second_of(std::string_view value, std::string_view first, std::string_view second) {
+  if (value == first || value == second) return value == second;
+  const std::array<std::string_view, 2> words = {first, second};
+  return wrong(value, "is unknown" + did_you_mean(value, words));
+}
+
+Result<void> set_url(Draft& draft, std::string_view value) {
+  if (value.size() > kUrlBytesMax) return fail(ErrorCode::kInvalid, "the address is too long");
+  draft.has_url = true;
+  return check_http_url(value);
+}
+
+Result<void> set_secret(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(keys, parse_webhook_secrets(value));
+  draft.has_secret = !keys.empty();
+  return {};
+}
+
+Result<void> set_signature(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(none, second_of(value, "standard", "none"));
+  draft.must_sign = !none;
+  return {};
+}
+
+Result<void> set_header_prefix(Draft& draft, std::string_view value) {
+  if (!is_header_name(value) || value.size() > kPrefixBytesMax)
+    return wrong(value, "cannot begin a header name");
+  draft.prefix = value;
+  return {};
+}
+
+// The name and the value are checked when the prefix is known.
+Result<void> set_header(Draft& draft, std::string_view /*value*/) {
+  if (++draft.headers > kCustomHeadersMax)
+    return fail(ErrorCode::kInvalid, "there are too many custom headers");
+  return {};
+}
+
+Result<void> set_content_type(Draft& /*draft*/, std::string_view value) {
+  if (value.empty() || value.size() > kContentTypeBytesMax || !is_header_value(value)) {
+    return wrong(value, "cannot be sent as a header");
+  }
+  return {};
+}
+
+Result<void> set_ladder(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(steps, parse_durations(value, RetryRule::kSteps));
+  for (const Duration step : steps) {
+    if (step < 100ms || step > 7 * 24h) return wrong(to_string(step), "is out of bounds");
+  }
+  for (RetryRule& rule : draft.policy.retry) {
+    rule.steps = {};
+    std::copy(steps.begin(), steps.end(), rule.steps.begin());
+    rule.steps_used = static_cast<std::uint8_t>(steps.size());
+  }
+  return {};
+}
+
+Result<void> set_jitter_percent(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(percent, number_of(value, 0, 100));
+  for (RetryRule& rule : draft.policy.retry)
+    rule.jitter_percent = static_cast<std::uint8_t>(percent);
+  return {};
+}
+
+Result<void> set_budget(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(budget, duration_of(value, {.low = 1s, .high = 365 * 24h}));
+  for (RetryRule& rule : draft.policy.retry) rule.budget = budget;
+  return {};
+}
+
+RetryRule& rule_of(Policy& policy, FailureClass failure) {
+  return policy.retry[static_cast<std::size_t>(failure)];
+}
+
+Result<void> set_retry_after_max(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(most, duration_of(value, {.low = 1s, .high = 7 * 24h, .or_zero = true}));
+  rule_of(draft.policy, FailureClass::kServer).retry_after_max = most;
+  rule_of(draft.policy, FailureClass::kThrottled).retry_after_max = most;
+  return {};
+}
+
+Result<void> set_time_out(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(time_out, duration_of(value, {.low = 100ms, .high = 10min}));
+  draft.policy.time_outs[static_cast<std::size_t>(TimeOut::kAttempt)] = time_out;
+  return {};
+}
+
+Result<void> set_in_flight_max(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(most, number_of(value, 1, 1024));
+  draft.policy.route.in_use_max = most;
+  return {};
+}
+
+Result<void> set_rate(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(rate, number_of(value, 0, 100'000));
+  draft.rate = rate;
+  return {};
+}
+
+Result<void> set_burst(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(burst, number_of(value, 0, 100'000));
+  draft.burst = burst;
+  return {};
+}
+
+Result<void> set_strikes_max(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(strikes, number_of(value, 0, 1000));
+  draft.policy.health.strikes_max = static_cast<std::uint16_t>(strikes);
+  return {};
+}
+
+Result<void> set_wait_base(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(wait, duration_of(value, {.low = 100ms, .high = 1h}));
+  draft.policy.health.wait_base = wait;
+  return {};
+}
+
+Result<void> set_wait_max(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(wait, duration_of(value, {.low = 100ms, .high = 24h}));
+  draft.policy.health.wait_max = wait;
+  return {};
+}
+
+Result<void> set_disable_after(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(after, duration_of(value, {.low = 1min, .high = 365 * 24h, .or_zero = true}));
+  draft.policy.health.disable_after = after;
+  return {};
+}
+
+Result<void> set_order(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(fifo, second_of(value, "none", "fifo"));
+  draft.policy.fifo_lanes = fifo ? std::uint16_t{0xFFFF} : std::uint16_t{0};
+  return {};
+}
+
+// Which one it is is asked when a rejection is classified: it chooses the signal, not a number.
+Result<void> set_reject(Draft& /*draft*/, std::string_view value) {
+  POSTRIDER_TRY(retry, second_of(value, "dead", "retry"));
+  static_cast<void>(retry);
+  return {};
+}
+
+Result<void> set_when_disabled(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(hold, second_of(value, "refuse", "hold"));
+  draft.policy.refuse_when_disabled = !hold;
+  return {};
+}
+
+struct Setting {
+  SettingRow row;
+  Result<void> (*set)(Draft& draft, std::string_view value);
+};
+
+// clang-format off
+constexpr auto kSettings = std::to_array<Setting>({
+    {{"url", "", "https://example.com/hook", "an http or https address of up to 2048 bytes, without user or fragment", "where requests go"}, set_url},
+    {{"secret", "", "", "up to 4 secrets separated by spaces, each whsec_ and base64 of 24 to 64 bytes", "signs requests; two while rotating"}, set_secret},
+    {{"signature", "standard", "", "standard or none", "how requests are signed; nothing is signed without a secret"}, set_signature},
+    {{"header_prefix", "webhook-", "", "the beginning of a header name, 1 to 32 bytes", "of the headers id, timestamp and signature"}, set_header_prefix},
+    {{"headers.*", "", "", "up to 32 headers of printable ASCII, at most 1024 bytes each", "sent with every request"}, set_header},
+    {{"content_type", "application/json", "", "a media type of 1 to 128 bytes", "of messages that name none"}, set_content_type},
+    {{"ladder", "5s,30s,2m,10m,30m,1h,3h,6h,12h", "", "1 to 12 durations of 100ms to 7d, separated by commas", "waits between attempts; the last one repeats"}, set_ladder},
+    {{"jitter_percent", "20", "", "0 to 100", "each wait is drawn from so much around its step"}, set_jitter_percent},
+    {{"budget", "72h", "", "1s to 365d", "since the first attempt; held time does not count"}, set_budget},
+    {{"retry_after_max", "1h", "", "1s to 7d, or 0 for never", "how long a Retry-After of 429 or 503 is honoured"}, set_retry_after_max},
+    {{"time_out", "15s", "", "100ms to 10m", "of one attempt"}, set_time_out},
+    {{"in_flight_max", "8", "", "1 to 1024", "attempts open at a time"}, set_in_flight_max},
+    {{"rate", "0", "", "0 to 100000, 0 for no limit", "attempts per second"}, set_rate},
+    {{"burst", "0", "", "0 to 100000, 0 for the same as rate", "attempts at once before the rate holds"}, set_burst},
+    {{"strikes_max", "5", "", "0 to 1000, 0 for never", "failures in a row that close the route"}, set_strikes_max},
+    {{"wait_base", "5s", "", "100ms to 1h", "the first wait of a closed route; it doubles"}, set_wait_base},
+    {{"wait_max", "15m", "", "100ms to 1d, not below wait_base", "the longest wait of a closed route"}, set_wait_max},
+    {{"disable_after", "5d", "", "1m to 365d, or 0 for never", "failing so long without a success disables the destination"}, set_disable_after},
+    {{"order", "none", "", "none or fifo", "of the messages in a lane"}, set_order},
+    {{"reject", "dead", "", "dead or retry", "what becomes of a message that was answered with 4xx"}, set_reject},
+    {{"when_disabled", "refuse", "", "refuse or hold", "what becomes of new messages while the destination is disabled"}, set_when_disabled},
+});
+// clang-format on
+
+static_assert(kSettings.size() == kSettingCount);
+constexpr auto kNames = [] {
+  std::array<std::string_view, kSettings.size()> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kSettings[i].row.name;
+  return names;
+}();
+
+constexpr Policy make_default_policy() {
+  Policy policy;
+  for (RetryRule& rule : policy.retry) {
+    rule.curve = Curve::kList;
+    rule.steps = {5s, 30s, 2min, 10min, 30min, 1h, 3h, 6h, 12h};
+    rule.steps_used = 9;
+    rule.jitter = Jitter::kAround;
+    rule.jitter_percent = 20;
+    rule.budget = 72h;
+  }
+  for (const FailureClass failure :
+       {FailureClass::kConnect, FailureClass::kTimeout, FailureClass::kServer}) {
+    policy.retry[static_cast<std::size_t>(failure)].strikes = true;
+  }
+  // 503 is of the class server: it strikes like any 5xx, and may say when to come back like a 429.
+  for (const FailureClass failure : {FailureClass::kServer, FailureClass::kThrottled}) {
+    policy.retry[static_cast<std::size_t>(failure)].retry_after_max = 1h;
+    policy.retry[static_cast<std::size_t>(failure)].holds_route = true;
+  }
+  policy.time_outs[static_cast<std::size_t>(TimeOut::kAttempt)] = 15s;
+  policy.route.in_use_max = 8;
+  policy.health = {.strikes_max = 5, .wait_base = 5s, .wait_max = 15min, .disable_after = 120h};
+  policy.refuse_when_disabled = true;
+  return policy;
+}
+constexpr Policy kDefaultPolicy = make_default_policy();
+
+const Setting* find_setting(std::string_view name) {
+  if (name.starts_with(kHeaders)) name = "headers.*";
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  return found == kNames.end() ? nullptr
+                               : &kSettings[static_cast<std::size_t>(found - kNames.begin())];
+}
+
+tl::unexpected<Error> refuse(std::string_view name, const Error& error, std::string_view may_be) {
+  return fail(ErrorCode::kInvalid,
+              std::string(name) + ": " + error.detail + "; it may be " + std::string(may_be));
+}
+
+Result<void> apply_all(Draft& draft, const NamedTexts& settings) {
+  for (auto given = settings.begin(); given != settings.end(); ++given) {
+    const auto& [name, value] = *given;
+    const Setting* setting = find_setting(name);
+    if (setting == nullptr) {
+      return fail(ErrorCode::kInvalid,
+                  "unknown setting '" + name + "'" + did_you_mean(name, kNames));
+    }
+    // Names of headers are equal whatever their case; other names in capitals are unknown anyway.
+    const std::string lower = to_lower(name);
+    const auto same_name = [&](const NamedText& other) { return to_lower(other.first) == lower; };
+    if (std::any_of(settings.begin(), given, same_name)) {
+      return fail(ErrorCode::kInvalid, name + " is given twice");
+    }
+    const Result<void> set = setting->set(draft, value);
+    if (!set) return refuse(name, set.error(), setting->row.may_be);
+  }
+  return {};
+}
+
+Result<void> check_headers(const Draft& draft, const NamedTexts& settings) {
+  for (const auto& [name, value] : settings) {
+    if (!name.starts_with(kHeaders)) continue;
+    const Result<void> good =
+        check_header(std::string_view(name).substr(kHeaders.size()), value, draft.prefix);
+    if (!good) return fail(ErrorCode::kInvalid, name + ": " + good.error().detail);
+  }
+  return {};
+}
+
+Result<void> check_together(Draft& draft) {
+  const auto bad = [](std::string_view what) {
+    return fail(ErrorCode::kInvalid, std::string(what));
+  };
+  if (!draft.has_url) return bad("url is missing: a webhook destination needs an address");
+  if (draft.must_sign && !draft.has_secret) return bad("signature: standard needs a secret");
+  if (draft.burst != 0 && draft.rate == 0) return bad("burst: it needs a rate");
+  const HealthRule& health = draft.policy.health;
+  if (health.wait_max < health.wait_base) return bad("wait_max: it must not be below wait_base");
+  draft.policy.route.tokens_per_second = draft.rate;
+  draft.policy.route.tokens_max = draft.burst == 0 ? draft.rate : draft.burst;
+  return {};
+}
+
+}  // namespace
+
+constinit const std::array<SettingRow, kSettingCount> kSettingRows = [] {
+  std::array<SettingRow, kSettingCount> rows{};
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = kSettings[i].row;
+  return rows;
+}();
+
+Policy default_policy() { return kDefaultPolicy; }
+
+Result<Policy> configure(const NamedTexts& settings) {
+  Draft draft{.policy = kDefaultPolicy};
+  if (const Result<void> good = apply_all(draft, settings); !good)
+    return tl::unexpected<Error>(good.error());
+  if (const Result<void> good = check_headers(draft, settings); !good)
+    return tl::unexpected<Error>(good.error());
+  if (const Result<void> good = check_together(draft); !good)
+    return tl::unexpected<Error>(good.error());
+  return draft.policy;
+}
+
+bool is_reserved_header(std::string_view name, std::string_view prefix) {
+  constexpr auto kReserved = std::to_array<std::string_view>(
+      {"connection", "content-length", "content-type", "expect", "host", "keep-alive",
+       "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"});
+  if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) return true;
+  const std::string lower_prefix = to_lower(prefix);
+  if (!name.starts_with(lower_prefix)) return false;
+  const std::string_view rest = name.substr(lower_prefix.size());
+  return rest == "id" || rest == "timestamp" || rest == "signature";
+}
+
+Result<void> check_header(std::string_view name, std::string_view value, std::string_view prefix) {
+  const auto bad = [](std::string_view what) {
+    return fail(ErrorCode::kInvalid, std::string(what));
+  };
+  if (!is_header_name(name) || name.size() > kHeaderNameBytesMax)
+    return bad("it is not the name of a header");
+  if (is_reserved_header(to_lower(name), prefix)) return bad("this header cannot be set");
+  if (value.size() > kHeaderValueBytesMax) return bad("the value has more than 1024 bytes");
+  if (!is_header_value(value)) return bad("the value must be printable ASCII without line breaks");
+  return {};
+}
+
+}  // namespace postrider::webhook

@@ -1,0 +1,38 @@
+// The numbers of the webhook profile, and the settings that change them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "postrider/base/result.h"
+#include "postrider/model/attributes.h"
+#include "postrider/model/policy.h"
+#include "postrider/model/profile.h"
+
+namespace postrider::webhook {
+
+inline constexpr std::string_view kHeaderPrefix = "webhook-";
+inline constexpr std::string_view kContentType = "application/json";
+inline constexpr std::size_t kHeaderNameBytesMax = 64;
+inline constexpr std::size_t kHeaderValueBytesMax = 1024;
+inline constexpr std::size_t kCustomHeadersMax = 32;
+
+inline constexpr std::size_t kSettingCount = 21;
+extern const std::array<SettingRow, kSettingCount> kSettingRows;
+
+// A destination that is told nothing but its address.
+Policy default_policy();
+
+// Fails with kInvalid: unknown setting (with the nearest name), bad value (with what it may be), a
+// setting given twice.
+Result<Policy> configure(const NamedTexts& settings);
+
+// A header that custom headers must not set: it frames the request, has a setting of its own, or is
+// one of the signature headers. `name` in lower case.
+bool is_reserved_header(std::string_view name, std::string_view prefix);
+
+// What is wrong with a custom header.
+Result<void> check_header(std::string_view name, std::string_view value, std::string_view prefix);
+
+}  // namespace postrider::webhook

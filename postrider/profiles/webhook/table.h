@@ -1,0 +1,63 @@
+// The states of a webhook message and what follows what. The expectation is in
+// docs/spec/webhook.md; a test compares.
+#pragma once
+
+#include <array>
+
+#include "postrider/model/lifecycle.h"
+
+namespace postrider::webhook {
+
+enum : StateIndex { kQueued, kSending, kWaiting, kDelivered, kDead, kExpired, kCancelled };
+
+// clang-format off
+inline constexpr auto kStates = std::to_array<StateRow>({
+    {.name = "Queued",    .phase = Phase::kQueued},
+    {.name = "Sending",   .phase = Phase::kInFlight, .timer = TimeOut::kAttempt, .timer_signal = On::kTimedOut},
+    {.name = "Waiting",   .phase = Phase::kBackoff,  .timer = TimeOut::kRetry,   .timer_signal = On::kDue},
+    {.name = "Delivered", .phase = Phase::kDelivered},
+    {.name = "Dead",      .phase = Phase::kDead},
+    {.name = "Expired",   .phase = Phase::kExpired},
+    {.name = "Cancelled", .phase = Phase::kCancelled},
+});
+
+inline constexpr StateMask kAnyLive = in(kQueued) | in(kSending) | in(kWaiting);
+inline constexpr StateMask kResting = in(kQueued) | in(kWaiting);  // no attempt is open
+
+inline constexpr auto kPostRows = std::to_array<Transition>({
+    // from        on              to          verb               raise          why
+    {in(kQueued),  On::kDue,       kSending,   Do::kStartAttempt, Raise::kNone,  "its turn has come"},
+    {in(kSending), On::kDue,       kSending,   Do::kIgnore,       Raise::kNone,  "an attempt is already open"},
+    {in(kWaiting), On::kDue,       kQueued,    Do::kAwait,        Raise::kNone,  "the wait is over: back in line"},
+
+    {in(kSending), On::kNoRoute,   kQueued,    Do::kRelease,      Raise::kGone,  "410: the destination is disabled, the message is held"},
+    {kResting,     On::kNoRoute,   kQueued,    Do::kIgnore,       Raise::kNone,  "no attempt is open that could have met it"},
+
+    {kAnyLive,     On::kAnswered,  kDelivered, Do::kComplete,     Raise::kOk,    "2xx; an answer may outrun our time-out"},
+    {kAnyLive,     On::kConfirmed, kDelivered, Do::kComplete,     Raise::kSeen,  "a receipt, however late; it may be about an attempt long ago"},
+
+    {in(kSending), On::kFailed,    kWaiting,   Do::kRetry,        Raise::kFail,  "tried again by the rule of its class"},
+    {kResting,     On::kFailed,    kQueued,    Do::kIgnore,       Raise::kNone,  "news of an attempt that we gave up"},
+    {in(kSending), On::kRejected,  kDead,      Do::kDeadLetter,   Raise::kSeen,  "4xx: repeating will not help, but somebody answered"},
+    {kResting,     On::kRejected,  kQueued,    Do::kIgnore,       Raise::kNone,  "news of an attempt that we gave up"},
+    {in(kSending), On::kTimedOut,  kWaiting,   Do::kRetry,        Raise::kFail,  "no answer in time; receivers recognise a repeat by its id"},
+    {kResting,     On::kTimedOut,  kQueued,    Do::kIgnore,       Raise::kNone,  "news of an attempt that we gave up"},
+
+    {kAnyLive,     On::kExhausted, kDead,      Do::kDeadLetter,   Raise::kNone,  "the budget is spent; the failure itself has struck the route"},
+
+    {kResting,     On::kExpired,   kExpired,   Do::kDeadLetter,   Raise::kNone,  "nobody wants it any more"},
+    {in(kSending), On::kExpired,   kSending,   Do::kIgnore,       Raise::kNone,  "the open attempt may yet deliver; raised again after it"},
+    {kResting,     On::kCancelled, kCancelled, Do::kDrop,         Raise::kNone,  "stopped on request"},
+    {in(kSending), On::kCancelled, kSending,   Do::kIgnore,       Raise::kNone,  "the open attempt may yet deliver; raised again after it"},
+});
+// clang-format on
+
+// A crash during an attempt repeats it: webhooks are delivered at least once, and the id lets the
+// receiver tell.
+inline constexpr auto kMethods = std::to_array<Method>({
+    {.name = "post", .initial = kQueued, .durable_intent = false, .rows = kPostRows},
+});
+
+static_assert(sound(kStates, kMethods[0]));
+
+}  // namespace postrider::webhook

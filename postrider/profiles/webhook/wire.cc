@@ -1,0 +1,220 @@
+#include "postrider/profiles/webhook/wire.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "postrider/base/check.h"
+#include "postrider/base/nearest.h"
+#include "postrider/profiles/webhook/rules.h"
+#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/standard_webhooks.h"
+
+namespace postrider::webhook {
+namespace {
+
+constexpr std::string_view kUserAgent = "Postrider";
+constexpr std::string_view kHeaderSetting = "headers.";
+constexpr std::string_view kHeaderAttribute = "header.";
+constexpr auto kAttributes =
+    std::to_array<std::string_view>({"content-type", "traceparent", "tracestate", "header.*"});
+
+std::string_view setting(const DestinationConfig& destination, std::string_view name,
+                         std::string_view fallback) {
+  const std::string* given = find_text(destination.settings, name);
+  return given == nullptr ? fallback : std::string_view(*given);
+}
+
+std::string_view prefix_of(const DestinationConfig& destination) {
+  return setting(destination, "header_prefix", kHeaderPrefix);
+}
+
+// Settings may have changed since a message was admitted, so what must not be set is left out here
+// once more.
+void put_custom(NamedTexts& headers, std::string_view name, std::string_view value,
+                std::string_view prefix) {
+  std::string lower = to_lower(name);
+  if (is_reserved_header(lower, prefix)) return;
+  const auto same = std::find_if(headers.begin(), headers.end(),
+                                 [&](const NamedText& header) { return header.first == lower; });
+  if (same != headers.end()) {
+    same->second = value;
+  } else {
+    headers.emplace_back(std::move(lower), value);
+  }
+}
+
+// Returns the message's own content type, or nothing.
+std::string_view put_attributes(NamedTexts& headers, const NamedTexts& attributes,
+                                std::string_view prefix) {
+  std::string_view content_type;
+  for (const auto& [name, value] : attributes) {
+    if (name == "content-type") {
+      content_type = value;
+    } else if (name.starts_with(kHeaderAttribute)) {
+      put_custom(headers, std::string_view(name).substr(kHeaderAttribute.size()), value, prefix);
+    } else {
+      put_custom(headers, name, value, prefix);
+    }
+  }
+  return content_type;
+}
+
+void put_signature(NamedTexts& headers, const Facts& facts, std::string_view prefix) {
+  const DestinationConfig& destination = facts.destination;
+  const std::string id = to_string(facts.message.id);
+  const std::string timestamp = std::to_string(facts.wall.ms() / 1000);
+  const std::string lower_prefix = to_lower(prefix);
+  const std::string_view secret = setting(destination, "secret", "");
+  if (!secret.empty() && setting(destination, "signature", "standard") == "standard") {
+    const auto keys = parse_webhook_secrets(secret);
+    POSTRIDER_CHECK(keys.has_value());  // configure has accepted them; a request must never leave
+                                        // unsigned by accident
+    headers.emplace_back(
+        lower_prefix + "signature",
+        webhook_signatures(*keys, {.id = id, .timestamp = timestamp, .body = facts.message.body}));
+  }
+  headers.emplace_back(lower_prefix + "id", id);
+  headers.emplace_back(lower_prefix + "timestamp", timestamp);
+}
+
+struct Meaning {
+  On signal;
+  FailureClass failure;
+  bool may_wish = false;  // its Retry-After is honoured
+};
+
+Meaning meaning_of(int status, bool retry_rejected) {
+  if (status >= 200 && status <= 299) return {On::kAnswered, FailureClass::kNone};
+  switch (status) {
+    // The far side did not get our request in time: to us that is a time-out, told by the other
+    // side.
+    case 408: return {On::kFailed, FailureClass::kTimeout};
+    case 410: return {On::kNoRoute, FailureClass::kGone};
+    case 425: return {On::kFailed, FailureClass::kOther};
+    case 429: return {On::kFailed, FailureClass::kThrottled, true};
+    case 503: return {On::kFailed, FailureClass::kServer, true};
+    default: break;
+  }
+  if (status >= 500 && status <= 599) return {On::kFailed, FailureClass::kServer};
+  if (status >= 400 && status <= 499) {
+    return {retry_rejected ? On::kFailed : On::kRejected, FailureClass::kRejected};
+  }
+  // Redirects are never followed, but they are tried again: an endpoint under maintenance often
+  // redirects for a while.
+  return {On::kFailed, FailureClass::kOther};
+}
+
+std::string reason_of(const WireReply& reply, bool with_excerpt) {
+  std::string reason = "HTTP " + std::to_string(reply.status);
+  if (!with_excerpt) return reason;
+  const std::string excerpt = clean_excerpt(reply.body, kReasonBytesMax - reason.size() - 2);
+  if (!excerpt.empty()) reason.append(": ").append(excerpt);
+  return reason;
+}
+
+Reading read_status(const Facts& facts, const WireReply& reply) {
+  const bool retry_rejected = setting(facts.destination, "reject", "dead") == "retry";
+  const Meaning meaning = meaning_of(reply.status, retry_rejected);
+  Reading reading;
+  reading.signal = meaning.signal;
+  reading.outcome.certainty = Certainty::kAnswered;
+  reading.outcome.failure = meaning.failure;
+  reading.outcome.reason = reason_of(reply, meaning.signal != On::kAnswered);
+  if (!meaning.may_wish) return reading;
+  if (const std::string* wish = find_text(reply.headers, "retry-after")) {
+    reading.retry_after = parse_retry_after(*wish, facts.wall);
+  }
+  return reading;
+}
+
+Reading failed(Certainty certainty, FailureClass failure, std::string_view reason) {
+  return {.signal = On::kFailed,
+          .outcome = {.certainty = certainty, .failure = failure, .reason = std::string(reason)},
+          .retry_after = std::nullopt};
+}
+
+Result<void> check_attribute(std::string_view name, std::string_view value,
+                             std::string_view prefix) {
+  if (name == "content-type") {
+    if (!value.empty() && value.size() <= kHeaderValueBytesMax && is_header_value(value)) return {};
+    return fail(ErrorCode::kInvalid, "the value must be a media type");
+  }
+  const bool own_header = name.starts_with(kHeaderAttribute);
+  return check_header(own_header ? name.substr(kHeaderAttribute.size()) : name, value, prefix);
+}
+
+}  // namespace
+
+Result<Admission> admit(const Offer& offer) {
+  if (offer.attributes.empty()) return Admission{};
+  POSTRIDER_TRY(attributes, decode_texts(offer.attributes));
+  const std::string_view prefix = prefix_of(offer.destination);
+  std::size_t headers = 0;
+  for (const auto& [name, value] : attributes) {
+    const bool own_header = name.starts_with(kHeaderAttribute);
+    if (!own_header &&
+        std::find(kAttributes.begin(), kAttributes.end(), name) == kAttributes.end()) {
+      return fail(ErrorCode::kInvalid,
+                  "unknown attribute '" + name + "'" + did_you_mean(name, kAttributes));
+    }
+    if (own_header && ++headers > kCustomHeadersMax) {
+      return fail(ErrorCode::kLimit, "a message may have 32 headers of its own at most");
+    }
+    const Result<void> good = check_attribute(name, value, prefix);
+    if (!good) return fail(ErrorCode::kInvalid, name + ": " + good.error().detail);
+  }
+  return Admission{};
+}
+
+WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
+  const DestinationConfig& destination = facts.destination;
+  const std::string_view prefix = prefix_of(destination);
+  WireRequest request;
+  request.verb = "POST";
+  request.target = setting(destination, "url", "");
+  request.owner = facts.message.record;
+  request.body = facts.message.body;
+  request.time_out = facts.policy.time_out(TimeOut::kAttempt);
+  request.headers.reserve(8);
+  request.headers.emplace_back("user-agent", kUserAgent);
+  for (const auto& [name, value] : destination.settings) {
+    if (!name.starts_with(kHeaderSetting)) continue;
+    put_custom(request.headers, std::string_view(name).substr(kHeaderSetting.size()), value,
+               prefix);
+  }
+  NamedTexts attributes;
+  if (!facts.message.attributes.empty())
+    attributes = decode_texts(facts.message.attributes).value_or(NamedTexts());
+  std::string_view content_type = put_attributes(request.headers, attributes, prefix);
+  if (content_type.empty()) content_type = setting(destination, "content_type", kContentType);
+  request.headers.emplace_back("content-type", content_type);
+  put_signature(request.headers, facts, prefix);
+  return request;
+}
+
+Reading classify(const Facts& facts, AttemptKind /*kind*/, const WireReply& reply) {
+  switch (reply.end) {
+    case WireEnd::kAnswered: return read_status(facts, reply);
+    case WireEnd::kRefused:
+      return failed(Certainty::kNotSent, FailureClass::kConnect, "connection refused");
+    case WireEnd::kNoName:
+      return failed(Certainty::kNotSent, FailureClass::kConnect, "the name does not resolve");
+    case WireEnd::kNoTls:
+      return failed(Certainty::kNotSent, FailureClass::kConnect, "no trusted TLS connection");
+    case WireEnd::kForbidden:
+      return failed(Certainty::kNotSent, FailureClass::kConnect, "the address is not allowed");
+    case WireEnd::kTimedOut:
+      return failed(Certainty::kUnknown, FailureClass::kTimeout, "no answer in time");
+    case WireEnd::kReset:
+      return failed(Certainty::kUnknown, FailureClass::kTimeout,
+                    "cut off before the answer was whole");
+  }
+  POSTRIDER_CHECK(false);  // a value outside the enum: memory is not to be trusted
+  return {};
+}
+
+}  // namespace postrider::webhook

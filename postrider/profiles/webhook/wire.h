@@ -1,0 +1,20 @@
+// A webhook on the wire: what is accepted, what is sent, and what an answer means. Pure functions.
+#pragma once
+
+#include "postrider/base/result.h"
+#include "postrider/model/profile.h"
+
+namespace postrider::webhook {
+
+inline constexpr std::size_t kReasonBytesMax = 200;
+
+// Attributes of a message: content-type, traceparent, tracestate and header.NAME. Others are
+// refused with the nearest name, because an attribute that is silently not sent is found out too
+// late.
+Result<Admission> admit(const Offer& offer);
+
+WireRequest encode(const Facts& facts, AttemptKind kind);
+
+Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply);
+
+}  // namespace postrider::webhook

@@ -1,0 +1,399 @@
+#include "postrider/profiles/webhook/wire.h"
+
+#include <algorithm>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "postrider/model/spec_tables_testing.h"
+#include "postrider/profiles/webhook/profile.h"
+#include "postrider/profiles/webhook/rules.h"
+#include "postrider/protocols/standard_webhooks.h"
+
+namespace postrider::webhook {
+namespace {
+
+constexpr const char* kUrl = "https://example.com/hook?x=1";
+constexpr const char* kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+constexpr const char* kOtherSecret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+constexpr Timestamp kWall(1'614'265'330'999);
+constexpr MessageId kId = MessageId::make(DestinationId(0x123456789AB), 3, 7, Sequence(42));
+
+// A message and a destination that a profile function can be asked about.
+struct Case {
+  Facts facts() const { return {message, state, destination, policy, now, wall}; }
+  WireRequest request() const { return encode(facts(), AttemptKind::kSend); }
+  Reading reading(const WireReply& reply) const {
+    return classify(facts(), AttemptKind::kSend, reply);
+  }
+
+  DestinationConfig destination;
+  Policy policy;
+  Message message;
+  State state;
+  Timestamp now{1000};
+  Timestamp wall = kWall;
+};
+
+Case given(NamedTexts settings = {}, const NamedTexts& attributes = {},
+           std::string_view body = "{\"test\": 2432232314}") {
+  settings.insert(settings.begin(), {"url", kUrl});
+  Case c;
+  const Result<Policy> configured = configure(settings);
+  EXPECT_TRUE(configured);
+  if (configured) c.policy = *configured;
+  c.destination = {
+      .name = "shop", .profile = "webhook", .settings = std::move(settings), .removed = false};
+  Message fields;
+  fields.id = kId;
+  c.message = encode_message(fields, encode_texts(attributes), body);
+  return c;
+}
+
+std::string header(const WireRequest& request, std::string_view name) {
+  std::string found = "absent";
+  for (const auto& [key, value] : request.headers) {
+    if (key != name) continue;
+    EXPECT_EQ(found, "absent") << name << " is there twice";
+    found = value;
+  }
+  return found;
+}
+
+WireReply answer(int status, NamedTexts headers = {}, std::string body = "") {
+  return {.end = WireEnd::kAnswered,
+          .status = status,
+          .headers = std::move(headers),
+          .body = std::move(body)};
+}
+
+SpecTable table(std::string_view heading) {
+  const std::optional<SpecTable> found =
+      find_table(read_spec_tables("docs/spec/webhook.md"), heading);
+  EXPECT_TRUE(found) << heading;
+  return found.value_or(SpecTable());
+}
+
+bool fits(const std::string& range, int status) {
+  if (range == "else") return true;
+  const std::size_t dash = range.find('-');
+  const int low = std::stoi(range);
+  const int high = dash == std::string::npos ? low : std::stoi(range.substr(dash + 1));
+  return status >= low && status <= high;
+}
+
+std::string named(const Reading& reading, const Reading& retrying) {
+  return std::string(name_of(reading.signal)) + " " +
+         std::string(name_of(reading.outcome.failure)) + " " +
+         std::string(name_of(retrying.signal)) + " " + (reading.retry_after ? "yes" : "no");
+}
+
+// What the document says of a status, in the same words.
+std::string expected(const SpecTable& codes, int status) {
+  for (std::size_t row = 0; row < codes.rows.size(); ++row) {
+    if (!fits(codes.cell(row, "status"), status)) continue;
+    return codes.cell(row, "signal") + " " + codes.cell(row, "class") + " " +
+           codes.cell(row, "with reject = retry") + " " + codes.cell(row, "retry-after");
+  }
+  return "no row";
+}
+
+std::vector<int> disagreements(const SpecTable& codes) {
+  const Case usual = given();
+  const Case retrying = given({{"reject", "retry"}});
+  std::vector<int> statuses;
+  for (int status = -1; status <= 1000; ++status) {
+    const WireReply reply = answer(status, {{"retry-after", "7"}});
+    if (named(usual.reading(reply), retrying.reading(reply)) != expected(codes, status))
+      statuses.push_back(status);
+  }
+  return statuses;
+}
+
+// req: webhook.answer.1, webhook.answer.2, webhook.answer.3, webhook.answer.4
+// req: webhook.answer.5, webhook.answer.6, webhook.answer.7, webhook.answer.9
+// req: webhook.retry-after.1
+TEST(WebhookClassify, EveryStatusMeansWhatTheDocumentSays) {
+  EXPECT_EQ(disagreements(table("Status codes")), std::vector<int>());
+}
+
+TEST(WebhookClassify, AnyChangeOfTheDocumentIsFound) {
+  const SpecTable codes = table("Status codes");
+  for (std::size_t row = 0; row < codes.rows.size(); ++row) {
+    for (std::size_t column = 0; column < codes.columns.size(); ++column) {
+      SpecTable changed = codes;
+      std::string& cell = changed.rows[row][column];
+      if (column > 0) cell = cell == "yes" ? "no" : cell == "no" ? "yes" : "other-" + cell;
+      if (column == 0) cell = cell == "else" ? "1-999" : "1" + cell;
+      EXPECT_FALSE(disagreements(changed).empty()) << row << "," << column;
+    }
+  }
+}
+
+// req: webhook.certainty.3
+TEST(WebhookClassify, AnyStatusIsAnswered) {
+  for (int status = 100; status <= 599; ++status) {
+    EXPECT_EQ(given().reading(answer(status)).outcome.certainty, Certainty::kAnswered);
+  }
+}
+
+const std::map<std::string, WireEnd>& wire_ends() {
+  static const std::map<std::string, WireEnd> ends = {
+      {"refused", WireEnd::kRefused},    {"no-name", WireEnd::kNoName},
+      {"no-tls", WireEnd::kNoTls},       {"forbidden", WireEnd::kForbidden},
+      {"timed-out", WireEnd::kTimedOut}, {"reset", WireEnd::kReset}};
+  return ends;
+}
+
+// req: webhook.answer.8, webhook.certainty.1, webhook.certainty.2, webhook.reason.1
+TEST(WebhookClassify, EveryEndWithoutAStatusMeansWhatTheDocumentSays) {
+  const SpecTable ends = table("Ends of the exchange without a status");
+  ASSERT_EQ(ends.rows.size(), wire_ends().size());
+  for (std::size_t row = 0; row < ends.rows.size(); ++row) {
+    const auto end = wire_ends().find(ends.cell(row, "end"));
+    ASSERT_NE(end, wire_ends().end()) << ends.cell(row, "end");
+    // A status or a header that a transport left behind says nothing then.
+    const Reading reading = given().reading(
+        {.end = end->second, .status = 429, .headers = {{"retry-after", "7"}}, .body = "x"});
+    EXPECT_EQ(name_of(reading.signal), ends.cell(row, "signal")) << end->first;
+    EXPECT_EQ(name_of(reading.outcome.failure), ends.cell(row, "class")) << end->first;
+    EXPECT_EQ(name_of(reading.outcome.certainty), ends.cell(row, "certainty")) << end->first;
+    EXPECT_EQ(reading.outcome.reason, ends.cell(row, "reason"));
+    EXPECT_EQ(reading.retry_after, std::nullopt);
+  }
+}
+
+// req: webhook.retry-after.1, webhook.retry-after.2
+TEST(WebhookClassify, ReadsTheWishFromTheWallClock) {
+  const auto wish = [](int status, const std::string& text) {
+    return given().reading(answer(status, {{"retry-after", text}})).retry_after;
+  };
+  EXPECT_EQ(wish(429, "120"), Duration(120s));
+  EXPECT_EQ(wish(503, "120"), Duration(120s));
+  EXPECT_EQ(wish(503, "Thu, 25 Feb 2021 15:03:10 GMT"), Duration(60s - 999ms))
+      << "a minute after the full second of the wall time";
+  EXPECT_EQ(wish(503, "soon"), std::nullopt);
+  EXPECT_EQ(given().reading(answer(503)).retry_after, std::nullopt);
+}
+
+// req: webhook.reason.1, webhook.reason.2, webhook.reason.3
+TEST(WebhookClassify, TheReasonIsShortAndClean) {
+  const auto reason = [](int status, const std::string& body) {
+    return given().reading(answer(status, {}, body)).outcome.reason;
+  };
+  EXPECT_EQ(reason(503, ""), "HTTP 503");
+  EXPECT_EQ(reason(503, "\x1B[2J\r\n down \n"), "HTTP 503: [2J down");
+  EXPECT_EQ(reason(200, "thanks"), "HTTP 200") << "nobody needs to know why something went well";
+  EXPECT_EQ(reason(500, std::string(189, 'x')).size(), 199U);
+  EXPECT_EQ(reason(500, std::string(190, 'x')).size(), kReasonBytesMax);
+  EXPECT_EQ(reason(500, std::string(191, 'x')).size(), kReasonBytesMax);
+  EXPECT_EQ(reason(410, "gone"), "HTTP 410: gone");
+}
+
+// req: webhook.request.1, webhook.request.6
+TEST(WebhookEncode, PostsTheBodyAsItIs) {
+  const std::string body("\0{\xFF}\n", 5);
+  const Case with_body = given({{"time_out", "3s"}}, {}, body);
+  const WireRequest request = with_body.request();
+  EXPECT_EQ(request.verb, "POST");
+  EXPECT_EQ(request.target, kUrl);
+  EXPECT_EQ(request.body, body);
+  EXPECT_EQ(request.owner, with_body.message.record);
+  EXPECT_EQ(request.time_out, 3s);
+  EXPECT_EQ(header(request, "user-agent"), "Postrider");
+  EXPECT_EQ(header(given({{"headers.User-Agent", "Acme"}}).request(), "user-agent"), "Acme");
+}
+
+// req: webhook.request.2
+TEST(WebhookEncode, TheContentTypeIsTheMessagesThenTheDestinations) {
+  EXPECT_EQ(header(given().request(), "content-type"), "application/json");
+  EXPECT_EQ(header(given({{"content_type", "text/plain"}}).request(), "content-type"),
+            "text/plain");
+  EXPECT_EQ(
+      header(given({{"content_type", "text/plain"}}, {{"content-type", "image/png"}}).request(),
+             "content-type"),
+      "image/png");
+}
+
+// req: webhook.request.3, webhook.request.5
+TEST(WebhookEncode, CustomHeadersAreSentAndTheMessagesWin) {
+  const Case both = given({{"headers.X-A", "destination"}, {"headers.X-B", "destination"}},
+                          {{"header.x-b", "message"},
+                           {"header.X-C", "message"},
+                           {"traceparent", "00-1-2-01"},
+                           {"tracestate", "a=b"}});
+  const WireRequest request = both.request();
+  EXPECT_EQ(header(request, "x-a"), "destination");
+  EXPECT_EQ(header(request, "x-b"), "message");
+  EXPECT_EQ(header(request, "x-c"), "message");
+  EXPECT_EQ(header(request, "traceparent"), "00-1-2-01");
+  EXPECT_EQ(header(request, "tracestate"), "a=b");
+}
+
+// The destination may have been configured anew after the message was admitted.
+// req: webhook.request.4
+TEST(WebhookEncode, ForbiddenHeadersAreNotSentWhateverWasAdmitted) {
+  const Case sly = given({{"secret", kSecret}}, {{"header.Webhook-Signature", "v1,forged"},
+                                                 {"header.webhook-id", "forged"},
+                                                 {"header.Host", "forged"},
+                                                 {"header.content-length", "0"},
+                                                 {"header.content-type", "forged"}});
+  const WireRequest request = sly.request();
+  for (const auto& [name, value] : request.headers)
+    EXPECT_EQ(value.find("forged"), std::string::npos) << name;
+  EXPECT_EQ(header(request, "webhook-id"), to_string(kId));
+  EXPECT_EQ(header(request, "content-length"), "absent");
+  EXPECT_EQ(header(request, "content-type"), "application/json");
+}
+
+// req: webhook.signature.1, webhook.signature.2, webhook.signature.5, webhook.signature.6
+TEST(WebhookEncode, SignsWhatItSends) {
+  const Case signing = given({{"secret", kSecret}});
+  const WireRequest request = signing.request();
+  EXPECT_EQ(header(request, "webhook-id"), to_string(kId));
+  EXPECT_EQ(header(request, "webhook-timestamp"), "1614265330");
+  const auto keys = parse_webhook_secrets(kSecret);
+  ASSERT_TRUE(keys);
+  EXPECT_EQ(
+      header(request, "webhook-signature"),
+      webhook_signatures(
+          *keys, {.id = to_string(kId), .timestamp = "1614265330", .body = signing.message.body}));
+}
+
+// Computed apart from this code, with Python's hmac.
+// req: webhook.signature.2
+TEST(WebhookEncode, SignatureOfAKnownMessage) {
+  EXPECT_EQ(to_string(kId), "123456789ab3fff8000000000000002a");
+  EXPECT_EQ(header(given({{"secret", kSecret}}).request(), "webhook-signature"),
+            "v1,l3jgNQMWA2B3F+GkmmWuir2ftGM7/MQG8eHHRL+FBg0=");
+}
+
+// req: webhook.signature.3
+TEST(WebhookEncode, RotatesSecrets) {
+  const std::string old_one = header(given({{"secret", kSecret}}).request(), "webhook-signature");
+  const std::string new_one =
+      header(given({{"secret", kOtherSecret}}).request(), "webhook-signature");
+  ASSERT_NE(old_one, new_one);
+  const std::string both =
+      header(given({{"secret", std::string(kOtherSecret) + " " + kSecret}}).request(),
+             "webhook-signature");
+  EXPECT_EQ(both, new_one + " " + old_one);
+}
+
+// req: webhook.signature.5, webhook.signature.6
+TEST(WebhookEncode, TheIdStaysAndTheTimestampMoves) {
+  Case signing = given({{"secret", kSecret}});
+  const WireRequest first = signing.request();
+  signing.wall = kWall + 1h;
+  signing.now = signing.now + 1h;
+  signing.state.attempts = 5;
+  signing.message =
+      *decode_message(Blob::copy_of(signing.message.record.view()));  // as after a restart
+  const WireRequest second = signing.request();
+  EXPECT_EQ(header(first, "webhook-id"), header(second, "webhook-id"));
+  EXPECT_EQ(header(second, "webhook-timestamp"), "1614268930");
+  EXPECT_NE(header(first, "webhook-signature"), header(second, "webhook-signature"));
+  EXPECT_EQ(first.body, second.body);
+}
+
+// req: webhook.signature.7
+TEST(WebhookEncode, SignsNothingWhenToldSoOrWithoutASecret) {
+  for (const Case& unsigned_one : {given({{"secret", kSecret}, {"signature", "none"}}), given()}) {
+    const WireRequest request = unsigned_one.request();
+    EXPECT_EQ(header(request, "webhook-signature"), "absent");
+    EXPECT_EQ(header(request, "webhook-id"), to_string(kId));
+    EXPECT_EQ(header(request, "webhook-timestamp"), "1614265330");
+  }
+}
+
+// req: webhook.signature.8
+TEST(WebhookEncode, ThePrefixOfTheHeadersIsASetting) {
+  const Case acme = given({{"secret", kSecret}, {"header_prefix", "X-Acme-"}},
+                          {{"header.webhook-id", "free now"}});
+  const WireRequest request = acme.request();
+  EXPECT_EQ(header(request, "x-acme-id"), to_string(kId));
+  EXPECT_EQ(header(request, "x-acme-timestamp"), "1614265330");
+  EXPECT_TRUE(header(request, "x-acme-signature").starts_with("v1,"));
+  EXPECT_EQ(header(request, "webhook-signature"), "absent");
+  EXPECT_EQ(header(request, "webhook-id"), "free now");
+}
+
+TEST(WebhookEncode, AttributesThatCannotBeReadAreLeftOut) {
+  Case odd = given();
+  odd.message.attributes = "\x05";  // a text of five bytes that is not there
+  EXPECT_EQ(header(odd.request(), "content-type"), "application/json");
+}
+
+std::string admission(const NamedTexts& attributes, NamedTexts settings = {}) {
+  const Case c = given(std::move(settings));
+  const std::string bytes = encode_texts(attributes);
+  const Result<Admission> admitted = admit({.destination = c.destination,
+                                            .policy = c.policy,
+                                            .lane = 0,
+                                            .attributes = bytes,
+                                            .body = "x"});
+  return admitted ? "admitted" : admitted.error().detail;
+}
+
+// req: webhook.request.3, webhook.request.5, webhook.request.7
+TEST(WebhookAdmit, KnowsItsAttributes) {
+  EXPECT_EQ(admission({}), "admitted");
+  EXPECT_EQ(admission({{"content-type", "text/plain"},
+                       {"traceparent", "x"},
+                       {"tracestate", "y"},
+                       {"header.x-a", "z"}}),
+            "admitted");
+  EXPECT_EQ(admission({{"content_type", "text/plain"}}),
+            "unknown attribute 'content_type', did you mean 'content-type'?");
+  EXPECT_EQ(admission({{"header", "x"}}), "unknown attribute 'header', did you mean 'header.*'?");
+  EXPECT_EQ(admission({{"zzz", "x"}}), "unknown attribute 'zzz'");
+}
+
+// req: webhook.request.4
+TEST(WebhookAdmit, RefusesWhatCouldNotBeSent) {
+  EXPECT_EQ(admission({{"header.webhook-signature", "v1,x"}}),
+            "header.webhook-signature: this header cannot be set");
+  EXPECT_EQ(admission({{"header.acme-id", "x"}}, {{"header_prefix", "acme-"}}),
+            "header.acme-id: this header cannot be set");
+  EXPECT_EQ(admission({{"header.x", "a\r\nb"}}),
+            "header.x: the value must be printable ASCII without line breaks");
+  EXPECT_EQ(admission({{"traceparent", "a\nb"}}),
+            "traceparent: the value must be printable ASCII without line breaks");
+  EXPECT_EQ(admission({{"content-type", ""}}), "content-type: the value must be a media type");
+  EXPECT_EQ(admission({{"content-type", "a\nb"}}), "content-type: the value must be a media type");
+  EXPECT_EQ(admission({{"header.a b", "x"}}), "header.a b: it is not the name of a header");
+  EXPECT_EQ(admission({{"header.x", std::string(kHeaderValueBytesMax, 'x')}}), "admitted");
+  EXPECT_NE(admission({{"header.x", std::string(kHeaderValueBytesMax + 1, 'x')}}), "admitted");
+}
+
+TEST(WebhookAdmit, LimitsTheNumberOfHeaders) {
+  NamedTexts attributes;
+  for (std::size_t i = 0; i < kCustomHeadersMax; ++i)
+    attributes.push_back({"header.x" + std::to_string(i), "1"});
+  EXPECT_EQ(admission(attributes), "admitted");
+  attributes.push_back({"header.y", "1"});
+  EXPECT_EQ(admission(attributes), "a message may have 32 headers of its own at most");
+}
+
+TEST(WebhookAdmit, RefusesBytesThatAreNoAttributes) {
+  const Case c = given();
+  EXPECT_FALSE(admit({.destination = c.destination,
+                      .policy = c.policy,
+                      .lane = 0,
+                      .attributes = "\x05",
+                      .body = "x"}));
+}
+
+TEST(WebhookProfile, IsWiredTogether) {
+  EXPECT_EQ(kWebhook.name, "webhook");
+  EXPECT_EQ(kWebhook.configure, configure);
+  EXPECT_EQ(kWebhook.admit, admit);
+  EXPECT_EQ(kWebhook.encode, encode);
+  EXPECT_EQ(kWebhook.classify, classify);
+  EXPECT_EQ(kWebhook.judge(given().facts()), On::kDue);
+  EXPECT_EQ(kWebhook.methods.size(), 1U);
+  EXPECT_FALSE(kWebhook.methods[0].durable_intent);
+}
+
+}  // namespace
+}  // namespace postrider::webhook

@@ -1,0 +1,389 @@
+#include "postrider/shard/shard.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <list>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "postrider/base/check.h"
+#include "postrider/base/hash.h"
+#include "postrider/base/planted.h"
+#include "postrider/core/ledger.h"
+#include "postrider/core/timekeeper.h"
+#include "postrider/shard/view.h"
+
+namespace postrider {
+namespace {
+
+// What an event must not overtake: others of its destination, and others with its operation key.
+struct OrderKeys {
+  std::array<std::uint64_t, 2> keys{};
+  std::size_t count = 0;
+  void add(std::uint64_t key) { keys[count++] = key; }
+};
+
+void add_destination(OrderKeys& out, std::string_view name) { out.add(order_key(destination_id(name, name, 0))); }
+void add_message(OrderKeys& out, MessageId id) { out.add(order_key(id.destination())); }
+void add_caller(OrderKeys& out, const Caller& caller) {
+  if (caller.key.kind == OperationKey::Kind::kNone) return;
+  // The top bit keeps these apart from destinations.
+  out.add(hash64(ledger_key(caller.key), hash64(caller.key.scope)) | (1ULL << 63));
+}
+
+struct OrderKeysOf {
+  OrderKeys out;
+
+  template <class Command>
+  void with_message(const Command& command) {
+    add_message(out, command.id);
+    add_caller(out, command.caller);
+  }
+  template <class Command>
+  void with_destination(const Command& command) {
+    add_destination(out, command.destination);
+    add_caller(out, command.caller);
+  }
+  void operator()(const Submit& e) { with_destination(e); }
+  void operator()(const Cancel& e) { with_message(e); }
+  void operator()(const RetryNow& e) { with_message(e); }
+  void operator()(const Redrive& e) { with_message(e); }
+  void operator()(const Drop& e) { with_message(e); }
+  void operator()(const Configure& e) {
+    add_destination(out, e.config.name);
+    add_caller(out, e.caller);
+  }
+  void operator()(const Pause& e) { with_destination(e); }
+  void operator()(const Resume& e) { with_destination(e); }
+  void operator()(const Wake& e) { with_destination(e); }
+  void operator()(const AttemptNews&) {}
+  void operator()(const AttemptEnded&) {}
+  void operator()(const ReceiptArrived& e) { add_message(out, e.id); }
+  void operator()(const PeerSeen& e) { add_destination(out, e.destination); }
+  void operator()(const TimersDue&) {}
+  void operator()(const Ask& e) {
+    if (e.what == Ask::What::kExplain) add_message(out, e.id);
+    if (e.what == Ask::What::kDestination) add_destination(out, e.destination);
+  }
+  void operator()(const Chore& e) {
+    if (e.destination.is_set()) out.add(order_key(e.destination));
+  }
+};
+
+}  // namespace
+
+class Shard::Impl {
+ public:
+  Impl(ShardOptions options, Store& store, Epoch epoch, Instant start, ActionSink act)
+      : options_(options), store_(store), epoch_(epoch), start_(start), act_(std::move(act)) {}
+
+  void read_books();
+  bool post(Event event) {
+    if (mailbox_.size() >= options_.mailbox_max) return false;
+    mailbox_.push_back(std::move(event));
+    return true;
+  }
+  void turn(Instant instant);
+
+  std::optional<Timestamp> next_deadline() const {
+    if (!engine_) return std::nullopt;
+    const auto engine = engine_->next_deadline();
+    if (!engine) return std::nullopt;
+    // Engine time runs like boot time but for the slewing of small errors, so this may be a little early or late; a
+    // late one is looked at again on the way.
+    const Duration ahead = std::max(*engine - now_.engine, Duration(0));
+    return last_.boot + ahead;
+  }
+
+  Fate fate_ = Fate::kRunning;
+  std::string fate_reason_;
+  ShardOptions options_;
+  std::unique_ptr<Engine> engine_;
+  Now now_;
+
+  bool idle() const {
+    return mailbox_.empty() && chores_.empty() && parked_.empty() && !in_commit_ && open_.actions.empty() && open_.writes.empty();
+  }
+
+ private:
+  struct Parked {
+    Event event;
+    OrderKeys keys;
+    std::uint64_t number = 0;
+    Reads reads;                  // everything it asked for so far
+    Found from_store;             // and what the store said
+    std::uint64_t oldest_read = 0;
+    bool reading = false;
+  };
+  using ParkedList = std::list<Parked>;
+
+  bool full() const { return events_in_turn_ >= options_.turn_events_max || open_.writes.bytes() >= options_.turn_bytes_max; }
+  void drain();
+  bool run_parked();
+  bool may_run(const Parked& parked) const;
+  bool waits_behind(const OrderKeys& keys) const;
+  void take(Event event);
+  void park(Event event, const OrderKeys& keys, Reads need);
+  void ask(ParkedList::iterator parked, const Reads& need);
+  void unpark(ParkedList::iterator parked);
+  void collect_chores();
+  void close();
+  void committed(CommitOutcome outcome);
+  void act(std::vector<Action>& actions);
+  void fail(Fate fate, std::string reason);
+
+  Store& store_;
+  Epoch epoch_;
+  Instant start_;
+  ActionSink act_;
+  std::optional<Timekeeper> timekeeper_;
+  Instant last_;
+
+  std::deque<Event> mailbox_;
+  std::deque<Chore> chores_;
+  ParkedList parked_;
+  std::unordered_map<std::uint64_t, std::deque<std::uint64_t>> order_;  // order key: numbers of parked events, oldest first
+  std::uint64_t last_parked_ = 0;
+
+  View view_;
+  Effects open_;
+  std::uint32_t events_in_turn_ = 0;
+  std::vector<Action> committing_actions_;
+  bool in_commit_ = false;
+  bool turning_ = false;
+  bool something_came_back_ = false;
+  // Callbacks of the store may come after the shard is gone: they hold this and look before they touch anything.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+
+ public:
+  ~Impl() { *alive_ = false; }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+};
+
+void Shard::Impl::fail(Fate fate, std::string reason) {
+  if (fate_ != Fate::kRunning) return;
+  fate_ = fate;
+  fate_reason_ = std::move(reason);
+}
+
+void Shard::Impl::read_books() {
+  store_.read(books_reads(), [this, alive = alive_](Result<Found> found) {
+    if (!*alive) return;
+    if (!found) return fail(Fate::kStop, "the store cannot be read: " + found.error().detail);
+    auto books = postrider::read_books(*found);
+    if (!books) return fail(Fate::kStop, "the books cannot be read: " + books.error().detail);
+    timekeeper_.emplace(start_, books->meta.clock_floor, books->meta.wall_bias);
+    last_ = start_;
+    now_ = {timekeeper_->now(start_), start_.wall};
+    engine_ = std::make_unique<Engine>(options_.engine, epoch_, std::move(*books), now_.engine);
+    chores_.push_back(Chore{});
+  });
+}
+
+void Shard::Impl::turn(Instant instant) {
+  if (fate_ != Fate::kRunning || !engine_ || turning_) return;
+  turning_ = true;
+  last_ = instant;
+  now_ = {timekeeper_->now(instant), instant.wall};
+  do {
+    something_came_back_ = false;
+    drain();
+    close();
+  } while (something_came_back_ && fate_ == Fate::kRunning);
+  turning_ = false;
+}
+
+void Shard::Impl::drain() {
+  while (fate_ == Fate::kRunning && !full()) {
+    if (run_parked()) continue;
+    const auto deadline = engine_->next_deadline();
+    if (deadline && *deadline <= now_.engine) {
+      take(TimersDue{});
+      continue;
+    }
+    // Parked events are bounded; what the engine gave itself goes before what others want.
+    if (parked_.size() >= options_.parked_max) return;
+    if (!chores_.empty()) {
+      Chore chore = std::move(chores_.front());
+      chores_.pop_front();
+      take(std::move(chore));
+    } else if (!mailbox_.empty()) {
+      Event event = std::move(mailbox_.front());
+      mailbox_.pop_front();
+      take(std::move(event));
+    } else {
+      return;
+    }
+  }
+}
+
+bool Shard::Impl::waits_behind(const OrderKeys& keys) const {
+  for (std::size_t i = 0; i < keys.count; ++i) {
+    if (order_.contains(keys.keys[i])) return true;
+  }
+  return false;
+}
+
+void Shard::Impl::take(Event event) {
+  OrderKeys keys;
+  if (!parked_.empty()) {
+    OrderKeysOf visitor;
+    std::visit(visitor, event);
+    keys = visitor.out;
+    if (waits_behind(keys)) return park(std::move(event), keys, {});
+  }
+  ++events_in_turn_;
+  Stepped stepped = engine_->step(now_, event, Found(), open_);
+  collect_chores();
+  if (stepped.done()) return;
+  if (parked_.empty()) {
+    OrderKeysOf visitor;
+    std::visit(visitor, event);
+    keys = visitor.out;
+  }
+  park(std::move(event), keys, std::move(stepped.need));
+}
+
+void Shard::Impl::park(Event event, const OrderKeys& keys, Reads need) {
+  parked_.push_back({std::move(event), keys, ++last_parked_, {}, {}, 0, false});
+  const auto parked = std::prev(parked_.end());
+  for (std::size_t i = 0; i < keys.count; ++i) order_[keys.keys[i]].push_back(parked->number);
+  if (!need.empty()) ask(parked, need);
+}
+
+void Shard::Impl::ask(ParkedList::iterator parked, const Reads& need) {
+  const std::uint64_t read = view_.begin_read();
+  if (parked->oldest_read == 0) parked->oldest_read = read;
+  parked->reading = true;
+  for (const std::string& key : need.keys) parked->reads.keys.push_back(key);
+  for (const Scan& scan : need.scans) parked->reads.scans.push_back(scan);
+  store_.read(need, [this, alive = alive_, parked](Result<Found> found) {
+    if (!*alive || fate_ != Fate::kRunning) return;
+    if (!found) return fail(Fate::kStop, "the store cannot be read: " + found.error().detail);
+    parked->from_store.absorb(std::move(*found));
+    parked->reading = false;
+    something_came_back_ = true;
+  });
+}
+
+bool Shard::Impl::may_run(const Parked& parked) const {
+  if (parked.reading) return false;
+  for (std::size_t i = 0; i < parked.keys.count; ++i) {
+    const auto queue = order_.find(parked.keys.keys[i]);
+    if (queue == order_.end() || queue->second.front() != parked.number) return false;
+  }
+  return true;
+}
+
+// Runs the first parked event that may; true when there was one.
+bool Shard::Impl::run_parked() {
+  for (auto parked = parked_.begin(); parked != parked_.end(); ++parked) {
+    if (!may_run(*parked)) continue;
+    ++events_in_turn_;
+    const Found found = view_.look(parked->from_store, parked->reads, open_.writes);
+    Stepped stepped = engine_->step(now_, parked->event, found, open_);
+    collect_chores();
+    if (stepped.done()) {
+      unpark(parked);
+    } else {
+      ask(parked, stepped.need);
+    }
+    return true;
+  }
+  return false;
+}
+
+void Shard::Impl::unpark(ParkedList::iterator parked) {
+  for (std::size_t i = 0; i < parked->keys.count; ++i) {
+    const auto queue = order_.find(parked->keys.keys[i]);
+    POSTRIDER_CHECK(queue != order_.end());
+    queue->second.pop_front();
+    if (queue->second.empty()) order_.erase(queue);
+  }
+  parked_.erase(parked);
+  std::uint64_t oldest = 0;
+  for (const Parked& other : parked_) {
+    if (other.oldest_read != 0 && (oldest == 0 || other.oldest_read < oldest)) oldest = other.oldest_read;
+  }
+  view_.forget_before(oldest);
+}
+
+void Shard::Impl::collect_chores() {
+  for (Chore& chore : open_.chores) chores_.push_back(std::move(chore));
+  open_.chores.clear();
+}
+
+// The open turn goes into commit when the one before it is durable.
+void Shard::Impl::close() {
+  if (planted(Bug::kReplyBeforeCommit)) {
+    std::vector<Action> replies;
+    for (Action& action : open_.actions) {
+      if (std::holds_alternative<Reply>(action)) replies.push_back(std::move(action));
+    }
+    std::erase_if(open_.actions, [](const Action& action) { return std::holds_alternative<Reply>(action); });
+    act(replies);
+  }
+  if (in_commit_ || fate_ != Fate::kRunning) return;
+  engine_->close_turn(now_.engine, timekeeper_->bias(), open_);
+  events_in_turn_ = 0;
+  if (open_.writes.empty()) {
+    std::vector<Action> actions = std::exchange(open_.actions, {});
+    return act(actions);
+  }
+  auto batch = std::make_shared<WriteBatch>(std::exchange(open_.writes, {}));
+  committing_actions_ = std::exchange(open_.actions, {});
+  view_.commit(batch);
+  in_commit_ = true;
+  store_.commit(epoch_, batch, [this, alive = alive_](CommitOutcome outcome) {
+    if (*alive) committed(outcome);
+  });
+}
+
+void Shard::Impl::committed(CommitOutcome outcome) {
+  POSTRIDER_CHECK(in_commit_);
+  in_commit_ = false;
+  switch (outcome) {
+    case CommitOutcome::kDurable: break;
+    case CommitOutcome::kFailed: return fail(Fate::kRestart, "a commit failed");
+    case CommitOutcome::kAmbiguous: return fail(Fate::kRestart, "nobody knows whether a commit was written");
+    case CommitOutcome::kNoSync: return fail(Fate::kStop, "a sync failed");
+  }
+  view_.durable();
+  std::uint64_t oldest = 0;
+  for (const Parked& other : parked_) {
+    if (other.oldest_read != 0 && (oldest == 0 || other.oldest_read < oldest)) oldest = other.oldest_read;
+  }
+  view_.forget_before(oldest);
+  something_came_back_ = true;
+  std::vector<Action> actions = std::exchange(committing_actions_, {});
+  act(actions);
+}
+
+void Shard::Impl::act(std::vector<Action>& actions) {
+  for (Action& action : actions) act_(std::move(action));
+}
+
+Result<std::unique_ptr<Shard>> Shard::open(ShardOptions options, Store& store, Instant start, ActionSink act) {
+  POSTRIDER_TRY(epoch, store.acquire(options.number));
+  std::unique_ptr<Shard> shard(new Shard());
+  shard->impl_ = std::make_unique<Impl>(options, store, epoch, start, std::move(act));
+  shard->impl_->read_books();
+  return shard;
+}
+
+Shard::Shard() = default;
+Shard::~Shard() = default;
+bool Shard::post(Event event) { return impl_->post(std::move(event)); }
+void Shard::turn(Instant instant) { impl_->turn(instant); }
+std::optional<Timestamp> Shard::next_deadline() const { return impl_->next_deadline(); }
+Shard::Fate Shard::fate() const { return impl_->fate_; }
+const std::string& Shard::fate_reason() const { return impl_->fate_reason_; }
+bool Shard::idle() const { return impl_->idle(); }
+bool Shard::ready() const { return impl_->engine_ != nullptr; }
+Engine& Shard::engine() { return *impl_->engine_; }
+Timestamp Shard::engine_time() const { return impl_->now_.engine; }
+
+}  // namespace postrider

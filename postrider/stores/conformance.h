@@ -1,0 +1,395 @@
+// The checks that every Store must pass. A store's test gives a harness and instantiates the suite:
+//
+//   struct MemoryHarness {
+//     Store& store();
+//     void settle();   // lets everything that was asked finish, without faults
+//   };
+//   INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreConformance, MemoryHarness);
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "postrider/base/rng.h"
+#include "postrider/model/store.h"
+
+namespace postrider {
+
+using Contents = std::map<std::string, std::string>;
+
+// The naive model: what a batch means, in as few words as possible.
+inline void apply_to(Contents& model, const WriteBatch& batch) {
+  for (const Write& write : batch.writes()) {
+    switch (write.kind) {
+      case Write::Kind::kPutOnce:
+      case Write::Kind::kPut: model[write.key] = write.value.view(); break;
+      case Write::Kind::kRemoveOnce:
+      case Write::Kind::kRemove: model.erase(write.key); break;
+      case Write::Kind::kRemoveRange:
+        std::erase_if(model, [&](const auto& record) {
+          return record.first >= write.key && record.first < write.last;
+        });
+        break;
+    }
+  }
+}
+
+// Draws batches that keep the once rules. Keys that may be rewritten start with 'p', once-records
+// with 'o'.
+class BatchMaker {
+ public:
+  explicit BatchMaker(std::uint64_t seed) : rng_(seed) {}
+
+  // `present` is what the batch will meet.
+  WriteBatch make(Contents present) {
+    WriteBatch batch;
+    for (std::uint64_t left = 1 + rng_.below(6); left > 0; --left) add_to(batch, present);
+    return batch;
+  }
+  Rng& rng() { return rng_; }
+
+ private:
+  void add_to(WriteBatch& batch, Contents& present) {
+    WriteBatch one;
+    const std::string key = "p" + std::to_string(rng_.below(20));
+    const std::string value = std::to_string(rng_.next());
+    switch (rng_.below(6)) {
+      case 0:
+      case 1: one.put(key, value); break;
+      case 2: one.remove(key); break;
+      case 3: one.put_once("o" + std::to_string(++last_once_), Blob::copy_of(value)); break;
+      case 4: {
+        const auto record = present.lower_bound("o");
+        if (record == present.end() || record->first[0] != 'o') return;
+        one.remove_once(record->first);
+        break;
+      }
+      default: one.remove_range(key, "p" + std::to_string(rng_.below(20))); break;
+    }
+    apply_to(present, one);
+    for (const Write& write : one.writes()) append(batch, write);
+  }
+  static void append(WriteBatch& batch, const Write& write) {
+    switch (write.kind) {
+      case Write::Kind::kPutOnce: return batch.put_once(write.key, write.value);
+      case Write::Kind::kRemoveOnce: return batch.remove_once(write.key);
+      case Write::Kind::kPut: return batch.put(write.key, write.value);
+      case Write::Kind::kRemove: return batch.remove(write.key);
+      case Write::Kind::kRemoveRange: return batch.remove_range(write.key, write.last);
+    }
+  }
+
+  Rng rng_;
+  std::uint64_t last_once_ = 0;  // never the same key twice
+};
+
+struct Scanned {
+  std::vector<std::string> keys;
+  bool complete = false;
+  friend bool operator==(const Scanned&, const Scanned&) = default;
+};
+
+template <class Harness>
+class StoreConformance : public ::testing::Test {
+ protected:
+  StoreConformance() : epoch_(acquire()) {}
+
+  Epoch acquire() {
+    const auto epoch = harness_.store().acquire(0);
+    return epoch ? *epoch : Epoch();
+  }
+  CommitOutcome commit_as(Epoch epoch, WriteBatch batch) {
+    std::optional<CommitOutcome> outcome;
+    harness_.store().commit(epoch, std::make_shared<const WriteBatch>(std::move(batch)),
+                            [&](CommitOutcome told) { outcome = told; });
+    harness_.settle();
+    EXPECT_TRUE(outcome.has_value()) << "the store never answered a commit";
+    return outcome.value_or(CommitOutcome::kAmbiguous);
+  }
+  CommitOutcome commit(WriteBatch batch) { return commit_as(epoch_, std::move(batch)); }
+  void put(std::string key, std::string_view value) {
+    WriteBatch batch;
+    batch.put(std::move(key), value);
+    ASSERT_EQ(commit(std::move(batch)), CommitOutcome::kDurable);
+  }
+
+  Found read(const Reads& reads) {
+    Found out;
+    bool answered = false;
+    harness_.store().read(reads, [&](Result<Found> found) {
+      answered = true;
+      EXPECT_TRUE(found.has_value());
+      if (found) out = std::move(*found);
+    });
+    harness_.settle();
+    EXPECT_TRUE(answered) << "the store never answered a read";
+    return out;
+  }
+  std::optional<std::string> get(const std::string& key) {
+    const Found found = read({.keys = {key}, .scans = {}});
+    const std::optional<Blob>* value = found.get(key);
+    EXPECT_NE(value, nullptr) << key << " was asked for and not answered";
+    if (value == nullptr || !value->has_value()) return std::nullopt;
+    return std::string((*value)->view());
+  }
+  Scanned scan(std::string first, std::string last, std::uint32_t limit) {
+    const Scan asked{std::move(first), std::move(last), limit};
+    const Found found = read({.keys = {}, .scans = {asked}});
+    const Rows* rows = found.scan(asked);
+    EXPECT_NE(rows, nullptr) << "the range was asked for and not answered";
+    if (rows == nullptr) return {};
+    Scanned out;
+    for (const Row& row : rows->rows) out.keys.push_back(row.first);
+    out.complete = rows->complete;
+    return out;
+  }
+  Contents contents() {
+    const Scan all{std::string(1, '\0'), std::string(1, '\xFF'), 1'000'000};
+    const Found found = read({.keys = {}, .scans = {all}});
+    Contents out;
+    const Rows* rows = found.scan(all);
+    EXPECT_NE(rows, nullptr);
+    if (rows == nullptr) return out;
+    for (const Row& row : rows->rows) out.emplace(row.first, row.second.view());
+    return out;
+  }
+
+  Harness harness_;
+  Epoch epoch_;
+};
+
+TYPED_TEST_SUITE_P(StoreConformance);
+
+TYPED_TEST_P(StoreConformance, BatchIsThereAsAWhole) {  // req: engine.store.1
+  WriteBatch batch;
+  batch.put("a", "1");
+  batch.put_once("b", Blob::copy_of("2"));
+  batch.remove("c");
+  EXPECT_EQ(this->commit(std::move(batch)), CommitOutcome::kDurable);
+  EXPECT_EQ(this->contents(), (Contents{{"a", "1"}, {"b", "2"}}));
+}
+
+TYPED_TEST_P(StoreConformance, BatchesTakeEffectInTheOrderOfTheCalls) {  // req: engine.store.2
+  std::vector<int> done;
+  for (int i = 0; i < 5; ++i) {
+    auto batch = std::make_shared<WriteBatch>();
+    batch->put("counter", std::to_string(i));
+    this->harness_.store().commit(this->epoch_, batch, [&done, i](CommitOutcome outcome) {
+      EXPECT_EQ(outcome, CommitOutcome::kDurable);
+      done.push_back(i);
+    });
+  }
+  this->harness_.settle();
+  EXPECT_EQ(done, (std::vector<int>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(this->get("counter"), "4");
+}
+
+TYPED_TEST_P(StoreConformance, LaterWritesOfABatchWin) {  // req: engine.store.3
+  WriteBatch batch;
+  batch.put("rewritten", "old");
+  batch.put("rewritten", "new");
+  batch.put("removed", "old");
+  batch.remove("removed");
+  batch.put("range.1", "old");
+  batch.put("range.2", "old");
+  batch.remove_range("range.", "range/");
+  batch.put("range.2", "new");
+  batch.put_once("passing", Blob::copy_of("x"));
+  batch.remove_once("passing");
+  EXPECT_EQ(this->commit(std::move(batch)), CommitOutcome::kDurable);
+  EXPECT_EQ(this->contents(), (Contents{{"range.2", "new"}, {"rewritten", "new"}}));
+}
+
+TYPED_TEST_P(StoreConformance, ScanGivesItsRangeInOrder) {  // req: engine.store.4
+  for (const char* key : {"d", "a", "c", "b", "bb"}) this->put(key, "x");
+  EXPECT_EQ(this->scan("b", "d", 10), (Scanned{{"b", "bb", "c"}, true}));
+  EXPECT_EQ(this->scan("", "zz", 10), (Scanned{{"a", "b", "bb", "c", "d"}, true}));
+  EXPECT_EQ(this->scan("b", "b", 10), (Scanned{{}, true}));
+  EXPECT_EQ(this->scan("d", "b", 10), (Scanned{{}, true}));
+  EXPECT_EQ(this->scan("ba", "bb", 10), (Scanned{{}, true}));
+}
+
+TYPED_TEST_P(StoreConformance, KeysSortAsUnsignedBytes) {  // req: engine.store.4
+  const std::string low("k\x01", 2);
+  const std::string high("k\xFE", 2);
+  const std::string zero("k\0z", 3);
+  for (const std::string& key : {high, low, zero}) this->put(key, "x");
+  EXPECT_EQ(this->scan("k", "l", 10), (Scanned{{zero, low, high}, true}));
+}
+
+TYPED_TEST_P(StoreConformance, ScanKeepsItsLimitAndSaysWhetherThereIsMore) {  // req: engine.store.5
+  for (const char* key : {"a", "b", "c"}) this->put(key, "x");
+  EXPECT_EQ(this->scan("a", "z", 2), (Scanned{{"a", "b"}, false}));
+  EXPECT_EQ(this->scan("a", "z", 3), (Scanned{{"a", "b", "c"}, true}));
+  EXPECT_EQ(this->scan("a", "c", 2), (Scanned{{"a", "b"}, true}));
+}
+
+TYPED_TEST_P(StoreConformance, RemoveRangeRemovesExactlyItsRange) {  // req: engine.store.6
+  for (const char* key : {"a", "b", "bz", "c", "d"}) this->put(key, "x");
+  WriteBatch batch;
+  batch.remove_range("b", "c");
+  EXPECT_EQ(this->commit(std::move(batch)), CommitOutcome::kDurable);
+  EXPECT_EQ(this->contents(), (Contents{{"a", "x"}, {"c", "x"}, {"d", "x"}}));
+}
+
+TYPED_TEST_P(StoreConformance,
+             RemoveRangeOfAnEmptyOrReversedRangeRemovesNothing) {  // req: engine.store.6
+  for (const char* key : {"a", "b", "c"}) this->put(key, "x");
+  WriteBatch batch;
+  batch.remove_range("b", "b");
+  batch.remove_range("c", "a");
+  EXPECT_EQ(this->commit(std::move(batch)), CommitOutcome::kDurable);
+  EXPECT_EQ(this->contents().size(), 3U);
+}
+
+TYPED_TEST_P(StoreConformance, RemoveRangeTakesOnceRecordsToo) {  // req: engine.store.6
+  WriteBatch puts;
+  puts.put_once("log.1", Blob::copy_of("x"));
+  puts.put_once("log.2", Blob::copy_of("x"));
+  EXPECT_EQ(this->commit(std::move(puts)), CommitOutcome::kDurable);
+  WriteBatch removes;
+  removes.remove_range("log.", "log.2");
+  EXPECT_EQ(this->commit(std::move(removes)), CommitOutcome::kDurable);
+  EXPECT_EQ(this->contents(), (Contents{{"log.2", "x"}}));
+}
+
+TYPED_TEST_P(StoreConformance, ReadAnswersEverythingThatWasAsked) {  // req: engine.store.7
+  this->put("a", "1");
+  this->put("b", "2");
+  const Scan empty{"x", "y", 5};
+  const Scan full{"a", "c", 5};
+  const Found found = this->read({.keys = {"b", "missing", "a"}, .scans = {empty, full}});
+  for (const char* key : {"a", "b", "missing"}) EXPECT_NE(found.get(key), nullptr) << key;
+  EXPECT_EQ(found.get("never asked"), nullptr);
+  const Rows* none = found.scan(empty);
+  const Rows* both = found.scan(full);
+  ASSERT_TRUE(none != nullptr && both != nullptr);
+  EXPECT_EQ(none->rows.size(), 0U);
+  EXPECT_EQ(both->rows.size(), 2U);
+}
+
+TYPED_TEST_P(StoreConformance, ReadSeesWhatIsDurable) {  // req: engine.store.7
+  for (int i = 0; i < 20; ++i) {
+    this->put("key", std::to_string(i));
+    EXPECT_EQ(this->get("key"), std::to_string(i));
+  }
+}
+
+TYPED_TEST_P(StoreConformance, AbsentIsNotEmpty) {  // req: engine.store.8
+  this->put("empty", "");
+  EXPECT_EQ(this->get("empty"), "");
+  EXPECT_EQ(this->get("absent"), std::nullopt);
+}
+
+TYPED_TEST_P(StoreConformance, EveryEpochIsNew) {  // req: engine.store.9
+  std::vector<std::uint64_t> epochs{this->epoch_.value()};
+  for (int i = 0; i < 5; ++i) epochs.push_back(this->acquire().value());
+  for (std::size_t i = 1; i < epochs.size(); ++i) EXPECT_GT(epochs[i], epochs[i - 1]);
+  EXPECT_GT(epochs[0], 0U);
+}
+
+TYPED_TEST_P(StoreConformance,
+             CommitOfAnEarlierOwnerFailsAndWritesNothing) {  // req: engine.store.9
+  this->put("key", "first owner");
+  const Epoch newer = this->acquire();
+  WriteBatch late;
+  late.put("key", "too late");
+  EXPECT_EQ(this->commit_as(this->epoch_, std::move(late)), CommitOutcome::kFailed);
+  EXPECT_EQ(this->get("key"), "first owner");
+  WriteBatch rightful;
+  rightful.put("key", "second owner");
+  EXPECT_EQ(this->commit_as(newer, std::move(rightful)), CommitOutcome::kDurable);
+  EXPECT_EQ(this->get("key"), "second owner");
+}
+
+TYPED_TEST_P(StoreConformance, RandomBatchesEndAsTheNaiveModelSays) {  // req: engine.store.3
+  BatchMaker maker(7);
+  Contents model;
+  for (int i = 0; i < 500; ++i) {
+    WriteBatch batch = maker.make(model);
+    apply_to(model, batch);
+    ASSERT_EQ(this->commit(std::move(batch)), CommitOutcome::kDurable);
+    if (i % 25 == 0) {
+      ASSERT_EQ(this->contents(), model);
+    }
+  }
+  EXPECT_EQ(this->contents(), model);
+}
+
+TYPED_TEST_P(StoreConformance, SecondPutOnceAborts) {  // req: engine.store.10
+  const auto put_once = [this] {
+    WriteBatch batch;
+    batch.put_once("message", Blob::copy_of("x"));
+    return this->commit(std::move(batch));
+  };
+  ASSERT_EQ(put_once(), CommitOutcome::kDurable);
+  EXPECT_DEATH(put_once(), "broken invariant");
+}
+
+TYPED_TEST_P(StoreConformance, PutOnceAfterItsRemovalAborts) {  // req: engine.store.10
+  const auto put_and_remove = [this] {
+    WriteBatch batch;
+    batch.put_once("message", Blob::copy_of("x"));
+    batch.remove_once("message");
+    return this->commit(std::move(batch));
+  };
+  ASSERT_EQ(put_and_remove(), CommitOutcome::kDurable);
+  EXPECT_DEATH(put_and_remove(), "broken invariant");
+}
+
+TYPED_TEST_P(StoreConformance, PutOverAOnceRecordAborts) {  // req: engine.store.10
+  WriteBatch once;
+  once.put_once("message", Blob::copy_of("x"));
+  ASSERT_EQ(this->commit(std::move(once)), CommitOutcome::kDurable);
+  EXPECT_DEATH(
+      {
+        WriteBatch batch;
+        batch.put("message", "other");
+        (void)this->commit(std::move(batch));
+      },
+      "broken invariant");
+}
+
+TYPED_TEST_P(StoreConformance, UnmatchedRemoveOnceAborts) {  // req: engine.store.11
+  this->put("rewritten", "x");
+  const auto remove_once = [this](const char* key) {
+    WriteBatch batch;
+    batch.remove_once(key);
+    return this->commit(std::move(batch));
+  };
+  EXPECT_DEATH(remove_once("absent"), "broken invariant");
+  EXPECT_DEATH(remove_once("rewritten"), "broken invariant");
+}
+
+TYPED_TEST_P(StoreConformance, SecondRemoveOnceAborts) {  // req: engine.store.11
+  WriteBatch once;
+  once.put_once("message", Blob::copy_of("x"));
+  once.remove_once("message");
+  ASSERT_EQ(this->commit(std::move(once)), CommitOutcome::kDurable);
+  EXPECT_DEATH(
+      {
+        WriteBatch batch;
+        batch.remove_once("message");
+        (void)this->commit(std::move(batch));
+      },
+      "broken invariant");
+}
+
+REGISTER_TYPED_TEST_SUITE_P(
+    StoreConformance, BatchIsThereAsAWhole, BatchesTakeEffectInTheOrderOfTheCalls,
+    LaterWritesOfABatchWin, ScanGivesItsRangeInOrder, KeysSortAsUnsignedBytes,
+    ScanKeepsItsLimitAndSaysWhetherThereIsMore, RemoveRangeRemovesExactlyItsRange,
+    RemoveRangeOfAnEmptyOrReversedRangeRemovesNothing, RemoveRangeTakesOnceRecordsToo,
+    ReadAnswersEverythingThatWasAsked, ReadSeesWhatIsDurable, AbsentIsNotEmpty, EveryEpochIsNew,
+    CommitOfAnEarlierOwnerFailsAndWritesNothing, RandomBatchesEndAsTheNaiveModelSays,
+    SecondPutOnceAborts, PutOnceAfterItsRemovalAborts, PutOverAOnceRecordAborts,
+    UnmatchedRemoveOnceAborts, SecondRemoveOnceAborts);
+
+}  // namespace postrider
