@@ -94,7 +94,7 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
   raise(turn, resident, *told, entry);
   const RetryRule& rule = residents_[resident].bound->policy.rule(entry.state.failure);
   if (reading != nullptr && reading->retry_after && rule.holds_route && !planted(Bug::kRetryAfterIgnored)) {
-    hold_route(turn, resident, turn.now + std::min(*reading->retry_after, rule.retry_after_max));
+    hold_route(turn, resident, turn.now + std::min(*reading->retry_after, rule.retry_after_max), entry.reason_text());
   }
   carry_out(turn, slot, *row, due);
 }
@@ -138,13 +138,20 @@ void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row, std::
   }
 }
 
+// A message that was read for one event stays, or ends: it no longer sleeps, and a FIFO lane no longer sleeps with it.
+void Engine::Impl::settle_visitor(Entry& entry) {
+  if (!std::exchange(entry.visitor, false)) return;
+  hot_sleepers_.erase(entry.message.id);
+  residents_[entry.destination].the_lane(entry.message.id.lane()).asleep = false;
+}
+
 // Everything that a change of state entails. The message is live before and after.
 void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Timestamp> due) {
   Entry& entry = entries_[slot];
   const Resident& resident = residents_[entry.destination];
   const StateRow& target = resident.bound->profile->states[to];
   const Phase from = phase_of(entry);
-  if (std::exchange(entry.visitor, false)) hot_sleepers_.erase(entry.message.id);
+  settle_visitor(entry);
   timers_.cancel(std::exchange(entry.timer, 0));
   if (target.phase != Phase::kInFlight) {
     leave_attempt(turn, slot);
@@ -155,12 +162,16 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
   const bool next_method = target.phase == Phase::kQueued && entry.state.method != entry.message.method;
   entry.state.state = to;
   entry.state.since = turn.now;
+  const Timestamp was_due = entry.state.due;
   entry.state.due = due ? *due
                     : target.timer == TimeOut::kNone || target.timer == TimeOut::kRetry
                         ? Timestamp()
                         : turn.now + resident.bound->policy.time_out(target.timer);
   const bool in_flight = from == Phase::kInFlight || target.phase == Phase::kInFlight;
-  const bool told_otherwise = entry.stored && (from == Phase::kAwaiting || from == Phase::kParked);
+  // A record that says otherwise would take the message back after a crash, or when its window goes to disk.
+  const bool early = from == Phase::kBackoff && was_due > turn.now;
+  const bool released = from == Phase::kInFlight && target.phase == Phase::kQueued;
+  const bool told_otherwise = entry.stored && (from == Phase::kAwaiting || from == Phase::kParked || early);
 
   switch (target.phase) {
     case Phase::kBackoff: return sleep(turn, slot);
@@ -174,7 +185,12 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
     case Phase::kCancelled:
     case Phase::kIndeterminate: POSTRIDER_CHECK(false);
   }
-  if (target.phase == Phase::kAwaiting || (durable && in_flight) || told_otherwise || next_method) store_state(turn, entry);
+  if (target.phase == Phase::kAwaiting || (durable && in_flight) || told_otherwise || next_method || released) {
+    store_state(turn, entry);
+    if (entry.due_entry.is_set()) {
+      turn.out.writes.remove(keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, entry.message.id));
+    }
+  }
   if (!entry.hot && !entry.due_entry.is_set()) {
     cover(turn, entry.destination, residents_[entry.destination].the_lane(entry.message.id.lane()), entry.message.id);
   }
@@ -358,7 +374,7 @@ void Engine::Impl::end(Turn& turn, Slot slot, Phase phase) {
   Entry& entry = entries_[slot];
   POSTRIDER_CHECK(is_end(phase));
   const MessageId id = entry.message.id;
-  if (std::exchange(entry.visitor, false)) hot_sleepers_.erase(id);
+  settle_visitor(entry);
   if (phase_of(entry) == Phase::kParked) turn.out.writes.remove(keys::parked(id));
   forget_state(turn, entry);
   turn.out.writes.remove_once(entry.hot ? keys::hot(id.sequence(), keys::Part::kMessage) : keys::cold(id, keys::Part::kMessage));
@@ -370,12 +386,15 @@ void Engine::Impl::end(Turn& turn, Slot slot, Phase phase) {
   EndRecord record;
   record.id = id;
   record.phase = phase;
-  record.cause = phase == Phase::kDelivered ? FailureClass::kNone : entry.state.failure;
+  record.cause = phase == Phase::kDelivered ? FailureClass::kNone
+                 : phase == Phase::kExpired ? FailureClass::kExpired
+                                            : entry.state.failure;
   record.attempts = entry.state.attempts;
   record.accepted = entry.message.accepted;
   record.at = turn.now;
   record.origin = entry.message.origin;
   if (phase != Phase::kDelivered) record.reason = entry.reason_text();
+  last_end_ = phase;
   const bool leaves_letter = phase == Phase::kDead || phase == Phase::kExpired;
   receipts_.end(record, leaves_letter ? &entry.message : nullptr, turn.out.writes);
   leave_attempt(turn, slot);

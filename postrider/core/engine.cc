@@ -63,7 +63,7 @@ void Engine::Impl::finish_step(Turn& turn) {
 }
 
 void Engine::Impl::close_turn(Timestamp now, Duration wall_bias, Effects& out) {
-  if (out.writes.empty() && !receipts_.has_page()) return;
+  if (out.writes.empty() && !receipts_.has_page() && !receipts_.bias_moved(wall_bias)) return;
   receipts_.close_turn(now, wall_bias, next_sequence(), out.writes);
 }
 

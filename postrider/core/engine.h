@@ -86,7 +86,8 @@ class Engine {
 
   Stepped step(Now now, const Event& event, const Found& found, Effects& out);
 
-  // Once per commit, last: the page of ends and the meta record. Does nothing when the turn wrote nothing.
+  // Once per commit, last: the page of ends and the meta record. Does nothing when the turn wrote nothing, unless the
+  // bias of the wall clock has changed, which must be known after a crash.
   void close_turn(Timestamp now, Duration wall_bias, Effects& out);
 
   // When to come back with TimersDue; not later than anything that is due, perhaps earlier.

@@ -114,7 +114,7 @@ class Engine::Impl {
   void cover(Turn& turn, Slot resident, Lane& lane, MessageId id);
   void settle_owed(Turn& turn, Slot resident, Lane& lane);
   void tell_health(Turn& turn, Slot resident, HealthOn on, std::string_view reason);
-  void hold_route(Turn& turn, Slot resident, Timestamp until);
+  void hold_route(Turn& turn, Slot resident, Timestamp until, std::string_view reason);
   void write_route(Turn& turn, Slot resident);
   bool startable(const Resident& resident, Timestamp now) const;
 
@@ -129,6 +129,7 @@ class Engine::Impl {
   void raise(Turn& turn, Slot resident, const Transition& row, const Entry& entry);
   void carry_out(Turn& turn, Slot slot, const Transition& row, std::optional<Timestamp> due);
   void enter(Turn& turn, Slot slot, StateIndex to, std::optional<Timestamp> due);
+  void settle_visitor(Entry& entry);
   void leave_attempt(Turn& turn, Slot slot);
   bool raise_remembered(Turn& turn, Slot slot);  // true: the message moved on
   void start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKind kind);
@@ -227,6 +228,7 @@ class Engine::Impl {
   // explain.cc
   void on(Turn& turn, const Ask& ask);
   std::optional<Answer> explain(Turn& turn, MessageId id);
+  bool waits_behind(const Lane& lane, const Entry& entry) const;
   Explanation explain_entry(const Turn& turn, const Entry& entry) const;
   void explain_next(const Turn& turn, const Entry& entry, const Resident& resident, Explanation& out) const;
   std::optional<Answer> read_log(Turn& turn, const Ask& ask);
@@ -260,6 +262,7 @@ class Engine::Impl {
   std::unordered_map<GateName, SharedGate> gates_;
   std::uint32_t open_attempts_ = 0;
   std::vector<Slot> visitors_;
+  Phase last_end_ = Phase::kDelivered;  // how the last message ended, for the answer to whoever ended it
 
   bool restoring_hot_ = true;
   bool owed_scanned_ = false;

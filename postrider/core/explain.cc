@@ -31,8 +31,9 @@ std::optional<Answer> Engine::Impl::explain(Turn& turn, MessageId id) {
     answer.view = explain_entry(turn, entries_[located.slot]);
     return answer;
   }
-  const Buried buried = find_end(turn, id);
-  if (!buried.known) return std::nullopt;
+  const Buried buried = find_letter(turn, id);
+  const Destined destined = find_destination(turn, id.destination());
+  if (!buried.known || !destined.known) return std::nullopt;
   if (!buried.end) {
     answer.code = AnswerCode::kNotFound;
     answer.detail = "there is no such message, or no longer";
@@ -49,7 +50,11 @@ std::optional<Answer> Engine::Impl::explain(Turn& turn, MessageId id) {
   out.failure = buried.end->cause;
   out.reason = buried.end->reason;
   out.origin = buried.end->origin;
-  out.why = buried.end->dead_bucket != 0 ? "it has ended and left a dead letter" : "it has ended";
+  out.why = buried.letter ? "it has ended and left a dead letter" : "it has ended";
+  if (destined.slot != kNoSlot) {
+    out.destination = residents_[destined.slot].bound->config.name;
+    out.health = residents_[destined.slot].route.health;
+  }
   answer.view = std::move(out);
   return answer;
 }
@@ -73,6 +78,13 @@ Explanation Engine::Impl::explain_entry(const Turn& turn, const Entry& entry) co
   out.origin = entry.message.origin;
   explain_next(turn, entry, resident, out);
   return out;
+}
+
+bool Engine::Impl::waits_behind(const Lane& lane, const Entry& entry) const {
+  const MessageId id = entry.message.id;
+  if (lane.asleep || (lane.cold_ahead && lane.cursor < id)) return true;
+  const bool others_busy = lane.in_memory - (entry.ready ? 0U : 1U) != lane.ready;
+  return others_busy || (lane.first != kNoSlot && entries_[lane.first].message.id < id);
 }
 
 void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resident& resident, Explanation& out) const {
@@ -114,15 +126,17 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
     out.place = Place::kSleeping;
     out.next_at = entry.state.due;
     out.why = out.phase == Phase::kBackoff ? "it waits for its next attempt" : "it is not to be sent earlier";
-  } else if (lane != nullptr && resident.bound->policy.lane_kind(lane->number) == LaneKind::kFifo && lane->first != kNoSlot &&
-             entries_[lane->first].message.id < entry.message.id) {
+  } else if (lane != nullptr && resident.bound->policy.lane_kind(lane->number) == LaneKind::kFifo && waits_behind(*lane, entry)) {
     out.why = "messages before it in its lane come first";
+  } else if (!entry.ready && !entry.visitor) {
+    out.why = "it waits at a gate that it shares with others";
   } else {
     out.why = entry.visitor ? "it waits on disk for a place in the window" : "it waits for its turn";
   }
   const Route& route = resident.route;
   if (route.health == Health::kPaused || route.health == Health::kDisabled) {
     out.next = Next::kOperator;
+    out.next_at = Timestamp();
     out.why = "the destination is " + std::string(name_of(route.health)) + ": " + route.reason;
   } else if (route.closed_until > turn.now && route.closed_until > out.next_at) {
     out.next_at = route.closed_until;
@@ -136,8 +150,8 @@ std::optional<Answer> Engine::Impl::read_log(Turn& turn, const Ask& ask) {
   LogPosition from = ask.from;
   const keys::Bucket oldest = receipts_.oldest(Kept::kLog);
   if (from.bucket != 0 && from.bucket < oldest) {
-    page.fell_behind = true;
-    from = {oldest, 0, 0};
+    page.fell_behind = receipts_.fell_behind(from);
+    from = {oldest, from.page, from.index};
   }
   const Rows* rows = turn.scan({keys::log(from.bucket, Sequence(from.page)), keys::after_prefix(keys::space(keys::kLog)), limit});
   if (rows == nullptr) return std::nullopt;
@@ -161,6 +175,8 @@ std::optional<Answer> Engine::Impl::read_log(Turn& turn, const Ask& ask) {
     }
     if (page.entries.size() == limit) break;
   }
+  // A reader that has seen everything waits behind everything, so that retention never takes what it has not read.
+  if (page.at_end) page.next = {receipts_.running(Kept::kLog), last_sequence_ + 1, 0};
   Answer answer;
   answer.view = std::move(page);
   return answer;

@@ -17,17 +17,18 @@ class GateState {
   };
 
   Permit permit(const GateLimits& limits, Timestamp now) const;
-  void take(const GateLimits& limits,
-            Timestamp now);  // one slot and one token; the permit must be open
-  void occupy();             // one slot without a start: restore, late news; may exceed the limit
+  // One slot and one token; the permit must be open.
+  void take(const GateLimits& limits, Timestamp now);
+  // One slot without a start: restore, late news. May exceed the limit.
+  void occupy();
   void give_back();
   void close_until(Timestamp at);  // only ever later
   void open();                     // forget closed-until
 
-  void drain(const GateLimits& limits,
-             Timestamp now);  // as if everything had just been used: after a restart nobody knows
-  Timestamp settled_at(const GateLimits& limits)
-      const;  // from then on it is like a new gate, apart from slots in use
+  // As if everything had just been used: after a restart nobody knows.
+  void drain(const GateLimits& limits, Timestamp now);
+  // From then on it is like a new gate, apart from slots in use.
+  Timestamp settled_at(const GateLimits& limits) const;
 
   std::uint32_t in_use() const { return in_use_; }
   Timestamp closed_until() const { return closed_until_; }
@@ -39,8 +40,8 @@ class GateState {
   std::uint32_t in_use_ = 0;
   Timestamp closed_until_;
   Timestamp last_start_;  // unset: none yet
-  std::uint64_t missing_ =
-      0;  // thousandths of tokens below full, just after the last start; so a new bucket is full
+  // Thousandths of tokens below full, just after the last start; so a new bucket is full.
+  std::uint64_t missing_ = 0;
 };
 
 }  // namespace postrider

@@ -159,6 +159,33 @@ TEST(Gate, FollowsLimitsThatChange) {
   EXPECT_TRUE(gate.permit({}, kStart).open);
 }
 
+// req: engine.gate.2, engine.gate.3 — what was used before the restart is not known, so all of it
+TEST(Gate, ADrainedOneLetsThroughWhatTheRateAllowsFromThenOn) {
+  const GateLimits limits{.spacing = 30ms, .tokens_per_second = 10, .tokens_max = 3};
+  GateState gate;
+  gate.drain(limits, kStart);
+  EXPECT_EQ(gate.in_use(), 0U);
+  EXPECT_EQ(gate.permit(limits, kStart).again, kStart + 100ms) << "the first token";
+  EXPECT_EQ(gate.settled_at(limits), kStart + 300ms) << "all three";
+  GateState spaced;
+  spaced.drain({.spacing = 30ms}, kStart);
+  EXPECT_EQ(spaced.permit({.spacing = 30ms}, kStart).again, kStart + 30ms);
+  GateState free;
+  free.drain({}, kStart);
+  EXPECT_TRUE(free.permit({}, kStart).open);
+}
+
+TEST(Gate, IsSettledWhenNothingIsLeftToRemember) {
+  const GateLimits limits{.spacing = 50ms, .tokens_per_second = 10, .tokens_max = 3};
+  GateState gate;
+  EXPECT_LT(gate.settled_at(limits), kStart) << "a new one";
+  gate.take(limits, kStart);
+  EXPECT_EQ(gate.settled_at(limits), kStart + 100ms) << "the token is back later than the spacing";
+  EXPECT_EQ(gate.settled_at({.spacing = 50ms}), kStart + 50ms);
+  gate.close_until(kStart + 1s);
+  EXPECT_EQ(gate.settled_at(limits), kStart + 1s);
+}
+
 TEST(GateDeathTest, AStartThroughAClosedGateIsABug) {
   GateState gate;
   gate.close_until(kStart + 1s);

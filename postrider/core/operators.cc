@@ -16,6 +16,10 @@ Answer answer_with(AnswerCode code, std::string detail = {}, MessageId id = {}) 
 
 Answer no_destination(const std::string& name) { return answer_with(AnswerCode::kNotFound, "there is no destination '" + name + "'"); }
 
+Answer no_letter(MessageId id) {
+  return answer_with(AnswerCode::kNotFound, "there is no dead letter of this message, or no longer", id);
+}
+
 }  // namespace
 
 Engine::Impl::Buried Engine::Impl::find_end(Turn& turn, MessageId id) {
@@ -53,8 +57,13 @@ void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
     if (!located.known) return std::nullopt;
     if (located.slot == kNoSlot) return missing(turn, cancel.id);
     apply(turn, located.slot, On::kCancelled, nullptr);
-    if (!by_id_.contains(cancel.id)) return answer_with(AnswerCode::kDone, "cancelled", cancel.id);
-    return answer_with(AnswerCode::kPending, "an attempt is open; the message is cancelled unless that succeeds", cancel.id);
+    const auto still = by_id_.find(cancel.id);
+    if (still == by_id_.end()) return answer_with(AnswerCode::kDone, std::string(name_of(last_end_)), cancel.id);
+    const bool sending = phase_of(entries_[still->second]) == Phase::kInFlight;
+    return answer_with(AnswerCode::kPending,
+                       sending ? "an attempt is open; the message is cancelled unless that succeeds"
+                               : "the far side has it; the message is cancelled as soon as that is over",
+                       cancel.id);
   });
 }
 
@@ -102,7 +111,7 @@ void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
     }
     const Buried buried = find_letter(turn, redrive.id);
     if (!buried.known) return std::nullopt;
-    if (!buried.letter) return missing(turn, redrive.id);
+    if (!buried.letter) return no_letter(redrive.id);
     const Destined destined = find_destination(turn, redrive.id.destination());
     if (!destined.known) return std::nullopt;
     if (destined.slot == kNoSlot) return answer_with(AnswerCode::kNotFound, "its destination is gone", redrive.id);
@@ -151,7 +160,7 @@ void Engine::Impl::on(Turn& turn, const Drop& drop) {
     }
     const Buried buried = find_letter(turn, drop.id);
     if (!buried.known) return std::nullopt;
-    if (!buried.letter) return missing(turn, drop.id);
+    if (!buried.letter) return no_letter(drop.id);
     turn.out.writes.remove(keys::dead(buried.end->dead_bucket, drop.id));
     ++receipts_.counters().dropped;
     return answer_with(AnswerCode::kDone, "dropped", drop.id);
@@ -179,7 +188,11 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot, const
   for (const ProfileSpec* candidate : options_.profiles) {
     if (candidate->name == config.profile) profile = candidate;
   }
-  if (profile == nullptr) return answer_with(AnswerCode::kInvalid, "there is no profile '" + config.profile + "'");
+  if (profile == nullptr) {
+    std::string names;
+    for (const ProfileSpec* candidate : options_.profiles) names.append(names.empty() ? "" : ", ").append(candidate->name);
+    return answer_with(AnswerCode::kInvalid, "there is no profile '" + config.profile + "'; there are: " + names);
+  }
   auto policy = profile->configure(config.settings);
   if (!policy) return answer_with(AnswerCode::kInvalid, policy.error().detail);
   const auto bound = std::make_shared<const Bound>(Bound{config, profile, *policy});
@@ -251,8 +264,7 @@ std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot, co
 
 void Engine::Impl::on(Turn& turn, const Pause& pause) {
   once(turn, pause.caller, canonical("pause", pause.destination, pause.reason), [&]() -> std::optional<Answer> {
-    const std::string reason = "paused: " + (pause.reason.empty() ? "by the operator" : pause.reason);
-    return change_health(turn, pause.destination, HealthOn::kPause, reason);
+    return change_health(turn, pause.destination, HealthOn::kPause, pause.reason.empty() ? "by the operator" : pause.reason);
   });
 }
 

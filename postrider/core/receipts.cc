@@ -12,6 +12,8 @@ namespace {
 constexpr std::array<Kept, kKept> kAllKept = {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead};
 // A space is cut into about so many buckets over its retention: a look-up by id asks each, a drop is one part of it.
 constexpr int kParts = 4;
+// Smaller errors of the wall clock are slewed and need no commit of their own.
+constexpr Duration kBiasStep(1000);
 
 std::uint64_t& counter_of(Counters& counters, Phase phase) {
   switch (phase) {
@@ -151,6 +153,10 @@ bool Receipts::drop_buckets(Kept kept, Timestamp now, WriteBatch& out) {
       out.remove_range(keys::bucket(keys::kSession, gone.number), keys::bucket(keys::kSession, gone.number + 1));
     }
     count_removed(kept, gone.count);
+    if (kept == Kept::kLog) {  // a notice in the log about the log would never end
+      meta_.log_removed = gone.last_page;
+      continue;
+    }
     LogEntry notice;
     notice.kind = LogEntry::Kind::kRemoved;
     notice.at = now;
@@ -176,13 +182,19 @@ bool Receipts::retain(Timestamp now, WriteBatch& out) {
 void Receipts::close_turn(Timestamp now, Duration wall_bias, Sequence page, WriteBatch& out) {
   retain(now, out);
   if (!page_.empty()) {
+    info(Kept::kLog).last_page = page.value();
     put_kept(Kept::kLog, keys::log(running(Kept::kLog), page), encode_log(page_), out);
     page_.clear();
   }
-  if (out.empty()) return;
+  if (out.empty() && !bias_moved(wall_bias)) return;
   meta_.clock_floor = now;
   meta_.wall_bias = wall_bias;
   out.put(keys::meta(), encode_meta(meta_));
+}
+
+bool Receipts::bias_moved(Duration wall_bias) const {
+  const Duration by = wall_bias - meta_.wall_bias;
+  return by >= kBiasStep || by <= -kBiasStep;
 }
 
 Timestamp Receipts::next_retention(Timestamp now) const {

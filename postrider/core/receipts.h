@@ -34,10 +34,13 @@ class Receipts {
   // Buckets that may hold something, newest first.
   std::vector<keys::Bucket> buckets(Kept kept) const;
   keys::Bucket oldest(Kept kept) const;
+  // True when an entry at or behind the position was removed before anybody could read it from there.
+  bool fell_behind(const LogPosition& from) const { return from.page != 0 && from.page <= meta_.log_removed; }
 
   // The page and the meta record of a turn; closes and drops buckets whose time has come. `page` is a fresh sequence.
   void close_turn(Timestamp now, Duration wall_bias, Sequence page, WriteBatch& out);
   bool has_page() const { return !page_.empty(); }
+  bool bias_moved(Duration wall_bias) const;  // by more than slewing does
 
   // When a bucket must be closed or dropped by age; the engine arms a timer for it.
   Timestamp next_retention(Timestamp now) const;

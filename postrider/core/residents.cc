@@ -184,14 +184,19 @@ void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_v
   notice.at = turn.now;
   notice.id = MessageId{resident.id.value() << 20, 0};
   notice.reason = resident.route.reason;
+  // One notice when a route closes and one when it opens; the probes between are no news.
+  bool news = true;
   switch (change.after) {
     case Health::kNormal: notice.kind = LogEntry::Kind::kDestinationOpen; break;
-    case Health::kWait: notice.kind = LogEntry::Kind::kDestinationClosed; break;
+    case Health::kWait:
+      notice.kind = LogEntry::Kind::kDestinationClosed;
+      news = change.before == Health::kNormal;
+      break;
     case Health::kDisabled: notice.kind = LogEntry::Kind::kDestinationDisabled; break;
     case Health::kPaused: notice.kind = LogEntry::Kind::kDestinationClosed; break;
-    case Health::kProbe: break;
+    case Health::kProbe: news = false; break;
   }
-  if (change.after != Health::kProbe) receipts_.note(std::move(notice));
+  if (news) receipts_.note(std::move(notice));
   if (awake(resident, turn.now)) {
     ring(slot);
     maybe_refill(turn, slot);
@@ -201,10 +206,11 @@ void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_v
   touch(slot);
 }
 
-void Engine::Impl::hold_route(Turn& turn, Slot slot, Timestamp until) {
+void Engine::Impl::hold_route(Turn& turn, Slot slot, Timestamp until, std::string_view reason) {
   Resident& resident = residents_[slot];
   if (resident.route.closed_until >= until) return;
   resident.route.closed_until = until;
+  resident.route.reason = std::string(reason.substr(0, limits_.reason_bytes_max));
   write_route(turn, slot);
   if (!awake(resident, turn.now)) spill_all(turn, slot);
   touch(slot);

@@ -19,8 +19,9 @@ enum class FailureClass : std::uint8_t {
   kRejected,   // refused for good
   kGone,       // the destination says that it exists no more
   kOther,
+  kExpired,    // no failure of an attempt: its time was over; the cause of an end only
 };
-inline constexpr std::size_t kFailureClasses = 8;
+inline constexpr std::size_t kFailureClasses = 9;
 
 struct Outcome {
   Certainty certainty = Certainty::kNotSent;

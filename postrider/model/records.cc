@@ -27,7 +27,7 @@ Enum get_enum(Reader& reader, std::size_t count) {
 }
 
 void put_bucket(Writer& writer, const BucketInfo& bucket) {
-  writer.u32(bucket.number).i64(bucket.started.ms()).varint(bucket.count).varint(bucket.bytes);
+  writer.u32(bucket.number).i64(bucket.started.ms()).varint(bucket.count).varint(bucket.bytes).varint(bucket.last_page);
 }
 BucketInfo get_bucket(Reader& reader) {
   BucketInfo bucket;
@@ -35,6 +35,7 @@ BucketInfo get_bucket(Reader& reader) {
   bucket.started = Timestamp(reader.i64());
   bucket.count = reader.varint();
   bucket.bytes = reader.varint();
+  bucket.last_page = reader.varint();
   return bucket;
 }
 
@@ -62,6 +63,7 @@ std::string encode_meta(const Meta& meta) {
   for (const auto field : kCounterFields) writer.varint(meta.counters.*field);
   writer.i64(meta.clock_floor.ms()).i64(meta.wall_bias.count());
   for (const BucketInfo& bucket : meta.running) put_bucket(writer, bucket);
+  writer.varint(meta.log_removed);
   seal_record(out);
   return out;
 }
@@ -73,6 +75,7 @@ Result<Meta> decode_meta(std::string_view record) {
   meta.clock_floor = Timestamp(reader.i64());
   meta.wall_bias = Duration(reader.i64());
   for (BucketInfo& bucket : meta.running) bucket = get_bucket(reader);
+  meta.log_removed = reader.varint();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "meta record");
   return meta;
 }

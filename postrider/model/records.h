@@ -23,6 +23,7 @@ struct BucketInfo {
   Timestamp started;
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t last_page = 0;  // of the log: the newest page in it
   friend bool operator==(const BucketInfo&, const BucketInfo&) = default;
 };
 
@@ -35,6 +36,7 @@ struct Meta {
   Timestamp clock_floor;  // engine time never starts before it
   Duration wall_bias{0};  // engine time minus wall time, kept when the wall clock was set back
   std::array<BucketInfo, kKept> running{};
+  std::uint64_t log_removed = 0;  // the newest page of the log that retention removed
   friend bool operator==(const Meta&, const Meta&) = default;
 };
 std::string encode_meta(const Meta& meta);

@@ -208,6 +208,9 @@ Differences compare_transitions(const SpecTable& expected, std::span<const State
     if (expected.column(name).has_value() != used)
       differ(differences, "signal ", name, " is used on one side only");
   }
+  if (expected.columns.empty() || expected.columns[0] != "state") {
+    differ(differences, "the first column of the document must be the state");
+  }
   const StateMask used = lifecycle_detail::used_states(method.initial, method.rows);
   std::size_t live = 0;
   for (StateIndex state = 0; state < states.size(); ++state) {
