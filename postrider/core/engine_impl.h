@@ -108,6 +108,7 @@ class Engine::Impl {
   std::shared_ptr<const Bound> bind(const DestinationConfig& config);
   Route read_route(Turn& turn, DestinationId id, const std::optional<Blob>& record);
   void touch(Slot resident);       // after each change: cache, ring, owed record
+  void leave_lru(Slot resident);
   void evict_surplus();
   void forget_resident(Slot resident);
   void write_owed(Turn& turn, Slot resident);

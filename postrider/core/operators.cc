@@ -246,7 +246,7 @@ std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot, co
                                 keys::cold({(id.value() + 1) << 20, 0}, keys::Part::kMessage), 1});
   if (rows == nullptr) return std::nullopt;
   Resident& resident = residents_[slot];
-  bool empty = rows->rows.empty() && resident.in_memory == 0 && !restoring_hot_;
+  bool empty = rows->rows.empty() && resident.in_memory == 0 && resident.chores == 0 && !restoring_hot_;
   for (const MessageId& sleeper : hot_sleepers_) empty = empty && sleeper.destination() != id;
   if (!empty) return answer_with(AnswerCode::kNotEmpty, "destination '" + config.name + "' still has messages; cancel them or let them end");
   DestinationConfig tombstone;

@@ -98,14 +98,18 @@ std::shared_ptr<const Bound> Engine::Impl::bind(const DestinationConfig& config)
 }
 
 // Idle residents stand in a list, least recently used first, and are forgotten when they are too many.
-void Engine::Impl::touch(Slot slot) {
+void Engine::Impl::leave_lru(Slot slot) {
   Resident& resident = residents_[slot];
-  if (resident.in_lru) {
-    (resident.lru_prev == kNoSlot ? lru_first_ : residents_[resident.lru_prev].lru_next) = resident.lru_next;
-    (resident.lru_next == kNoSlot ? lru_last_ : residents_[resident.lru_next].lru_prev) = resident.lru_prev;
-    resident.in_lru = false;
-    --lru_size_;
-  }
+  if (!resident.in_lru) return;
+  (resident.lru_prev == kNoSlot ? lru_first_ : residents_[resident.lru_prev].lru_next) = resident.lru_next;
+  (resident.lru_next == kNoSlot ? lru_last_ : residents_[resident.lru_next].lru_prev) = resident.lru_prev;
+  resident.in_lru = false;
+  --lru_size_;
+}
+
+void Engine::Impl::touch(Slot slot) {
+  leave_lru(slot);
+  Resident& resident = residents_[slot];
   bool works = false;  // has something on disk that it could send
   for (const Lane& lane : resident.lanes) works = works || (lane.cold_ahead && !lane.asleep && awake(resident, turn_now_));
   if (works || resident.in_memory > 0 || resident.chores > 0) return;
@@ -125,10 +129,8 @@ void Engine::Impl::evict_surplus() {
 
 void Engine::Impl::forget_resident(Slot slot) {
   Resident& resident = residents_[slot];
-  POSTRIDER_CHECK(resident.in_lru);
-  lru_first_ = resident.lru_next;
-  (lru_first_ == kNoSlot ? lru_last_ : residents_[lru_first_].lru_prev) = kNoSlot;
-  --lru_size_;
+  POSTRIDER_CHECK(resident.in_memory == 0 && resident.chores == 0);
+  leave_lru(slot);
   timers_.cancel(resident.look_timer);
   by_destination_.erase(resident.id.value());
   if (resident.in_ring) std::erase(ring_, slot);

@@ -151,6 +151,13 @@ constexpr bool fits(Do verb, Phase to) {
   return false;
 }
 
+constexpr bool all_queued(std::span<const StateRow> states, StateMask from) {
+  for (StateIndex s = 0; s < states.size(); ++s) {
+    if ((from & in(s)) != 0 && states[s].phase != Phase::kQueued) return false;
+  }
+  return true;
+}
+
 constexpr int rows_for(std::span<const Transition> rows, StateIndex state, On signal) {
   int count = 0;
   for (const Transition& row : rows) count += row.on == signal && (row.from & in(state)) != 0 ? 1 : 0;
@@ -181,7 +188,7 @@ constexpr StateMask closure(StateMask start, std::span<const Transition> rows, b
 
 // True when the table leaves nothing open: each (live state, used signal) pair has exactly one row and ends have none;
 // every state is reachable, can end, and moves by itself; verbs lead where they say; every table answers due, exhausted,
-// expired and cancelled, and exhaustion never asks for another retry.
+// expired and cancelled; exhaustion never asks for another retry; and a send starts from a queued state only.
 constexpr bool sound(std::span<const StateRow> states, const Method& method) {
   namespace d = lifecycle_detail;
   if (states.empty() || states.size() > kStatesMax) return false;
@@ -205,6 +212,8 @@ constexpr bool sound(std::span<const StateRow> states, const Method& method) {
   }
   for (const Transition& row : method.rows) {
     if (row.verb != Do::kIgnore && !d::fits(row.verb, states[row.to].phase)) return false;
+    // A send starts from a queued state only: there gates, health and fairness are asked before the row is looked up.
+    if (row.verb == Do::kStartAttempt && !d::all_queued(states, row.from)) return false;
     if (row.on == On::kExhausted && (row.verb == Do::kRetry || row.verb == Do::kIgnore)) return false;
   }
   return d::closure(in(method.initial), method.rows, false) == used && d::closure(ends, method.rows, true) == used;

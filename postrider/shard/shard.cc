@@ -131,7 +131,7 @@ class Shard::Impl {
   void collect_chores();
   void close();
   void committed(CommitOutcome outcome);
-  void act(std::vector<Action>& actions);
+  void act(std::vector<Action>& actions);  // empties them
   void fail(Fate fate, std::string reason);
 
   Store& store_;
@@ -151,6 +151,8 @@ class Shard::Impl {
   Effects open_;
   std::uint32_t events_in_turn_ = 0;
   std::vector<Action> committing_actions_;
+  std::vector<Action> leaving_;                // scratch
+  std::shared_ptr<WriteBatch> spare_batch_;    // its memory is used again when nobody looks at it any more
   bool in_commit_ = false;
   bool turning_ = false;
   bool something_came_back_ = false;
@@ -330,11 +332,15 @@ void Shard::Impl::close() {
   engine_->close_turn(now_.engine, timekeeper_->bias(), open_);
   events_in_turn_ = 0;
   if (open_.writes.empty()) {
-    std::vector<Action> actions = std::exchange(open_.actions, {});
-    return act(actions);
+    leaving_.swap(open_.actions);
+    return act(leaving_);
   }
-  auto batch = std::make_shared<WriteBatch>(std::exchange(open_.writes, {}));
-  committing_actions_ = std::exchange(open_.actions, {});
+  std::shared_ptr<WriteBatch> batch = std::exchange(spare_batch_, nullptr);
+  if (!batch || batch.use_count() != 1) batch = std::make_shared<WriteBatch>();
+  batch->clear();
+  std::swap(*batch, open_.writes);
+  spare_batch_ = batch;
+  committing_actions_.swap(open_.actions);
   view_.commit(batch);
   in_commit_ = true;
   store_.commit(epoch_, batch, [this, alive = alive_](CommitOutcome outcome) {
@@ -358,12 +364,13 @@ void Shard::Impl::committed(CommitOutcome outcome) {
   }
   view_.forget_before(oldest);
   something_came_back_ = true;
-  std::vector<Action> actions = std::exchange(committing_actions_, {});
-  act(actions);
+  leaving_.swap(committing_actions_);
+  act(leaving_);
 }
 
 void Shard::Impl::act(std::vector<Action>& actions) {
   for (Action& action : actions) act_(std::move(action));
+  actions.clear();
 }
 
 Result<std::unique_ptr<Shard>> Shard::open(ShardOptions options, Store& store, Instant start, ActionSink act) {
