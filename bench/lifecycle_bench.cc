@@ -1,7 +1,7 @@
 // Lifecycles per second through shard and memory store: submit, attempt, answer, end, on one core. The transport answers
 // at once, so what is measured is the engine. Allocations are counted by replacing the global operator new.
 //
-//   lifecycle_bench [--destinations N] [--payload B] [--seconds S] [--batch N]
+//   lifecycle_bench [--destinations N] [--payload B] [--seconds S | --rounds N] [--batch N]
 #include <malloc.h>
 
 #include <chrono>
@@ -39,6 +39,7 @@ struct Options {
   std::uint32_t payload = 512;
   double seconds = 3;
   std::uint32_t batch = 512;
+  std::uint32_t rounds = 0;  // instead of seconds: a fixed amount of work, for instruction counts
 };
 
 double now_seconds() {
@@ -134,7 +135,7 @@ int run(const Options& options) {
   const std::uint64_t bytes_before = allocated_bytes;
   const double start = now_seconds();
   const double cpu_start = cpu_seconds();
-  while (now_seconds() - start < options.seconds) bench.round();
+  for (std::uint32_t i = 0; options.rounds == 0 ? now_seconds() - start < options.seconds : i < options.rounds; ++i) bench.round();
   const double wall = now_seconds() - start;
   const double cpu = cpu_seconds() - cpu_start;
   const auto lifecycles = static_cast<double>(bench.delivered() - before);
@@ -158,6 +159,7 @@ int main(int argc, char** argv) {
     if (name == "--destinations") options.destinations = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));
     if (name == "--payload") options.payload = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));
     if (name == "--seconds") options.seconds = std::atof(argv[i + 1]);
+    if (name == "--rounds") options.rounds = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));
     if (name == "--batch") options.batch = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));
   }
   return postrider::run(options);

@@ -175,6 +175,7 @@ class Engine::Impl {
   Stored read_message(Turn& turn, MessageId id);
   std::optional<Message> decode_row(Turn& turn, Slot resident, const Row& row, const Row* state, std::optional<StoredState>& stored);
   void adopt_state(Entry& entry, const std::optional<StoredState>& stored);
+  static bool is_whole(const Rows& rows, std::string_view message_key);  // its state, if any, is among the rows
   static bool is_state_of(std::string_view state_key, std::string_view message_key);
   void maybe_refill(Turn& turn, Slot resident);
   void take_rows(Turn& turn, Slot resident, std::uint8_t lane, const Rows& rows);

@@ -157,6 +157,11 @@ std::optional<Answer> Engine::Impl::read_log(Turn& turn, const Ask& ask) {
   if (rows == nullptr) return std::nullopt;
   page.next = from;
   page.at_end = rows->complete;
+  if (!rows->complete) {
+    // Nothing but removed pages so far: go on behind them.
+    const auto behind = keys::parse_bucketed(std::string_view(rows->next).substr(0, rows->next.size() - 1));
+    if (behind) page.next = {behind->bucket, behind->high + 1, 0};
+  }
   for (const Row& row : rows->rows) {
     const auto key = keys::parse_bucketed(row.first);
     auto entries = key ? decode_log(row.second.view(), key->bucket, Sequence(key->high)) : Result<std::vector<LogEntry>>(fail(ErrorCode::kCorrupt, {}));
@@ -200,7 +205,7 @@ std::optional<Answer> Engine::Impl::list_dead(Turn& turn, const Ask& ask) {
       if (dead) out.letters.push_back(dead->letter);
       if (!dead) turn.damaged.push_back(row);
     }
-    if (!rows->complete) out.next = rows->rows.back().first + '\0';
+    if (!rows->complete) out.next = rows->next;
   } else if (out.next.empty()) {
     out.next = from;
   }
@@ -222,7 +227,7 @@ bool Engine::Impl::list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, 
     if (!decoded) continue;
     out.letters.push_back({*id, Phase::kParked, decoded->state.since, decoded->state.failure, decoded->state.attempts, decoded->reason});
   }
-  if (!rows->complete) out.next = rows->rows.back().first + '\0';
+  if (!rows->complete) out.next = rows->next;
   return !turn.lacks();
 }
 

@@ -76,6 +76,10 @@ TEST(Gate, KeepsStartsApart) {
   EXPECT_TRUE(gate.permit(limits, kStart + 50ms).open);
 }
 
+TEST(Gate, TheFirstStartNeedsNoDistance) {
+  EXPECT_TRUE(GateState().permit({.spacing = 1h}, Timestamp(1)).open);
+}
+
 // req: engine.gate.3
 TEST(Gate, HasTheBurstFirstAndThenTheRate) {
   const GateLimits limits{.tokens_per_second = 10, .tokens_max = 3};

@@ -160,23 +160,33 @@ void Engine::Impl::refill(Turn& turn, const Chore& chore) {
 void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const Rows& rows) {
   const std::uint32_t window_max = std::max<std::uint32_t>(1, residents_[slot].bound->policy.window_max);
   std::size_t next = 0;
-  while (next < rows.rows.size()) {
+  bool cut = false;
+  while (next < rows.rows.size() && !cut) {
     Lane& lane = residents_[slot].the_lane(number);
     const Row& row = rows.rows[next];
     const auto key = keys::parse_cold(row.first);
     const bool has_state = next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
-    if (!has_state && next + 1 == rows.rows.size() && !rows.complete && !planted(Bug::kRefillSkipsBoundary)) break;
-    if (lane.asleep || lane.in_memory >= window_max) break;
+    cut = lane.asleep || lane.in_memory >= window_max || (!has_state && !is_whole(rows, row.first));
+    if (cut && lane.in_memory < window_max && planted(Bug::kRefillSkipsBoundary)) {
+      cut = false;
+      break;
+    }
+    if (cut) break;
     next += has_state ? 2 : 1;
     if (!key) continue;
     lane.cursor = MessageId{key->id.high, key->id.low + 1};
     if (key->part == keys::Part::kMessage && !by_id_.contains(key->id)) {
       take_row(turn, slot, number, row, has_state ? &rows.rows[next - 1] : nullptr);
     }
-    if (lane.cursor < key->id || lane.cursor == key->id) break;  // a sleeping FIFO head took the cursor back
+    cut = lane.cursor <= key->id;  // a sleeping FIFO head, or a route that closed, took the cursor back
   }
   Lane& lane = residents_[slot].the_lane(number);
-  if (rows.complete && next == rows.rows.size() && !lane.asleep) lane.cold_ahead = false;
+  if (!cut && rows.complete) lane.cold_ahead = false;
+  if (!cut && !rows.complete) {
+    // Behind the last row there may be a state that belongs to it; a message that is gone needs no second look.
+    const auto behind = keys::parse_cold(std::string_view(rows.next).substr(0, rows.next.size() - 1));
+    if (behind) lane.cursor = std::max(lane.cursor, MessageId{behind->id.high, behind->id.low + 1});
+  }
   // Move the head up behind what is done, so that a restart does not look at it again.
   MessageId head = lane.cold_ahead ? lane.cursor : MessageId{UINT64_MAX, UINT64_MAX};
   for (const MessageId id : lane.cold) head = std::min(head, id);
@@ -185,6 +195,10 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
     lane.head = head;
     write_owed(turn, slot);
   }
+}
+
+bool Engine::Impl::is_whole(const Rows& rows, std::string_view message_key) {
+  return rows.complete || std::string(message_key.substr(0, message_key.size() - 1)) + '\1' < rows.next;
 }
 
 bool Engine::Impl::is_state_of(std::string_view state_key, std::string_view message_key) {
@@ -348,7 +362,6 @@ void Engine::Impl::load_due(Turn& turn) {
   const Rows* rows = turn.scan(*due_scan_);
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {
-    due_cursor_ = row.first + '\0';
     const auto key = keys::parse_due(row.first);
     if (!key) {
       turn.damaged.push_back(row);
@@ -360,13 +373,18 @@ void Engine::Impl::load_due(Turn& turn) {
     const TimerHandle handle = timers_.arm(key->at, Timer{.kind = kind, .id = key->id});
     const auto entry = by_id_.find(key->id);
     if (kind == TimerKind::kDueExpiry && entry != by_id_.end()) entries_[entry->second].expiry_timer = handle;
-    due_loaded_until_ = std::max(due_loaded_until_, key->at + Duration(1));
   }
-  Timestamp again = due_loaded_until_;
+  Timestamp again = turn.now + limits_.due_horizon / 2;
   if (rows->complete) {
     due_cursor_ = due_scan_->last;
     due_loaded_until_ = std::max(due_loaded_until_, due_scan_until_);
-    again = turn.now + limits_.due_horizon / 2;
+  } else {
+    // Entries of one instant may be cut apart: those that come later are armed when they are put, those on disk when
+    // the next page is read.
+    due_cursor_ = rows->next;
+    const auto behind = keys::parse_due(std::string_view(rows->next).substr(0, rows->next.size() - 1));
+    if (behind) due_loaded_until_ = std::max(due_loaded_until_, behind->at + Duration(1));
+    again = due_loaded_until_;
   }
   due_scan_.reset();
   timers_.arm(again, Timer{.kind = TimerKind::kLoadDue});

@@ -23,17 +23,16 @@ void Engine::Impl::restore_hot(Turn& turn, const Chore& chore) {
   }
   if (turn.lacks()) return;
 
-  std::string next_cursor;
+  std::string next_cursor = rows->next;
   for (std::size_t next = 0; next < rows->rows.size();) {
     const Row& row = rows->rows[next];
     const bool has_state = next + 1 < rows->rows.size() && is_state_of(rows->rows[next + 1].first, row.first);
-    if (!has_state && next + 1 == rows->rows.size() && !rows->complete) {
+    if (!has_state && !is_whole(*rows, row.first)) {
       next_cursor = row.first;
       break;
     }
     const Row* state = has_state ? &rows->rows[next + 1] : nullptr;
     next += has_state ? 2 : 1;
-    next_cursor = rows->rows[next - 1].first + '\0';
     restore_hot_row(turn, row, state);
   }
   if (!rows->complete) {
@@ -82,7 +81,7 @@ void Engine::Impl::restore_owed(Turn& turn, const Chore& chore) {
   } else if (rows->complete) {
     owed_scanned_ = true;
   } else {
-    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->rows.back().first + '\0'});
+    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
   }
 }
 

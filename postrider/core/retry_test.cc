@@ -113,6 +113,21 @@ RC_GTEST_PROP(RetryDelay, IsNeverNegativeAndNeverAboveTheCap, ()) {
   if (rule.cap > 0s) RC_ASSERT(delay <= rule.cap);
 }
 
+// req: engine.retry.2, engine.retry.3 — an overflow would make a delay shorter
+TEST(RetryDelay, GrowsWithoutOverflow) {
+  for (const Curve curve : {Curve::kLinear, Curve::kExponential}) {
+    for (const Duration base : {Duration(1), Duration(1h), Duration(24h * 365), Duration::max()}) {
+      const RetryRule rule{.curve = curve, .base = base};
+      Duration last = base_delay(rule, 1);
+      for (std::uint16_t attempt = 2; attempt < UINT16_MAX; ++attempt) {
+        const Duration delay = base_delay(rule, attempt);
+        ASSERT_GE(delay, last) << base.count() << " after " << attempt;
+        last = delay;
+      }
+    }
+  }
+}
+
 RC_GTEST_PROP(RetryDelay, OfAFormulaNeverShrinks, ()) {
   RetryRule rule = any_rule();
   if (rule.curve == Curve::kList) rule.curve = Curve::kExponential;

@@ -76,10 +76,6 @@ void Timekeeper::watch_forward() {
 // would be corrected at once.
 void Timekeeper::correct(Duration elapsed) {
   const Duration wanted = error();
-  if (wanted == Duration(0)) {
-    allowance_ = 0;
-    return;
-  }
   allowance_ += elapsed.count() * kPartsPerMillion;
   const Duration by = std::min(std::chrono::abs(wanted), Duration(allowance_ / kMillion));
   allowance_ -= by.count() * kMillion;

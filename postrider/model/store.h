@@ -79,6 +79,7 @@ using Row = std::pair<std::string, Blob>;
 struct Rows {
   std::vector<Row> rows;
   bool complete = true;  // false: the limit cut it short
+  std::string next;      // filled in by the view when not complete: everything before it is known, go on from here
 };
 
 // Answers to Reads. A key that was never asked for is different from one that is not there.

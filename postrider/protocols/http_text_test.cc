@@ -110,6 +110,9 @@ TEST(Excerpt, IsSafeToShow) {
   EXPECT_EQ(clean_excerpt("gr\xC3\xBC\xC3\x9F", 100), "grüß");
   EXPECT_EQ(clean_excerpt("a\xFF\xC0\xAF\xED\xA0\x80z", 100), "a??????z")
       << "no bytes that are not UTF-8";
+  EXPECT_EQ(clean_excerpt("\xF0\x9F\x93\xAE", 100), "\xF0\x9F\x93\xAE") << "a letter box";
+  EXPECT_EQ(clean_excerpt("\xF0\x8F\xBF\xBF", 100), "????") << "a long form of three bytes";
+  EXPECT_EQ(clean_excerpt("\xF4\x90\x80\x80", 100), "????") << "beyond the last character";
   EXPECT_EQ(clean_excerpt("a\xC2\x9Bz", 100), "a z") << "a control character in two bytes";
   EXPECT_EQ(clean_excerpt("a\xE2\x80\xAEz", 100), "a z") << "right-to-left override";
   EXPECT_EQ(clean_excerpt(std::string_view("a\0b", 3), 100), "a b");

@@ -91,9 +91,11 @@ Rows View::merge(const Scan& scan, const Rows& from_store) {
   overlay(open_, scan, bound, rows);
   Rows out;
   out.complete = from_store.complete;
+  if (!out.complete) out.next = bound;
   for (auto& [key, value] : rows) {
     if (out.rows.size() == scan.limit) {
       out.complete = false;
+      out.next = out.rows.back().first + '\0';
       break;
     }
     out.rows.emplace_back(key, value);

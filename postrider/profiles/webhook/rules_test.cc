@@ -1,5 +1,6 @@
 #include "postrider/profiles/webhook/rules.h"
 
+#include <cctype>
 #include <functional>
 #include <map>
 
@@ -157,6 +158,27 @@ TEST(WebhookSettings, RowsAreThoseOfTheDocument) {
     EXPECT_EQ(settings.cell(i, "default"), row.fallback.empty() ? "-" : row.fallback);
     EXPECT_FALSE(row.may_be.empty());
     EXPECT_FALSE(row.meaning.empty());
+  }
+}
+
+// The tests below choose their cases by the kind, so a kind that none of them knows would go
+// untested. req: webhook.settings.3
+TEST(WebhookSettings, EveryKindOfTheDocumentIsATestedOne) {
+  const SpecTable settings = table("Settings");
+  const std::map<std::string, bool> bounded = {
+      {"text", true},        {"number", true},       {"duration", true},
+      {"durations", true},   {"secrets", false},     {"standard, none", false},
+      {"none, fifo", false}, {"dead, retry", false}, {"refuse, hold", false}};
+  for (std::size_t row = 0; row < settings.rows.size(); ++row) {
+    const auto kind = bounded.find(settings.cell(row, "kind"));
+    ASSERT_NE(kind, bounded.end()) << settings.cell(row, "kind");
+    for (const char* column : {"at least", "at most"}) {
+      const std::string bound = settings.cell(row, column);
+      EXPECT_EQ(!bound.empty() && std::isdigit(static_cast<unsigned char>(bound[0])) != 0,
+                kind->second)
+          << row;
+      EXPECT_TRUE(kind->second || bound == "-") << row;
+    }
   }
 }
 
