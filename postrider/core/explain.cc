@@ -192,6 +192,13 @@ std::optional<Answer> Engine::Impl::list_dead(Turn& turn, const Ask& ask) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
   DeadLetters out;
   std::string from = ask.cursor;
+  if (!from.empty() && from[0] != keys::kParked && from[0] != keys::kDead) {
+    // A cursor is outside data; one that is not ours must not lead anywhere else in the store.
+    Answer invalid;
+    invalid.code = AnswerCode::kInvalid;
+    invalid.detail = "this is not a cursor of the dead letters; ask from the beginning";
+    return invalid;
+  }
   if (from.empty() || from[0] == keys::kParked) {
     if (!list_parked(turn, ask, limit, out)) return std::nullopt;
     from = keys::space(keys::kDead);

@@ -17,6 +17,7 @@ Slot Engine::Impl::add_entry(Turn& turn, Slot slot, Message message, bool hot) {
   const MessageId id = entry.message.id;
   window_bytes_ += entry.message.record.size();
   Lane& lane = resident.lane_or_new(id.lane());
+  leave_lru(slot);
   ++lane.in_memory;
   ++resident.in_memory;
   if (!hot) lane.cold.push_back(id);
@@ -58,14 +59,15 @@ Engine::Impl::Stored Engine::Impl::read_message(Turn& turn, MessageId id) {
   if (!destined.known) return out;
   out.known = true;
   out.resident = destined.slot;
-  if (destined.slot == kNoSlot || (!hot_value->has_value() && !cold_value->has_value())) return out;
-  out.hot = hot_value->has_value();
+  // A hot key is the sequence alone: an id that somebody made up may name another message's.
+  const auto peek = hot_value->has_value() ? decode_message(**hot_value) : Result<Message>(fail(ErrorCode::kNotFound, {}));
+  out.hot = hot_value->has_value() && (!peek || peek->id == id);
+  if (destined.slot == kNoSlot || (!out.hot && !cold_value->has_value())) return out;
   const Row row{out.hot ? hot : cold, out.hot ? **hot_value : **cold_value};
   const std::optional<Blob>& state = out.hot ? *hot_state : *cold_state;
   const Row state_row{out.hot ? keys::hot(id.sequence(), keys::Part::kState) : keys::cold(id, keys::Part::kState),
                       state ? *state : Blob()};
   out.message = decode_row(turn, destined.slot, row, state ? &state_row : nullptr, out.state);
-  if (out.message && out.message->id != id) out.message.reset();
   return out;
 }
 
@@ -125,6 +127,7 @@ void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
     if (!lane.cold_ahead || lane.asleep || lane.refilling) continue;
     if (lane.in_memory > 0 && lane.in_memory * 2 > resident.bound->policy.window_max) continue;
     if (lane.in_memory > 0 && window_bytes_ >= limits_.window_bytes_max) continue;  // an empty lane always goes on
+    leave_lru(slot);  // it has something to do
     lane.refilling = true;
     lane.refill_from = lane.cursor;
     ++resident.chores;

@@ -26,6 +26,7 @@ std::vector<std::uint32_t> advance(Timers& timers, Timestamp now, std::size_t li
   std::vector<Timer> fired;
   timers.advance(now, limit, fired);
   std::vector<std::uint32_t> numbers;
+  numbers.reserve(fired.size());
   for (const Timer& timer : fired) numbers.push_back(timer.slot);
   return numbers;
 }

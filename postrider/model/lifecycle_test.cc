@@ -32,9 +32,9 @@ struct Table {
   std::size_t states_used = 7;
   StateIndex initial = kQueued;
   std::array<Transition, 24> rows = {{
-      {in(kQueued) | in(kResting), On::kDue, kSending, Do::kStartAttempt, Raise::kNone, "its turn"},
+      {in(kQueued), On::kDue, kSending, Do::kStartAttempt, Raise::kNone, "its turn"},
       {in(kSending), On::kDue, kSending, Do::kIgnore, Raise::kNone, "already open"},
-      {in(kHeld), On::kDue, kQueued, Do::kRelease, Raise::kNone, "revived"},
+      {in(kHeld) | in(kResting), On::kDue, kQueued, Do::kRelease, Raise::kNone, "revived"},
       {kAll, On::kAnswered, kDone, Do::kComplete, Raise::kOk, "arrived"},
       {in(kSending), On::kTimedOut, kResting, Do::kRetry, Raise::kFail, "no answer"},
       {kAll & ~in(kSending), On::kTimedOut, kQueued, Do::kIgnore, Raise::kNone, "late"},
@@ -132,12 +132,20 @@ TEST(Sound, RefusesLiveStatesThatStandStill) {
   static_assert(!sound_after([](Table& t) { t.rows[2].verb = Do::kIgnore; }),
                 "parked, and nobody can revive it");
   static_assert(!sound_after([](Table& t) {
-    t.rows[0].from = in(kResting);
-    t.rows[1].from |= in(kQueued);
+    t.rows[0].verb = Do::kIgnore;
     t.add({in(kQueued), On::kPeerSeen, kSending, Do::kStartAttempt, Raise::kNone, "by chance"});
     t.add({kAll & ~in(kQueued), On::kPeerSeen, kQueued, Do::kIgnore, Raise::kNone, "no matter"});
   }),
                 "queued, and its turn is ignored");
+}
+
+// req: engine.life.1
+TEST(Sound, RefusesASendThatNobodyAdmitted) {
+  static_assert(!sound_after([](Table& t) {
+    t.rows[0].from |= in(kResting);
+    t.rows[2].from = in(kHeld);
+  }),
+                "out of a back-off, past gates, health and fairness");
 }
 
 // A state that only its own timer leads out of, back into itself; an answer ends it, or is ignored

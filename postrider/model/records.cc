@@ -8,7 +8,12 @@ namespace {
 
 constexpr std::uint8_t kVersion = 1;
 
-std::string begin() { return std::string(1, static_cast<char>(kVersion)); }
+std::string begin() {
+  std::string out;
+  out.reserve(128);  // most records fit, so that writing one allocates once
+  out.push_back(static_cast<char>(kVersion));
+  return out;
+}
 
 void put_id(Writer& writer, MessageId id) { writer.u64(id.high).u64(id.low); }
 MessageId get_id(Reader& reader) {

@@ -213,7 +213,8 @@ Differences compare_transitions(const SpecTable& expected, std::span<const State
   }
   const StateMask used = lifecycle_detail::used_states(method.initial, method.rows);
   std::size_t live = 0;
-  for (StateIndex state = 0; state < states.size(); ++state) {
+  for (std::size_t index = 0; index < states.size(); ++index) {
+    const auto state = static_cast<StateIndex>(index);
     if ((used & in(state)) == 0 || is_end(states[state].phase)) continue;
     ++live;
     const auto same_name = [&](const auto& row) { return row.at(0) == states[state].name; };

@@ -190,11 +190,13 @@ void Shard::Impl::turn(Instant instant) {
   turning_ = true;
   last_ = instant;
   now_ = {timekeeper_->now(instant), instant.wall};
-  do {
+  for (bool more = true; more && fate_ == Fate::kRunning;) {
     something_came_back_ = false;
     drain();
+    const bool was_full = full();
     close();
-  } while (something_came_back_ && fate_ == Fate::kRunning);
+    more = something_came_back_ || (was_full && !in_commit_);  // a full turn without writes is over at once
+  }
   turning_ = false;
 }
 
