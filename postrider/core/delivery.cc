@@ -138,6 +138,18 @@ void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row, std::
   }
 }
 
+// Gates held from the cold space would be forgotten by a restart until the window comes to the message, so a record says
+// who holds some. Hot ones are found by the scan of the hot space.
+void Engine::Impl::mark_holding(Turn& turn, Entry& entry, bool holding) {
+  if (entry.hot || entry.marked == holding) return;
+  entry.marked = holding;
+  if (holding) {
+    turn.out.writes.put(keys::holding(entry.message.id), std::string_view());
+  } else {
+    turn.out.writes.remove(keys::holding(entry.message.id));
+  }
+}
+
 // A message that was read for one event stays, or ends: it no longer sleeps, and a FIFO lane no longer sleeps with it.
 void Engine::Impl::settle_visitor(Entry& entry) {
   if (!std::exchange(entry.visitor, false)) return;
@@ -158,6 +170,7 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
     if (!target.keeps_gates) give_back_gates(turn, slot);
   }
   if (from == Phase::kParked) turn.out.writes.remove(keys::parked(entry.message.id));
+  mark_holding(turn, entry, target.phase == Phase::kAwaiting && target.keeps_gates && entry.holds_gates);
   const bool durable = method_of(entry).durable_intent;
   const bool next_method = target.phase == Phase::kQueued && entry.state.method != entry.message.method;
   entry.state.state = to;
@@ -301,16 +314,16 @@ TimerHandle Engine::Impl::put_due(Turn& turn, Timestamp at, keys::DueKind kind, 
   return timers_.arm(at, Timer{.kind = timer, .id = id});
 }
 
-void Engine::Impl::move_to_cold(Turn& turn, Slot slot) {
+bool Engine::Impl::move_to_cold(Turn& turn, Slot slot) {
   Entry& entry = entries_[slot];
-  if (!entry.hot) return;
+  if (!entry.hot) return false;
   const bool stored = entry.stored;
   forget_state(turn, entry);
   turn.out.writes.put_once(keys::cold(entry.message.id, keys::Part::kMessage), entry.message.record);
   turn.out.writes.remove_once(keys::hot(entry.message.id.sequence(), keys::Part::kMessage));
   entry.hot = false;
   residents_[entry.destination].the_lane(entry.message.id.lane()).cold.push_back(entry.message.id);
-  if (stored) store_state(turn, entry);
+  return stored;
 }
 
 // Back-off: in an unordered lane the message leaves the window; in a FIFO lane it blocks on purpose.
@@ -376,6 +389,7 @@ void Engine::Impl::end(Turn& turn, Slot slot, Phase phase) {
   const MessageId id = entry.message.id;
   settle_visitor(entry);
   if (phase_of(entry) == Phase::kParked) turn.out.writes.remove(keys::parked(id));
+  mark_holding(turn, entry, false);
   forget_state(turn, entry);
   turn.out.writes.remove_once(entry.hot ? keys::hot(id.sequence(), keys::Part::kMessage) : keys::cold(id, keys::Part::kMessage));
   if (entry.due_entry.is_set()) turn.out.writes.remove(keys::due(entry.due_entry, keys::DueKind::kAttempt, id));

@@ -14,6 +14,7 @@ void Engine::Impl::ring(Slot slot) {
 }
 
 void Engine::Impl::pump(Turn& turn) {
+  if (restoring_hot_) return;
   for (;;) {
     while (!turn.freed_gates.empty()) {
       const GateName name = turn.freed_gates.back();
@@ -40,6 +41,7 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
     if (lane.first == kNoSlot) continue;
     const bool fifo = resident.bound->policy.lane_kind(lane.number) == LaneKind::kFifo;
     if (fifo && lane.in_memory != lane.ready) continue;  // its head is on the way
+    if (fifo && lane.owes_before(entries_[lane.first].message.id)) continue;
     resident.next_lane = static_cast<std::uint8_t>((index + 1) % count);
     return try_start(turn, lane.first);
   }

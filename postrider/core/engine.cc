@@ -96,6 +96,10 @@ void Engine::Impl::on(Turn& turn, const AttemptNews& news) {
     ++tallies_.late_outcomes;
     return;
   }
+  if (!may_come_from_outside(news.signal)) {
+    ++tallies_.ignored_signals;
+    return;
+  }
   apply(turn, found->second, news.signal, nullptr);
 }
 
@@ -121,6 +125,10 @@ void Engine::Impl::on(Turn& turn, const AttemptEnded& ended) {
 }
 
 void Engine::Impl::on(Turn& turn, const ReceiptArrived& receipt) {
+  if (!may_come_from_outside(receipt.signal)) {
+    ++tallies_.ignored_signals;
+    return;
+  }
   const Located located = locate(turn, receipt.id);
   if (!located.known) return;
   if (located.slot == kNoSlot) {

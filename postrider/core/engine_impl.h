@@ -131,6 +131,7 @@ class Engine::Impl {
   void carry_out(Turn& turn, Slot slot, const Transition& row, std::optional<Timestamp> due);
   void enter(Turn& turn, Slot slot, StateIndex to, std::optional<Timestamp> due);
   void settle_visitor(Entry& entry);
+  void mark_holding(Turn& turn, Entry& entry, bool holding);
   void leave_attempt(Turn& turn, Slot slot);
   bool raise_remembered(Turn& turn, Slot slot);  // true: the message moved on
   void start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKind kind);
@@ -139,7 +140,7 @@ class Engine::Impl {
   void end(Turn& turn, Slot slot, Phase phase);
   void store_state(Turn& turn, Entry& entry);
   void forget_state(Turn& turn, Entry& entry);
-  void move_to_cold(Turn& turn, Slot slot);
+  bool move_to_cold(Turn& turn, Slot slot);  // true: its state record is gone and must be stored again
   void give_back_gates(Turn& turn, Slot slot);
   void set_reason(Entry& entry, std::string_view reason);
   TimerHandle put_due(Turn& turn, Timestamp at, keys::DueKind kind, MessageId id);
@@ -198,6 +199,7 @@ class Engine::Impl {
   // restore.cc
   void restore(Turn& turn, const Chore& chore);
   void restore_hot(Turn& turn, const Chore& chore);
+  void restore_holding(Turn& turn, const Chore& chore);
   void restore_hot_row(Turn& turn, const Row& row, const Row* state);
   void restore_owed(Turn& turn, const Chore& chore);
   void go_on_with_owed(Turn& turn);
@@ -266,7 +268,7 @@ class Engine::Impl {
   std::vector<Slot> visitors_;
   Phase last_end_ = Phase::kDelivered;  // how the last message ended, for the answer to whoever ended it
 
-  bool restoring_hot_ = true;
+  bool restoring_hot_ = true;  // nothing starts, and new messages are cold, until gates and hot messages are back
   bool owed_scanned_ = false;
   std::optional<std::string> owed_waits_at_;  // the scan of owed destinations waits for room
   Timestamp due_loaded_until_;                // due entries before it are in the wheel

@@ -70,6 +70,7 @@ struct Entry {
   bool stored = false;                  // a state record exists
   bool ready = false;                   // in the ready list
   bool holds_gates = false;
+  bool marked = false;                  // a record says that it holds gates from the cold space
   bool visitor = false;                 // read for one event only; forgotten unless that changes it
 
   std::string_view reason_text() const { return reason ? std::string_view(*reason) : std::string_view(); }
@@ -90,6 +91,10 @@ struct Lane {
   MessageId cursor;
   MessageId refill_from;    // where that read began
   MessageId head;           // lower bound in the owed record; unset: the lane is not owed
+
+  // After a restart, hot messages are in the window before the cold ones that stand in front of them. A sleeper is at
+  // the cursor, too.
+  bool owes_before(MessageId id) const { return cold_ahead && cursor < id; }
 };
 
 // A destination's settings, bound to its profile. Shared, so that the many with equal settings cost one policy.

@@ -86,7 +86,16 @@ std::optional<Message> Engine::Impl::decode_row(Turn& turn, Slot slot, const Row
     return std::move(*message);
   }
   turn.damaged.push_back(*state);
-  if (!profile.methods[message->method].durable_intent) return std::move(*message);
+  if (!profile.methods[message->method].durable_intent) {
+    // Its attempts are forgotten, but not that it was not to be sent earlier.
+    State anew;
+    anew.method = message->method;
+    anew.state = profile.methods[message->method].initial;
+    anew.since = message->accepted;
+    anew.due = message->not_before;
+    if (message->not_before > turn.now) stored = StoredState{anew, {}};
+    return std::move(*message);
+  }
   // It may have been sent, and must not be sent twice: nobody can tell any more.
   turn.damaged.push_back(row);
   return std::nullopt;
@@ -99,6 +108,7 @@ void Engine::Impl::adopt_state(Entry& entry, const std::optional<StoredState>& s
   set_reason(entry, stored->reason);
   const Phase phase = phase_of(entry);
   if (!entry.hot && (phase == Phase::kBackoff || phase == Phase::kQueued)) entry.due_entry = entry.state.due;
+  entry.marked = !entry.hot && phase == Phase::kAwaiting && state_of(entry).keeps_gates;
 }
 
 Engine::Impl::Located Engine::Impl::locate(Turn& turn, MessageId id) {
@@ -125,8 +135,10 @@ void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
   if (restoring_hot_ || !open || resident.route.closed_until > turn.now) return;
   for (Lane& lane : resident.lanes) {
     if (!lane.cold_ahead || lane.asleep || lane.refilling) continue;
-    if (lane.in_memory > 0 && lane.in_memory * 2 > resident.bound->policy.window_max) continue;
-    if (lane.in_memory > 0 && window_bytes_ >= limits_.window_bytes_max) continue;  // an empty lane always goes on
+    // An empty lane always goes on, and so does one whose window waits for what stands in front of it.
+    const bool urgent = lane.in_memory == 0 || (lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id));
+    if (!urgent && lane.in_memory * 2 > resident.bound->policy.window_max) continue;
+    if (!urgent && window_bytes_ >= limits_.window_bytes_max) continue;
     leave_lru(slot);  // it has something to do
     lane.refilling = true;
     lane.refill_from = lane.cursor;
@@ -169,8 +181,10 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
     const Row& row = rows.rows[next];
     const auto key = keys::parse_cold(row.first);
     const bool has_state = next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
-    cut = lane.asleep || lane.in_memory >= window_max || (!has_state && !is_whole(rows, row.first));
-    if (cut && lane.in_memory < window_max && planted(Bug::kRefillSkipsBoundary)) {
+    const bool in_front = key && lane.first != kNoSlot && key->id < entries_[lane.first].message.id;
+    const bool no_room = lane.in_memory >= window_max && !in_front;
+    cut = lane.asleep || no_room || (!has_state && !is_whole(rows, row.first));
+    if (cut && !no_room && planted(Bug::kRefillSkipsBoundary)) {
       cut = false;
       break;
     }
@@ -398,7 +412,7 @@ void Engine::Impl::spill(Turn& turn, Slot slot, Lane& lane) {
   while (lane.first != kNoSlot) {
     const Slot first = lane.first;
     const MessageId id = entries_[first].message.id;
-    move_to_cold(turn, first);
+    if (move_to_cold(turn, first)) store_state(turn, entries_[first]);
     if (!lane.cold_ahead || id < lane.cursor) lane.cursor = id;
     lane.cold_ahead = true;
     cover(turn, slot, lane, id);

@@ -8,6 +8,7 @@ namespace postrider {
 
 void Engine::Impl::restore(Turn& turn, const Chore& chore) {
   if (chore.cursor.empty() || chore.cursor[0] == keys::kHot) return restore_hot(turn, chore);
+  if (chore.cursor[0] == keys::kHolding) return restore_holding(turn, chore);
   restore_owed(turn, chore);
 }
 
@@ -37,6 +38,26 @@ void Engine::Impl::restore_hot(Turn& turn, const Chore& chore) {
   }
   if (!rows->complete) {
     turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = next_cursor});
+    return;
+  }
+  turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kHolding)});
+}
+
+// Messages in the cold space that hold gates: all limits must be known before anything starts.
+void Engine::Impl::restore_holding(Turn& turn, const Chore& chore) {
+  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kHolding)), std::max<std::uint32_t>(1, limits_.restore_rows_max)});
+  if (rows == nullptr) return;
+  std::vector<Stored> found;
+  for (const Row& row : rows->rows) {
+    const auto id = keys::parse_holding(row.first);
+    if (id && !by_id_.contains(*id)) found.push_back(read_message(turn, *id));
+  }
+  if (turn.lacks()) return;
+  for (Stored& stored : found) {
+    if (stored.message) settle_in(turn, stored.resident, std::move(*stored.message), stored.state, stored.hot);
+  }
+  if (!rows->complete) {
+    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
     return;
   }
   restoring_hot_ = false;

@@ -37,6 +37,7 @@ std::string hot(Sequence sequence, Part part) {
 }
 std::string cold(MessageId id, Part part) { return Builder(kCold).id(id).u8(static_cast<std::uint8_t>(part)).take(); }
 std::string parked(MessageId id) { return Builder(kParked).id(id).take(); }
+std::string holding(MessageId id) { return Builder(kHolding).id(id).take(); }
 std::string due(Timestamp at, DueKind kind, MessageId id) {
   return Builder(kDue).u64(static_cast<std::uint64_t>(at.ms())).u8(static_cast<std::uint8_t>(kind)).id(id).take();
 }
@@ -118,14 +119,21 @@ std::optional<DestinationId> parse_destination(std::string_view key) {
   return DestinationId(Reader(key.substr(1)).u64());
 }
 
-std::optional<MessageId> parse_parked(std::string_view key) {
-  auto reader = open(key, kParked, 16);
+namespace {
+
+std::optional<MessageId> parse_id(std::string_view key, char space) {
+  auto reader = open(key, space, 16);
   if (!reader) return std::nullopt;
   MessageId id;
   id.high = reader->u64();
   id.low = reader->u64();
   return id;
 }
+
+}  // namespace
+
+std::optional<MessageId> parse_parked(std::string_view key) { return parse_id(key, kParked); }
+std::optional<MessageId> parse_holding(std::string_view key) { return parse_id(key, kHolding); }
 
 std::optional<BucketKey> parse_bucketed(std::string_view key) {
   if (key.size() != 13 && key.size() != 21) return std::nullopt;

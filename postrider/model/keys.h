@@ -19,6 +19,7 @@ inline constexpr char kOwed = 'O';         // destination
 inline constexpr char kHot = 'H';          // sequence ‖ part
 inline constexpr char kCold = 'C';         // message id ‖ part
 inline constexpr char kParked = 'P';       // message id
+inline constexpr char kHolding = 'A';      // message id: cold, awaiting, and holding gates; restored before anything starts
 inline constexpr char kDue = 'W';          // time ‖ kind ‖ message id, or destination
 inline constexpr char kLedger = 'L';       // bucket ‖ scope ‖ key
 inline constexpr char kSession = 'N';      // bucket ‖ scope ‖ session
@@ -39,6 +40,7 @@ std::string owed(DestinationId destination);
 std::string hot(Sequence sequence, Part part);
 std::string cold(MessageId id, Part part);
 std::string parked(MessageId id);
+std::string holding(MessageId id);
 std::string due(Timestamp at, DueKind kind, MessageId id);
 std::string ledger(Bucket bucket, std::string_view scope, std::string_view key);
 std::string session(Bucket bucket, std::string_view scope, std::string_view key);
@@ -69,6 +71,7 @@ std::optional<PartKey> parse_hot(std::string_view key);
 std::optional<PartKey> parse_cold(std::string_view key);
 std::optional<DestinationId> parse_destination(std::string_view key);
 std::optional<MessageId> parse_parked(std::string_view key);
+std::optional<MessageId> parse_holding(std::string_view key);
 struct BucketKey {
   Bucket bucket;
   std::uint64_t high;  // sequence of a log page or an end; first half of a dead letter's id

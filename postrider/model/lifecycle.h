@@ -46,6 +46,13 @@ enum class On : std::uint8_t {
 };
 inline constexpr std::size_t kSignals = 18;
 
+// Whether news from the network may carry it. The others are the engine's own: nobody outside says that a message is due,
+// late, used up or unwanted.
+constexpr bool may_come_from_outside(On signal) {
+  return signal != On::kDue && signal != On::kTimedOut && signal != On::kExhausted && signal != On::kExpired &&
+         signal != On::kCancelled;
+}
+
 enum class Do : std::uint8_t {
   kIgnore,
   kStartAttempt,
