@@ -1,6 +1,6 @@
 #include "postrider/base/bytes.h"
 
-#include <cstring>
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <utility>
@@ -32,9 +32,11 @@ TEST(Blob, HoldsACopyOfItsOwn) {
 
 TEST(Blob, CopiesShareTheBytes) {
   const Blob first = Blob::copy_of("hello");
-  const Blob second =
-      first;  // NOLINT(performance-unnecessary-copy-initialization): the copy is the point
+  Blob second;
+  second = first;
   EXPECT_EQ(first.view().data(), second.view().data());
+  const std::vector<Blob> more(2, first);
+  EXPECT_EQ(first.view().data(), more[1].view().data());
 }
 
 TEST(Blob, BytesLiveAsLongAsAnyCopy) {
@@ -62,10 +64,10 @@ TEST(Blob, CanBeAssignedToItself) {
 }
 
 TEST(Blob, IsFilledInPlace) {
-  const Blob blob = Blob::make(4, [](char* to) { std::memcpy(to, "abcd", 4); });
-  EXPECT_EQ(blob.view(), "abcd");
-  EXPECT_EQ(blob, Blob::copy_of("abcd"));
-  EXPECT_FALSE(blob == Blob::copy_of("abce"));
+  const Blob blob = Blob::make(4, [](char* to) { std::fill_n(to, 4, 'a'); });
+  EXPECT_EQ(blob.view(), "aaaa");
+  EXPECT_EQ(blob, Blob::copy_of("aaaa"));
+  EXPECT_FALSE(blob == Blob::copy_of("aaab"));
 }
 
 // Loop and committer drop their copies at the same time; the sanitizers see a lost or a doubled

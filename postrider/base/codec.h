@@ -38,8 +38,10 @@ class Writer {
  private:
   template <int kWidth>
   Writer& fixed(std::uint64_t value) {
-    char bytes[static_cast<std::size_t>(kWidth)];
-    for (int i = 0; i < kWidth; ++i) bytes[i] = static_cast<char>(value >> (8 * (kWidth - 1 - i)));
+    // Big-endian: the wanted bytes of the swapped number are its last ones.
+    const std::uint64_t swapped = __builtin_bswap64(value << (64 - 8 * kWidth));
+    char bytes[8];
+    std::memcpy(bytes, &swapped, sizeof(bytes));
     out_.append(bytes, static_cast<std::size_t>(kWidth));
     return *this;
   }

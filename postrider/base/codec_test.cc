@@ -67,11 +67,19 @@ TEST(Reader, FailsOnceAndStaysFailed) {
   EXPECT_EQ(reader.u32(), 0U);
   EXPECT_FALSE(reader.ok());
   EXPECT_FALSE(reader.at_end());
-  EXPECT_EQ(reader.u8(), 0U) << "the byte is there, but nothing after a failure is to be trusted";
-  EXPECT_EQ(reader.raw(1), "");
+  EXPECT_EQ(reader.raw(1), "") << "the byte is there, but nothing after a failure is to be trusted";
+  EXPECT_EQ(reader.u8(), 0U);
   EXPECT_EQ(reader.text(), "");
   EXPECT_EQ(reader.varint(), 0U);
   EXPECT_FALSE(reader.ok());
+}
+
+TEST(Codec, LongTextsAreReadBack) {
+  for (const std::size_t size : {127U, 128U, 300U, 70'000U}) {
+    std::string out;
+    Writer(out).text(std::string(size, 'x'));
+    EXPECT_EQ(Reader(out).text().size(), size);
+  }
 }
 
 TEST(Reader, AtEndMeansAllWasRead) {

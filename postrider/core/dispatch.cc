@@ -39,9 +39,9 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
     const std::size_t index = (resident.next_lane + i) % count;
     Lane& lane = resident.lanes[index];
     if (lane.first == kNoSlot) continue;
-    const bool fifo = resident.bound->policy.lane_kind(lane.number) == LaneKind::kFifo;
-    if (fifo && lane.in_memory != lane.ready) continue;  // its head is on the way
-    if (fifo && lane.owes_before(entries_[lane.first].message.id)) continue;
+    const LaneKind kind = resident.bound->policy.lane_kind(lane.number);
+    if (kind == LaneKind::kFifo && lane.in_memory != lane.ready) continue;  // its head is on the way
+    if (lane.owes_before(entries_[lane.first].message.id, kind) && !planted(Bug::kColdOvertakesHot)) continue;  // a refill brings it
     resident.next_lane = static_cast<std::uint8_t>((index + 1) % count);
     return try_start(turn, lane.first);
   }

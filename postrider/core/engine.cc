@@ -88,6 +88,7 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   notice.reason = std::string("a record of space ") + row.first[0] + " cannot be read";
   if (cold) notice.id = cold->id;
   receipts_.note(std::move(notice));
+  if (cold) rouse_lane(turn, cold->id);
 }
 
 void Engine::Impl::on(Turn& turn, const AttemptNews& news) {
@@ -136,7 +137,9 @@ void Engine::Impl::on(Turn& turn, const ReceiptArrived& receipt) {
     return;
   }
   if (planted(Bug::kLateReceiptDropped) && phase_of(entries_[located.slot]) == Phase::kBackoff) return;
-  if (!receipt.detail.empty()) set_reason(entries_[located.slot], receipt.detail);
+  Entry& entry = entries_[located.slot];
+  const Transition* row = find_row(method_of(entry).rows, entry.state.state, receipt.signal);
+  if (row != nullptr && row->verb != Do::kIgnore && !receipt.detail.empty()) set_reason(entry, receipt.detail);
   apply(turn, located.slot, receipt.signal, nullptr);
 }
 

@@ -188,6 +188,7 @@ class Engine::Impl {
   bool settle_in(Turn& turn, Slot resident, Message message, const std::optional<StoredState>& stored, bool hot);
   void resume_state(Turn& turn, Slot slot);
   void wake_message(Turn& turn, const Chore& chore);
+  void rouse_lane(Turn& turn, MessageId id);  // the message at its head is gone, or may go on
   void expire_message(Turn& turn, const Chore& chore);
   void wake_route(Turn& turn, const Chore& chore);
   void open_route(Turn& turn, Slot resident);

@@ -82,7 +82,7 @@ Explanation Engine::Impl::explain_entry(const Turn& turn, const Entry& entry) co
 
 bool Engine::Impl::waits_behind(const Lane& lane, const Entry& entry) const {
   const MessageId id = entry.message.id;
-  if (lane.owes_before(id)) return true;
+  if (lane.owes_before(id, LaneKind::kFifo)) return true;
   const bool others_busy = lane.in_memory - (entry.ready ? 0U : 1U) != lane.ready;
   return others_busy || (lane.first != kNoSlot && entries_[lane.first].message.id < id);
 }

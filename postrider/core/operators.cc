@@ -204,7 +204,6 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot, const
     Resident resident;
     resident.id = *id;
     resident.bound = bound;
-    resident.route.health_since = turn.now;
     const Slot added = residents_.add(std::move(resident));
     by_destination_[id->value()] = added;
     touch(added);

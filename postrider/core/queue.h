@@ -92,9 +92,11 @@ struct Lane {
   MessageId refill_from;    // where that read began
   MessageId head;           // lower bound in the owed record; unset: the lane is not owed
 
-  // After a restart, hot messages are in the window before the cold ones that stand in front of them. A sleeper is at
-  // the cursor, too.
-  bool owes_before(MessageId id) const { return cold_ahead && cursor < id; }
+  // Something on disk goes before this one: in a FIFO lane whatever stands in front (after a restart, hot messages are in
+  // the window first; a sleeper is at the cursor, too), in others a higher priority.
+  bool owes_before(MessageId id, LaneKind kind) const {
+    return cold_ahead && (kind == LaneKind::kFifo ? cursor < id : cursor.high < id.high);
+  }
 };
 
 // A destination's settings, bound to its profile. Shared, so that the many with equal settings cost one policy.
@@ -116,6 +118,8 @@ struct Resident {
   std::uint32_t chores = 0;        // on their way
   TimerHandle look_timer = 0;
   Timestamp opening_entry;         // its entry in the due space; unset: none
+  Timestamp failing_stored;        // what the route record says of failures; it must hear when they begin and end
+  std::uint16_t strikes_stored = 0;
   bool in_ring = false;
   bool owed_stored = false;        // an owed record exists
   Slot lru_next = kNoSlot;         // idle residents, least recently used first

@@ -135,8 +135,9 @@ void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
   if (restoring_hot_ || !open || resident.route.closed_until > turn.now) return;
   for (Lane& lane : resident.lanes) {
     if (!lane.cold_ahead || lane.asleep || lane.refilling) continue;
-    // An empty lane always goes on, and so does one whose window waits for what stands in front of it.
-    const bool urgent = lane.in_memory == 0 || (lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id));
+    // An empty lane always goes on, and so does one whose window waits for what goes before it.
+    const LaneKind kind = resident.bound->policy.lane_kind(lane.number);
+    const bool urgent = lane.in_memory == 0 || (lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id, kind));
     if (!urgent && lane.in_memory * 2 > resident.bound->policy.window_max) continue;
     if (!urgent && window_bytes_ >= limits_.window_bytes_max) continue;
     leave_lru(slot);  // it has something to do
@@ -174,6 +175,7 @@ void Engine::Impl::refill(Turn& turn, const Chore& chore) {
 
 void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const Rows& rows) {
   const std::uint32_t window_max = std::max<std::uint32_t>(1, residents_[slot].bound->policy.window_max);
+  const LaneKind kind = residents_[slot].bound->policy.lane_kind(number);
   std::size_t next = 0;
   bool cut = false;
   while (next < rows.rows.size() && !cut) {
@@ -181,7 +183,7 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
     const Row& row = rows.rows[next];
     const auto key = keys::parse_cold(row.first);
     const bool has_state = next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
-    const bool in_front = key && lane.first != kNoSlot && key->id < entries_[lane.first].message.id;
+    const bool in_front = lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id, kind);
     const bool no_room = lane.in_memory >= window_max && !in_front;
     cut = lane.asleep || no_room || (!has_state && !is_whole(rows, row.first));
     if (cut && !no_room && planted(Bug::kRefillSkipsBoundary)) {
@@ -315,6 +317,7 @@ void Engine::Impl::wake_message(Turn& turn, const Chore& chore) {
   if (!stored.message || (stored.state && stored.state->state.due > turn.now)) {
     ++tallies_.stray_timers;
     if (stored.message && stored.hot) settle_in(turn, stored.resident, std::move(*stored.message), stored.state, true);
+    if (!stored.message) rouse_lane(turn, chore.id);
     return;
   }
   Resident& resident = residents_[stored.resident];
@@ -332,6 +335,15 @@ void Engine::Impl::wake_message(Turn& turn, const Chore& chore) {
   }
   settle_in(turn, stored.resident, std::move(*stored.message), stored.state, stored.hot);
   touch(stored.resident);
+}
+
+void Engine::Impl::rouse_lane(Turn& turn, MessageId id) {
+  const auto resident = by_destination_.find(id.destination().value());
+  if (resident == by_destination_.end()) return;
+  Lane* lane = residents_[resident->second].lane(id.lane());
+  if (lane == nullptr || !lane->asleep) return;
+  lane->asleep = false;
+  maybe_refill(turn, resident->second);
 }
 
 void Engine::Impl::expire_message(Turn& turn, const Chore& chore) {

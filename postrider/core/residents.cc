@@ -58,6 +58,8 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
   resident.bound = bind(*config);
   if (!resident.bound) return kNoSlot;
   resident.route = read_route(turn, id, *turn.get(keys::route(id)));
+  resident.failing_stored = resident.route.failing_since;
+  resident.strikes_stored = resident.route.strikes;
   // The entry of its opening is named by the time until which it is closed.
   resident.opening_entry = resident.route.closed_until;
   const std::optional<Blob>& stored = *turn.get(keys::owed(id));
@@ -166,6 +168,8 @@ void Engine::Impl::write_owed(Turn& turn, Slot slot) {
 void Engine::Impl::write_route(Turn& turn, Slot slot) {
   Resident& resident = residents_[slot];
   turn.out.writes.put(keys::route(resident.id), encode_route(resident.route));
+  resident.failing_stored = resident.route.failing_since;
+  resident.strikes_stored = resident.route.strikes;
   const Timestamp wanted = resident.route.closed_until > turn.now ? resident.route.closed_until : Timestamp();
   if (resident.opening_entry == wanted) return;
   const MessageId id{resident.id.value() << 20, 0};
@@ -179,7 +183,13 @@ void Engine::Impl::write_route(Turn& turn, Slot slot) {
 void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_view reason) {
   Resident& resident = residents_[slot];
   const HealthChange change = postrider::apply(resident.route, on, resident.bound->policy.health, turn.now);
-  if (!change.changed()) return;
+  if (!change.changed()) {
+    // The clock of a failing route must go on after a restart, and failures that are over must not come back. Strikes
+    // in between may be forgotten: they are not worth a record each.
+    const bool over = resident.route.strikes < resident.strikes_stored;
+    if (over || resident.route.failing_since != resident.failing_stored) write_route(turn, slot);
+    return;
+  }
   resident.route.reason = std::string(reason.substr(0, limits_.reason_bytes_max));
   write_route(turn, slot);
   LogEntry notice;

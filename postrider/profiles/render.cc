@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <numeric>
 
 #include "postrider/base/durations.h"
 #include "postrider/profiles/grid.h"
@@ -56,10 +57,16 @@ Grid states_grid(const ProfileSpec& profile) {
   return grid;
 }
 
+std::vector<StateIndex> all_states(const ProfileSpec& profile) {
+  std::vector<StateIndex> states(profile.states.size());
+  std::iota(states.begin(), states.end(), StateIndex{0});
+  return states;
+}
+
 std::vector<StateIndex> live_states(const ProfileSpec& profile, const Method& method) {
   const StateMask used = lifecycle_detail::used_states(method.initial, method.rows);
   std::vector<StateIndex> live;
-  for (StateIndex state = 0; state < profile.states.size(); ++state) {
+  for (const StateIndex state : all_states(profile)) {
     if ((used & in(state)) != 0 && !is_end(profile.states[state].phase)) live.push_back(state);
   }
   return live;
@@ -108,7 +115,7 @@ Grid rows_grid(const ProfileSpec& profile, const Method& method, bool apart) {
       .title = "Reasons", .columns = {"from", "on", "to", "verb", "raise", "why"}, .rows = {}};
   for (const Transition& row : method.rows) {
     std::string names;
-    for (StateIndex state = 0; state < profile.states.size(); ++state) {
+    for (const StateIndex state : all_states(profile)) {
       if ((row.from & in(state)) == 0) continue;
       if (apart)
         grid.rows.push_back(words_of(profile, row, std::string(profile.states[state].name)));
@@ -218,7 +225,7 @@ std::string mermaid(const ProfileSpec& profile, const Method& method) {
     out.append(": ").append(label).append("\n");
     if (is_end(profile.states[to].phase)) ends |= in(to);
   }
-  for (StateIndex state = 0; state < profile.states.size(); ++state) {
+  for (const StateIndex state : all_states(profile)) {
     if ((ends & in(state)) != 0)
       out.append("  ").append(profile.states[state].name).append(" --> [*]\n");
   }

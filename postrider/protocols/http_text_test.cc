@@ -114,7 +114,8 @@ TEST(Excerpt, IsSafeToShow) {
   EXPECT_EQ(clean_excerpt("\xF0\x8F\xBF\xBF", 100), "????") << "a long form of three bytes";
   EXPECT_EQ(clean_excerpt("\xF4\x90\x80\x80", 100), "????") << "beyond the last character";
   EXPECT_EQ(clean_excerpt("a\xC2\x9Bz", 100), "a z") << "a control character in two bytes";
-  EXPECT_EQ(clean_excerpt("a\xE2\x80\xAEz", 100), "a z") << "right-to-left override";
+  const std::string override_bytes = {'a', '\xE2', '\x80', '\xAE', 'z'};
+  EXPECT_EQ(clean_excerpt(override_bytes, 100), "a z") << "right-to-left override";
   EXPECT_EQ(clean_excerpt(std::string_view("a\0b", 3), 100), "a b");
   EXPECT_EQ(clean_excerpt("", 100), "");
   EXPECT_EQ(clean_excerpt(" \n ", 100), "");

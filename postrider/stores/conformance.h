@@ -17,78 +17,10 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/base/rng.h"
 #include "postrider/model/store.h"
+#include "postrider/stores/conformance_model.h"
 
 namespace postrider {
-
-using Contents = std::map<std::string, std::string>;
-
-// The naive model: what a batch means, in as few words as possible.
-inline void apply_to(Contents& model, const WriteBatch& batch) {
-  for (const Write& write : batch.writes()) {
-    switch (write.kind) {
-      case Write::Kind::kPutOnce:
-      case Write::Kind::kPut: model[write.key] = write.value.view(); break;
-      case Write::Kind::kRemoveOnce:
-      case Write::Kind::kRemove: model.erase(write.key); break;
-      case Write::Kind::kRemoveRange:
-        std::erase_if(model, [&](const auto& record) {
-          return record.first >= write.key && record.first < write.last;
-        });
-        break;
-    }
-  }
-}
-
-// Draws batches that keep the once rules. Keys that may be rewritten start with 'p', once-records
-// with 'o'.
-class BatchMaker {
- public:
-  explicit BatchMaker(std::uint64_t seed) : rng_(seed) {}
-
-  // `present` is what the batch will meet.
-  WriteBatch make(Contents present) {
-    WriteBatch batch;
-    for (std::uint64_t left = 1 + rng_.below(6); left > 0; --left) add_to(batch, present);
-    return batch;
-  }
-  Rng& rng() { return rng_; }
-
- private:
-  void add_to(WriteBatch& batch, Contents& present) {
-    WriteBatch one;
-    const std::string key = "p" + std::to_string(rng_.below(20));
-    const std::string value = std::to_string(rng_.next());
-    switch (rng_.below(6)) {
-      case 0:
-      case 1: one.put(key, value); break;
-      case 2: one.remove(key); break;
-      case 3: one.put_once("o" + std::to_string(++last_once_), Blob::copy_of(value)); break;
-      case 4: {
-        const auto record = present.lower_bound("o");
-        if (record == present.end() || record->first[0] != 'o') return;
-        one.remove_once(record->first);
-        break;
-      }
-      default: one.remove_range(key, "p" + std::to_string(rng_.below(20))); break;
-    }
-    apply_to(present, one);
-    for (const Write& write : one.writes()) append(batch, write);
-  }
-  static void append(WriteBatch& batch, const Write& write) {
-    switch (write.kind) {
-      case Write::Kind::kPutOnce: return batch.put_once(write.key, write.value);
-      case Write::Kind::kRemoveOnce: return batch.remove_once(write.key);
-      case Write::Kind::kPut: return batch.put(write.key, write.value);
-      case Write::Kind::kRemove: return batch.remove(write.key);
-      case Write::Kind::kRemoveRange: return batch.remove_range(write.key, write.last);
-    }
-  }
-
-  Rng rng_;
-  std::uint64_t last_once_ = 0;  // never the same key twice
-};
 
 struct Scanned {
   std::vector<std::string> keys;
@@ -99,21 +31,21 @@ struct Scanned {
 template <class Harness>
 class StoreConformance : public ::testing::Test {
  protected:
-  StoreConformance() : epoch_(acquire()) {}
+  StoreConformance() : first_epoch(acquire()) {}
 
   Epoch acquire() {
-    const auto epoch = harness_.store().acquire(0);
+    const auto epoch = harness.store().acquire(0);
     return epoch ? *epoch : Epoch();
   }
   CommitOutcome commit_as(Epoch epoch, WriteBatch batch) {
     std::optional<CommitOutcome> outcome;
-    harness_.store().commit(epoch, std::make_shared<const WriteBatch>(std::move(batch)),
-                            [&](CommitOutcome told) { outcome = told; });
-    harness_.settle();
+    harness.store().commit(epoch, std::make_shared<const WriteBatch>(std::move(batch)),
+                           [&](CommitOutcome told) { outcome = told; });
+    harness.settle();
     EXPECT_TRUE(outcome.has_value()) << "the store never answered a commit";
     return outcome.value_or(CommitOutcome::kAmbiguous);
   }
-  CommitOutcome commit(WriteBatch batch) { return commit_as(epoch_, std::move(batch)); }
+  CommitOutcome commit(WriteBatch batch) { return commit_as(first_epoch, std::move(batch)); }
   void put(std::string key, std::string_view value) {
     WriteBatch batch;
     batch.put(std::move(key), value);
@@ -123,12 +55,12 @@ class StoreConformance : public ::testing::Test {
   Found read(const Reads& reads) {
     Found out;
     bool answered = false;
-    harness_.store().read(reads, [&](Result<Found> found) {
+    harness.store().read(reads, [&](Result<Found> found) {
       answered = true;
       EXPECT_TRUE(found.has_value());
       if (found) out = std::move(*found);
     });
-    harness_.settle();
+    harness.settle();
     EXPECT_TRUE(answered) << "the store never answered a read";
     return out;
   }
@@ -161,8 +93,8 @@ class StoreConformance : public ::testing::Test {
     return out;
   }
 
-  Harness harness_;
-  Epoch epoch_;
+  Harness harness;
+  Epoch first_epoch;
 };
 
 TYPED_TEST_SUITE_P(StoreConformance);
@@ -181,12 +113,12 @@ TYPED_TEST_P(StoreConformance, BatchesTakeEffectInTheOrderOfTheCalls) {  // req:
   for (int i = 0; i < 5; ++i) {
     auto batch = std::make_shared<WriteBatch>();
     batch->put("counter", std::to_string(i));
-    this->harness_.store().commit(this->epoch_, batch, [&done, i](CommitOutcome outcome) {
+    this->harness.store().commit(this->first_epoch, batch, [&done, i](CommitOutcome outcome) {
       EXPECT_EQ(outcome, CommitOutcome::kDurable);
       done.push_back(i);
     });
   }
-  this->harness_.settle();
+  this->harness.settle();
   EXPECT_EQ(done, (std::vector<int>{0, 1, 2, 3, 4}));
   EXPECT_EQ(this->get("counter"), "4");
 }
@@ -289,7 +221,7 @@ TYPED_TEST_P(StoreConformance, AbsentIsNotEmpty) {  // req: engine.store.8
 }
 
 TYPED_TEST_P(StoreConformance, EveryEpochIsNew) {  // req: engine.store.9
-  std::vector<std::uint64_t> epochs{this->epoch_.value()};
+  std::vector<std::uint64_t> epochs{this->first_epoch.value()};
   for (int i = 0; i < 5; ++i) epochs.push_back(this->acquire().value());
   for (std::size_t i = 1; i < epochs.size(); ++i) EXPECT_GT(epochs[i], epochs[i - 1]);
   EXPECT_GT(epochs[0], 0U);
@@ -301,7 +233,7 @@ TYPED_TEST_P(StoreConformance,
   const Epoch newer = this->acquire();
   WriteBatch late;
   late.put("key", "too late");
-  EXPECT_EQ(this->commit_as(this->epoch_, std::move(late)), CommitOutcome::kFailed);
+  EXPECT_EQ(this->commit_as(this->first_epoch, std::move(late)), CommitOutcome::kFailed);
   EXPECT_EQ(this->get("key"), "first owner");
   WriteBatch rightful;
   rightful.put("key", "second owner");

@@ -63,6 +63,18 @@ TEST(MemoryStore, ForgetsOnceKeysUnlessToldToRemember) {
   }
 }
 
+TEST(MemoryStore, NoticesASecondPutOnceOfWhatIsThereWithoutRemembering) {  // req: engine.store.10
+  MemoryStore store;
+  const Epoch epoch = *store.acquire(0);
+  const auto put_once = [&] {
+    WriteBatch batch;
+    batch.put_once("message", Blob::copy_of("x"));
+    return commit(store, epoch, std::move(batch));
+  };
+  ASSERT_EQ(put_once(), CommitOutcome::kDurable);
+  EXPECT_DEATH(put_once(), "broken invariant");
+}
+
 TEST(MemoryStore, RecordsKeepTheirValueWhenNodesAreReused) {
   MemoryStore store;
   const Epoch epoch = *store.acquire(0);

@@ -11,10 +11,7 @@ namespace {
 
 constexpr Timestamp kStart(1'700'000'000'000);
 
-const RetryRule& rule(FailureClass failure) {
-  static const Policy policy = default_policy();
-  return policy.rule(failure);
-}
+RetryRule rule(FailureClass failure) { return default_policy().rule(failure); }
 
 RetryFacts after(std::uint16_t attempts, Duration since_first,
                  std::optional<Duration> retry_after = std::nullopt) {
@@ -29,8 +26,9 @@ RetryFacts after(std::uint16_t attempts, Duration since_first,
 // req: webhook.retry.1, webhook.retry.2
 TEST(WebhookBehaviour, TheLadderWithItsJitter) {
   const Duration steps[] = {5s, 30s, 2min, 10min, 30min, 1h, 3h, 6h, 12h, 12h, 12h};
-  for (std::uint16_t attempt = 1; attempt <= std::size(steps); ++attempt) {
-    const Duration step = steps[attempt - 1];
+  std::uint16_t attempt = 0;
+  for (const Duration step : steps) {
+    ++attempt;
     EXPECT_EQ(base_delay(rule(FailureClass::kServer), attempt), step) << attempt;
     const DelayRange range = delay_range(rule(FailureClass::kServer), attempt);
     EXPECT_EQ(range.low, step * 4 / 5) << attempt;

@@ -107,7 +107,7 @@ TEST(WebhookPolicy, AnyChangeOfTheDocumentIsFound) {
     for (std::size_t column = 0; column < retry.columns.size(); ++column) {
       SpecTable changed = retry;
       std::string& cell = changed.rows[row][column];
-      cell = cell == "yes" ? "no" : cell == "no" ? "yes" : cell == "-" ? "1h" : "1" + cell;
+      cell = cell == "yes" ? "no" : cell == "no" ? "yes" : cell == "-" ? "1h" : cell.insert(0, "1");
       EXPECT_FALSE(compare_retry(changed, default_policy()).empty()) << row << "," << column;
     }
   }
@@ -118,7 +118,7 @@ TEST(WebhookPolicy, AnyChangeOfTheDocumentIsFound) {
     std::string& value = changed.rows[row][*settings.column("default")];
     if (!known.contains(settings.cell(row, "setting"))) continue;
     ++changes;
-    value = value == "none" ? "fifo" : value == "refuse" ? "hold" : "1" + value;
+    value = value == "none" ? "fifo" : value == "refuse" ? "hold" : value.insert(0, "1");
     EXPECT_NE(expected_policy(retry, changed), default_policy()) << settings.cell(row, "setting");
   }
   EXPECT_EQ(changes, known.size());

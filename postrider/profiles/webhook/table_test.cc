@@ -17,36 +17,37 @@ class WebhookTable : public ::testing::Test {
     const std::optional<SpecTable> states = find_table(tables, "States");
     const std::optional<SpecTable> transitions = find_table(tables, "Transitions");
     ASSERT_TRUE(states && transitions) << "docs/spec/webhook.md has no such tables";
-    states_ = *states;
-    transitions_ = *transitions;
+    expected_states = *states;
+    expected_transitions = *transitions;
   }
-  SpecTable states_;
-  SpecTable transitions_;
+  SpecTable expected_states;
+  SpecTable expected_transitions;
 };
 
 // req: webhook.answer.9
 TEST_F(WebhookTable, StatesAreThoseOfTheDocument) {
-  EXPECT_EQ(compare_states(states_, kWebhook.states), Differences());
+  EXPECT_EQ(compare_states(expected_states, kWebhook.states), Differences());
 }
 
 // req: webhook.answer.9
 TEST_F(WebhookTable, EveryCellIsThatOfTheDocument) {
   ASSERT_EQ(kWebhook.methods.size(), 1U);
-  EXPECT_EQ(compare_transitions(transitions_, kWebhook.states, kWebhook.methods[0]), Differences());
+  EXPECT_EQ(compare_transitions(expected_transitions, kWebhook.states, kWebhook.methods[0]),
+            Differences());
 }
 
 // The comparison is worth nothing unless each single change on either side is found.
 TEST_F(WebhookTable, AnyChangeOfTheDocumentIsFound) {
-  for (std::size_t row = 0; row < states_.rows.size(); ++row) {
-    for (std::size_t column = 0; column < states_.columns.size(); ++column) {
-      SpecTable changed = states_;
+  for (std::size_t row = 0; row < expected_states.rows.size(); ++row) {
+    for (std::size_t column = 0; column < expected_states.columns.size(); ++column) {
+      SpecTable changed = expected_states;
       changed.rows[row][column] += "x";
       EXPECT_FALSE(compare_states(changed, kWebhook.states).empty()) << row << "," << column;
     }
   }
-  for (std::size_t row = 0; row < transitions_.rows.size(); ++row) {
-    for (std::size_t column = 0; column < transitions_.columns.size(); ++column) {
-      SpecTable changed = transitions_;
+  for (std::size_t row = 0; row < expected_transitions.rows.size(); ++row) {
+    for (std::size_t column = 0; column < expected_transitions.columns.size(); ++column) {
+      SpecTable changed = expected_transitions;
       std::string& cell = changed.rows[row][column];
       cell = cell == "·" ? "Dead/dead-letter" : "·";
       EXPECT_FALSE(compare_transitions(changed, kWebhook.states, kWebhook.methods[0]).empty())
@@ -56,16 +57,16 @@ TEST_F(WebhookTable, AnyChangeOfTheDocumentIsFound) {
 }
 
 TEST_F(WebhookTable, AMissingRowColumnOrSignalIsFound) {
-  SpecTable fewer_rows = transitions_;
+  SpecTable fewer_rows = expected_transitions;
   fewer_rows.rows.pop_back();
   EXPECT_FALSE(compare_transitions(fewer_rows, kWebhook.states, kWebhook.methods[0]).empty());
-  SpecTable fewer_states = states_;
+  SpecTable fewer_states = expected_states;
   fewer_states.rows.pop_back();
   EXPECT_FALSE(compare_states(fewer_states, kWebhook.states).empty());
-  SpecTable fewer_columns = transitions_;
+  SpecTable fewer_columns = expected_transitions;
   fewer_columns.columns.pop_back();
   EXPECT_FALSE(compare_transitions(fewer_columns, kWebhook.states, kWebhook.methods[0]).empty());
-  SpecTable other_signal = transitions_;
+  SpecTable other_signal = expected_transitions;
   other_signal.columns.back() = "acked";
   EXPECT_FALSE(compare_transitions(other_signal, kWebhook.states, kWebhook.methods[0]).empty());
 }
@@ -74,7 +75,7 @@ TEST_F(WebhookTable, AnyChangeOfTheCodeIsFound) {
   const auto finds = [&](std::span<const Transition> rows) {
     Method method = kWebhook.methods[0];
     method.rows = rows;
-    return !compare_transitions(transitions_, kWebhook.states, method).empty();
+    return !compare_transitions(expected_transitions, kWebhook.states, method).empty();
   };
   for (std::size_t i = 0; i < kPostRows.size(); ++i) {
     std::vector<Transition> rows(kPostRows.begin(), kPostRows.end());
@@ -94,13 +95,13 @@ TEST_F(WebhookTable, AnyChangeOfTheCodeIsFound) {
   for (std::size_t i = 0; i < kStates.size(); ++i) {
     std::vector<StateRow> states(kStates.begin(), kStates.end());
     states[i].phase = states[i].phase == Phase::kParked ? Phase::kQueued : Phase::kParked;
-    EXPECT_FALSE(compare_states(states_, states).empty());
+    EXPECT_FALSE(compare_states(expected_states, states).empty());
     states[i] = kStates[i];
     states[i].timer = states[i].timer == TimeOut::kStage ? TimeOut::kNone : TimeOut::kStage;
-    EXPECT_FALSE(compare_states(states_, states).empty());
+    EXPECT_FALSE(compare_states(expected_states, states).empty());
     states[i] = kStates[i];
     states[i].keeps_gates = true;
-    EXPECT_FALSE(compare_states(states_, states).empty());
+    EXPECT_FALSE(compare_states(expected_states, states).empty());
   }
 }
 
