@@ -1,0 +1,28 @@
+#include "postrider/sim/checkers/all.h"
+
+#include <charconv>
+
+namespace postrider::sim {
+
+std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& context, Notebook& notebook) {
+  std::vector<std::unique_ptr<Checker>> list;
+  for (CheckerMaker* maker :
+       {make_ends_checker, make_receipts_checker, make_retention_checker, make_durability_checker, make_log_checker, make_once_checker, make_keys_checker,
+        make_order_checker, make_expiry_checker, make_limits_checker, make_health_checker, make_retry_checker, make_budget_checker,
+        make_explain_checker}) {
+    list.push_back(maker(context, notebook));
+  }
+  return list;
+}
+
+std::optional<Timestamp> decided_at(const Left& left) {
+  const std::string* text = find_text(left.start.request.headers, "drill-now");
+  if (text == nullptr) return std::nullopt;
+  std::int64_t ms = 0;
+  std::from_chars(text->data(), text->data() + text->size(), ms);
+  return Timestamp(ms);
+}
+
+bool is_send(const Call& call) { return call.verb == "SEND" || call.verb == "POST"; }
+
+}  // namespace postrider::sim

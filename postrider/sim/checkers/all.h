@@ -1,0 +1,36 @@
+// The checkers, one maker each. Numbers are those of the architecture.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "postrider/sim/checkers.h"
+
+namespace postrider::sim {
+
+using CheckerMaker = std::unique_ptr<Checker>(const CheckerContext& context, Notebook& notebook);
+
+CheckerMaker make_ends_checker;        // 1, 11: one end each, told in the log, and the sums are right
+CheckerMaker make_receipts_checker;    // 1: what has arrived by receipt is not sent again
+CheckerMaker make_retention_checker;   // 11: what retention removes is old enough, and counted
+CheckerMaker make_durability_checker;  // 2, 12: nothing left that was not durable; names are never used twice
+CheckerMaker make_log_checker;         // 2: the log is read in order, completely, and never changes
+CheckerMaker make_once_checker;        // 3: what must not run twice does not
+CheckerMaker make_keys_checker;        // 4: one key, one answer
+CheckerMaker make_order_checker;       // 5: FIFO
+CheckerMaker make_expiry_checker;      // 6: nothing starts after its expiry
+CheckerMaker make_limits_checker;      // 7: gates
+CheckerMaker make_health_checker;      // 7: routes
+CheckerMaker make_retry_checker;       // 8: a naive oracle of retry times
+CheckerMaker make_budget_checker;      // 13: records and bytes
+CheckerMaker make_explain_checker;     // 14: what was said to come next comes next
+
+std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& context, Notebook& notebook);
+
+// Engine time at which an attempt was decided, when its request carries it; the drill's requests do.
+std::optional<Timestamp> decided_at(const Left& left);
+// Sends take gates and count as attempts; questions do not.
+bool is_send(const Call& call);
+
+}  // namespace postrider::sim

@@ -1,0 +1,102 @@
+// Checkers 5 and 6: a FIFO lane sends its oldest live message and no other, and nothing starts after its expiry.
+#include <map>
+#include <set>
+
+#include "postrider/sim/checkers/all.h"
+
+namespace postrider::sim {
+namespace {
+
+class OrderChecker final : public Checker {
+ public:
+  OrderChecker(const CheckerContext& context, Notebook& notebook) : verdicts_(context.verdicts), notebook_(notebook) {}
+
+  void batch(const Batch& batch) override {
+    for (const MessageNote* note : batch.entered) {
+      Lane& lane = lane_of(*note);
+      if (is_fifo(*note)) lane.live.insert(note->id.sequence().value());
+    }
+    for (const MessageNote* note : batch.left) forget(*note);
+    // What an operator has in hand blocks nobody, and comes back out of order.
+    for (const Batch::StatePut& put : batch.states) {
+      if (put.note->was_parked) forget(*put.note);
+    }
+  }
+
+  void damaged(const Moment& /*when*/, std::string_view key) override {
+    const auto hot = keys::parse_hot(key);
+    const auto cold = keys::parse_cold(key);
+    const MessageNote* note = hot ? notebook_.find(hot->sequence) : (cold ? notebook_.find(cold->id) : nullptr);
+    if (note != nullptr) forget(*note);
+  }
+
+  void left(const Left& left) override {
+    const MessageNote* note = notebook_.find(left.start.message);
+    if (note == nullptr || note->destination == nullptr || !is_fifo(*note)) return;
+    const Lane& lane = lane_of(*note);
+    const std::uint64_t sequence = note->id.sequence().value();
+    if (lane.live.contains(sequence) && *lane.live.begin() != sequence) {
+      const MessageNote* first = notebook_.find(Sequence(*lane.live.begin()));
+      verdicts_.violation(5, to_string(note->id) + " overtook " + (first == nullptr ? "another" : to_string(first->id)));
+    }
+  }
+
+ private:
+  struct Lane {
+    std::set<std::uint64_t> live;  // accepted while the lane was FIFO
+    bool fifo = false;
+  };
+
+  // The lane's kind may change; then what was accepted before is bound by nothing.
+  bool is_fifo(const MessageNote& note) {
+    if (note.destination == nullptr) return false;
+    Lane& lane = lane_of(note);
+    const bool fifo = note.destination->policy.lane_kind(note.id.lane()) == LaneKind::kFifo;
+    if (fifo != lane.fifo) lane.live.clear();
+    lane.fifo = fifo;
+    return fifo;
+  }
+
+  Lane& lane_of(const MessageNote& note) { return lanes_[{note.id.destination().value(), note.id.lane()}]; }
+  void forget(const MessageNote& note) { lane_of(note).live.erase(note.id.sequence().value()); }
+
+  Verdicts& verdicts_;
+  Notebook& notebook_;
+  std::map<std::pair<std::uint64_t, std::uint8_t>, Lane> lanes_;
+};
+
+class ExpiryChecker final : public Checker {
+ public:
+  ExpiryChecker(const CheckerContext& context, Notebook& notebook) : verdicts_(context.verdicts), notebook_(notebook) {}
+
+  void left(const Left& left) override {
+    const MessageNote* note = notebook_.find(left.start.message);
+    if (note == nullptr || !note->expires.is_set() || !is_send(left.call)) return;
+    const Timestamp decided = decided_at(left).value_or(left.decided_after);
+    if (decided >= note->expires) verdicts_.violation(6, "an expired message was sent: " + to_string(note->id));
+  }
+
+  void batch(const Batch& batch) override {
+    for (const EndRecord& end : batch.ends) {
+      const MessageNote* note = notebook_.find(end.id);
+      if (note == nullptr || end.phase != Phase::kExpired) continue;
+      if (!note->expires.is_set() || end.at < note->expires) verdicts_.violation(6, "a message expired before its time: " + to_string(end.id));
+    }
+  }
+
+ private:
+  Verdicts& verdicts_;
+  Notebook& notebook_;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> make_order_checker(const CheckerContext& context, Notebook& notebook) {
+  return std::make_unique<OrderChecker>(context, notebook);
+}
+
+std::unique_ptr<Checker> make_expiry_checker(const CheckerContext& context, Notebook& notebook) {
+  return std::make_unique<ExpiryChecker>(context, notebook);
+}
+
+}  // namespace postrider::sim

@@ -1,0 +1,250 @@
+#include "postrider/sim/clients.h"
+
+#include <algorithm>
+#include <array>
+
+#include "postrider/base/check.h"
+#include "postrider/sim/drill.h"
+
+namespace postrider::sim {
+namespace {
+
+constexpr std::size_t kKnownMax = 2048;
+constexpr std::size_t kSessions = 6;
+
+// The events that a client can ask for name their caller; the others have none.
+template <class Asking>
+Ticket* ticket_of(Asking& event) {
+  if constexpr (requires { event.caller.ticket; }) {
+    return &event.caller.ticket;
+  } else if constexpr (requires { event.ticket; }) {
+    return &event.ticket;
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+Clients::Clients(Surroundings around, Rng rng) : around_(std::move(around)), rng_(rng) {
+  sessions_.resize(kSessions);
+  for (std::size_t i = 0; i < kSessions; ++i) {
+    sessions_[i] = {"session-" + std::to_string(i) + "-0", around_.agenda.now(), 0};
+  }
+}
+
+void Clients::begin() {
+  for (const DestinationConfig& config : around_.destinations) {
+    Configure configure;
+    configure.config = config;
+    wish(std::move(configure), true);
+  }
+  plan_submits();
+  plan_operators();
+  around_.agenda.after(Duration(60'000), [this] { read_log(); });
+  around_.agenda.after(Duration(600'000), [this] { list_dead(); });
+}
+
+std::uint64_t Clients::wish(Event event, bool insists) {
+  const std::uint64_t number = ++last_wish_;
+  wishes_.emplace(number, Wish{std::move(event), insists});
+  ask(number);
+  return number;
+}
+
+void Clients::ask(std::uint64_t number) {
+  const auto at = wishes_.find(number);
+  if (at == wishes_.end()) return;
+  Wish& wanted = at->second;
+  const Incarnation process = around_.running();
+  const auto later = [this, number] {
+    around_.agenda.after(Duration(rng_.between(100, 30'000)), [this, number] { ask(number); });
+  };
+  if (process == 0) {
+    if (!wanted.insists) return give_up(number);
+    return later();
+  }
+  const Ticket ticket(++last_ticket_);
+  const bool answered = std::visit(
+      [ticket](auto& event) {
+        Ticket* place = ticket_of(event);
+        if (place != nullptr) *place = ticket;
+        return place != nullptr;
+      },
+      wanted.event);
+  around_.witness.asked({around_.moment(process), ticket, wanted.event, number});
+  if (!around_.post(process, wanted.event)) return later();
+  around_.trace.line(around_.agenda.now(), "ask").number(ticket.value()).number(std::uint64_t{wanted.event.index()}).end();
+  if (!answered) return give_up(number);
+  waiting_[ticket.value()] = {number, process};
+}
+
+void Clients::process_died(Incarnation process) {
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    if (at->second.process != process) {
+      ++at;
+      continue;
+    }
+    const std::uint64_t number = at->second.wish;
+    at = waiting_.erase(at);
+    const auto found = wishes_.find(number);
+    if (found == wishes_.end()) continue;
+    if (!found->second.insists) {
+      give_up(number);
+      continue;
+    }
+    around_.agenda.after(Duration(rng_.between(10, 60'000)), [this, number] { ask(number); });
+  }
+}
+
+void Clients::told(Incarnation /*process*/, Ticket ticket, const Answer& answer) {
+  const auto at = waiting_.find(ticket.value());
+  if (at == waiting_.end()) return;
+  const std::uint64_t number = at->second.wish;
+  waiting_.erase(at);
+  const auto found = wishes_.find(number);
+  if (found == wishes_.end()) return;
+  const Wish wanted = std::move(found->second);
+  wishes_.erase(found);
+  if (const auto* submit = std::get_if<Submit>(&wanted.event)) submit_told(*submit, answer);
+  if (const auto* page = std::get_if<LogPage>(&answer.view); page != nullptr && number == log_wish_) log_told(*page);
+  if (const auto* letters = std::get_if<DeadLetters>(&answer.view); letters != nullptr && number == dead_wish_) {
+    dead_told(*letters);
+  }
+}
+
+// Messages come in bursts to one destination and in long quiet times between them.
+void Clients::plan_submits() {
+  std::uint32_t planned = 0;
+  while (planned < around_.options.messages) {
+    const std::uint32_t left = around_.options.messages - planned;
+    const std::uint32_t size = rng_.chance(1, 6) ? 5 + static_cast<std::uint32_t>(rng_.below(60)) : 1 + static_cast<std::uint32_t>(rng_.below(4));
+    const std::uint32_t count = std::min(left, size);
+    const auto destination = static_cast<std::uint32_t>(rng_.below(around_.destinations.size()));
+    around_.agenda.after(Duration(1'000) + up_to(around_.options.span), [this, destination, count] { burst(destination, count); });
+    planned += count;
+  }
+}
+
+void Clients::burst(std::uint32_t destination, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    around_.agenda.after(Duration(rng_.chance(1, 2) ? 0 : rng_.between(0, 30'000)), [this, destination] {
+      Submit submit = draw_submit(destination);
+      const bool keyed = submit.caller.key.kind != OperationKey::Kind::kNone;
+      if (keyed && rng_.chance(1, 20)) wish(submit, true);  // the same at the same time
+      wish(std::move(submit), keyed);
+    });
+  }
+}
+
+std::string Clients::draw_body() {
+  std::string body = "{\"operation\":" + std::to_string(++last_operation_) + ",\"padding\":\"";
+  body.append(rng_.chance(1, 10) ? rng_.below(4000) : rng_.below(100), 'x');
+  return body + "\"}";
+}
+
+std::string Clients::draw_attributes() {
+  NamedTexts texts;
+  if (around_.options.profile == "drill") {
+    constexpr std::array<std::string_view, kDrillMethods> kNames = {"relay", "post", "once"};
+    texts.emplace_back("method", std::string(kNames[rng_.below(kNames.size())]));
+    for (const DrillGate& gate : drill_gates()) {
+      if (rng_.chance(1, 6)) texts.emplace_back(std::string(gate.name), "");
+    }
+  } else if (rng_.chance(1, 4)) {
+    texts.emplace_back("content-type", "text/plain");
+  }
+  return texts.empty() ? std::string() : encode_texts(texts);
+}
+
+void Clients::draw_times(Submit& submit) {
+  const Timestamp now = around_.engine_now();
+  constexpr std::array<Duration, 5> kAhead = {2s, 1min, 20min, 5h, 30h};
+  if (rng_.chance(1, 8)) submit.not_before = now + up_to(kAhead[rng_.below(kAhead.size())]);
+  if (rng_.chance(1, 5)) submit.expires = std::max(now, submit.not_before) + up_to(kAhead[rng_.below(kAhead.size())]);
+}
+
+OperationKey Clients::draw_key() {
+  OperationKey key;
+  if (rng_.chance(1, 2)) return key;
+  const Timestamp now = around_.engine_now();
+  key.scope = rng_.chance(1, 2) ? "tenant" : "another";
+  key.key = "key-" + std::to_string(++last_key_);
+  switch (rng_.below(4)) {
+    case 0:
+      key.kind = OperationKey::Kind::kTimed;
+      key.made = now - up_to(1h);
+      if (rng_.chance(1, 20)) key.made = now - Duration(25h) - up_to(10h);
+      if (rng_.chance(1, 20)) key.made = now + Duration(130min) + up_to(10h);
+      break;
+    case 1: {
+      key.kind = OperationKey::Kind::kSequenced;
+      const std::size_t which = rng_.below(sessions_.size());
+      Session& session = sessions_[which];
+      if (rng_.chance(1, 30)) session = {"session-" + std::to_string(which) + "-" + std::to_string(last_key_), now, 0};
+      key.scope = "tenant";
+      key.key = session.name;
+      key.made = session.began;
+      key.sequence = ++session.sequence;
+      break;
+    }
+    default: key.kind = OperationKey::Kind::kOpaque; break;
+  }
+  return key;
+}
+
+Submit Clients::draw_submit(std::uint32_t destination) {
+  Submit submit;
+  submit.caller.key = draw_key();
+  submit.destination = rng_.chance(1, 200) ? "nobody" : around_.destinations[destination].name;
+  submit.lane = static_cast<std::uint8_t>(rng_.chance(1, 3) ? rng_.below(3) : 0);
+  if (rng_.chance(1, 4)) submit.priority = static_cast<std::uint16_t>(rng_.below(4));
+  draw_times(submit);
+  submit.attributes = draw_attributes();
+  submit.body = draw_body();
+  return submit;
+}
+
+void Clients::submit_told(const Submit& submit, const Answer& answer) {
+  if (answer.code == AnswerCode::kAccepted && !answer.replayed) {
+    ++accepted_;
+    if (known_.size() < kKnownMax) {
+      known_.push_back(answer.id);
+    } else {
+      known_[known_next_++ % kKnownMax] = answer.id;
+    }
+    if (!calm_) follow_up(submit, answer.id);
+  }
+  if (submit.caller.key.kind != OperationKey::Kind::kNone && !calm_ && rng_.chance(1, 6)) ask_same_again(submit);
+}
+
+// The same key again, much later or at once, and sometimes for something else.
+void Clients::ask_same_again(const Submit& submit) {
+  constexpr std::array<Duration, 7> kWaits = {10ms, 5s, 10min, 5h, 23h, 30h, 40h};
+  Submit again = submit;
+  if (rng_.chance(1, 3)) again.body = draw_body();
+  const Duration wait = kWaits[rng_.below(kWaits.size())];
+  around_.agenda.after(wait, [this, again] {
+    if (!calm_) wish(again, true);
+  });
+}
+
+void Clients::follow_up(const Submit& /*submit*/, MessageId id) {
+  constexpr std::array<Duration, 6> kWaits = {0ms, 100ms, 5s, 10min, 3h, 30h};
+  const Duration wait = kWaits[rng_.below(kWaits.size())];
+  if (rng_.chance(1, 5)) {
+    around_.agenda.after(wait, [this, id] {
+      Ask ask;
+      ask.what = Ask::What::kExplain;
+      ask.id = id;
+      wish(ask, false);
+    });
+  }
+  if (rng_.chance(1, 8)) {
+    around_.agenda.after(kWaits[rng_.below(kWaits.size())], [this, id] {
+      if (!calm_) operate_message(id);
+    });
+  }
+}
+
+}  // namespace postrider::sim

@@ -1,0 +1,111 @@
+// Clients: everybody who asks the process for something. Submitters with and without operation keys, who ask again when
+// nobody answers, and sometimes with other content; operators; readers of the log and of the dead letters.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "postrider/base/rng.h"
+#include "postrider/model/event.h"
+#include "postrider/sim/agenda.h"
+#include "postrider/sim/history.h"
+#include "postrider/sim/options.h"
+#include "postrider/sim/trace.h"
+
+namespace postrider::sim {
+
+class Clients {
+ public:
+  struct Surroundings {
+    Agenda& agenda;
+    Trace& trace;
+    Witness& witness;
+    const SimOptions& options;
+    std::vector<DestinationConfig> destinations;
+    std::function<Incarnation()> running;
+    std::function<bool(Incarnation, Event)> post;
+    std::function<Moment(Incarnation)> moment;
+    std::function<Timestamp()> engine_now;
+    std::function<void(MessageId)> rumour;
+  };
+  Clients(Surroundings around, Rng rng);
+
+  void begin();  // enters everything that will be asked
+  void told(Incarnation process, Ticket ticket, const Answer& answer);
+  void process_died(Incarnation process);
+
+  void maintain(std::uint32_t destination);  // pauses it for a while
+
+  // The second phase: nothing new; everything is opened, and what is parked is revived.
+  void calm();
+  std::uint64_t accepted() const { return accepted_; }
+
+ private:
+  struct Wish {
+    Event event;
+    bool insists = false;  // asks again, as the same, when nobody answers
+  };
+  struct Waiting {
+    std::uint64_t wish;
+    Incarnation process;
+  };
+  struct Session {
+    std::string name;
+    Timestamp began;
+    std::uint64_t sequence = 0;
+  };
+
+  std::uint64_t wish(Event event, bool insists);
+  void ask(std::uint64_t number);
+  void give_up(std::uint64_t number) { wishes_.erase(number); }
+  Duration up_to(Duration most) { return Duration(rng_.between(0, most.count())); }
+  void plan_submits();
+  void burst(std::uint32_t destination, std::uint32_t count);
+  Submit draw_submit(std::uint32_t destination);
+  OperationKey draw_key();
+  std::string draw_attributes();
+  std::string draw_body();
+  void draw_times(Submit& submit);
+  void submit_told(const Submit& submit, const Answer& answer);
+  void ask_same_again(const Submit& submit);
+  void follow_up(const Submit& submit, MessageId id);
+
+  // operators.cc
+  void plan_operators();
+  void operate();
+  void operate_destination(const std::string& name);
+  void operate_message(MessageId id);
+  void change_settings(std::uint32_t destination);
+  void ask_question();
+  void read_log();
+  void log_told(const LogPage& page);
+  void list_dead();
+  void dead_told(const DeadLetters& letters);
+  void treat_letter(const DeadLetter& letter);
+  Caller draw_caller();
+  const DestinationConfig& any_destination() { return around_.destinations[rng_.below(around_.destinations.size())]; }
+  MessageId any_message();
+
+  Surroundings around_;
+  Rng rng_;
+  std::map<std::uint64_t, Wish> wishes_;
+  std::map<std::uint64_t, Waiting> waiting_;  // by ticket
+  std::uint64_t last_wish_ = 0;
+  std::uint64_t last_ticket_ = 0;
+  std::uint64_t last_operation_ = 0;
+  std::uint64_t last_key_ = 0;
+  std::uint64_t accepted_ = 0;
+  std::vector<Session> sessions_;
+  std::vector<MessageId> known_;  // the last few, as a ring
+  std::size_t known_next_ = 0;
+  LogPosition log_from_;
+  std::uint64_t log_wish_ = 0;
+  std::string dead_from_;
+  std::uint64_t dead_wish_ = 0;
+  bool calm_ = false;
+};
+
+}  // namespace postrider::sim

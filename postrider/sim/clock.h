@@ -1,0 +1,45 @@
+// SimClock: the two clocks of the simulated machine. The boot clock starts anew when the machine does; the wall clock is
+// true time plus an error, which faults make larger.
+#pragma once
+
+#include "postrider/base/time.h"
+#include "postrider/model/clock.h"
+#include "postrider/sim/agenda.h"
+
+namespace postrider::sim {
+
+class SimClock final : public Clock {
+ public:
+  explicit SimClock(const Agenda& agenda) : agenda_(agenda), drift_from_(agenda.now()), booted_(agenda.now()) {}
+
+  Instant read() const override { return {boot_of(agenda_.now()), agenda_.now() + error()}; }
+
+  Timestamp boot_of(Timestamp truth) const { return Timestamp(kBootBase) + (truth - booted_); }
+  Timestamp truth_of(Timestamp boot) const { return booted_ + (boot - Timestamp(kBootBase)); }
+
+  void reboot() { booted_ = agenda_.now(); }
+  void step_wall(Duration by) { offset_ += by; }
+  void drift(std::int64_t parts_per_million) {
+    offset_ = error();
+    drift_from_ = agenda_.now();
+    ppm_ = parts_per_million;
+  }
+  void correct_wall() {
+    drift(0);
+    offset_ = Duration(0);
+  }
+  Duration error() const {
+    return offset_ + Duration((agenda_.now() - drift_from_).count() / 1000 * ppm_ / 1000);
+  }
+
+ private:
+  static constexpr std::int64_t kBootBase = 1000;  // the process starts a little after the machine
+
+  const Agenda& agenda_;
+  Duration offset_{0};
+  std::int64_t ppm_ = 0;
+  Timestamp drift_from_;
+  Timestamp booted_;
+};
+
+}  // namespace postrider::sim

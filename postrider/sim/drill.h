@@ -1,0 +1,25 @@
+// Drill: a protocol that exists for practice only. It uses every signal, verb, lane kind, curve, jitter, gate and rule
+// that the engine has, so that nothing is tested by one real profile alone.
+#pragma once
+
+#include <string_view>
+
+#include "postrider/model/profile.h"
+
+namespace postrider::sim {
+
+const ProfileSpec& drill_profile();
+
+// Methods, in the order of the profile: a relay's next method is the post.
+enum class DrillMethod : std::uint8_t { kRelay, kPost, kOnce };
+inline constexpr std::uint8_t kDrillMethods = 3;
+
+// Gates that messages of several destinations share.
+struct DrillGate {
+  std::string_view name;
+  GateLimits limits;
+};
+std::span<const DrillGate> drill_gates();
+GateName drill_gate_name(std::string_view name);
+
+}  // namespace postrider::sim

@@ -1,0 +1,93 @@
+// Network: carries requests to the modelled peers and outcomes back, or does not. It stands where the transports stand,
+// and keeps their promise: exactly one outcome for each attempt unless it was aborted; faults break even that.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "postrider/base/rng.h"
+#include "postrider/model/event.h"
+#include "postrider/sim/agenda.h"
+#include "postrider/sim/faults.h"
+#include "postrider/sim/history.h"
+#include "postrider/sim/peers/peer.h"
+
+namespace postrider::sim {
+
+class Network {
+ public:
+  struct Surroundings {
+    Agenda& agenda;
+    Faults& faults;
+    Witness& witness;
+    std::function<Moment(Incarnation)> moment;
+    // Into the mailbox of a process; false: it is full. A process that is gone swallows.
+    std::function<bool(Incarnation, Event)> post;
+    std::function<Incarnation()> running;  // who hears what comes unasked; 0: nobody
+  };
+  Network(Surroundings around, std::uint32_t peers, Rng rng);
+
+  void start(Incarnation process, const StartAttempt& start, const Call& call);
+  void abort(Incarnation process, AttemptId attempt);
+  void process_died(Incarnation process);
+
+  void rumour(MessageId about);  // somebody will say something wrong about a message
+
+  Peer& peer(std::uint32_t number) { return peers_[number % peers_.size()]; }
+  std::uint32_t peers() const { return static_cast<std::uint32_t>(peers_.size()); }
+
+  // Faults that last: nothing moves until a time; one direction is dead until a time.
+  void clog_until(Timestamp at) { clogged_until_ = at; }
+  enum class Direction : std::uint8_t { kOut, kBack };
+  void cut(std::uint32_t peer, Direction direction, Timestamp until);
+  void heal();
+
+ private:
+  struct Attempt {
+    Call call;
+    std::uint32_t peer = 0;
+    Timestamp started;
+    Duration time_out{0};
+    bool told = false;
+    bool aborted = false;
+  };
+  using Key = std::pair<Incarnation, std::uint64_t>;
+  static constexpr std::size_t kRecentMax = 64;
+  struct Recent {
+    MessageId id;
+    bool once = false;
+  };
+  struct Cut {
+    Timestamp out_until;
+    Timestamp back_until;
+  };
+
+  Timestamp arrival(Duration travel) const;
+  Duration travel();
+  bool cut_off(std::uint32_t peer, Direction direction) const;
+  void arrive(Key key, const Call& call, std::uint32_t peer, bool answers);
+  void end_with(Key key, Timestamp at, WireReply reply);
+  void tell(Key key, const WireReply& reply);
+  void tell_again(Key key, const WireReply& reply);
+  void time_out(Key key, const Attempt& attempt);
+  void send_receipt(const Receipt& receipt);
+  void send_false_receipts(const Call& call, bool executed, bool answers);
+  void remember(const Call& call);
+  void deliver_receipt(MessageId id, On signal);
+  void post(Incarnation process, Event event);
+
+  Surroundings around_;
+  Rng rng_;
+  std::vector<Peer> peers_;
+  std::vector<Cut> cuts_;
+  std::map<Key, Attempt> open_;
+  Timestamp clogged_until_;
+  std::vector<Recent> recent_;  // what peers saw last, as a ring
+  std::size_t recent_next_ = 0;
+};
+
+}  // namespace postrider::sim

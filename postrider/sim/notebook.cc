@@ -1,0 +1,267 @@
+#include "postrider/sim/notebook.h"
+
+#include <charconv>
+
+#include "postrider/base/hash.h"
+#include "postrider/sim/plan.h"
+
+namespace postrider::sim {
+namespace {
+
+std::uint64_t operation_in(std::string_view body) {
+  constexpr std::string_view kMarker = "\"operation\":";
+  const std::size_t at = body.find(kMarker);
+  if (at == std::string_view::npos) return 0;
+  std::uint64_t number = 0;
+  const std::string_view digits = body.substr(at + kMarker.size());
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+bool is_put(Write::Kind kind) { return kind == Write::Kind::kPut || kind == Write::Kind::kPutOnce; }
+
+}  // namespace
+
+MessageNote* Notebook::find(Sequence sequence) {
+  const auto at = messages_.find(sequence.value());
+  return at == messages_.end() ? nullptr : &at->second;
+}
+
+MessageNote* Notebook::find(MessageId id) {
+  MessageNote* note = find(id.sequence());
+  return note != nullptr && note->id == id ? note : nullptr;
+}
+
+DestinationNote* Notebook::find(DestinationId id) {
+  const auto at = destinations_.find(id.value());
+  return at == destinations_.end() ? nullptr : at->second.get();
+}
+
+MessageNote* Notebook::owner_of(std::string_view key) {
+  const auto hot = keys::parse_hot(key);
+  if (hot) return find(hot->sequence);
+  const auto cold = keys::parse_cold(key);
+  return cold ? find(cold->id) : nullptr;
+}
+
+void Notebook::left(const Left& /*left*/) { ++attempts_; }
+
+void Notebook::damaged(std::string_view key) {
+  if (MessageNote* note = owner_of(key)) {
+    if (!note->damaged && note->live()) --live_;
+    note->damaged = true;
+  }
+  if (key[0] == keys::kRoute) {
+    const auto id = keys::parse_destination(key);
+    DestinationNote* note = id ? find(*id) : nullptr;
+    if (note != nullptr) note->damaged = true;
+  }
+}
+
+Batch Notebook::read(const Durable& durable, std::vector<std::string>& faults) {
+  ++batches_;
+  Batch batch{.when = durable.when, .applied = durable.applied};
+  batch.meta_before = meta_;
+  Reading reading{batch, faults};
+  for (const Write& write : durable.applied.batch.writes()) {
+    if (is_put(write.kind)) {
+      read_put(reading, write);
+    } else if (write.kind != Write::Kind::kRemoveRange) {
+      read_remove(reading, write.key, write.kind == Write::Kind::kRemoveOnce);
+    }
+  }
+  for (const EndRecord& end : batch.ends) {
+    MessageNote* note = find(end.id);
+    if (note == nullptr) {
+      faults.push_back("an end of a message that was never accepted: " + to_string(end.id));
+      continue;
+    }
+    if (note->end) faults.push_back("a second end of message " + to_string(end.id));
+    note->end = end;
+  }
+  return batch;
+}
+
+void Notebook::read_put(Reading& reading, const Write& write) {
+  switch (write.key[0]) {
+    case keys::kHot:
+    case keys::kCold:
+      if (static_cast<keys::Part>(write.key.back()) == keys::Part::kMessage) return read_message(reading, write);
+      return read_state(reading, write);
+    case keys::kParked:
+      if (const auto id = keys::parse_parked(write.key)) {
+        if (MessageNote* note = find(*id)) note->parked = note->was_parked = true;
+      }
+      return;
+    case keys::kDue:
+      if (const auto due = keys::parse_due(write.key)) {
+        MessageNote* note = find(due->id);
+        if (note != nullptr) ++note->writes, ++note->due_writes;
+      }
+      return;
+    case keys::kConfig: return read_config(reading, write);
+    case keys::kRoute: return read_route(reading, write);
+    case keys::kLedger: ++reading.batch.ledger_puts; return;
+    case keys::kSession: ++reading.batch.session_puts; return;
+    case keys::kDead: ++reading.batch.dead_puts; return;
+    case keys::kQuarantine: return read_quarantine(reading, write);
+    case keys::kMeta:
+    case keys::kLog:
+    case keys::kEnd: return read_books(reading, write);
+    default: return;
+  }
+}
+
+void Notebook::read_message(Reading& reading, const Write& write) {
+  auto message = decode_message(write.value);
+  if (!message) {
+    reading.faults.push_back("a message was written that cannot be read");
+    return;
+  }
+  auto [at, is_new] = messages_.try_emplace(message->id.sequence().value());
+  MessageNote& note = at->second;
+  const bool hot = write.key[0] == keys::kHot;
+  ++note.writes;
+  if (is_new) {
+    note.id = message->id;
+    note.accepted = message->accepted;
+    note.not_before = message->not_before;
+    note.expires = message->expires;
+    note.origin = message->origin;
+    note.method = message->method;
+    note.gates = message->gates;
+    note.operation = operation_in(message->body);
+    note.body_hash = hash64(message->body);
+    note.overhead = static_cast<std::uint32_t>(write.value.size() - message->body.size() - message->attributes.size());
+    note.destination = find(message->id.destination());
+    note.hot = hot;
+    note.cold = !hot;
+    note.was_cold = !hot;
+    ++live_;
+    ++records_;
+    reading.batch.entered.push_back(&note);
+    return;
+  }
+  if (note.id != message->id) reading.faults.push_back("two messages have the sequence of " + to_string(message->id));
+  if (hot) reading.faults.push_back("a message came back into the hot space: " + to_string(message->id));
+  ++records_;
+  note.cold = true;
+  note.was_cold = true;
+  reading.batch.moved.push_back(&note);
+}
+
+void Notebook::read_state(Reading& reading, const Write& write) {
+  MessageNote* note = owner_of(write.key);
+  const auto stored = decode_state(write.value.view());
+  if (note == nullptr || !stored) {
+    reading.faults.push_back("a state record of nobody, or one that cannot be read");
+    return;
+  }
+  ++note->writes;
+  ++note->state_writes;
+  // Later writes of a batch win, so only the last one counts.
+  if (note->last_batch == batches_) {
+    reading.batch.states[note->place_in_batch].state = stored->state;
+  } else {
+    note->last_batch = batches_;
+    note->place_in_batch = static_cast<std::uint32_t>(reading.batch.states.size());
+    reading.batch.states.push_back({note, stored->state, note->state});
+  }
+  note->state = note->last_state = stored->state;
+}
+
+void Notebook::read_remove(Reading& reading, std::string_view key, bool once) {
+  if (key[0] == keys::kDead) ++reading.batch.dead_removes;
+  if (key[0] == keys::kParked) {
+    const auto id = keys::parse_parked(key);
+    MessageNote* note = id ? find(*id) : nullptr;
+    if (note != nullptr) note->parked = false;
+    return;
+  }
+  MessageNote* note = key[0] == keys::kHot || key[0] == keys::kCold ? owner_of(key) : nullptr;
+  if (note == nullptr) return;
+  ++note->writes;
+  if (!once) {
+    // Moving removes the record of the hot space after the cold one was put; that state is not lost.
+    const bool here = key[0] == keys::kHot ? note->hot : note->cold;
+    if (here) note->state.reset();
+    return;
+  }
+  --records_;
+  (key[0] == keys::kHot ? note->hot : note->cold) = false;
+  if (note->live()) return;
+  if (!note->damaged) --live_;
+  reading.batch.left.push_back(note);
+}
+
+void Notebook::read_config(Reading& reading, const Write& write) {
+  const auto id = keys::parse_destination(write.key);
+  auto config = decode_config(write.value.view());
+  if (!id || !config) {
+    reading.faults.push_back("a configuration that cannot be read");
+    return;
+  }
+  auto& place = destinations_[id->value()];
+  if (place == nullptr) place = std::make_unique<DestinationNote>();
+  place->id = *id;
+  place->config = *config;
+  place->configured = reading.batch.when.engine;
+  if (config->removed) {
+    place->route.reset();
+    return;
+  }
+  place->profile = find_sim_profile(config->profile);
+  if (place->profile == nullptr) {
+    reading.faults.push_back("a destination with an unknown profile");
+    return;
+  }
+  const auto policy = place->profile->configure(config->settings);
+  if (policy) place->policy = *policy;
+  if (!policy) reading.faults.push_back("a destination with settings that make no sense");
+}
+
+void Notebook::read_route(Reading& reading, const Write& write) {
+  const auto id = keys::parse_destination(write.key);
+  DestinationNote* note = id ? find(*id) : nullptr;
+  const auto route = decode_route(write.value.view());
+  if (note == nullptr || !route) {
+    reading.faults.push_back("a route of nobody, or one that cannot be read");
+    return;
+  }
+  reading.batch.routes.push_back({note, *route, note->route});
+  note->route = *route;
+}
+
+void Notebook::read_quarantine(Reading& reading, const Write& write) {
+  ++reading.batch.quarantined;
+  const std::string_view key = std::string_view(write.key).substr(1);
+  MessageNote* note = owner_of(key);
+  if (note == nullptr) return;
+  if (!note->damaged) reading.faults.push_back("a good record went into quarantine: " + to_string(note->id));
+  if (static_cast<keys::Part>(key.back()) != keys::Part::kMessage) return;
+  note->quarantined = true;
+  ++lost_;
+}
+
+void Notebook::read_books(Reading& reading, const Write& write) {
+  const auto key = keys::parse_bucketed(write.key);
+  if (write.key[0] == keys::kMeta) {
+    const auto meta = decode_meta(write.value.view());
+    ++reading.batch.meta_puts;
+    if (meta) reading.batch.meta = meta_ = *meta;
+    if (!meta) reading.faults.push_back("a meta record that cannot be read");
+  } else if (write.key[0] == keys::kLog) {
+    ++reading.batch.log_puts;
+    auto entries = key ? decode_log(write.value.view(), key->bucket, Sequence(key->high))
+                       : Result<std::vector<LogEntry>>(fail(ErrorCode::kCorrupt, "key"));
+    if (!entries) return reading.faults.push_back("a log page that cannot be read");
+    for (LogEntry& entry : *entries) reading.batch.log.push_back(std::move(entry));
+  } else {
+    const auto end = decode_end(write.value.view());
+    if (!end) return reading.faults.push_back("an end record that cannot be read");
+    reading.batch.ends.push_back(*end);
+    if (MessageNote* note = find(end->id)) ++note->writes;
+  }
+}
+
+}  // namespace postrider::sim

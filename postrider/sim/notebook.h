@@ -1,0 +1,140 @@
+// Notebook: what the disk and the peers tell about messages and destinations, kept up to date batch by batch, so that
+// each checker need not read everything itself. It knows the formats of the store and nothing of the engine.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "postrider/model/destination.h"
+#include "postrider/model/keys.h"
+#include "postrider/model/message.h"
+#include "postrider/model/profile.h"
+#include "postrider/model/records.h"
+#include "postrider/sim/history.h"
+
+namespace postrider::sim {
+
+struct DestinationNote {
+  DestinationId id;
+  DestinationConfig config;
+  const ProfileSpec* profile = nullptr;
+  Policy policy;
+  std::optional<Route> route;    // as the disk has it
+  bool damaged = false;          // a record of it was damaged: nothing is asked of it any more
+  Timestamp configured;          // engine time of the last change, as far as the disk tells
+};
+
+struct MessageNote {
+  MessageId id;
+  Timestamp accepted;
+  Timestamp not_before;
+  Timestamp expires;
+  MessageId origin;
+  std::uint8_t method = 0;
+  std::array<GateName, kGatesMax> gates{};
+  std::uint64_t operation = 0;   // number in the body
+  std::uint64_t body_hash = 0;
+  std::uint32_t overhead = 0;    // bytes of its record beyond body and attributes
+  DestinationNote* destination = nullptr;
+
+  bool hot = false;              // where its record lies
+  bool cold = false;
+  bool parked = false;
+  bool was_parked = false;
+  bool damaged = false;          // a record of it was damaged on purpose
+  bool quarantined = false;
+  std::optional<EndRecord> end;
+  std::optional<State> state;    // the durable one; none when the record was removed
+  std::optional<State> last_state;  // the last there was
+  std::uint32_t writes = 0;      // records given to the store on its account
+  std::uint32_t state_writes = 0;
+  std::uint32_t due_writes = 0;
+  bool was_cold = false;
+  std::uint64_t last_batch = 0;  // the last one with a state of it, and where in its list
+  std::uint32_t place_in_batch = 0;
+
+  bool live() const { return hot || cold; }
+};
+
+// One durable batch, read. Lists hold what the batch did, in its order.
+struct Batch {
+  struct StatePut {
+    MessageNote* note;
+    State state;
+    std::optional<State> before;
+  };
+  struct RoutePut {
+    DestinationNote* note;
+    Route route;
+    std::optional<Route> before;
+  };
+  Moment when;
+  const Applied& applied;
+  std::vector<MessageNote*> entered;  // new
+  std::vector<MessageNote*> moved;    // from hot to cold
+  std::vector<MessageNote*> left;     // no record any more
+  std::vector<StatePut> states;
+  std::vector<RoutePut> routes;
+  std::vector<EndRecord> ends;
+  std::vector<LogEntry> log;
+  std::optional<Meta> meta;
+  Meta meta_before;
+  std::uint64_t quarantined = 0;      // records that came into quarantine
+  std::uint32_t ledger_puts = 0;
+  std::uint32_t session_puts = 0;
+  std::uint32_t log_puts = 0;
+  std::uint32_t meta_puts = 0;
+  std::uint32_t dead_puts = 0;
+  std::uint32_t dead_removes = 0;
+};
+
+class Notebook {
+ public:
+  // Reads a batch; what cannot be read is reported in `faults`, because our own engine wrote it.
+  Batch read(const Durable& durable, std::vector<std::string>& faults);
+
+  void left(const Left& left);
+  void damaged(std::string_view key);
+
+  MessageNote* find(MessageId id);
+  MessageNote* find(Sequence sequence);
+  DestinationNote* find(DestinationId id);
+
+  std::uint64_t live() const { return live_; }        // messages with a record that is not damaged
+  std::uint64_t records() const { return records_; }  // message records, damaged ones too
+  std::uint64_t lost() const { return lost_; }        // live messages that are in quarantine
+  const Counters& counters() const { return meta_.counters; }
+  const Meta& meta() const { return meta_; }
+  std::uint64_t attempts() const { return attempts_; }
+
+ private:
+  struct Reading {
+    Batch& batch;
+    std::vector<std::string>& faults;
+  };
+  void read_put(Reading& reading, const Write& write);
+  void read_remove(Reading& reading, std::string_view key, bool once);
+  void read_message(Reading& reading, const Write& write);
+  void read_state(Reading& reading, const Write& write);
+  void read_config(Reading& reading, const Write& write);
+  void read_route(Reading& reading, const Write& write);
+  void read_quarantine(Reading& reading, const Write& write);
+  void read_books(Reading& reading, const Write& write);
+  MessageNote* owner_of(std::string_view key);
+
+  std::unordered_map<std::uint64_t, MessageNote> messages_;  // by sequence; never iterated
+  std::map<std::uint64_t, std::unique_ptr<DestinationNote>> destinations_;
+  Meta meta_;
+  std::uint64_t live_ = 0;
+  std::uint64_t records_ = 0;
+  std::uint64_t lost_ = 0;
+  std::uint64_t attempts_ = 0;
+  std::uint64_t batches_ = 0;
+};
+
+}  // namespace postrider::sim

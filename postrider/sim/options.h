@@ -1,0 +1,59 @@
+// What a simulation is asked to do, and what it reports.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "postrider/base/time.h"
+#include "postrider/model/answer.h"
+#include "postrider/sim/faults.h"
+
+namespace postrider::sim {
+
+struct SimOptions {
+  std::string profile = "webhook";  // of the destinations
+  std::uint64_t seed = 1;
+  Duration span = 10 * 24h;         // of the phase with faults
+  std::uint32_t destinations = 20;
+  std::uint32_t messages = 500;
+  FaultSet faults;
+  std::FILE* trace = nullptr;
+
+  // Exhaustive crash points: die right after the n-th store operation or action, with the batch in commit kept or lost.
+  struct CrashPoint {
+    std::uint64_t after = 0;
+    bool keep = false;
+  };
+  std::optional<CrashPoint> crash_point;
+  bool twins = true;  // compare with a restored copy at quiet moments
+};
+
+// A row of a profile's table, and how often the engine used it.
+struct RowUse {
+  std::string profile;
+  std::string method;
+  std::string row;  // "(sending, failed) retry → resting"
+  std::uint64_t times = 0;
+};
+
+struct Report {
+  std::uint64_t seed = 0;
+  std::uint64_t trace_hash = 0;
+  std::uint64_t events = 0;
+  std::uint64_t messages = 0;  // submitted and accepted
+  Duration virtual_time{0};
+  Counters counters;
+  std::array<std::uint64_t, kFaults> faults{};
+  std::vector<std::string> violations;
+  std::vector<RowUse> rows;
+  std::uint64_t points = 0;  // store operations and actions
+  std::uint64_t restarts = 0;
+  std::uint64_t twins = 0;   // comparisons with a restored copy
+  std::uint64_t attempts = 0;
+};
+
+}  // namespace postrider::sim

@@ -1,0 +1,138 @@
+#include "postrider/sim/peers/peer.h"
+
+#include <array>
+#include <charconv>
+
+#include "postrider/base/check.h"
+#include "postrider/base/hash.h"
+
+namespace postrider::sim {
+namespace {
+
+std::uint64_t digits_after(std::string_view text, std::string_view marker) {
+  const std::size_t at = text.find(marker);
+  if (at == std::string_view::npos) return 0;
+  std::uint64_t value = 0;
+  const std::string_view rest = text.substr(at + marker.size());
+  std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  return value;
+}
+
+}  // namespace
+
+Call read_call(const WireRequest& request) {
+  Call call;
+  call.verb = request.verb;
+  // Standard webhooks and the drill name the message in different headers.
+  for (const NamedText& header : request.headers) {
+    if (header.first == "webhook-id" || header.first == "drill-id") {
+      std::string_view text = header.second;
+      if (text.starts_with("msg_")) text.remove_prefix(4);
+      if (const auto id = parse_message_id(text)) call.id = *id;
+    }
+    if (header.first == "drill-method") call.method = header.second;
+  }
+  call.body_hash = hash64(request.body);
+  call.operation = digits_after(request.body, "\"operation\":");
+  return call;
+}
+
+std::uint32_t peer_of(std::string_view target) { return static_cast<std::uint32_t>(digits_after(target, "peer-")); }
+
+Peer::Peer(Rng rng) : rng_(rng) {}
+
+WireEnd Peer::reach() const {
+  switch (mood_) {
+    case Mood::kRefuses: return WireEnd::kRefused;
+    case Mood::kNoName: return WireEnd::kNoName;
+    case Mood::kNoTls: return WireEnd::kNoTls;
+    case Mood::kSwallows: return WireEnd::kTimedOut;
+    case Mood::kHealthy:
+    case Mood::kSlow:
+    case Mood::kFlaky:
+    case Mood::kThrottles:
+    case Mood::kGone: return WireEnd::kAnswered;
+  }
+  POSTRIDER_CHECK(false);
+  return WireEnd::kReset;
+}
+
+PeerAnswer Peer::answer_status(int status, bool executed) {
+  PeerAnswer answer;
+  answer.reply.status = status;
+  answer.reply.body = "status " + std::to_string(status);
+  answer.executed = executed;
+  answer.thinking = Duration(mood_ == Mood::kSlow ? rng_.between(500, 45'000) : rng_.between(1, 200));
+  return answer;
+}
+
+PeerAnswer Peer::throttle() {
+  constexpr std::array<int, 6> kSeconds = {1, 10, 60, 600, 3000, 20'000};
+  PeerAnswer answer = answer_status(rng_.chance(1, 2) ? 429 : 503, false);
+  if (rng_.chance(3, 4)) {
+    answer.reply.headers.emplace_back("retry-after", std::to_string(kSeconds[rng_.below(kSeconds.size())]));
+  }
+  return answer;
+}
+
+PeerAnswer Peer::receive(const Call& call, std::vector<Receipt>& receipts) {
+  if (reject_next_) {
+    reject_next_ = false;
+    constexpr std::array<int, 4> kRejections = {400, 404, 422, 403};
+    return answer_status(kRejections[rng_.below(kRejections.size())], false);
+  }
+  if (mood_ == Mood::kGone) return answer_status(410, false);
+  if (mood_ == Mood::kThrottles && rng_.chance(3, 4)) return throttle();
+  if (mood_ == Mood::kFlaky && rng_.chance(1, 2)) {
+    constexpr std::array<int, 6> kFailures = {500, 502, 503, 504, 408, 425};
+    return answer_status(kFailures[rng_.below(kFailures.size())], false);
+  }
+  if (call.verb == "FIND") return answer_status(rng_.chance(7, 8) ? 200 : 404, false);
+  if (call.verb == "PROBE") return take_probe(call, receipts);
+  if (call.method == "relay") return take_relay(call, receipts);
+  return answer_status(rng_.chance(1, 8) ? 204 : 200, true);
+}
+
+PeerAnswer Peer::take_relay(const Call& call, std::vector<Receipt>& receipts) {
+  // A second request for what is here already changes nothing: the relay knows the message by its id.
+  if (held_.contains(call.id)) return answer_status(held_[call.id].finished ? 200 : 202, true);
+  switch (rng_.below(12)) {
+    case 0: return answer_status(301, false);  // the way leads elsewhere
+    case 1: held_[call.id].finished = true; return answer_status(200, true);
+    case 2: held_[call.id].finished = true; return answer_status(204, true);
+    default: break;
+  }
+  promise_receipts(call, receipts);
+  return answer_status(rng_.chance(1, 6) ? 206 : 202, true);
+}
+
+void Peer::promise_receipts(const Call& call, std::vector<Receipt>& receipts) {
+  Held& held = held_[call.id];
+  const auto later = [this] { return Duration(rng_.between(100, 600'000)); };
+  if (rng_.chance(1, 2)) receipts.push_back({call.id, On::kProgressed, later()});
+  if (rng_.chance(1, 4)) receipts.push_back({call.id, On::kAcked, later()});
+  if (rng_.chance(1, 6)) receipts.push_back({call.id, On::kStillHeld, later()});
+  switch (rng_.below(16)) {
+    case 0: receipts.push_back({call.id, On::kRejected, later()}); held_.erase(call.id); return;
+    case 1: receipts.push_back({call.id, On::kFailed, later()}); held_.erase(call.id); return;
+    case 2: receipts.push_back({call.id, On::kStaleRoute, later()}); held_.erase(call.id); return;
+    case 3: held_.erase(call.id); return;  // lost: only a probe will tell
+    case 4: return;                        // held, and silent
+    case 5: receipts.push_back({call.id, On::kAnswered, later()}); break;
+    default: receipts.push_back({call.id, On::kConfirmed, later()}); break;
+  }
+  held.finished = true;
+}
+
+PeerAnswer Peer::take_probe(const Call& call, std::vector<Receipt>& receipts) {
+  const auto at = held_.find(call.id);
+  if (at == held_.end()) return answer_status(404, false);
+  if (at->second.finished) return answer_status(200, false);
+  if (rng_.chance(1, 2)) {
+    at->second.finished = true;
+    receipts.push_back({call.id, On::kConfirmed, Duration(rng_.between(100, 60'000))});
+  }
+  return answer_status(202, false);
+}
+
+}  // namespace postrider::sim

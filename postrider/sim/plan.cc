@@ -1,0 +1,144 @@
+#include "postrider/sim/plan.h"
+
+#include <algorithm>
+#include <array>
+
+#include "postrider/profiles/all.h"
+#include "postrider/sim/drill.h"
+
+namespace postrider::sim {
+namespace {
+
+template <std::size_t kCount>
+std::string_view one_of(const std::array<std::string_view, kCount>& choices, Rng& rng) {
+  return choices[rng.below(kCount)];
+}
+
+template <class Value, std::size_t kCount>
+Value pick(const std::array<Value, kCount>& choices, Rng& rng) {
+  return choices[rng.below(kCount)];
+}
+
+// Sets `name` in one of `often` destinations; the others keep the default.
+template <std::size_t kCount>
+void maybe(NamedTexts& settings, std::string_view name, std::uint32_t often, const std::array<std::string_view, kCount>& choices,
+           Rng& rng) {
+  const std::string_view value = one_of(choices, rng);
+  if (rng.chance(1, often)) settings.emplace_back(std::string(name), std::string(value));
+}
+
+NamedTexts webhook_settings(std::uint32_t peer, Rng& rng) {
+  using Texts3 = std::array<std::string_view, 3>;
+  NamedTexts settings{{"url", "https://peer-" + std::to_string(peer) + ".example/hook"}};
+  maybe(settings, "secret", 2, Texts3{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}, rng);
+  maybe(settings, "ladder", 3, Texts3{"1s,5s", "10s,1m,10m", "1s,2s,4s,8s,5m"}, rng);
+  maybe(settings, "jitter_percent", 4, Texts3{"0", "50", "100"}, rng);
+  maybe(settings, "budget", 3, Texts3{"1m", "2h", "20h"}, rng);
+  maybe(settings, "retry_after_max", 4, Texts3{"0", "1m", "2h"}, rng);
+  maybe(settings, "time_out", 4, Texts3{"2s", "20s", "1m"}, rng);
+  maybe(settings, "in_flight_max", 3, Texts3{"1", "2", "20"}, rng);
+  maybe(settings, "rate", 5, Texts3{"1", "3", "10"}, rng);
+  maybe(settings, "strikes_max", 4, Texts3{"0", "1", "3"}, rng);
+  maybe(settings, "wait_max", 4, Texts3{"5s", "1m", "1h"}, rng);
+  maybe(settings, "disable_after", 4, Texts3{"10m", "6h", "0"}, rng);
+  maybe(settings, "order", 2, Texts3{"fifo", "fifo", "none"}, rng);
+  maybe(settings, "reject", 4, Texts3{"retry", "retry", "dead"}, rng);
+  maybe(settings, "when_disabled", 3, Texts3{"hold", "hold", "refuse"}, rng);
+  return settings;
+}
+
+NamedTexts drill_settings(std::uint32_t peer, Rng& rng) {
+  using Texts3 = std::array<std::string_view, 3>;
+  NamedTexts settings{{"peer", "peer-" + std::to_string(peer)}};
+  maybe(settings, "window", 2, Texts3{"1", "2", "5"}, rng);
+  maybe(settings, "fifo", 2, Texts3{"65535", "2", "1"}, rng);
+  maybe(settings, "in-use", 2, Texts3{"1", "2", "4"}, rng);
+  maybe(settings, "spacing", 5, Texts3{"100", "1000", "7000"}, rng);
+  maybe(settings, "tokens", 5, Texts3{"1", "2", "5"}, rng);
+  maybe(settings, "burst", 5, Texts3{"1", "2", "10"}, rng);
+  maybe(settings, "strikes", 2, Texts3{"1", "3", "5"}, rng);
+  maybe(settings, "wait-max", 3, Texts3{"5000", "60000", "3600000"}, rng);
+  maybe(settings, "disable-after", 5, Texts3{"600000", "7200000", "86400000"}, rng);
+  maybe(settings, "attempts", 2, Texts3{"1", "3", "8"}, rng);
+  maybe(settings, "budget", 3, Texts3{"60000", "3600000", "36000000"}, rng);
+  maybe(settings, "base", 2, Texts3{"1000", "10000", "60000"}, rng);
+  maybe(settings, "cap", 3, Texts3{"1000", "60000", "7200000"}, rng);
+  maybe(settings, "cap-after", 4, Texts3{"1", "2", "4"}, rng);
+  maybe(settings, "tick", 2, Texts3{"1000", "60000", "7000"}, rng);
+  maybe(settings, "jitter", 3, Texts3{"0", "50", "100"}, rng);
+  maybe(settings, "stage", 3, Texts3{"5000", "60000", "900000"}, rng);
+  maybe(settings, "hold", 3, Texts3{"1", "1", "0"}, rng);
+  maybe(settings, "route", 2, Texts3{"ask", "stale", "known"}, rng);
+  maybe(settings, "link", 6, Texts3{"cold", "cold", "warm"}, rng);
+  return settings;
+}
+
+}  // namespace
+
+std::span<const ProfileSpec* const> sim_profiles() {
+  static const std::vector<const ProfileSpec*> kProfiles = [] {
+    const auto real = all_profiles();
+    std::vector<const ProfileSpec*> list(real.begin(), real.end());
+    list.push_back(&drill_profile());
+    return list;
+  }();
+  return kProfiles;
+}
+
+const ProfileSpec* find_sim_profile(std::string_view name) {
+  for (const ProfileSpec* profile : sim_profiles()) {
+    if (profile->name == name) return profile;
+  }
+  return nullptr;
+}
+
+DestinationConfig draw_destination(const SimOptions& options, std::uint32_t number, Rng& rng) {
+  DestinationConfig config;
+  config.name = "destination-" + std::to_string(number);
+  config.profile = options.profile;
+  config.settings = options.profile == "drill" ? drill_settings(number, rng) : webhook_settings(number, rng);
+  return config;
+}
+
+ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng) {
+  ShardOptions shard;
+  shard.engine.profiles = sim_profiles();
+  shard.engine.seed = rng.next();
+  if (!tight) return shard;
+  // Each limit is at its smallest in about every third world; all of them together nearly never.
+  using Counts = std::array<std::uint32_t, 3>;
+  const bool big = options.messages > 5000;
+  EngineLimits& limits = shard.engine.limits;
+  const auto third = [&rng] { return rng.chance(1, 3); };
+  if (third()) limits.open_attempts_max = big ? 64 : pick(Counts{1, 2, 8}, rng);
+  if (third()) limits.window_bytes_max = big ? 65'536 : pick(Counts{1, 500, 4000}, rng);
+  if (third()) limits.refill_rows_max = pick(Counts{2, 3, 5}, rng);
+  if (third()) limits.hot_sleepers_max = pick(Counts{0, 1, 3}, rng);
+  if (third()) limits.hot_sleep_max = Duration(pick(Counts{0, 1000, 600'000}, rng));
+  if (third()) limits.residents_max = pick(Counts{0, 1, 2}, rng);
+  if (third()) limits.due_rows_max = pick(Counts{1, 2, 7}, rng);
+  if (third()) limits.due_horizon = Duration(pick(Counts{60'000, 200'000, 7'200'000}, rng));
+  if (third()) limits.restore_rows_max = pick(Counts{1, 2, 5}, rng);
+  if (third()) limits.timers_per_step_max = pick(Counts{1, 2, 5}, rng);
+  if (third()) limits.answer_rows_max = pick(Counts{1, 2, 10}, rng);
+  if (third()) shard.mailbox_max = pick(Counts{1, 2, 50}, rng);
+  if (third()) shard.parked_max = pick(Counts{1, 2, 10}, rng);
+  if (third()) shard.turn_events_max = pick(Counts{1, 2, 10}, rng);
+  if (third()) shard.turn_bytes_max = pick(Counts{1, 300, 5000}, rng);
+  return shard;
+}
+
+Duration longest_wait(const Policy& policy) {
+  Duration longest{0};
+  for (const RetryRule& rule : policy.retry) {
+    Duration delay = rule.cap;
+    for (const Duration step : rule.steps) delay = std::max(delay, step);
+    if (rule.cap > Duration(0)) delay = rule.cap;
+    delay = delay + delay * rule.jitter_percent / 100 + rule.tick;
+    longest = std::max({longest, delay, rule.retry_after_max});
+  }
+  for (const Duration time_out : policy.time_outs) longest = std::max(longest, time_out);
+  return std::max(longest, policy.health.wait_max) + policy.route.spacing;
+}
+
+}  // namespace postrider::sim

@@ -1,0 +1,77 @@
+#include "postrider/sim/runner.h"
+
+#include "postrider/base/hash.h"
+#include "postrider/sim/coverage.h"
+
+namespace postrider::sim {
+namespace {
+
+constexpr std::uint64_t kStandardMessages = 20'000;  // over all seeds
+constexpr Duration kStandardSpan = 10 * 24h;
+
+std::string faults_text(const FaultSet& set) {
+  if (set.all()) return "all";
+  if (set.none()) return "none";
+  std::string text;
+  for (std::size_t i = 0; i < kFaults; ++i) {
+    if (!set[i]) continue;
+    if (!text.empty()) text += ',';
+    text += name_of(static_cast<Fault>(i));
+  }
+  return text;
+}
+
+}  // namespace
+
+void add(Summary& summary, const Report& report) {
+  ++summary.seeds;
+  summary.events += report.events;
+  summary.messages += report.messages;
+  summary.attempts += report.attempts;
+  summary.restarts += report.restarts;
+  summary.comparisons += report.twins;
+  summary.virtual_time += report.virtual_time;
+  summary.trace_hash = summary.seeds == 1 ? report.trace_hash : hash64(std::to_string(report.trace_hash), summary.trace_hash);
+  summary.counters.accepted += report.counters.accepted;
+  summary.counters.delivered += report.counters.delivered;
+  summary.counters.dead += report.counters.dead;
+  summary.counters.expired += report.counters.expired;
+  summary.counters.cancelled += report.counters.cancelled;
+  summary.counters.indeterminate += report.counters.indeterminate;
+  summary.counters.quarantined += report.counters.quarantined;
+  for (std::size_t i = 0; i < kFaults; ++i) summary.faults[i] += report.faults[i];
+  for (const std::string& what : report.violations) summary.violations.push_back({report.seed, what});
+  if (summary.rows.empty()) {
+    summary.rows = report.rows;
+    return;
+  }
+  for (std::size_t i = 0; i < summary.rows.size() && i < report.rows.size(); ++i) summary.rows[i].times += report.rows[i].times;
+}
+
+std::vector<Fault> Summary::never_struck(const FaultSet& enabled) const {
+  std::vector<Fault> list;
+  for (std::size_t i = 0; i < kFaults; ++i) {
+    if (enabled[i] && faults[i] == 0) list.push_back(static_cast<Fault>(i));
+  }
+  return list;
+}
+
+std::vector<Summary::Missed> Summary::rows_never_hit() const {
+  std::vector<Missed> list;
+  for (const RowUse& row : rows) {
+    if (row.times == 0) list.push_back({row.method + " " + row.row, std::string(unreachable_reason(row))});
+  }
+  return list;
+}
+
+bool is_standard(const SimOptions& options, std::uint64_t seeds) {
+  return options.faults.all() && options.span >= kStandardSpan && seeds * options.messages >= kStandardMessages;
+}
+
+std::string reproduction(const SimOptions& options, std::uint64_t seed) {
+  return "postrider sim --profile " + options.profile + " --seed " + std::to_string(seed) + " --days " +
+         std::to_string(options.span / Duration(24h)) + " --destinations " + std::to_string(options.destinations) + " --messages " +
+         std::to_string(options.messages) + " --faults " + faults_text(options.faults);
+}
+
+}  // namespace postrider::sim

@@ -1,0 +1,102 @@
+// Each planted bug must be noticed within a number of seeds that the true engine passes. A bug that makes the engine
+// abort on one of its own checks is noticed too. Every hunt runs in a process of its own, because of that.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "postrider/base/planted.h"
+#include "postrider/sim/world.h"
+
+namespace postrider::sim {
+namespace {
+
+constexpr std::uint64_t kSeedsMax = 500;
+constexpr unsigned kHangSeconds = 120;  // all seeds together take a few
+
+SimOptions world(std::uint64_t seed, std::string_view profile) {
+  SimOptions options;
+  options.profile = profile;
+  options.seed = seed;
+  options.span = Duration(3 * 24h);
+  options.destinations = 5;
+  options.messages = 80;
+  options.faults = *parse_faults("all");
+  options.twins = false;
+  return options;
+}
+
+// The seed at which the bug was noticed, written to `pipe`; the exit code says whether it was.
+void hunt(Bug bug, int pipe) {
+  // What the engine says when it aborts is expected here.
+  if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(2);
+  alarm(kHangSeconds);  // an engine that never comes to rest is noticed, too
+  plant(bug);
+  for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
+    const std::string_view profile = seed % 2 == 0 ? "webhook" : "drill";
+    if (write(pipe, &seed, sizeof(seed)) != sizeof(seed)) _exit(2);
+    if (!simulate(world(seed, profile)).violations.empty()) _exit(0);
+  }
+  _exit(1);
+}
+
+struct Hunt {
+  bool caught = false;
+  std::uint64_t seed = 0;
+};
+
+Hunt run_hunt(Bug bug) {
+  int ends[2] = {};
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    hunt(bug, ends[1]);
+  }
+  close(ends[1]);
+  Hunt result;
+  std::uint64_t seed = 0;
+  while (read(ends[0], &seed, sizeof(seed)) == sizeof(seed)) result.seed = seed;
+  close(ends[0]);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  result.caught = (WIFEXITED(status) && WEXITSTATUS(status) == 0) || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGALRM));
+  return result;
+}
+
+class PlantedBug : public ::testing::TestWithParam<Bug> {};
+
+// req: engine.bug.1, engine.bug.2
+TEST_P(PlantedBug, IsCaughtWhereTheTrueEnginePasses) {
+  const Hunt result = run_hunt(GetParam());
+  ASSERT_TRUE(result.caught) << name_of(GetParam()) << " was not noticed in " << kSeedsMax << " seeds";
+  std::printf("caught at seed %llu\n", static_cast<unsigned long long>(result.seed));
+  plant(Bug::kNone);
+  const std::string_view profile = result.seed % 2 == 0 ? "webhook" : "drill";
+  const Report truth = simulate(world(result.seed, profile));
+  EXPECT_TRUE(truth.violations.empty()) << "the true engine fails seed " << result.seed << ": " << truth.violations.front();
+}
+
+std::string name_of_case(const ::testing::TestParamInfo<Bug>& bug) {
+  std::string name(name_of(bug.param));
+  for (char& c : name) {
+    if (c == '-') c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Simulator, PlantedBug,
+                         ::testing::Values(Bug::kReplyBeforeCommit, Bug::kReadPastView, Bug::kForgottenSeal,
+                                           Bug::kAttemptCapOffByOne, Bug::kContactClearsBackoff,
+                                           Bug::kDedupeWithoutFingerprint, Bug::kRefillSkipsBoundary,
+                                           Bug::kExpiredMessageSent, Bug::kSlotLeakedOnTimeout,
+                                           Bug::kCursorMovedBeforeCommit, Bug::kLateReceiptDropped,
+                                           Bug::kJitterOutsideRange, Bug::kEndWithoutLog, Bug::kColdOvertakesHot,
+                                           Bug::kRetryAfterIgnored, Bug::kBudgetCountsHeldTime),
+                         name_of_case);
+
+}  // namespace
+}  // namespace postrider::sim
