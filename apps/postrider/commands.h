@@ -1,0 +1,26 @@
+// The commands of the program, one file each. A command gets what follows its name and returns the
+// exit code.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace postrider {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailure = 1;
+inline constexpr int kExitUsage = 2;
+
+using Arguments = std::span<const std::string>;
+
+int run_profile(Arguments arguments);
+int run_sim(Arguments arguments);
+
+// Prints the complaint and where help is, on the standard error, and returns kExitUsage. `command`
+// may be empty.
+int usage_error(std::string_view command, std::string_view complaint);
+
+bool wants_help(Arguments arguments);
+
+}  // namespace postrider

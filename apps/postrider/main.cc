@@ -1,0 +1,86 @@
+// postrider NOUN VERB …: finds the command and runs it.
+#include <array>
+#include <cstdio>
+#include <vector>
+
+#include "apps/postrider/commands.h"
+#include "postrider/base/nearest.h"
+
+namespace postrider {
+namespace {
+
+struct Command {
+  std::string_view name;
+  int (*run)(Arguments arguments);
+  std::string_view summary;
+};
+
+constexpr auto kCommands = std::to_array<Command>({
+    {"profile", run_profile, "ls | show NAME: the tables that really run"},
+    {"sim", run_sim, "simulate months of faults under virtual time"},
+});
+
+void print_help(std::FILE* out) {
+  std::fputs(
+      "Postrider delivers messages to destinations that are often not there.\n\nUsage: postrider "
+      "COMMAND …\n\n",
+      out);
+  for (const Command& command : kCommands) {
+    std::fprintf(out, "  %-10s %s\n", std::string(command.name).c_str(),
+                 std::string(command.summary).c_str());
+  }
+  std::fputs("\n'postrider COMMAND --help' says more. 'postrider --version' names the version.\n",
+             out);
+}
+
+int unknown_command(std::string_view name) {
+  std::array<std::string_view, kCommands.size()> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kCommands[i].name;
+  return usage_error("", "unknown command '" + std::string(name) + "'" + did_you_mean(name, names));
+}
+
+int dispatch(Arguments arguments) {
+  if (arguments.empty()) {
+    print_help(stderr);
+    return kExitUsage;
+  }
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    print_help(stdout);
+    return kExitOk;
+  }
+  if (name == "--version") {
+    std::puts("postrider " POSTRIDER_VERSION);
+    return kExitOk;
+  }
+  for (const Command& command : kCommands) {
+    if (command.name == name) return command.run(arguments.subspan(1));
+  }
+  return unknown_command(name);
+}
+
+}  // namespace
+
+int usage_error(std::string_view command, std::string_view complaint) {
+  const std::string name = command.empty() ? "postrider" : "postrider " + std::string(command);
+  std::fprintf(stderr, "%s: %s\nTry '%s --help'.\n", name.c_str(), std::string(complaint).c_str(),
+               name.c_str());
+  return kExitUsage;
+}
+
+bool wants_help(Arguments arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--help" || argument == "-h") return true;
+  }
+  return false;
+}
+
+}  // namespace postrider
+
+int main(int count, char** values) {
+  const std::vector<std::string> arguments(values + (count > 0 ? 1 : 0), values + count);
+  const int code = postrider::dispatch(arguments);
+  // What could not be written was not said: a full disk or a closed pipe is a failure.
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  return code == postrider::kExitOk && !written ? postrider::kExitFailure : code;
+}
