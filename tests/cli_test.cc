@@ -1,0 +1,109 @@
+// The program as a user meets it: exit codes, help, suggestions.
+#include <array>
+#include <cstdio>
+#include <string>
+#include <sys/wait.h>
+
+#include <gtest/gtest.h>
+
+namespace postrider {
+namespace {
+
+struct Ran {
+  int code = -1;
+  std::string output;  // standard output and standard error
+};
+
+Ran run(const std::string& arguments, const std::string& after = " 2>&1") {
+  Ran ran;
+  std::FILE* pipe = popen(("'" POSTRIDER_BINARY "' " + arguments + after).c_str(), "r");
+  if (pipe == nullptr) return ran;
+  std::array<char, 4096> buffer{};
+  for (std::size_t size = 0; (size = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
+    ran.output.append(buffer.data(), size);
+  }
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) ran.code = WEXITSTATUS(status);
+  return ran;
+}
+
+bool mentions(const Ran& ran, std::string_view part) {
+  return ran.output.find(part) != std::string::npos;
+}
+
+TEST(CommandLine, HelpAndVersionAreAnswered) {
+  for (const char* arguments : {"--help", "-h", "help"}) {
+    const Ran ran = run(arguments, "");
+    EXPECT_EQ(ran.code, 0) << arguments;
+    EXPECT_TRUE(mentions(ran, "profile")) << ran.output;
+    EXPECT_TRUE(mentions(ran, "sim")) << ran.output;
+  }
+  EXPECT_EQ(run("--version", "").code, 0);
+  EXPECT_TRUE(run("--version", "").output.starts_with("postrider 0."));
+  EXPECT_EQ(run("profile --help", "").code, 0);
+  EXPECT_TRUE(mentions(run("profile --help", ""), "--format"));
+}
+
+TEST(CommandLine, MistakesAreUsageErrorsWithASuggestion) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "Usage"},
+      {"profle", "did you mean 'profile'?"},
+      {"zzzzzz", "unknown command 'zzzzzz'\n"},
+      {"profile", "say ls or show"},
+      {"profile shwo webhook", "did you mean 'show'?"},
+      {"profile show", "needs the name of one profile"},
+      {"profile show webhok", "did you mean 'webhook'?"},
+      {"profile show webhook --formt text", "did you mean '--format'?"},
+      {"profile show webhook --format txt", "did you mean 'text'?"},
+      {"profile show webhook --format", "needs a value"},
+      {"profile show webhook --method pots", "did you mean 'post'?"},
+      {"profile ls webhook", "takes no name"},
+  };
+  for (const auto& [arguments, complaint] : cases) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 2) << arguments;
+    EXPECT_TRUE(mentions(ran, complaint)) << arguments << ": " << ran.output;
+    EXPECT_EQ(run(arguments, " 2>/dev/null").output, "") << "complaints go to the standard error";
+  }
+}
+
+TEST(CommandLine, WhatCannotBeWrittenIsAFailure) {
+  EXPECT_EQ(run("profile show webhook", " >/dev/full").code, 1);
+}
+
+// req: webhook.show.2
+TEST(ProfileCommand, ListsProfiles) {
+  const Ran ran = run("profile ls", "");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(ran.output.starts_with("webhook "));
+}
+
+// req: webhook.show.1
+TEST(ProfileCommand, ShowsTheTableInEveryFormat) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"profile show webhook", "Profile webhook\n"},
+      {"profile show webhook --format text --method post", "Profile webhook\n"},
+      {"profile show webhook --format markdown", "# Tables of the profile webhook\n"},
+      {"profile show webhook --format mermaid", "stateDiagram-v2\n"},
+      {"profile show webhook --json", "{\"name\":\"webhook\","},
+      {"profile show webhook --format json", "{\"name\":\"webhook\","},
+  };
+  for (const auto& [arguments, beginning] : cases) {
+    const Ran ran = run(arguments, "");
+    EXPECT_EQ(ran.code, 0) << arguments;
+    EXPECT_TRUE(ran.output.starts_with(beginning)) << arguments << ": " << ran.output;
+  }
+  // The health table of the core is shown with it.
+  EXPECT_TRUE(mentions(run("profile show webhook", ""), "too many strikes in a row"));
+}
+
+// req: webhook.show.1
+TEST(ProfileCommand, JsonIsJson) {
+  for (const char* arguments : {"profile ls --json", "profile show webhook --json"}) {
+    EXPECT_EQ(run(arguments, " | python3 -c 'import json, sys; json.load(sys.stdin)'").code, 0)
+        << arguments;
+  }
+}
+
+}  // namespace
+}  // namespace postrider
