@@ -121,7 +121,8 @@ void Engine::Impl::on(Turn& turn, const AttemptEnded& ended) {
   --residents_[entry.destination].open_attempts;
   entry.state.failure = reading.outcome.failure;
   entry.state.certainty = reading.outcome.certainty;
-  set_reason(entry, reading.outcome.reason);
+  // Only a failure has a reason that anybody asks for.
+  if (reading.outcome.failure != FailureClass::kNone || entry.reason) set_reason(entry, reading.outcome.reason);
   apply(turn, slot, reading.signal, &reading);
 }
 

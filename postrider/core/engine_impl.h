@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -252,9 +253,11 @@ class Engine::Impl {
   Timestamp started_;
   Timestamp turn_now_;  // of the last step
 
+  // The two tables that change with every message take their nodes from a pool.
+  std::pmr::unsynchronized_pool_resource pool_;
   Slab<Entry> entries_;
-  std::unordered_map<MessageId, Slot> by_id_;
-  std::unordered_map<std::uint64_t, Slot> by_attempt_;
+  std::pmr::unordered_map<MessageId, Slot> by_id_{&pool_};
+  std::pmr::unordered_map<std::uint64_t, Slot> by_attempt_{&pool_};
   std::unordered_set<MessageId> hot_sleepers_;
   std::uint64_t window_bytes_ = 0;
 

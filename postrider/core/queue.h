@@ -2,6 +2,7 @@
 // destinations with something to do. Everything else is disk.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -22,34 +23,36 @@ namespace postrider {
 using Slot = std::uint32_t;
 inline constexpr Slot kNoSlot = UINT32_MAX;
 
-// Objects with stable numbers; freed ones are used again.
+// Objects with stable numbers and addresses; freed ones are used again.
 template <class T>
 class Slab {
  public:
   Slot add(T value) {
     ++size_;
-    if (!free_.empty()) {
-      const Slot slot = free_.back();
-      free_.pop_back();
-      items_[slot] = std::move(value);
-      return slot;
+    if (free_.empty()) {
+      if (used_ == chunks_.size() * kChunk) chunks_.push_back(std::make_unique<std::array<T, kChunk>>());
+      free_.push_back(used_++);
     }
-    items_.push_back(std::move(value));
-    return static_cast<Slot>(items_.size() - 1);
+    const Slot slot = free_.back();
+    free_.pop_back();
+    (*this)[slot] = std::move(value);
+    return slot;
   }
   void remove(Slot slot) {
-    items_[slot] = T{};
+    (*this)[slot] = T{};
     free_.push_back(slot);
     --size_;
   }
-  T& operator[](Slot slot) { return items_[slot]; }
-  const T& operator[](Slot slot) const { return items_[slot]; }
+  T& operator[](Slot slot) { return (*chunks_[slot / kChunk])[slot % kChunk]; }
+  const T& operator[](Slot slot) const { return (*chunks_[slot / kChunk])[slot % kChunk]; }
   std::size_t size() const { return size_; }
-  std::size_t capacity() const { return items_.size(); }
+  Slot capacity() const { return used_; }  // all slots ever used are below it
 
  private:
-  std::deque<T> items_;  // references stay valid while others are added
+  static constexpr std::size_t kChunk = 64;
+  std::vector<std::unique_ptr<std::array<T, kChunk>>> chunks_;
   std::vector<Slot> free_;
+  Slot used_ = 0;
   std::size_t size_ = 0;
 };
 

@@ -78,7 +78,8 @@ void Receipts::end(const EndRecord& end, const Message* letter, WriteBatch& out)
     const DeadLetter dead{end.id, end.phase, end.at, end.cause, end.attempts, end.reason};
     put_kept(Kept::kDead, keys::dead(stored.dead_bucket, end.id), encode_dead(dead, letter->record.view()), out);
   }
-  put_kept(Kept::kEnds, keys::end(running(Kept::kEnds), end.id.sequence()), encode_end(stored), out);
+  encode_end(stored, scratch_);
+  put_kept(Kept::kEnds, keys::end(running(Kept::kEnds), end.id.sequence()), scratch_, out);
   ++counter_of(meta_.counters, end.phase);
   note({.position = {},
         .kind = LogEntry::Kind::kEnd,

@@ -63,6 +63,7 @@ class Receipts {
   std::array<BucketList, kKept> closed_;
   std::array<Retention, kKept> retention_;
   std::vector<LogEntry> page_;
+  std::string scratch_;  // each message ends through it, so it is not allocated anew
 };
 
 }  // namespace postrider

@@ -172,7 +172,13 @@ Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket b
 }
 
 std::string encode_end(const EndRecord& end) {
-  std::string out = begin();
+  std::string out;
+  encode_end(end, out);
+  return out;
+}
+
+void encode_end(const EndRecord& end, std::string& out) {
+  out.assign(1, static_cast<char>(kVersion));
   Writer writer(out);
   put_id(writer, end.id);
   writer.u8(static_cast<std::uint8_t>(end.phase)).u8(static_cast<std::uint8_t>(end.cause)).u16(end.attempts);
@@ -181,7 +187,6 @@ std::string encode_end(const EndRecord& end) {
   if (end.origin.is_set()) put_id(writer, end.origin);
   writer.text(end.reason);
   seal_record(out);
-  return out;
 }
 
 Result<EndRecord> decode_end(std::string_view record) {

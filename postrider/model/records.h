@@ -78,6 +78,7 @@ struct EndRecord {
   friend bool operator==(const EndRecord&, const EndRecord&) = default;
 };
 std::string encode_end(const EndRecord& end);
+void encode_end(const EndRecord& end, std::string& out);  // into memory that is used again
 Result<EndRecord> decode_end(std::string_view record);
 
 struct DeadRecord {
