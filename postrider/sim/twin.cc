@@ -186,7 +186,8 @@ void Twins::compare_routes(const DestinationView& running, const DestinationView
   const DestinationNote* note = around_.notebook.find(running.id);
   // What was open with a durable intent counts as a failure after a crash.
   if (note == nullptr || note->damaged || running.open_attempts > 0) return;
-  // A sign of life, and since when a route that was never in trouble is normal, may be forgotten; so may strikes.
+  // In health normal the books of failures are not written, so a restart may forget them. It must not remember what a
+  // success has cleared, or the route would trip early and be disabled for failures of long ago.
   if (restored.route.strikes > running.route.strikes) around_.verdicts.violation(10, "strikes came back from the dead: " + running.config.name);
   const auto essence = [](Route route) {
     route.seen_at = Timestamp();
@@ -197,7 +198,11 @@ void Twins::compare_routes(const DestinationView& running, const DestinationView
     }
     return route;
   };
-  if (essence(running.route) == essence(restored.route) && running.config.settings == restored.config.settings) return;
+  const Route now = essence(running.route);
+  Route again = essence(restored.route);
+  const bool forgot = now.health == Health::kNormal && !again.failing_since.is_set();
+  if (forgot) again.failing_since = now.failing_since;
+  if (now == again && running.config.settings == restored.config.settings) return;
   around_.verdicts.violation(10, "a route is restored otherwise than it was running: " + running.config.name + " is " + in_words(running.route) +
                                      ", again " + in_words(restored.route));
 }

@@ -165,7 +165,9 @@ Duration World::bound() const {
     POSTRIDER_CHECK(policy.has_value());
     longest = std::max(longest, longest_wait(*policy));
   }
-  return 3 * longest + Duration(48h) + Duration(30s) * static_cast<std::int64_t>(checkers_.notebook().live());
+  // What was asked for in engine time may lie further ahead than true time says, by as much as clocks were set forward.
+  const Duration ahead = std::max(Duration(0), host_.engine_now() - agenda_.now());
+  return 3 * longest + Duration(72h) + ahead + Duration(30s) * static_cast<std::int64_t>(checkers_.notebook().live());
 }
 
 void World::drain() {

@@ -1,0 +1,70 @@
+#include "postrider/sim/crash_points.h"
+
+#include <map>
+
+#include "postrider/base/check.h"
+#include "postrider/sim/world.h"
+
+namespace postrider::sim {
+
+namespace {
+
+constexpr std::uint64_t kSeedsMax = 1000;
+
+SimOptions small_world(const std::string& profile) {
+  SimOptions options;
+  options.profile = profile;
+  options.span = 12h;
+  options.destinations = 4;
+  options.messages = profile == "drill" ? 40 : 24;
+  options.twins = false;
+  // Peers and network misbehave, so that there is something to survive; store, process and clocks do not.
+  const auto faults = parse_faults(
+      "request-lost,reply-lost,delay,peer-down,peer-flaky,peer-throttles,peer-rejects,peer-gone,late-answer,silent-transport,late-receipt");
+  POSTRIDER_CHECK(faults.has_value());
+  options.faults = *faults;
+  return options;
+}
+
+// A row's text ends with its verb and where it leads; what is ignored leads nowhere.
+bool visits_everything(const Report& report) {
+  std::map<std::string, std::uint64_t> times;
+  for (const RowUse& row : report.rows) {
+    const std::size_t at = row.row.find(") ");
+    const std::string verb = row.row.substr(at == std::string::npos ? 0 : at + 2);
+    if (!verb.starts_with("ignore")) times[verb] += row.times;
+  }
+  for (const auto& [verb, count] : times) {
+    if (count == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<SimOptions> reference_world(const std::string& profile) {
+  SimOptions options = small_world(profile);
+  for (options.seed = 1; options.seed <= kSeedsMax; ++options.seed) {
+    if (visits_everything(simulate(options))) return options;
+  }
+  return std::nullopt;
+}
+
+CrashPoints crash_everywhere(const SimOptions& options, Share share) {
+  CrashPoints result;
+  result.reference = simulate(options);
+  result.points = result.reference.points;
+  for (const std::string& what : result.reference.violations) result.failures.push_back({0, false, what});
+  for (std::uint64_t point = share.first; point <= result.points; point += share.stride) {
+    for (const bool keep : {false, true}) {
+      SimOptions crashing = options;
+      crashing.crash_point = {point, keep};
+      ++result.runs;
+      const Report report = simulate(crashing);
+      for (const std::string& what : report.violations) result.failures.push_back({point, keep, what});
+    }
+  }
+  return result;
+}
+
+}  // namespace postrider::sim
