@@ -1,16 +1,17 @@
-// Lifecycles per second through shard and memory store: submit, attempt, answer, end, on one core. The transport answers
-// at once, so what is measured is the engine. Allocations are counted by replacing the global operator new.
+// Lifecycles per second through shard and memory store: submit, attempt, answer, end, on one core.
+// The transport answers at once, so what is measured is the engine. Allocations are counted by
+// replacing the global operator new.
 //
 //   lifecycle_bench [--destinations N] [--payload B] [--seconds S | --rounds N] [--batch N]
-#include <malloc.h>
-
 #include <chrono>
-#include <ctime>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <new>
 #include <string>
 #include <vector>
+
+#include <malloc.h>
 
 #include "postrider/base/check.h"
 #include "postrider/profiles/all.h"
@@ -54,7 +55,8 @@ class Bench {
     ShardOptions shard;
     shard.engine.profiles = all_profiles();
     shard.mailbox_max = 1 << 20;
-    auto opened = Shard::open(shard, store_, instant(), [this](Action&& action) { take(std::move(action)); });
+    auto opened =
+        Shard::open(shard, store_, instant(), [this](Action&& action) { take(std::move(action)); });
     POSTRIDER_CHECK(opened.has_value());
     shard_ = std::move(*opened);
     for (std::uint32_t i = 0; i < options_.destinations; ++i) {
@@ -84,9 +86,10 @@ class Bench {
   void measure_window() {
     for (std::uint32_t i = 0; i < options_.destinations; ++i) {
       // One attempt may be open; the others wait in the window.
-      post(Configure{.config = {.name = "d" + std::to_string(i),
-                                .profile = "webhook",
-                                .settings = {{"in_flight_max", "1"}, {"url", "http://127.0.0.1:1/hook"}}}});
+      post(Configure{
+          .config = {.name = "d" + std::to_string(i),
+                     .profile = "webhook",
+                     .settings = {{"in_flight_max", "1"}, {"url", "http://127.0.0.1:1/hook"}}}});
       if (i % 256 == 0) shard_->turn(instant());
     }
     shard_->turn(instant());
@@ -102,9 +105,12 @@ class Bench {
     const auto messages = static_cast<double>(shard_->engine().stats().in_window - window_before);
     const auto engine = static_cast<double>(shard_->engine().memory_bytes() - engine_before);
     const auto heap = static_cast<double>(mallinfo2().uordblks - heap_before);
-    std::printf("  \"window_messages\": %.0f,\n  \"engine_bytes_per_message\": %.0f,\n", messages, engine / messages);
-    std::printf("  \"heap_bytes_per_message_with_payload_and_store\": %.0f,\n  \"store_records_added\": %zu,\n", heap / messages,
-                store_.size() - store_before);
+    std::printf("  \"window_messages\": %.0f,\n  \"engine_bytes_per_message\": %.0f,\n", messages,
+                engine / messages);
+    std::printf(
+        "  \"heap_bytes_per_message_with_payload_and_store\": %.0f,\n  \"store_records_added\": "
+        "%zu,\n",
+        heap / messages, store_.size() - store_before);
   }
 
   std::uint64_t delivered() { return shard_->engine().stats().counters.delivered; }
@@ -135,17 +141,24 @@ int run(const Options& options) {
   const std::uint64_t bytes_before = allocated_bytes;
   const double start = now_seconds();
   const double cpu_start = cpu_seconds();
-  for (std::uint32_t i = 0; options.rounds == 0 ? now_seconds() - start < options.seconds : i < options.rounds; ++i) bench.round();
+  for (std::uint32_t i = 0;
+       options.rounds == 0 ? now_seconds() - start < options.seconds : i < options.rounds; ++i)
+    bench.round();
   const double wall = now_seconds() - start;
   const double cpu = cpu_seconds() - cpu_start;
   const auto lifecycles = static_cast<double>(bench.delivered() - before);
   std::printf("{\n  \"lifecycles\": %.0f,\n  \"rate\": %.0f,\n", lifecycles, lifecycles / wall);
-  std::printf("  \"cpu_us_per_lifecycle\": %.2f,\n  \"rate_per_cpu_second\": %.0f,\n", cpu * 1e6 / lifecycles, lifecycles / cpu);
-  std::printf("  \"allocations_per_lifecycle\": %.2f,\n", static_cast<double>(allocations - allocations_before) / lifecycles);
-  std::printf("  \"allocated_bytes_per_lifecycle\": %.0f,\n", static_cast<double>(allocated_bytes - bytes_before) / lifecycles);
-  std::printf("  \"reads_per_lifecycle\": %.6f,\n", static_cast<double>(bench.tallies().needs - needs) / lifecycles);
+  std::printf("  \"cpu_us_per_lifecycle\": %.2f,\n  \"rate_per_cpu_second\": %.0f,\n",
+              cpu * 1e6 / lifecycles, lifecycles / cpu);
+  std::printf("  \"allocations_per_lifecycle\": %.2f,\n",
+              static_cast<double>(allocations - allocations_before) / lifecycles);
+  std::printf("  \"allocated_bytes_per_lifecycle\": %.0f,\n",
+              static_cast<double>(allocated_bytes - bytes_before) / lifecycles);
+  std::printf("  \"reads_per_lifecycle\": %.6f,\n",
+              static_cast<double>(bench.tallies().needs - needs) / lifecycles);
   bench.measure_window();
-  std::printf("  \"destinations\": %u,\n  \"payload\": %u\n}\n", options.destinations, options.payload);
+  std::printf("  \"destinations\": %u,\n  \"payload\": %u\n}\n", options.destinations,
+              options.payload);
   return 0;
 }
 
@@ -156,7 +169,8 @@ int main(int argc, char** argv) {
   postrider::Options options;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i];
-    if (name == "--destinations") options.destinations = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));
+    if (name == "--destinations")
+      options.destinations = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));
     if (name == "--payload") options.payload = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));
     if (name == "--seconds") options.seconds = std::atof(argv[i + 1]);
     if (name == "--rounds") options.rounds = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));

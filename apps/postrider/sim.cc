@@ -1,15 +1,14 @@
-// postrider sim: months of faults under virtual time, checked by fourteen laws. Exits with 1 when one is broken, and
-// says how to see it again.
-#include <signal.h>
-#include <unistd.h>
-
+// postrider sim: months of faults under virtual time, checked by fourteen laws. Exits with 1 when
+// one is broken, and says how to see it again.
 #include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <signal.h>
 #include <string>
+#include <unistd.h>
 
 #include "apps/postrider/commands.h"
 #include "postrider/base/nearest.h"
@@ -25,24 +24,29 @@ using sim::SimOptions;
 using sim::Summary;
 
 constexpr std::string_view kHelp =
-    "Usage: postrider sim [--profile NAME] [--seed N] [--seeds K] [--days D] [--destinations M] [--messages N]\n"
+    "Usage: postrider sim [--profile NAME] [--seed N] [--seeds K] [--days D] [--destinations M] "
+    "[--messages N]\n"
     "                     [--faults all|none|LIST] [--trace FILE] [--json]\n"
     "\n"
-    "Runs the real engine under virtual time with a faulty store, a faulty network and modelled peers, and checks\n"
+    "Runs the real engine under virtual time with a faulty store, a faulty network and modelled "
+    "peers, and checks\n"
     "what clients, peers and the disk saw. The same seed gives the same world.\n"
     "\n"
-    "  --profile NAME      webhook (the default) or drill, a protocol that uses everything the engine has\n"
+    "  --profile NAME      webhook (the default) or drill, a protocol that uses everything the "
+    "engine has\n"
     "  --seed N            the first seed (1)\n"
     "  --seeds K           so many seeds, one world each (1)\n"
-    "  --days D            virtual days with faults (30); then faults stop and everything must end\n"
+    "  --days D            virtual days with faults (30); then faults stop and everything must "
+    "end\n"
     "  --destinations M    (50)\n"
     "  --messages N        per world (2000)\n"
     "  --faults LIST       all (the default), none, or names with commas between them\n"
     "  --trace FILE        one line per event, with details\n"
     "  --json              for programs\n";
 
-constexpr auto kOptionNames = std::to_array<std::string_view>(
-    {"--profile", "--seed", "--seeds", "--days", "--destinations", "--messages", "--faults", "--trace", "--json", "--help"});
+constexpr auto kOptionNames =
+    std::to_array<std::string_view>({"--profile", "--seed", "--seeds", "--days", "--destinations",
+                                     "--messages", "--faults", "--trace", "--json", "--help"});
 
 struct Wanted {
   SimOptions options;
@@ -59,14 +63,16 @@ bool parse_number(std::string_view text, std::uint64_t& value) {
 // Empty when all is well, otherwise the complaint.
 std::string set_number(Wanted& wanted, std::string_view name, std::string_view text) {
   std::uint64_t value = 0;
-  if (!parse_number(text, value)) return std::string(name) + " needs a whole number, not '" + std::string(text) + "'";
+  if (!parse_number(text, value))
+    return std::string(name) + " needs a whole number, not '" + std::string(text) + "'";
   constexpr std::uint64_t kDaysMax = 3650;
   constexpr std::uint64_t kCountMax = 10'000'000;
   if (name == "--seed") {
     wanted.options.seed = value;
     return {};
   }
-  if (value == 0 || value > (name == "--days" ? kDaysMax : kCountMax)) return std::string(name) + " is out of bounds";
+  if (value == 0 || value > (name == "--days" ? kDaysMax : kCountMax))
+    return std::string(name) + " is out of bounds";
   if (name == "--seeds") wanted.seeds = value;
   if (name == "--days") wanted.options.span = Duration(24h) * static_cast<std::int64_t>(value);
   if (name == "--destinations") wanted.options.destinations = static_cast<std::uint32_t>(value);
@@ -106,7 +112,8 @@ std::string parse(Arguments arguments, Wanted& wanted) {
       return "unknown option '" + name + "'" + did_you_mean(name, kOptionNames);
     }
     if (++i == arguments.size()) return name + " needs a value";
-    if (std::string complaint = set_value(wanted, name, arguments[i]); !complaint.empty()) return complaint;
+    if (std::string complaint = set_value(wanted, name, arguments[i]); !complaint.empty())
+      return complaint;
   }
   return {};
 }
@@ -162,18 +169,26 @@ Verdict judge(const Wanted& wanted, const Summary& summary) {
 
 void print_json(const Wanted& wanted, const Summary& summary, double seconds) {
   const Counters& counters = summary.counters;
-  std::string out = "{\"seed\":" + std::to_string(wanted.options.seed) + ",\"seeds\":" + std::to_string(wanted.seeds) +
+  std::string out = "{\"seed\":" + std::to_string(wanted.options.seed) +
+                    ",\"seeds\":" + std::to_string(wanted.seeds) +
                     ",\"profile\":" + quoted(wanted.options.profile) +
                     ",\"virtual_seconds\":" + std::to_string(summary.virtual_time.count() / 1000);
   char wall[32];
   std::snprintf(wall, sizeof wall, "%.3f", seconds);
-  out += ",\"wall_seconds\":" + std::string(wall) + ",\"messages\":" + std::to_string(summary.messages) +
-         ",\"events\":" + std::to_string(summary.events) + ",\"attempts\":" + std::to_string(summary.attempts) +
-         ",\"restarts\":" + std::to_string(summary.restarts) + ",\"comparisons\":" + std::to_string(summary.comparisons) +
-         ",\"violations\":" + std::to_string(summary.violations.size()) + ",\"trace_hash\":" + quoted(hash_text(summary.trace_hash));
-  out += ",\"outcomes\":{\"delivered\":" + std::to_string(counters.delivered) + ",\"dead\":" + std::to_string(counters.dead) +
-         ",\"expired\":" + std::to_string(counters.expired) + ",\"cancelled\":" + std::to_string(counters.cancelled) +
-         ",\"indeterminate\":" + std::to_string(counters.indeterminate) + ",\"live\":" + std::to_string(counters.live()) + "}";
+  out += ",\"wall_seconds\":" + std::string(wall) +
+         ",\"messages\":" + std::to_string(summary.messages) +
+         ",\"events\":" + std::to_string(summary.events) +
+         ",\"attempts\":" + std::to_string(summary.attempts) +
+         ",\"restarts\":" + std::to_string(summary.restarts) +
+         ",\"comparisons\":" + std::to_string(summary.comparisons) +
+         ",\"violations\":" + std::to_string(summary.violations.size()) +
+         ",\"trace_hash\":" + quoted(hash_text(summary.trace_hash));
+  out += ",\"outcomes\":{\"delivered\":" + std::to_string(counters.delivered) +
+         ",\"dead\":" + std::to_string(counters.dead) +
+         ",\"expired\":" + std::to_string(counters.expired) +
+         ",\"cancelled\":" + std::to_string(counters.cancelled) +
+         ",\"indeterminate\":" + std::to_string(counters.indeterminate) +
+         ",\"live\":" + std::to_string(counters.live()) + "}";
   out += ",\"faults\":{";
   for (std::size_t i = 0; i < sim::kFaults; ++i) {
     if (i != 0) out += ',';
@@ -184,36 +199,46 @@ void print_json(const Wanted& wanted, const Summary& summary, double seconds) {
   for (const Summary::Missed& missed : summary.rows_never_hit()) {
     if (!first) out += ',';
     first = false;
-    out += "{\"row\":" + quoted(missed.row) + ",\"reason\":" + quoted(missed.reason.empty() ? "not reached in this run" : missed.reason) + "}";
+    out += "{\"row\":" + quoted(missed.row) + ",\"reason\":" +
+           quoted(missed.reason.empty() ? "not reached in this run" : missed.reason) + "}";
   }
   out += "],\"findings\":[";
   for (std::size_t i = 0; i < summary.violations.size(); ++i) {
     if (i != 0) out += ',';
-    out += "{\"seed\":" + std::to_string(summary.violations[i].seed) + ",\"what\":" + quoted(summary.violations[i].what) + "}";
+    out += "{\"seed\":" + std::to_string(summary.violations[i].seed) +
+           ",\"what\":" + quoted(summary.violations[i].what) + "}";
   }
   std::puts((out + "]}").c_str());
 }
 
 void print_text(const Wanted& wanted, const Summary& summary, double seconds) {
   const Counters& counters = summary.counters;
-  std::printf("profile %s, seed %llu, %llu world%s: %lld virtual days in %.1f s, trace %s\n", wanted.options.profile.c_str(),
-              static_cast<unsigned long long>(wanted.options.seed), static_cast<unsigned long long>(wanted.seeds),
-              wanted.seeds == 1 ? "" : "s", static_cast<long long>(summary.virtual_time / Duration(24h)), seconds,
+  std::printf("profile %s, seed %llu, %llu world%s: %lld virtual days in %.1f s, trace %s\n",
+              wanted.options.profile.c_str(), static_cast<unsigned long long>(wanted.options.seed),
+              static_cast<unsigned long long>(wanted.seeds), wanted.seeds == 1 ? "" : "s",
+              static_cast<long long>(summary.virtual_time / Duration(24h)), seconds,
               hash_text(summary.trace_hash).c_str());
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
-  std::printf("  %llu events, %llu messages, %llu attempts, %llu starts of the process, %llu comparisons with a restored copy\n",
-              number(summary.events), number(summary.messages), number(summary.attempts), number(summary.restarts),
-              number(summary.comparisons));
-  std::printf("  delivered %llu, dead %llu, expired %llu, cancelled %llu, indeterminate %llu, live %llu (in quarantine)\n",
-              number(counters.delivered), number(counters.dead), number(counters.expired), number(counters.cancelled),
-              number(counters.indeterminate), number(counters.live()));
+  std::printf(
+      "  %llu events, %llu messages, %llu attempts, %llu starts of the process, %llu comparisons "
+      "with a restored copy\n",
+      number(summary.events), number(summary.messages), number(summary.attempts),
+      number(summary.restarts), number(summary.comparisons));
+  std::printf(
+      "  delivered %llu, dead %llu, expired %llu, cancelled %llu, indeterminate %llu, live %llu "
+      "(in quarantine)\n",
+      number(counters.delivered), number(counters.dead), number(counters.expired),
+      number(counters.cancelled), number(counters.indeterminate), number(counters.live()));
   std::string faults;
   for (std::size_t i = 0; i < sim::kFaults; ++i) {
-    if (summary.faults[i] > 0) faults += " " + std::string(name_of(static_cast<Fault>(i))) + " " + std::to_string(summary.faults[i]);
+    if (summary.faults[i] > 0)
+      faults += " " + std::string(name_of(static_cast<Fault>(i))) + " " +
+                std::to_string(summary.faults[i]);
   }
   std::printf("  faults:%s\n", faults.empty() ? " none" : faults.c_str());
   for (const Summary::Missed& missed : summary.rows_never_hit()) {
-    std::printf("  row never hit: %s%s%s\n", missed.row.c_str(), missed.reason.empty() ? "" : " — ", missed.reason.c_str());
+    std::printf("  row never hit: %s%s%s\n", missed.row.c_str(), missed.reason.empty() ? "" : " — ",
+                missed.reason.c_str());
   }
 }
 
@@ -221,7 +246,8 @@ int conclude(const Wanted& wanted, const Summary& summary) {
   const Verdict verdict = judge(wanted, summary);
   if (verdict.failures.empty()) return kExitOk;
   for (const std::string& failure : verdict.failures) std::fprintf(stderr, "%s\n", failure.c_str());
-  const std::uint64_t seed = summary.violations.empty() ? wanted.options.seed : summary.violations.front().seed;
+  const std::uint64_t seed =
+      summary.violations.empty() ? wanted.options.seed : summary.violations.front().seed;
   std::fprintf(stderr, "to see it again: %s\n", sim::reproduction(wanted.options, seed).c_str());
   return kExitFailure;
 }
@@ -234,10 +260,12 @@ int run_sim(Arguments arguments) {
     return kExitOk;
   }
   Wanted wanted;
-  if (const std::string complaint = parse(arguments, wanted); !complaint.empty()) return usage_error("sim", complaint);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> trace(wanted.trace.empty() ? nullptr : std::fopen(wanted.trace.c_str(), "w"),
-                                                              std::fclose);
-  if (!wanted.trace.empty() && trace == nullptr) return usage_error("sim", "cannot write to '" + wanted.trace + "'");
+  if (const std::string complaint = parse(arguments, wanted); !complaint.empty())
+    return usage_error("sim", complaint);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> trace(
+      wanted.trace.empty() ? nullptr : std::fopen(wanted.trace.c_str(), "w"), std::fclose);
+  if (!wanted.trace.empty() && trace == nullptr)
+    return usage_error("sim", "cannot write to '" + wanted.trace + "'");
   wanted.options.trace = trace.get();
 
   const bool terminal = isatty(STDERR_FILENO) != 0;
@@ -248,14 +276,17 @@ int run_sim(Arguments arguments) {
     options.seed = wanted.options.seed + i;
     prepare_last_words(options);
     if (terminal) {
-      std::fprintf(stderr, "\rseed %llu (%llu of %llu), %zu violations ", static_cast<unsigned long long>(options.seed),
-                   static_cast<unsigned long long>(i + 1), static_cast<unsigned long long>(wanted.seeds), summary.violations.size());
+      std::fprintf(stderr, "\rseed %llu (%llu of %llu), %zu violations ",
+                   static_cast<unsigned long long>(options.seed),
+                   static_cast<unsigned long long>(i + 1),
+                   static_cast<unsigned long long>(wanted.seeds), summary.violations.size());
       std::fflush(stderr);
     }
     add(summary, simulate(options));
   }
   if (terminal) std::fputs("\r\033[K", stderr);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (wanted.json) {
     print_json(wanted, summary, seconds);
   } else {

@@ -1,5 +1,6 @@
-// Blob: immutable bytes, shared by request, batch, window and wire without a copy. One allocation holds the count and
-// the bytes. The count is atomic because the committer thread and the loop hold the same blobs.
+// Blob: immutable bytes, shared by request, batch, window and wire without a copy. One allocation
+// holds the count and the bytes. The count is atomic because the committer thread and the loop hold
+// the same blobs.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
-// Writer and Reader: the bytes of records and keys. Fixed-width integers are big-endian, so that keys sort as numbers.
-// A Reader never reads past its end: it fails once and stays failed, and the caller asks at the end.
+// Writer and Reader: the bytes of records and keys. Fixed-width integers are big-endian, so that
+// keys sort as numbers. A Reader never reads past its end: it fails once and stays failed, and the
+// caller asks at the end.
 #pragma once
 
 #include <cstddef>

@@ -23,12 +23,14 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 constexpr auto kTable = make_table();
 
 std::uint32_t by_table(std::uint32_t crc, std::string_view bytes) {
-  for (const char byte : bytes) crc = kTable[(crc ^ static_cast<unsigned char>(byte)) & 0xFF] ^ (crc >> 8);
+  for (const char byte : bytes)
+    crc = kTable[(crc ^ static_cast<unsigned char>(byte)) & 0xFF] ^ (crc >> 8);
   return crc;
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t crc, std::string_view bytes) {
+__attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t crc,
+                                                               std::string_view bytes) {
   std::uint64_t wide = crc;
   while (bytes.size() >= 8) {
     std::uint64_t word = 0;

@@ -1,5 +1,6 @@
-// Two kinds of hash. `hash64` places and indexes; it is fast and may collide. `Fingerprint` decides whether two requests
-// are the same one; it is SHA-256 cut to 128 bits, so that nobody can make two contents that count as equal.
+// Two kinds of hash. `hash64` places and indexes; it is fast and may collide. `Fingerprint` decides
+// whether two requests are the same one; it is SHA-256 cut to 128 bits, so that nobody can make two
+// contents that count as equal.
 #pragma once
 
 #include <array>

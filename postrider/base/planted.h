@@ -1,5 +1,6 @@
-// Planted bugs: mistakes that the simulator must notice. They exist only in the copies of the modules that are compiled
-// with POSTRIDER_PLANTED_BUGS for the tests; everywhere else `planted` is a constant false and nothing of them remains.
+// Planted bugs: mistakes that the simulator must notice. They exist only in the copies of the
+// modules that are compiled with POSTRIDER_PLANTED_BUGS for the tests; everywhere else `planted` is
+// a constant false and nothing of them remains.
 #pragma once
 
 #include <array>
@@ -56,7 +57,8 @@ constexpr std::string_view name_of(Bug bug) {
 
 #if defined(POSTRIDER_PLANTED_BUGS) && POSTRIDER_PLANTED_BUGS
 
-// One bug at a time, chosen by the test that must see it caught. Tests of this kind are single-threaded.
+// One bug at a time, chosen by the test that must see it caught. Tests of this kind are
+// single-threaded.
 inline Bug planted_bug = Bug::kNone;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 inline void plant(Bug bug) { planted_bug = bug; }

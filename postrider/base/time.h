@@ -1,5 +1,5 @@
-// Timestamp: a point of engine time or of wall time, in whole milliseconds. Integers only: decisions must be equal on
-// every machine and in every build.
+// Timestamp: a point of engine time or of wall time, in whole milliseconds. Integers only:
+// decisions must be equal on every machine and in every build.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,8 @@
 namespace postrider {
 
 using Duration = std::chrono::milliseconds;
-using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): 5s and 72h read as they are said
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): 5s and 72h read as
+                                       // they are said
 
 class Timestamp {
  public:
@@ -23,8 +24,12 @@ class Timestamp {
   static constexpr Timestamp never() { return Timestamp(INT64_MAX); }
 
   friend constexpr auto operator<=>(Timestamp, Timestamp) = default;
-  friend constexpr Timestamp operator+(Timestamp t, Duration d) { return Timestamp(t.ms_ + d.count()); }
-  friend constexpr Timestamp operator-(Timestamp t, Duration d) { return Timestamp(t.ms_ - d.count()); }
+  friend constexpr Timestamp operator+(Timestamp t, Duration d) {
+    return Timestamp(t.ms_ + d.count());
+  }
+  friend constexpr Timestamp operator-(Timestamp t, Duration d) {
+    return Timestamp(t.ms_ - d.count());
+  }
   friend constexpr Duration operator-(Timestamp a, Timestamp b) { return Duration(a.ms_ - b.ms_); }
 
  private:

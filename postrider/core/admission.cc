@@ -13,72 +13,83 @@ std::optional<Answer> Engine::Impl::invalid(const Submit& submit) const {
     return answer;
   };
   if (submit.body.size() > limits_.body_bytes_max) {
-    return refuse(AnswerCode::kTooLarge, "the body has " + std::to_string(submit.body.size()) + " bytes, at most " +
+    return refuse(AnswerCode::kTooLarge, "the body has " + std::to_string(submit.body.size()) +
+                                             " bytes, at most " +
                                              std::to_string(limits_.body_bytes_max) + " are taken");
   }
   if (submit.attributes.size() > limits_.attributes_bytes_max) {
-    return refuse(AnswerCode::kTooLarge, "the attributes have more than " + std::to_string(limits_.attributes_bytes_max) + " bytes");
+    return refuse(
+        AnswerCode::kTooLarge,
+        "the attributes have more than " + std::to_string(limits_.attributes_bytes_max) + " bytes");
   }
-  if (submit.caller.key.key.size() > limits_.key_bytes_max || submit.caller.key.scope.size() > limits_.key_bytes_max) {
-    return refuse(AnswerCode::kTooLarge, "the operation key has more than " + std::to_string(limits_.key_bytes_max) + " bytes");
+  if (submit.caller.key.key.size() > limits_.key_bytes_max ||
+      submit.caller.key.scope.size() > limits_.key_bytes_max) {
+    return refuse(AnswerCode::kTooLarge, "the operation key has more than " +
+                                             std::to_string(limits_.key_bytes_max) + " bytes");
   }
   if (submit.lane >= kLanes) return refuse(AnswerCode::kInvalid, "lanes are 0 to 15");
-  if (!decode_texts(submit.attributes)) return refuse(AnswerCode::kInvalid, "the attributes are not a list of named texts");
+  if (!decode_texts(submit.attributes))
+    return refuse(AnswerCode::kInvalid, "the attributes are not a list of named texts");
   return std::nullopt;
 }
 
 void Engine::Impl::on(Turn& turn, const Submit& submit) {
   if (auto refusal = invalid(submit)) return reply(turn, submit.caller.ticket, std::move(*refusal));
   const bool keyed = submit.caller.key.kind != OperationKey::Kind::kNone;
-  once(turn, submit.caller, keyed ? canonical(submit) : std::string(), [&]() -> std::optional<Answer> {
-    const Destined destined = find_destination(turn, submit.destination);
-    if (!destined.known) return std::nullopt;
-    Answer answer;
-    if (destined.slot == kNoSlot) {
-      answer.code = AnswerCode::kNotFound;
-      answer.detail = "there is no destination '" + submit.destination + "'";
-      return answer;
-    }
-    const Resident& resident = residents_[destined.slot];
-    if (resident.route.health == Health::kDisabled && resident.bound->policy.refuse_when_disabled) {
-      answer.code = AnswerCode::kDisabled;
-      answer.detail = "destination '" + submit.destination + "' is disabled: " + resident.route.reason;
-      return answer;
-    }
-    if (submit.expires.is_set() && submit.expires <= turn.now) {
-      answer.code = AnswerCode::kInvalid;
-      answer.detail = "the message has expired already";
-      return answer;
-    }
-    auto id = admit(turn, {.resident = destined.slot,
-                           .lane = submit.lane,
-                           .priority = submit.priority,
-                           .not_before = submit.not_before,
-                           .expires = submit.expires,
-                           .origin = {},
-                           .attributes = submit.attributes,
-                           .body = submit.body});
-    if (!id) {
-      answer.code = AnswerCode::kInvalid;
-      answer.detail = id.error().detail;
-      return answer;
-    }
-    answer.code = AnswerCode::kAccepted;
-    answer.id = *id;
-    return answer;
-  });
+  once(turn, submit.caller, keyed ? canonical(submit) : std::string(),
+       [&]() -> std::optional<Answer> {
+         const Destined destined = find_destination(turn, submit.destination);
+         if (!destined.known) return std::nullopt;
+         Answer answer;
+         if (destined.slot == kNoSlot) {
+           answer.code = AnswerCode::kNotFound;
+           answer.detail = "there is no destination '" + submit.destination + "'";
+           return answer;
+         }
+         const Resident& resident = residents_[destined.slot];
+         if (resident.route.health == Health::kDisabled &&
+             resident.bound->policy.refuse_when_disabled) {
+           answer.code = AnswerCode::kDisabled;
+           answer.detail =
+               "destination '" + submit.destination + "' is disabled: " + resident.route.reason;
+           return answer;
+         }
+         if (submit.expires.is_set() && submit.expires <= turn.now) {
+           answer.code = AnswerCode::kInvalid;
+           answer.detail = "the message has expired already";
+           return answer;
+         }
+         auto id = admit(turn, {.resident = destined.slot,
+                                .lane = submit.lane,
+                                .priority = submit.priority,
+                                .not_before = submit.not_before,
+                                .expires = submit.expires,
+                                .origin = {},
+                                .attributes = submit.attributes,
+                                .body = submit.body});
+         if (!id) {
+           answer.code = AnswerCode::kInvalid;
+           answer.detail = id.error().detail;
+           return answer;
+         }
+         answer.code = AnswerCode::kAccepted;
+         answer.id = *id;
+         return answer;
+       });
 }
 
 Result<MessageId> Engine::Impl::admit(Turn& turn, const Draft& draft) {
   Resident& resident = residents_[draft.resident];
   const Bound& bound = *resident.bound;
-  POSTRIDER_TRY(admission, bound.profile->admit({bound.config, bound.policy, draft.lane, draft.attributes, draft.body}));
+  POSTRIDER_TRY(admission, bound.profile->admit({bound.config, bound.policy, draft.lane,
+                                                 draft.attributes, draft.body}));
   POSTRIDER_CHECK(admission.method < bound.profile->methods.size());
 
   // A FIFO lane has no priorities: they would break its order.
   const bool fifo = bound.policy.lane_kind(draft.lane) == LaneKind::kFifo;
   Message fields;
-  fields.id = MessageId::make(resident.id, draft.lane, fifo ? std::uint16_t{0} : draft.priority, next_sequence());
+  fields.id = MessageId::make(resident.id, draft.lane, fifo ? std::uint16_t{0} : draft.priority,
+                              next_sequence());
   fields.accepted = turn.now;
   fields.not_before = draft.not_before > turn.now ? draft.not_before : Timestamp();
   fields.expires = draft.expires;
@@ -101,7 +112,8 @@ Result<MessageId> Engine::Impl::admit(Turn& turn, const Draft& draft) {
   return id;
 }
 
-bool Engine::Impl::fits_window(const Resident& resident, const Lane* lane, std::size_t bytes, Timestamp now) const {
+bool Engine::Impl::fits_window(const Resident& resident, const Lane* lane, std::size_t bytes,
+                               Timestamp now) const {
   if (restoring_hot_ || !awake(resident, now)) return false;
   if (window_bytes_ + bytes > limits_.window_bytes_max) return false;
   if (lane == nullptr) return true;
@@ -115,7 +127,8 @@ void Engine::Impl::accept_hot(Turn& turn, Slot resident, Message message) {
   const Timestamp expires = message.expires;
   const MessageId id = message.id;
   const Slot slot = add_entry(turn, resident, std::move(message), true);
-  if (expires.is_set()) entries_[slot].expiry_timer = put_due(turn, expires, keys::DueKind::kExpiry, id);
+  if (expires.is_set())
+    entries_[slot].expiry_timer = put_due(turn, expires, keys::DueKind::kExpiry, id);
   make_ready(slot);
 }
 
@@ -142,7 +155,8 @@ void Engine::Impl::accept_cold(Turn& turn, Slot slot, const Message& message) {
   maybe_refill(turn, slot);
 }
 
-std::optional<Answer> Engine::Impl::consult_ledger(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint) {
+std::optional<Answer> Engine::Impl::consult_ledger(Turn& turn, const OperationKey& key,
+                                                   const Fingerprint& fingerprint) {
   std::optional<LedgerEntry> entry;
   std::optional<SessionEntry> session;
   const std::string name = ledger_key(key);
@@ -160,14 +174,16 @@ std::optional<Answer> Engine::Impl::consult_ledger(Turn& turn, const OperationKe
     }
     if (key.kind != OperationKey::Kind::kSequenced) continue;
     const std::string session_at = keys::session(bucket, key.scope, key.key);
-    if (const auto* value = turn.get(session_at); value != nullptr && value->has_value() && !session) {
+    if (const auto* value = turn.get(session_at);
+        value != nullptr && value->has_value() && !session) {
       auto decoded = decode_session((*value)->view());
       if (decoded) session = *decoded;
       if (!decoded) turn.damaged.emplace_back(session_at, **value);
     }
   }
   if (turn.lacks()) return std::nullopt;
-  LedgerVerdict verdict = judge_key(key, fingerprint, entry, session, {options_.key_window, options_.key_ahead}, turn.now);
+  LedgerVerdict verdict = judge_key(key, fingerprint, entry, session,
+                                    {options_.key_window, options_.key_ahead}, turn.now);
   if (damaged && !entry) verdict.kind = LedgerVerdict::Kind::kExpired;
   Answer answer;
   switch (verdict.kind) {
@@ -175,7 +191,8 @@ std::optional<Answer> Engine::Impl::consult_ledger(Turn& turn, const OperationKe
     case LedgerVerdict::Kind::kReplay: return std::move(verdict.answer);
     case LedgerVerdict::Kind::kConflict:
       answer.code = AnswerCode::kConflict;
-      answer.detail = "this operation key was used with other content; use a new key for a new operation";
+      answer.detail =
+          "this operation key was used with other content; use a new key for a new operation";
       return answer;
     case LedgerVerdict::Kind::kExpired:
       answer.code = AnswerCode::kKeyExpired;
@@ -189,7 +206,8 @@ std::optional<Answer> Engine::Impl::consult_ledger(Turn& turn, const OperationKe
   return answer;
 }
 
-void Engine::Impl::seal(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint, const Answer& answer) {
+void Engine::Impl::seal(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint,
+                        const Answer& answer) {
   if (planted(Bug::kForgottenSeal)) return;
   // What was refused changed nothing and may be asked again; what happened is remembered.
   const bool happened = answer.code == AnswerCode::kAccepted || answer.code == AnswerCode::kDone ||
@@ -197,10 +215,11 @@ void Engine::Impl::seal(Turn& turn, const OperationKey& key, const Fingerprint& 
   if (!happened) return;
   const keys::Bucket bucket = receipts_.running(Kept::kLedger);
   const LedgerEntry entry{fingerprint, turn.now, encode_answer(answer)};
-  receipts_.put_kept(Kept::kLedger, keys::ledger(bucket, key.scope, ledger_key(key)), encode_ledger(entry), turn.out.writes);
+  receipts_.put_kept(Kept::kLedger, keys::ledger(bucket, key.scope, ledger_key(key)),
+                     encode_ledger(entry), turn.out.writes);
   if (key.kind == OperationKey::Kind::kSequenced) {
-    receipts_.put_kept(Kept::kLedger, keys::session(bucket, key.scope, key.key), encode_session({key.sequence, turn.now}),
-                       turn.out.writes);
+    receipts_.put_kept(Kept::kLedger, keys::session(bucket, key.scope, key.key),
+                       encode_session({key.sequence, turn.now}), turn.out.writes);
   }
 }
 

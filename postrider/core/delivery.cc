@@ -1,5 +1,5 @@
-// Delivery: the interpreter of the profiles' tables. A signal finds its row; the row's verb is carried out here and
-// nowhere else.
+// Delivery: the interpreter of the profiles' tables. A signal finds its row; the row's verb is
+// carried out here and nowhere else.
 #include <algorithm>
 
 #include "postrider/core/engine_impl.h"
@@ -27,7 +27,8 @@ void Engine::Impl::set_reason(Entry& entry, std::string_view reason) {
   }
 }
 
-std::optional<Timestamp> Engine::Impl::retry_due(Turn& turn, const Entry& entry, const Reading* reading) {
+std::optional<Timestamp> Engine::Impl::retry_due(Turn& turn, const Entry& entry,
+                                                 const Reading* reading) {
   const Resident& resident = residents_[entry.destination];
   const RetryRule& rule = resident.bound->policy.rule(entry.state.failure);
   RetryFacts facts;
@@ -37,13 +38,16 @@ std::optional<Timestamp> Engine::Impl::retry_due(Turn& turn, const Entry& entry,
   facts.first_attempt = entry.state.first_attempt;
   facts.held = held_time(resident.route, turn.now) - entry.state.held_before;
   if (planted(Bug::kBudgetCountsHeldTime)) facts.held = Duration(0);
-  if (reading != nullptr && !planted(Bug::kRetryAfterIgnored)) facts.retry_after = reading->retry_after;
+  if (reading != nullptr && !planted(Bug::kRetryAfterIgnored))
+    facts.retry_after = reading->retry_after;
   auto due = next_due(rule, facts, rng_);
-  if (due && planted(Bug::kJitterOutsideRange)) due = turn.now + 2 * (*due - turn.now) + Duration(1);
+  if (due && planted(Bug::kJitterOutsideRange))
+    due = turn.now + 2 * (*due - turn.now) + Duration(1);
   return due;
 }
 
-const Transition* Engine::Impl::next_row(Turn& turn, Entry& entry, On signal, const Reading* reading, std::optional<Timestamp>& due) {
+const Transition* Engine::Impl::next_row(Turn& turn, Entry& entry, On signal,
+                                         const Reading* reading, std::optional<Timestamp>& due) {
   const Resident& resident = residents_[entry.destination];
   const ProfileSpec& profile = *resident.bound->profile;
   const Method& method = method_of(entry);
@@ -93,8 +97,10 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
   // The route hears of it first: a message that goes to sleep must know whether the way is closed.
   raise(turn, resident, *told, entry);
   const RetryRule& rule = residents_[resident].bound->policy.rule(entry.state.failure);
-  if (reading != nullptr && reading->retry_after && rule.holds_route && !planted(Bug::kRetryAfterIgnored)) {
-    hold_route(turn, resident, turn.now + std::min(*reading->retry_after, rule.retry_after_max), entry.reason_text());
+  if (reading != nullptr && reading->retry_after && rule.holds_route &&
+      !planted(Bug::kRetryAfterIgnored)) {
+    hold_route(turn, resident, turn.now + std::min(*reading->retry_after, rule.retry_after_max),
+               entry.reason_text());
   }
   carry_out(turn, slot, *row, due);
 }
@@ -107,14 +113,16 @@ void Engine::Impl::raise(Turn& turn, Slot resident, const Transition& row, const
       if (residents_[resident].bound->policy.rule(entry.state.failure).strikes) {
         return tell_health(turn, resident, HealthOn::kFail, entry.reason_text());
       }
-      if (entry.state.certainty == Certainty::kAnswered) tell_health(turn, resident, HealthOn::kSeen, entry.reason_text());
+      if (entry.state.certainty == Certainty::kAnswered)
+        tell_health(turn, resident, HealthOn::kSeen, entry.reason_text());
       return;
     case Raise::kGone: return tell_health(turn, resident, HealthOn::kGone, entry.reason_text());
     case Raise::kSeen: return tell_health(turn, resident, HealthOn::kSeen, entry.reason_text());
   }
 }
 
-void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row, std::optional<Timestamp> due) {
+void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row,
+                             std::optional<Timestamp> due) {
   Entry& entry = entries_[slot];
   switch (row.verb) {
     case Do::kIgnore: return;
@@ -124,7 +132,9 @@ void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row, std::
     case Do::kNextMethod:
       ++entry.state.method;
       entry.state.attempts = 0;
-      return enter(turn, slot, residents_[entry.destination].bound->profile->methods[entry.state.method].initial, {});
+      return enter(
+          turn, slot,
+          residents_[entry.destination].bound->profile->methods[entry.state.method].initial, {});
     case Do::kAwait:
     case Do::kRelease: return enter(turn, slot, row.to, {});
     case Do::kRetry: return enter(turn, slot, row.to, due);
@@ -138,8 +148,8 @@ void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row, std::
   }
 }
 
-// Gates held from the cold space would be forgotten by a restart until the window comes to the message, so a record says
-// who holds some. Hot ones are found by the scan of the hot space.
+// Gates held from the cold space would be forgotten by a restart until the window comes to the
+// message, so a record says who holds some. Hot ones are found by the scan of the hot space.
 void Engine::Impl::mark_holding(Turn& turn, Entry& entry, bool holding) {
   if (entry.hot || entry.marked == holding) return;
   entry.marked = holding;
@@ -150,7 +160,8 @@ void Engine::Impl::mark_holding(Turn& turn, Entry& entry, bool holding) {
   }
 }
 
-// A message that was read for one event stays, or ends: it no longer sleeps, and a FIFO lane no longer sleeps with it.
+// A message that was read for one event stays, or ends: it no longer sleeps, and a FIFO lane no
+// longer sleeps with it.
 void Engine::Impl::settle_visitor(Entry& entry) {
   if (!std::exchange(entry.visitor, false)) return;
   hot_sleepers_.erase(entry.message.id);
@@ -170,9 +181,11 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
     if (!target.keeps_gates) give_back_gates(turn, slot);
   }
   if (from == Phase::kParked) turn.out.writes.remove(keys::parked(entry.message.id));
-  mark_holding(turn, entry, target.phase == Phase::kAwaiting && target.keeps_gates && entry.holds_gates);
+  mark_holding(turn, entry,
+               target.phase == Phase::kAwaiting && target.keeps_gates && entry.holds_gates);
   const bool durable = method_of(entry).durable_intent;
-  const bool next_method = target.phase == Phase::kQueued && entry.state.method != entry.message.method;
+  const bool next_method =
+      target.phase == Phase::kQueued && entry.state.method != entry.message.method;
   entry.state.state = to;
   entry.state.since = turn.now;
   const Timestamp was_due = entry.state.due;
@@ -181,10 +194,12 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
                         ? Timestamp()
                         : turn.now + resident.bound->policy.time_out(target.timer);
   const bool in_flight = from == Phase::kInFlight || target.phase == Phase::kInFlight;
-  // A record that says otherwise would take the message back after a crash, or when its window goes to disk.
+  // A record that says otherwise would take the message back after a crash, or when its window goes
+  // to disk.
   const bool early = from == Phase::kBackoff && was_due > turn.now;
   const bool released = from == Phase::kInFlight && target.phase == Phase::kQueued;
-  const bool told_otherwise = entry.stored && (from == Phase::kAwaiting || from == Phase::kParked || early);
+  const bool told_otherwise =
+      entry.stored && (from == Phase::kAwaiting || from == Phase::kParked || early);
 
   switch (target.phase) {
     case Phase::kBackoff: return sleep(turn, slot);
@@ -198,16 +213,21 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
     case Phase::kCancelled:
     case Phase::kIndeterminate: POSTRIDER_CHECK(false);
   }
-  if (target.phase == Phase::kAwaiting || (durable && in_flight) || told_otherwise || next_method || released) {
+  if (target.phase == Phase::kAwaiting || (durable && in_flight) || told_otherwise || next_method ||
+      released) {
     store_state(turn, entry);
     if (entry.due_entry.is_set()) {
-      turn.out.writes.remove(keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, entry.message.id));
+      turn.out.writes.remove(
+          keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, entry.message.id));
     }
   }
   if (!entry.hot && !entry.due_entry.is_set()) {
-    cover(turn, entry.destination, residents_[entry.destination].the_lane(entry.message.id.lane()), entry.message.id);
+    cover(turn, entry.destination, residents_[entry.destination].the_lane(entry.message.id.lane()),
+          entry.message.id);
   }
-  if (entry.state.due.is_set()) entry.timer = timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
+  if (entry.state.due.is_set())
+    entry.timer =
+        timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
   if (target.phase == Phase::kQueued) {
     make_ready(slot);
   } else {
@@ -319,14 +339,16 @@ bool Engine::Impl::move_to_cold(Turn& turn, Slot slot) {
   if (!entry.hot) return false;
   const bool stored = entry.stored;
   forget_state(turn, entry);
-  turn.out.writes.put_once(keys::cold(entry.message.id, keys::Part::kMessage), entry.message.record);
+  turn.out.writes.put_once(keys::cold(entry.message.id, keys::Part::kMessage),
+                           entry.message.record);
   turn.out.writes.remove_once(keys::hot(entry.message.id.sequence(), keys::Part::kMessage));
   entry.hot = false;
   residents_[entry.destination].the_lane(entry.message.id.lane()).cold.push_back(entry.message.id);
   return stored;
 }
 
-// Back-off: in an unordered lane the message leaves the window; in a FIFO lane it blocks on purpose.
+// Back-off: in an unordered lane the message leaves the window; in a FIFO lane it blocks on
+// purpose.
 void Engine::Impl::sleep(Turn& turn, Slot slot) {
   Entry& entry = entries_[slot];
   Resident& resident = residents_[entry.destination];
@@ -350,7 +372,8 @@ void Engine::Impl::sleep(Turn& turn, Slot slot) {
   }
   move_to_cold(turn, slot);
   store_state(turn, entry);
-  if (entry.due_entry.is_set()) turn.out.writes.remove(keys::due(entry.due_entry, keys::DueKind::kAttempt, id));
+  if (entry.due_entry.is_set())
+    turn.out.writes.remove(keys::due(entry.due_entry, keys::DueKind::kAttempt, id));
   put_due(turn, entry.state.due, keys::DueKind::kAttempt, id);
   if (fifo) {
     cover(turn, entry.destination, lane, id);
@@ -367,7 +390,8 @@ void Engine::Impl::park(Turn& turn, Slot slot) {
   move_to_cold(turn, slot);
   store_state(turn, entry);
   if (entry.due_entry.is_set()) {
-    turn.out.writes.remove(keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, entry.message.id));
+    turn.out.writes.remove(
+        keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, entry.message.id));
   }
   turn.out.writes.put(keys::parked(entry.message.id), std::string_view());
   receipts_.note({.position = {},
@@ -391,8 +415,10 @@ void Engine::Impl::end(Turn& turn, Slot slot, Phase phase) {
   if (phase_of(entry) == Phase::kParked) turn.out.writes.remove(keys::parked(id));
   mark_holding(turn, entry, false);
   forget_state(turn, entry);
-  turn.out.writes.remove_once(entry.hot ? keys::hot(id.sequence(), keys::Part::kMessage) : keys::cold(id, keys::Part::kMessage));
-  if (entry.due_entry.is_set()) turn.out.writes.remove(keys::due(entry.due_entry, keys::DueKind::kAttempt, id));
+  turn.out.writes.remove_once(entry.hot ? keys::hot(id.sequence(), keys::Part::kMessage)
+                                        : keys::cold(id, keys::Part::kMessage));
+  if (entry.due_entry.is_set())
+    turn.out.writes.remove(keys::due(entry.due_entry, keys::DueKind::kAttempt, id));
   if (entry.message.expires.is_set()) {
     turn.out.writes.remove(keys::due(entry.message.expires, keys::DueKind::kExpiry, id));
     timers_.cancel(entry.expiry_timer);

@@ -1,5 +1,5 @@
-// Dispatch: whose turn it is. Destinations with something to send stand in a ring and start one attempt each in turn, so
-// that a long queue costs its neighbours nothing.
+// Dispatch: whose turn it is. Destinations with something to send stand in a ring and start one
+// attempt each in turn, so that a long queue costs its neighbours nothing.
 #include <algorithm>
 
 #include "postrider/core/engine_impl.h"
@@ -30,7 +30,8 @@ void Engine::Impl::pump(Turn& turn) {
   }
 }
 
-// One step forward for this destination: an attempt, an end, or a place in a gate's queue. False: nothing to do now.
+// One step forward for this destination: an attempt, an end, or a place in a gate's queue. False:
+// nothing to do now.
 bool Engine::Impl::start_next(Turn& turn, Slot slot) {
   Resident& resident = residents_[slot];
   if (resident.lanes.empty() || !startable(resident, turn.now)) return false;
@@ -40,8 +41,13 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
     Lane& lane = resident.lanes[index];
     if (lane.first == kNoSlot) continue;
     const LaneKind kind = resident.bound->policy.lane_kind(lane.number);
-    if (kind == LaneKind::kFifo && lane.in_memory != lane.ready) continue;  // its head is on the way
-    if (lane.owes_before(entries_[lane.first].message.id, kind) && !planted(Bug::kColdOvertakesHot)) continue;  // a refill brings it
+    if (kind == LaneKind::kFifo && lane.in_memory != lane.ready)
+      continue;  // its head is on the way
+    if (lane.owes_before(entries_[lane.first].message.id, kind) &&
+        !planted(Bug::kColdOvertakesHot)) {
+      maybe_refill(turn, slot);  // what goes first is on disk
+      continue;
+    }
     resident.next_lane = static_cast<std::uint8_t>((index + 1) % count);
     return try_start(turn, lane.first);
   }
@@ -52,7 +58,8 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
   Entry& entry = entries_[slot];
   const MessageId id = entry.message.id;
   Resident& resident = residents_[entry.destination];
-  if (entry.message.expires.is_set() && entry.message.expires <= turn.now && !planted(Bug::kExpiredMessageSent)) {
+  if (entry.message.expires.is_set() && entry.message.expires <= turn.now &&
+      !planted(Bug::kExpiredMessageSent)) {
     apply(turn, slot, On::kExpired, nullptr);
     return true;
   }
@@ -80,17 +87,20 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
 void Engine::Impl::look_later(Slot slot, Timestamp at) {
   Resident& resident = residents_[slot];
   timers_.cancel(resident.look_timer);
-  resident.look_timer = timers_.arm(at, Timer{.kind = TimerKind::kRouteLook, .id = {resident.id.value(), 0}});
+  resident.look_timer =
+      timers_.arm(at, Timer{.kind = TimerKind::kRouteLook, .id = {resident.id.value(), 0}});
 }
 
-// Puts a queued entry into its lane's ready list, in the order of ids. New ones are nearly always the last.
+// Puts a queued entry into its lane's ready list, in the order of ids. New ones are nearly always
+// the last.
 void Engine::Impl::make_ready(Slot slot) {
   Entry& entry = entries_[slot];
   Resident& resident = residents_[entry.destination];
   Lane& lane = resident.the_lane(entry.message.id.lane());
   if (!entry.ready) {
     Slot after = lane.last;
-    while (after != kNoSlot && entry.message.id < entries_[after].message.id) after = entries_[after].prev;
+    while (after != kNoSlot && entry.message.id < entries_[after].message.id)
+      after = entries_[after].prev;
     entry.prev = after;
     entry.next = after == kNoSlot ? lane.first : entries_[after].next;
     (entry.next == kNoSlot ? lane.last : entries_[entry.next].prev) = slot;
@@ -117,7 +127,8 @@ SharedGate& Engine::Impl::shared_gate(const Entry& entry, GateName name) {
   SharedGate& gate = place->second;
   if (is_new) {
     const Bound& bound = *residents_[entry.destination].bound;
-    if (bound.profile->gate_limits != nullptr) gate.limits = bound.profile->gate_limits(name, bound.policy);
+    if (bound.profile->gate_limits != nullptr)
+      gate.limits = bound.profile->gate_limits(name, bound.policy);
     gate.state.drain(gate.limits, started_);
   }
   return gate;
@@ -129,7 +140,8 @@ void Engine::Impl::wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp 
   SharedGate& gate = gates_.at(name);
   gate.waiters.emplace_back(slot, entry.message.id);
   if (again.is_set() && !timers_.armed(gate.timer)) {
-    gate.timer = timers_.arm(std::max(again, turn.now), Timer{.kind = TimerKind::kGate, .id = {name, 0}});
+    gate.timer =
+        timers_.arm(std::max(again, turn.now), Timer{.kind = TimerKind::kGate, .id = {name, 0}});
   }
 }
 
@@ -152,10 +164,12 @@ void Engine::Impl::serve_gate(Turn& turn, GateName name) {
     if (same == by_id_.end() || same->second != slot || entries_[slot].ready) continue;
     if (phase_of(entries_[slot]) != Phase::kQueued) continue;
     make_ready(slot);
-    if (open_attempts_ >= limits_.open_attempts_max) continue;  // it stands in its lane again; the ring comes to it
+    if (open_attempts_ >= limits_.open_attempts_max)
+      continue;  // it stands in its lane again; the ring comes to it
     try_start(turn, slot);
   }
-  if (gate.state.in_use() == 0 && gate.state.settled_at(gate.limits) <= turn.now) gates_.erase(found);
+  if (gate.state.in_use() == 0 && gate.state.settled_at(gate.limits) <= turn.now)
+    gates_.erase(found);
 }
 
 }  // namespace postrider

@@ -12,7 +12,9 @@ Engine::~Engine() = default;
 Stepped Engine::step(Now now, const Event& event, const Found& found, Effects& out) {
   return impl_->step(now, event, found, out);
 }
-void Engine::close_turn(Timestamp now, Duration wall_bias, Effects& out) { impl_->close_turn(now, wall_bias, out); }
+void Engine::close_turn(Timestamp now, Duration wall_bias, Effects& out) {
+  impl_->close_turn(now, wall_bias, out);
+}
 std::optional<Timestamp> Engine::next_deadline() const { return impl_->next_deadline(); }
 bool Engine::restoring() const { return impl_->restoring(); }
 Stats Engine::stats() const { return impl_->stats(); }
@@ -58,7 +60,8 @@ void Engine::Impl::finish_step(Turn& turn) {
   if (owed_waits_at_) go_on_with_owed(turn);
   if (retain_timer_ == 0 || !timers_.armed(retain_timer_)) {
     const Timestamp at = receipts_.next_retention(turn.now);
-    if (at != Timestamp::never()) retain_timer_ = timers_.arm(at, Timer{.kind = TimerKind::kRetain});
+    if (at != Timestamp::never())
+      retain_timer_ = timers_.arm(at, Timer{.kind = TimerKind::kRetain});
   }
 }
 
@@ -75,7 +78,8 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   turn.out.writes.put(keys::quarantine(row.first), row.second);
   const auto hot = keys::parse_hot(row.first);
   const auto cold = keys::parse_cold(row.first);
-  const bool once = (hot && hot->part == keys::Part::kMessage) || (cold && cold->part == keys::Part::kMessage);
+  const bool once =
+      (hot && hot->part == keys::Part::kMessage) || (cold && cold->part == keys::Part::kMessage);
   if (once) {
     turn.out.writes.remove_once(row.first);
   } else {
@@ -122,7 +126,8 @@ void Engine::Impl::on(Turn& turn, const AttemptEnded& ended) {
   entry.state.failure = reading.outcome.failure;
   entry.state.certainty = reading.outcome.certainty;
   // Only a failure has a reason that anybody asks for.
-  if (reading.outcome.failure != FailureClass::kNone || entry.reason) set_reason(entry, reading.outcome.reason);
+  if (reading.outcome.failure != FailureClass::kNone || entry.reason)
+    set_reason(entry, reading.outcome.reason);
   apply(turn, slot, reading.signal, &reading);
 }
 
@@ -137,10 +142,12 @@ void Engine::Impl::on(Turn& turn, const ReceiptArrived& receipt) {
     ++tallies_.late_receipts;
     return;
   }
-  if (planted(Bug::kLateReceiptDropped) && phase_of(entries_[located.slot]) == Phase::kBackoff) return;
+  if (planted(Bug::kLateReceiptDropped) && phase_of(entries_[located.slot]) == Phase::kBackoff)
+    return;
   Entry& entry = entries_[located.slot];
   const Transition* row = find_row(method_of(entry).rows, entry.state.state, receipt.signal);
-  if (row != nullptr && row->verb != Do::kIgnore && !receipt.detail.empty()) set_reason(entry, receipt.detail);
+  if (row != nullptr && row->verb != Do::kIgnore && !receipt.detail.empty())
+    set_reason(entry, receipt.detail);
   apply(turn, located.slot, receipt.signal, nullptr);
 }
 
@@ -159,10 +166,13 @@ void Engine::Impl::fire(Turn& turn, const Timer& timer) {
       return apply(turn, entry->second, state_of(entries_[entry->second]).timer_signal, nullptr);
     case TimerKind::kWakeHot:
     case TimerKind::kDueAttempt:
-      turn.out.chores.push_back({.kind = Chore::Kind::kWakeMessage, .destination = timer.id.destination(), .id = timer.id});
+      turn.out.chores.push_back({.kind = Chore::Kind::kWakeMessage,
+                                 .destination = timer.id.destination(),
+                                 .id = timer.id});
       return;
     case TimerKind::kDueExpiry:
-      turn.out.chores.push_back({.kind = Chore::Kind::kExpire, .destination = timer.id.destination(), .id = timer.id});
+      turn.out.chores.push_back(
+          {.kind = Chore::Kind::kExpire, .destination = timer.id.destination(), .id = timer.id});
       return;
     case TimerKind::kDueOpening: {
       const DestinationId id = timer.id.destination();
@@ -176,9 +186,7 @@ void Engine::Impl::fire(Turn& turn, const Timer& timer) {
       return touch(resident->second);
     }
     case TimerKind::kGate: return serve_gate(turn, timer.id.high);
-    case TimerKind::kLoadDue:
-      turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue});
-      return;
+    case TimerKind::kLoadDue: turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue}); return;
     case TimerKind::kRetain:
       receipts_.retain(turn.now, turn.out.writes);
       retain_timer_ = 0;
@@ -223,9 +231,11 @@ std::vector<Engine::RowUse> Engine::Impl::rows_used() const {
 
 std::size_t Engine::Impl::memory_bytes() const {
   constexpr std::size_t kNode = 3 * sizeof(void*);  // what a hash table adds to each element, about
-  return entries_.capacity() * sizeof(Entry) + by_id_.size() * (sizeof(MessageId) + sizeof(Slot) + kNode) +
+  return entries_.capacity() * sizeof(Entry) +
+         by_id_.size() * (sizeof(MessageId) + sizeof(Slot) + kNode) +
          by_attempt_.size() * (16 + kNode) + residents_.capacity() * sizeof(Resident) +
-         by_destination_.size() * (16 + kNode) + timers_.memory_bytes() + hot_sleepers_.size() * (sizeof(MessageId) + kNode);
+         by_destination_.size() * (16 + kNode) + timers_.memory_bytes() +
+         hot_sleepers_.size() * (sizeof(MessageId) + kNode);
 }
 
 }  // namespace postrider

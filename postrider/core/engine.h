@@ -1,5 +1,6 @@
-// Engine: decides everything and does nothing. `step` takes an event and what was read for it, and appends what must be
-// written and what may be done afterwards. No thread, socket, file, clock or random device inside; one owner, the shard.
+// Engine: decides everything and does nothing. `step` takes an event and what was read for it, and
+// appends what must be written and what may be done afterwards. No thread, socket, file, clock or
+// random device inside; one owner, the shard.
 #pragma once
 
 #include <array>
@@ -26,34 +27,34 @@ struct EngineLimits {
   std::uint32_t name_bytes_max = 200;
   std::uint32_t settings_bytes_max = 16 * 1024;
   std::uint32_t reason_bytes_max = 200;
-  std::uint32_t open_attempts_max = 1024;         // in the whole engine
-  std::uint64_t window_bytes_max = 64ULL << 20;   // of all windows together
-  std::uint32_t refill_rows_max = 64;             // of one read
-  std::uint32_t hot_sleepers_max = 65536;         // messages in a short back-off, outside the window
-  Duration hot_sleep_max{60'000};                 // a longer back-off moves the message to the cold space
-  std::uint32_t residents_max = 16384;            // destinations in memory that have nothing to do
-  std::uint32_t due_rows_max = 1024;              // due entries of one read
-  Duration due_horizon{600'000};                  // due entries beyond it stay in the store
-  std::uint32_t restore_rows_max = 256;           // of one page
+  std::uint32_t open_attempts_max = 1024;        // in the whole engine
+  std::uint64_t window_bytes_max = 64ULL << 20;  // of all windows together
+  std::uint32_t refill_rows_max = 64;            // of one read
+  std::uint32_t hot_sleepers_max = 65536;        // messages in a short back-off, outside the window
+  Duration hot_sleep_max{60'000};        // a longer back-off moves the message to the cold space
+  std::uint32_t residents_max = 16384;   // destinations in memory that have nothing to do
+  std::uint32_t due_rows_max = 1024;     // due entries of one read
+  Duration due_horizon{600'000};         // due entries beyond it stay in the store
+  std::uint32_t restore_rows_max = 256;  // of one page
   std::uint32_t timers_per_step_max = 256;
-  std::uint32_t answer_rows_max = 1000;           // log entries or dead letters in one answer
+  std::uint32_t answer_rows_max = 1000;  // log entries or dead letters in one answer
 };
 
 struct Retention {
-  Duration age{0};           // of the oldest thing kept
-  std::uint64_t bytes = 0;   // 0: no limit
+  Duration age{0};          // of the oldest thing kept
+  std::uint64_t bytes = 0;  // 0: no limit
 };
 
 struct EngineOptions {
   std::span<const ProfileSpec* const> profiles;
   EngineLimits limits;
-  Duration key_window{24h};       // an operation key answers for so long …
-  Duration key_ahead{2h};         // … and a timed key may be so far ahead of us
+  Duration key_window{24h};  // an operation key answers for so long …
+  Duration key_ahead{2h};    // … and a timed key may be so far ahead of us
   Retention ledger{.age = 26h, .bytes = 0};
   Retention log{.age = 7 * 24h, .bytes = 1ULL << 30};
   Retention ends{.age = 7 * 24h, .bytes = 1ULL << 30};
   Retention dead{.age = 30 * 24h, .bytes = 4ULL << 30};
-  std::uint64_t seed = 0;         // of jitter
+  std::uint64_t seed = 0;  // of jitter
 };
 
 // What must be known before the first event: counters, clock, and which buckets there are.
@@ -61,11 +62,13 @@ struct Books {
   Meta meta;
   std::array<BucketList, kKept> closed;
 };
-// The keys that hold them, and what they say. Unreadable books are an Error: guessing would break the promises.
+// The keys that hold them, and what they say. Unreadable books are an Error: guessing would break
+// the promises.
 Reads books_reads();
 Result<Books> read_books(const Found& found);
 
-// Done when nothing is needed; otherwise nothing was changed, and the same event comes again with more found.
+// Done when nothing is needed; otherwise nothing was changed, and the same event comes again with
+// more found.
 struct Stepped {
   Reads need;
   bool done() const { return need.empty(); }
@@ -86,8 +89,8 @@ class Engine {
 
   Stepped step(Now now, const Event& event, const Found& found, Effects& out);
 
-  // Once per commit, last: the page of ends and the meta record. Does nothing when the turn wrote nothing, unless the
-  // bias of the wall clock has changed, which must be known after a crash.
+  // Once per commit, last: the page of ends and the meta record. Does nothing when the turn wrote
+  // nothing, unless the bias of the wall clock has changed, which must be known after a crash.
   void close_turn(Timestamp now, Duration wall_bias, Effects& out);
 
   // When to come back with TimersDue; not later than anything that is due, perhaps earlier.

@@ -1,6 +1,6 @@
-// The engine's inside, split over files by what happens: admission.cc (submit), delivery.cc (rows, attempts, ends),
-// dispatch.cc (whose turn it is), residents.cc (destinations in memory), refill.cc (disk to window and back),
-// restore.cc, operators.cc, explain.cc. engine.cc only dispatches.
+// The engine's inside, split over files by what happens: admission.cc (submit), delivery.cc (rows,
+// attempts, ends), dispatch.cc (whose turn it is), residents.cc (destinations in memory), refill.cc
+// (disk to window and back), restore.cc, operators.cc, explain.cc. engine.cc only dispatches.
 #pragma once
 
 #include <deque>
@@ -38,8 +38,9 @@ class Engine::Impl {
   std::size_t memory_bytes() const;
 
  private:
-  // One step: what it may look at, what it lacks, what it decided. Handlers first look everything up; when something is
-  // lacking they return at once, having changed nothing that anybody can see (a destination in the cache is not seen).
+  // One step: what it may look at, what it lacks, what it decided. Handlers first look everything
+  // up; when something is lacking they return at once, having changed nothing that anybody can see
+  // (a destination in the cache is not seen).
   struct Turn {
     Timestamp now;
     Timestamp wall;
@@ -47,7 +48,8 @@ class Engine::Impl {
     Effects& out;
     Reads need;
     std::vector<GateName> freed_gates = {};  // served at the end of the step
-    std::vector<Row> damaged = {};  // records that could not be read; quarantined when the step is done
+    std::vector<Row> damaged =
+        {};  // records that could not be read; quarantined when the step is done
 
     const std::optional<Blob>* get(const std::string& key) {
       const auto* value = found.get(key);
@@ -88,27 +90,31 @@ class Engine::Impl {
     std::string_view body;
   };
   Result<MessageId> admit(Turn& turn, const Draft& draft);
-  bool fits_window(const Resident& resident, const Lane* lane, std::size_t bytes, Timestamp now) const;
+  bool fits_window(const Resident& resident, const Lane* lane, std::size_t bytes,
+                   Timestamp now) const;
   void accept_hot(Turn& turn, Slot resident, Message message);
   void accept_cold(Turn& turn, Slot resident, const Message& message);
-  // The ledger's part of a command: nullopt when it may go on (or lacks something); otherwise the answer.
-  std::optional<Answer> consult_ledger(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint);
-  void seal(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint, const Answer& answer);
+  // The ledger's part of a command: nullopt when it may go on (or lacks something); otherwise the
+  // answer.
+  std::optional<Answer> consult_ledger(Turn& turn, const OperationKey& key,
+                                       const Fingerprint& fingerprint);
+  void seal(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint,
+            const Answer& answer);
   // Runs `act` under the caller's key: replay, conflict, or act and seal.
   template <class Act>
   void once(Turn& turn, const Caller& caller, const std::string& canonical_bytes, Act&& act);
 
   // residents.cc
   struct Destined {
-    bool known = false;  // everything was read
-    Slot slot = kNoSlot; // none: there is no such destination
+    bool known = false;   // everything was read
+    Slot slot = kNoSlot;  // none: there is no such destination
   };
   Destined find_destination(Turn& turn, std::string_view name);
   Destined find_destination(Turn& turn, DestinationId id);
   Slot make_resident(Turn& turn, DestinationId id, const Blob& config);
   std::shared_ptr<const Bound> bind(const DestinationConfig& config);
   Route read_route(Turn& turn, DestinationId id, const std::optional<Blob>& record);
-  void touch(Slot resident);       // after each change: cache, ring, owed record
+  void touch(Slot resident);  // after each change: cache, ring, owed record
   void leave_lru(Slot resident);
   void evict_surplus();
   void forget_resident(Slot resident);
@@ -126,7 +132,8 @@ class Engine::Impl {
   Phase phase_of(const Entry& entry) const { return state_of(entry).phase; }
   Facts facts_of(const Turn& turn, const Entry& entry) const;
   void apply(Turn& turn, Slot slot, On signal, const Reading* reading);
-  const Transition* next_row(Turn& turn, Entry& entry, On signal, const Reading* reading, std::optional<Timestamp>& due);
+  const Transition* next_row(Turn& turn, Entry& entry, On signal, const Reading* reading,
+                             std::optional<Timestamp>& due);
   std::optional<Timestamp> retry_due(Turn& turn, const Entry& entry, const Reading* reading);
   void raise(Turn& turn, Slot resident, const Transition& row, const Entry& entry);
   void carry_out(Turn& turn, Slot slot, const Transition& row, std::optional<Timestamp> due);
@@ -141,7 +148,8 @@ class Engine::Impl {
   void end(Turn& turn, Slot slot, Phase phase);
   void store_state(Turn& turn, Entry& entry);
   void forget_state(Turn& turn, Entry& entry);
-  bool move_to_cold(Turn& turn, Slot slot);  // true: its state record is gone and must be stored again
+  bool move_to_cold(Turn& turn,
+                    Slot slot);  // true: its state record is gone and must be stored again
   void give_back_gates(Turn& turn, Slot slot);
   void set_reason(Entry& entry, std::string_view reason);
   TimerHandle put_due(Turn& turn, Timestamp at, keys::DueKind kind, MessageId id);
@@ -175,9 +183,11 @@ class Engine::Impl {
     std::optional<StoredState> state;
   };
   Stored read_message(Turn& turn, MessageId id);
-  std::optional<Message> decode_row(Turn& turn, Slot resident, const Row& row, const Row* state, std::optional<StoredState>& stored);
+  std::optional<Message> decode_row(Turn& turn, Slot resident, const Row& row, const Row* state,
+                                    std::optional<StoredState>& stored);
   void adopt_state(Entry& entry, const std::optional<StoredState>& stored);
-  static bool is_whole(const Rows& rows, std::string_view message_key);  // its state, if any, is among the rows
+  static bool is_whole(const Rows& rows,
+                       std::string_view message_key);  // its state, if any, is among the rows
   static bool is_state_of(std::string_view state_key, std::string_view message_key);
   void maybe_refill(Turn& turn, Slot resident);
   void take_rows(Turn& turn, Slot resident, std::uint8_t lane, const Rows& rows);
@@ -185,8 +195,10 @@ class Engine::Impl {
   void refill(Turn& turn, const Chore& chore);
   Scan refill_scan(const Resident& resident, const Lane& lane) const;
   void take_row(Turn& turn, Slot resident, std::uint8_t lane, const Row& row, const Row* state);
-  // Puts a message from disk where its state says it belongs. False: it sleeps on, and is not in memory.
-  bool settle_in(Turn& turn, Slot resident, Message message, const std::optional<StoredState>& stored, bool hot);
+  // Puts a message from disk where its state says it belongs. False: it sleeps on, and is not in
+  // memory.
+  bool settle_in(Turn& turn, Slot resident, Message message,
+                 const std::optional<StoredState>& stored, bool hot);
   void resume_state(Turn& turn, Slot slot);
   void wake_message(Turn& turn, const Chore& chore);
   void rouse_lane(Turn& turn, MessageId id);  // the message at its head is gone, or may go on
@@ -227,8 +239,10 @@ class Engine::Impl {
   Answer retry_now(Turn& turn, Slot slot);
   Answer redrive_letter(Turn& turn, Slot resident, const Buried& buried);
   std::optional<Answer> put_destination(Turn& turn, Slot resident, const DestinationConfig& config);
-  std::optional<Answer> remove_destination(Turn& turn, Slot resident, const DestinationConfig& config);
-  std::optional<Answer> change_health(Turn& turn, const std::string& name, HealthOn on, std::string_view reason);
+  std::optional<Answer> remove_destination(Turn& turn, Slot resident,
+                                           const DestinationConfig& config);
+  std::optional<Answer> change_health(Turn& turn, const std::string& name, HealthOn on,
+                                      std::string_view reason);
   std::optional<DestinationId> free_probe(Turn& turn, std::string_view name);
 
   // explain.cc
@@ -236,7 +250,8 @@ class Engine::Impl {
   std::optional<Answer> explain(Turn& turn, MessageId id);
   bool waits_behind(const Lane& lane, const Entry& entry) const;
   Explanation explain_entry(const Turn& turn, const Entry& entry) const;
-  void explain_next(const Turn& turn, const Entry& entry, const Resident& resident, Explanation& out) const;
+  void explain_next(const Turn& turn, const Entry& entry, const Resident& resident,
+                    Explanation& out) const;
   std::optional<Answer> read_log(Turn& turn, const Ask& ask);
   std::optional<Answer> list_dead(Turn& turn, const Ask& ask);
   bool list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, DeadLetters& out);
@@ -270,15 +285,17 @@ class Engine::Impl {
   std::unordered_map<GateName, SharedGate> gates_;
   std::uint32_t open_attempts_ = 0;
   std::vector<Slot> visitors_;
-  Phase last_end_ = Phase::kDelivered;  // how the last message ended, for the answer to whoever ended it
+  Phase last_end_ =
+      Phase::kDelivered;  // how the last message ended, for the answer to whoever ended it
 
-  bool restoring_hot_ = true;  // nothing starts, and new messages are cold, until gates and hot messages are back
+  bool restoring_hot_ =
+      true;  // nothing starts, and new messages are cold, until gates and hot messages are back
   bool owed_scanned_ = false;
   std::optional<std::string> owed_waits_at_;  // the scan of owed destinations waits for room
   Timestamp due_loaded_until_;                // due entries before it are in the wheel
   std::string due_cursor_ = keys::space(keys::kDue);
-  std::optional<Scan> due_scan_;              // the page on its way …
-  Timestamp due_scan_until_;                  // … and how far it goes
+  std::optional<Scan> due_scan_;  // the page on its way …
+  Timestamp due_scan_until_;      // … and how far it goes
   TimerHandle retain_timer_ = 0;
   std::vector<Timer> fired_;
 
@@ -286,7 +303,8 @@ class Engine::Impl {
 };
 
 template <class Act>
-void Engine::Impl::once(Turn& turn, const Caller& caller, const std::string& canonical_bytes, Act&& act) {
+void Engine::Impl::once(Turn& turn, const Caller& caller, const std::string& canonical_bytes,
+                        Act&& act) {
   const bool keyed = caller.key.kind != OperationKey::Kind::kNone;
   Fingerprint print{};
   if (keyed) {

@@ -1,4 +1,5 @@
-// Explain: where a message is, since when, why, and what comes next; told from the state by which the engine decides.
+// Explain: where a message is, since when, why, and what comes next; told from the state by which
+// the engine decides.
 #include <algorithm>
 
 #include "postrider/core/engine_impl.h"
@@ -68,7 +69,9 @@ Explanation Engine::Impl::explain_entry(const Turn& turn, const Entry& entry) co
   out.state = state.name;
   out.phase = state.phase;
   out.accepted = entry.message.accepted;
-  out.since = entry.state.since.is_set() && !(entry.visitor && !entry.stored) ? entry.state.since : entry.message.accepted;
+  out.since = entry.state.since.is_set() && !(entry.visitor && !entry.stored)
+                  ? entry.state.since
+                  : entry.message.accepted;
   out.expires = entry.message.expires;
   out.attempts = entry.state.attempts;
   out.failure = entry.state.failure;
@@ -87,7 +90,8 @@ bool Engine::Impl::waits_behind(const Lane& lane, const Entry& entry) const {
   return others_busy || (lane.first != kNoSlot && entries_[lane.first].message.id < id);
 }
 
-void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resident& resident, Explanation& out) const {
+void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resident& resident,
+                                Explanation& out) const {
   using Place = Explanation::Place;
   using Next = Explanation::Next;
   switch (out.phase) {
@@ -125,13 +129,16 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
   if (entry.state.due > turn.now) {
     out.place = Place::kSleeping;
     out.next_at = entry.state.due;
-    out.why = out.phase == Phase::kBackoff ? "it waits for its next attempt" : "it is not to be sent earlier";
-  } else if (lane != nullptr && resident.bound->policy.lane_kind(lane->number) == LaneKind::kFifo && waits_behind(*lane, entry)) {
+    out.why = out.phase == Phase::kBackoff ? "it waits for its next attempt"
+                                           : "it is not to be sent earlier";
+  } else if (lane != nullptr && resident.bound->policy.lane_kind(lane->number) == LaneKind::kFifo &&
+             waits_behind(*lane, entry)) {
     out.why = "messages before it in its lane come first";
   } else if (!entry.ready && !entry.visitor) {
     out.why = "it waits at a gate that it shares with others";
   } else {
-    out.why = entry.visitor ? "it waits on disk for a place in the window" : "it waits for its turn";
+    out.why =
+        entry.visitor ? "it waits on disk for a place in the window" : "it waits for its turn";
   }
   const Route& route = resident.route;
   if (route.health == Health::kPaused || route.health == Health::kDisabled) {
@@ -153,18 +160,21 @@ std::optional<Answer> Engine::Impl::read_log(Turn& turn, const Ask& ask) {
     page.fell_behind = receipts_.fell_behind(from);
     from = {oldest, from.page, from.index};
   }
-  const Rows* rows = turn.scan({keys::log(from.bucket, Sequence(from.page)), keys::after_prefix(keys::space(keys::kLog)), limit});
+  const Rows* rows = turn.scan({keys::log(from.bucket, Sequence(from.page)),
+                                keys::after_prefix(keys::space(keys::kLog)), limit});
   if (rows == nullptr) return std::nullopt;
   page.next = from;
   page.at_end = rows->complete;
   if (!rows->complete) {
     // Nothing but removed pages so far: go on behind them.
-    const auto behind = keys::parse_bucketed(std::string_view(rows->next).substr(0, rows->next.size() - 1));
+    const auto behind =
+        keys::parse_bucketed(std::string_view(rows->next).substr(0, rows->next.size() - 1));
     if (behind) page.next = {behind->bucket, behind->high + 1, 0};
   }
   for (const Row& row : rows->rows) {
     const auto key = keys::parse_bucketed(row.first);
-    auto entries = key ? decode_log(row.second.view(), key->bucket, Sequence(key->high)) : Result<std::vector<LogEntry>>(fail(ErrorCode::kCorrupt, {}));
+    auto entries = key ? decode_log(row.second.view(), key->bucket, Sequence(key->high))
+                       : Result<std::vector<LogEntry>>(fail(ErrorCode::kCorrupt, {}));
     if (!entries) {
       turn.damaged.push_back(row);
       continue;
@@ -180,7 +190,8 @@ std::optional<Answer> Engine::Impl::read_log(Turn& turn, const Ask& ask) {
     }
     if (page.entries.size() == limit) break;
   }
-  // A reader that has seen everything waits behind everything, so that retention never takes what it has not read.
+  // A reader that has seen everything waits behind everything, so that retention never takes what
+  // it has not read.
   if (page.at_end) page.next = {receipts_.running(Kept::kLog), last_sequence_ + 1, 0};
   Answer answer;
   answer.view = std::move(page);
@@ -232,7 +243,8 @@ bool Engine::Impl::list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, 
     if (state == nullptr || !state->has_value()) continue;
     const auto decoded = decode_state((*state)->view());
     if (!decoded) continue;
-    out.letters.push_back({*id, Phase::kParked, decoded->state.since, decoded->state.failure, decoded->state.attempts, decoded->reason});
+    out.letters.push_back({*id, Phase::kParked, decoded->state.since, decoded->state.failure,
+                           decoded->state.attempts, decoded->reason});
   }
   if (!rows->complete) out.next = rows->next;
   return !turn.lacks();

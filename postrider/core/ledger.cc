@@ -14,7 +14,8 @@ std::string ledger_key(const OperationKey& key) {
 namespace {
 
 // A key that was not found: was it never used, or can nobody tell any more?
-LedgerVerdict::Kind judge_absent(const OperationKey& key, const std::optional<SessionEntry>& session, const LedgerRule& rule,
+LedgerVerdict::Kind judge_absent(const OperationKey& key,
+                                 const std::optional<SessionEntry>& session, const LedgerRule& rule,
                                  Timestamp now) {
   using Kind = LedgerVerdict::Kind;
   switch (key.kind) {
@@ -32,8 +33,10 @@ LedgerVerdict::Kind judge_absent(const OperationKey& key, const std::optional<Se
 
 }  // namespace
 
-LedgerVerdict judge_key(const OperationKey& key, const Fingerprint& fingerprint, const std::optional<LedgerEntry>& entry,
-                        const std::optional<SessionEntry>& session, const LedgerRule& rule, Timestamp now) {
+LedgerVerdict judge_key(const OperationKey& key, const Fingerprint& fingerprint,
+                        const std::optional<LedgerEntry>& entry,
+                        const std::optional<SessionEntry>& session, const LedgerRule& rule,
+                        Timestamp now) {
   const bool remembered = entry && entry->at + rule.window + rule.ahead > now;
   if (!remembered) return {judge_absent(key, session, rule, now), {}};
   if (entry->fingerprint != fingerprint && !planted(Bug::kDedupeWithoutFingerprint)) {

@@ -1,5 +1,5 @@
-// Ledger: what makes asking twice the same as asking once. Pure decisions about an operation key; the engine reads and
-// writes the entries.
+// Ledger: what makes asking twice the same as asking once. Pure decisions about an operation key;
+// the engine reads and writes the entries.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +35,15 @@ struct LedgerVerdict {
   Answer answer;  // kReplay
 };
 
-// `entry` and `session` are what the newest buckets hold, if anything. An entry older than window + ahead is forgotten.
-LedgerVerdict judge_key(const OperationKey& key, const Fingerprint& fingerprint, const std::optional<LedgerEntry>& entry,
-                        const std::optional<SessionEntry>& session, const LedgerRule& rule, Timestamp now);
+// `entry` and `session` are what the newest buckets hold, if anything. An entry older than window +
+// ahead is forgotten.
+LedgerVerdict judge_key(const OperationKey& key, const Fingerprint& fingerprint,
+                        const std::optional<LedgerEntry>& entry,
+                        const std::optional<SessionEntry>& session, const LedgerRule& rule,
+                        Timestamp now);
 
-// What a command asks for, as bytes; two commands with the same key must have the same to be the same.
+// What a command asks for, as bytes; two commands with the same key must have the same to be the
+// same.
 std::string canonical(const Submit& submit);
 std::string canonical(std::string_view verb, MessageId id);
 std::string canonical(std::string_view verb, std::string_view destination, std::string_view text);

@@ -1,4 +1,5 @@
-// Operators: commands on messages, dead letters and destinations. Each is answered with what happened.
+// Operators: commands on messages, dead letters and destinations. Each is answered with what
+// happened.
 #include <algorithm>
 
 #include "postrider/core/engine_impl.h"
@@ -14,10 +15,13 @@ Answer answer_with(AnswerCode code, std::string detail = {}, MessageId id = {}) 
   return answer;
 }
 
-Answer no_destination(const std::string& name) { return answer_with(AnswerCode::kNotFound, "there is no destination '" + name + "'"); }
+Answer no_destination(const std::string& name) {
+  return answer_with(AnswerCode::kNotFound, "there is no destination '" + name + "'");
+}
 
 Answer no_letter(MessageId id) {
-  return answer_with(AnswerCode::kNotFound, "there is no dead letter of this message, or no longer", id);
+  return answer_with(AnswerCode::kNotFound, "there is no dead letter of this message, or no longer",
+                     id);
 }
 
 }  // namespace
@@ -47,8 +51,10 @@ Engine::Impl::Buried Engine::Impl::find_letter(Turn& turn, MessageId id) {
 
 Answer Engine::Impl::missing(Turn& turn, MessageId id) {
   const Buried buried = find_end(turn, id);
-  if (!buried.known || !buried.end) return answer_with(AnswerCode::kNotFound, "there is no such message, or no longer", id);
-  return answer_with(AnswerCode::kEnded, "the message has ended: " + std::string(name_of(buried.end->phase)), id);
+  if (!buried.known || !buried.end)
+    return answer_with(AnswerCode::kNotFound, "there is no such message, or no longer", id);
+  return answer_with(AnswerCode::kEnded,
+                     "the message has ended: " + std::string(name_of(buried.end->phase)), id);
 }
 
 void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
@@ -58,12 +64,14 @@ void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
     if (located.slot == kNoSlot) return missing(turn, cancel.id);
     apply(turn, located.slot, On::kCancelled, nullptr);
     const auto still = by_id_.find(cancel.id);
-    if (still == by_id_.end()) return answer_with(AnswerCode::kDone, std::string(name_of(last_end_)), cancel.id);
+    if (still == by_id_.end())
+      return answer_with(AnswerCode::kDone, std::string(name_of(last_end_)), cancel.id);
     const bool sending = phase_of(entries_[still->second]) == Phase::kInFlight;
-    return answer_with(AnswerCode::kPending,
-                       sending ? "an attempt is open; the message is cancelled unless that succeeds"
-                               : "the far side has it; the message is cancelled as soon as that is over",
-                       cancel.id);
+    return answer_with(
+        AnswerCode::kPending,
+        sending ? "an attempt is open; the message is cancelled unless that succeeds"
+                : "the far side has it; the message is cancelled as soon as that is over",
+        cancel.id);
   });
 }
 
@@ -82,19 +90,25 @@ Answer Engine::Impl::retry_now(Turn& turn, Slot slot) {
   const Phase phase = phase_of(entry);
   const bool scheduled = phase == Phase::kQueued && entry.state.due > turn.now;
   if (phase != Phase::kBackoff && phase != Phase::kParked && !scheduled) {
-    return answer_with(AnswerCode::kNothing, "nothing to wait for: the message is " + std::string(state_of(entry).name), id);
+    return answer_with(AnswerCode::kNothing,
+                       "nothing to wait for: the message is " + std::string(state_of(entry).name),
+                       id);
   }
   Resident& resident = residents_[entry.destination];
   const bool fifo = resident.bound->policy.lane_kind(id.lane()) == LaneKind::kFifo;
   if (phase != Phase::kParked && (scheduled || (entry.visitor && fifo))) {
-    // It becomes due on disk; in a FIFO lane it must not overtake, so the refill brings it in its place.
+    // It becomes due on disk; in a FIFO lane it must not overtake, so the refill brings it in its
+    // place.
     entry.state.due = turn.now;
     store_state(turn, entry);
     if (entry.due_entry.is_set()) {
-      turn.out.writes.remove(keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, id));
+      turn.out.writes.remove(
+          keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, id));
     }
     put_due(turn, turn.now, keys::DueKind::kAttempt, id);
-    if (!timers_.next() || due_loaded_until_ <= turn.now) turn.out.chores.push_back({.kind = Chore::Kind::kWakeMessage, .destination = id.destination(), .id = id});
+    if (!timers_.next() || due_loaded_until_ <= turn.now)
+      turn.out.chores.push_back(
+          {.kind = Chore::Kind::kWakeMessage, .destination = id.destination(), .id = id});
     return answer_with(AnswerCode::kDone, "due now", id);
   }
   apply(turn, slot, On::kDue, nullptr);
@@ -114,7 +128,8 @@ void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
     if (!buried.letter) return no_letter(redrive.id);
     const Destined destined = find_destination(turn, redrive.id.destination());
     if (!destined.known) return std::nullopt;
-    if (destined.slot == kNoSlot) return answer_with(AnswerCode::kNotFound, "its destination is gone", redrive.id);
+    if (destined.slot == kNoSlot)
+      return answer_with(AnswerCode::kNotFound, "its destination is gone", redrive.id);
     return redrive_letter(turn, destined.slot, buried);
   });
 }
@@ -124,13 +139,18 @@ Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried)
   const std::string key = keys::dead(buried.end->dead_bucket, old);
   const Resident& resident = residents_[slot];
   if (resident.route.health == Health::kDisabled && resident.bound->policy.refuse_when_disabled) {
-    return answer_with(AnswerCode::kDisabled, "destination '" + resident.bound->config.name + "' is disabled: " + resident.route.reason, old);
+    return answer_with(
+        AnswerCode::kDisabled,
+        "destination '" + resident.bound->config.name + "' is disabled: " + resident.route.reason,
+        old);
   }
   const auto dead = decode_dead(buried.letter->view());
-  const auto message = dead ? decode_message(Blob::copy_of(dead->message)) : Result<Message>(fail(ErrorCode::kCorrupt, {}));
+  const auto message = dead ? decode_message(Blob::copy_of(dead->message))
+                            : Result<Message>(fail(ErrorCode::kCorrupt, {}));
   if (!message) {
     turn.damaged.emplace_back(key, *buried.letter);
-    return answer_with(AnswerCode::kNotFound, "the dead letter cannot be read; it is in quarantine", old);
+    return answer_with(AnswerCode::kNotFound, "the dead letter cannot be read; it is in quarantine",
+                       old);
   }
   // A new message linked to the old one: an end is an end.
   auto id = admit(turn, {.resident = slot,
@@ -169,29 +189,38 @@ void Engine::Impl::on(Turn& turn, const Drop& drop) {
 
 void Engine::Impl::on(Turn& turn, const Configure& configure) {
   const DestinationConfig& config = configure.config;
-  const std::string bytes = canonical(config.removed ? "remove" : "configure", config.name, config.profile + '\0' + encode_texts(config.settings));
+  const std::string bytes = canonical(config.removed ? "remove" : "configure", config.name,
+                                      config.profile + '\0' + encode_texts(config.settings));
   once(turn, configure.caller, bytes, [&]() -> std::optional<Answer> {
     if (config.name.empty() || config.name.size() > limits_.name_bytes_max) {
-      return answer_with(AnswerCode::kInvalid, "a destination's name has 1 to " + std::to_string(limits_.name_bytes_max) + " bytes");
+      return answer_with(
+          AnswerCode::kInvalid,
+          "a destination's name has 1 to " + std::to_string(limits_.name_bytes_max) + " bytes");
     }
     if (encode_texts(config.settings).size() > limits_.settings_bytes_max) {
-      return answer_with(AnswerCode::kTooLarge, "the settings have more than " + std::to_string(limits_.settings_bytes_max) + " bytes");
+      return answer_with(
+          AnswerCode::kTooLarge,
+          "the settings have more than " + std::to_string(limits_.settings_bytes_max) + " bytes");
     }
     const Destined destined = find_destination(turn, config.name);
     if (!destined.known) return std::nullopt;
-    return config.removed ? remove_destination(turn, destined.slot, config) : put_destination(turn, destined.slot, config);
+    return config.removed ? remove_destination(turn, destined.slot, config)
+                          : put_destination(turn, destined.slot, config);
   });
 }
 
-std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot, const DestinationConfig& config) {
+std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
+                                                    const DestinationConfig& config) {
   const ProfileSpec* profile = nullptr;
   for (const ProfileSpec* candidate : options_.profiles) {
     if (candidate->name == config.profile) profile = candidate;
   }
   if (profile == nullptr) {
     std::string names;
-    for (const ProfileSpec* candidate : options_.profiles) names.append(names.empty() ? "" : ", ").append(candidate->name);
-    return answer_with(AnswerCode::kInvalid, "there is no profile '" + config.profile + "'; there are: " + names);
+    for (const ProfileSpec* candidate : options_.profiles)
+      names.append(names.empty() ? "" : ", ").append(candidate->name);
+    return answer_with(AnswerCode::kInvalid,
+                       "there is no profile '" + config.profile + "'; there are: " + names);
   }
   auto policy = profile->configure(config.settings);
   if (!policy) return answer_with(AnswerCode::kInvalid, policy.error().detail);
@@ -199,7 +228,9 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot, const
   if (slot == kNoSlot) {
     const auto id = free_probe(turn, config.name);
     if (turn.lacks()) return std::nullopt;
-    if (!id) return answer_with(AnswerCode::kInvalid, "too many destinations whose names hash alike; choose another name");
+    if (!id)
+      return answer_with(AnswerCode::kInvalid,
+                         "too many destinations whose names hash alike; choose another name");
     turn.out.writes.put(keys::config(*id), encode_config(config));
     Resident resident;
     resident.id = *id;
@@ -211,9 +242,11 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot, const
   }
   Resident& resident = residents_[slot];
   if (resident.bound->config.profile != config.profile) {
-    return answer_with(AnswerCode::kInvalid, "a destination keeps its profile; remove it and make a new one");
+    return answer_with(AnswerCode::kInvalid,
+                       "a destination keeps its profile; remove it and make a new one");
   }
-  if (resident.bound->config.settings == config.settings) return answer_with(AnswerCode::kNothing, "unchanged");
+  if (resident.bound->config.settings == config.settings)
+    return answer_with(AnswerCode::kNothing, "unchanged");
   turn.out.writes.put(keys::config(resident.id), encode_config(config));
   resident.bound = bound;
   for (Lane& lane : resident.lanes) {
@@ -238,16 +271,21 @@ std::optional<DestinationId> Engine::Impl::free_probe(Turn& turn, std::string_vi
   return std::nullopt;
 }
 
-std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot, const DestinationConfig& config) {
+std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot,
+                                                       const DestinationConfig& config) {
   if (slot == kNoSlot) return no_destination(config.name);
   const DestinationId id = residents_[slot].id;
   const Rows* rows = turn.scan({keys::cold({id.value() << 20, 0}, keys::Part::kMessage),
                                 keys::cold({(id.value() + 1) << 20, 0}, keys::Part::kMessage), 1});
   if (rows == nullptr) return std::nullopt;
   Resident& resident = residents_[slot];
-  bool empty = rows->rows.empty() && resident.in_memory == 0 && resident.chores == 0 && !restoring_hot_;
+  bool empty =
+      rows->rows.empty() && resident.in_memory == 0 && resident.chores == 0 && !restoring_hot_;
   for (const MessageId& sleeper : hot_sleepers_) empty = empty && sleeper.destination() != id;
-  if (!empty) return answer_with(AnswerCode::kNotEmpty, "destination '" + config.name + "' still has messages; cancel them or let them end");
+  if (!empty)
+    return answer_with(
+        AnswerCode::kNotEmpty,
+        "destination '" + config.name + "' still has messages; cancel them or let them end");
   DestinationConfig tombstone;
   tombstone.name = config.name;
   tombstone.removed = true;
@@ -255,22 +293,27 @@ std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot, co
   turn.out.writes.remove(keys::route(id));
   turn.out.writes.remove(keys::owed(id));
   if (resident.opening_entry.is_set()) {
-    turn.out.writes.remove(keys::due(resident.opening_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
+    turn.out.writes.remove(
+        keys::due(resident.opening_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
   }
   forget_resident(slot);
   return answer_with(AnswerCode::kDone, "removed");
 }
 
 void Engine::Impl::on(Turn& turn, const Pause& pause) {
-  once(turn, pause.caller, canonical("pause", pause.destination, pause.reason), [&]() -> std::optional<Answer> {
-    return change_health(turn, pause.destination, HealthOn::kPause, pause.reason.empty() ? "by the operator" : pause.reason);
-  });
+  once(turn, pause.caller, canonical("pause", pause.destination, pause.reason),
+       [&]() -> std::optional<Answer> {
+         return change_health(turn, pause.destination, HealthOn::kPause,
+                              pause.reason.empty() ? "by the operator" : pause.reason);
+       });
 }
 
 void Engine::Impl::on(Turn& turn, const Resume& resume) {
-  once(turn, resume.caller, canonical("resume", resume.destination, {}), [&]() -> std::optional<Answer> {
-    return change_health(turn, resume.destination, HealthOn::kResume, "resumed by the operator");
-  });
+  once(turn, resume.caller, canonical("resume", resume.destination, {}),
+       [&]() -> std::optional<Answer> {
+         return change_health(turn, resume.destination, HealthOn::kResume,
+                              "resumed by the operator");
+       });
 }
 
 void Engine::Impl::on(Turn& turn, const Wake& wake) {
@@ -292,15 +335,18 @@ void Engine::Impl::on(Turn& turn, const Wake& wake) {
   });
 }
 
-std::optional<Answer> Engine::Impl::change_health(Turn& turn, const std::string& name, HealthOn on, std::string_view reason) {
+std::optional<Answer> Engine::Impl::change_health(Turn& turn, const std::string& name, HealthOn on,
+                                                  std::string_view reason) {
   const Destined destined = find_destination(turn, name);
   if (!destined.known) return std::nullopt;
   if (destined.slot == kNoSlot) return no_destination(name);
   const Health before = residents_[destined.slot].route.health;
   tell_health(turn, destined.slot, on, reason);
   const Health after = residents_[destined.slot].route.health;
-  if (before == after) return answer_with(AnswerCode::kNothing, "the destination is " + std::string(name_of(after)));
-  return answer_with(AnswerCode::kDone, std::string(name_of(before)) + " to " + std::string(name_of(after)));
+  if (before == after)
+    return answer_with(AnswerCode::kNothing, "the destination is " + std::string(name_of(after)));
+  return answer_with(AnswerCode::kDone,
+                     std::string(name_of(before)) + " to " + std::string(name_of(after)));
 }
 
 void Engine::Impl::on(Turn& turn, const PeerSeen& seen) {

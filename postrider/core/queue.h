@@ -1,5 +1,5 @@
-// Queue: what the engine holds in memory. Entries are messages in a window, lanes are their order, residents are the
-// destinations with something to do. Everything else is disk.
+// Queue: what the engine holds in memory. Entries are messages in a window, lanes are their order,
+// residents are the destinations with something to do. Everything else is disk.
 #pragma once
 
 #include <array>
@@ -30,7 +30,8 @@ class Slab {
   Slot add(T value) {
     ++size_;
     if (free_.empty()) {
-      if (used_ == chunks_.size() * kChunk) chunks_.push_back(std::make_unique<std::array<T, kChunk>>());
+      if (used_ == chunks_.size() * kChunk)
+        chunks_.push_back(std::make_unique<std::array<T, kChunk>>());
       free_.push_back(used_++);
     }
     const Slot slot = free_.back();
@@ -62,47 +63,53 @@ struct Entry {
   State state;
   std::unique_ptr<std::string> reason;  // of the last failure; most messages never have one
   Slot destination = kNoSlot;
-  Slot next = kNoSlot;                  // in its lane's ready list
+  Slot next = kNoSlot;  // in its lane's ready list
   Slot prev = kNoSlot;
   TimerHandle timer = 0;
   TimerHandle expiry_timer = 0;
-  AttemptId attempt;                    // open one
+  AttemptId attempt;                      // open one
   AttemptKind kind = AttemptKind::kSend;  // of the open one, or of the last
-  Timestamp due_entry;                  // its attempt entry in the store's due space; unset: none
+  Timestamp due_entry;                    // its attempt entry in the store's due space; unset: none
   bool hot = false;
-  bool stored = false;                  // a state record exists
-  bool ready = false;                   // in the ready list
+  bool stored = false;  // a state record exists
+  bool ready = false;   // in the ready list
   bool holds_gates = false;
-  bool marked = false;                  // a record says that it holds gates from the cold space
-  bool visitor = false;                 // read for one event only; forgotten unless that changes it
+  bool marked = false;   // a record says that it holds gates from the cold space
+  bool visitor = false;  // read for one event only; forgotten unless that changes it
 
-  std::string_view reason_text() const { return reason ? std::string_view(*reason) : std::string_view(); }
+  std::string_view reason_text() const {
+    return reason ? std::string_view(*reason) : std::string_view();
+  }
 };
 
-// The window of one lane, and where its disk part goes on. Only queued entries are in the ready list; the others (in
-// flight, awaiting, back-off in memory, waiting for a shared gate) block a FIFO lane.
+// The window of one lane, and where its disk part goes on. Only queued entries are in the ready
+// list; the others (in flight, awaiting, back-off in memory, waiting for a shared gate) block a
+// FIFO lane.
 struct Lane {
   std::uint8_t number = 0;
   Slot first = kNoSlot;
   Slot last = kNoSlot;
   std::uint32_t in_memory = 0;
   std::uint32_t ready = 0;
-  std::vector<MessageId> cold;  // of the entries in memory, those that live in the cold space; at most a window
+  std::vector<MessageId>
+      cold;  // of the entries in memory, those that live in the cold space; at most a window
   bool cold_ahead = false;  // messages on disk at or behind the cursor
   bool asleep = false;      // FIFO: the head sleeps on disk; its due entry wakes the lane
   bool refilling = false;   // a read is on its way
   MessageId cursor;
-  MessageId refill_from;    // where that read began
-  MessageId head;           // lower bound in the owed record; unset: the lane is not owed
+  MessageId refill_from;  // where that read began
+  MessageId head;         // lower bound in the owed record; unset: the lane is not owed
 
-  // Something on disk goes before this one: in a FIFO lane whatever stands in front (after a restart, hot messages are in
-  // the window first; a sleeper is at the cursor, too), in others a higher priority.
+  // Something on disk goes before this one: in a FIFO lane whatever stands in front (after a
+  // restart, hot messages are in the window first; a sleeper is at the cursor, too), in others a
+  // higher priority.
   bool owes_before(MessageId id, LaneKind kind) const {
     return cold_ahead && (kind == LaneKind::kFifo ? cursor < id : cursor.high < id.high);
   }
 };
 
-// A destination's settings, bound to its profile. Shared, so that the many with equal settings cost one policy.
+// A destination's settings, bound to its profile. Shared, so that the many with equal settings cost
+// one policy.
 struct Bound {
   DestinationConfig config;
   const ProfileSpec* profile = nullptr;
@@ -115,17 +122,18 @@ struct Resident {
   Route route;
   GateState gate;
   std::vector<Lane> lanes;
-  std::uint8_t next_lane = 0;      // whose turn it is
-  std::uint32_t in_memory = 0;     // entries
+  std::uint8_t next_lane = 0;   // whose turn it is
+  std::uint32_t in_memory = 0;  // entries
   std::uint32_t open_attempts = 0;
-  std::uint32_t chores = 0;        // on their way
+  std::uint32_t chores = 0;  // on their way
   TimerHandle look_timer = 0;
-  Timestamp opening_entry;         // its entry in the due space; unset: none
-  Timestamp failing_stored;        // what the route record says of failures; it must hear when they begin and end
+  Timestamp opening_entry;   // its entry in the due space; unset: none
+  Timestamp failing_stored;  // what the route record says of failures; it must hear when they begin
+                             // and end
   std::uint16_t strikes_stored = 0;
   bool in_ring = false;
-  bool owed_stored = false;        // an owed record exists
-  Slot lru_next = kNoSlot;         // idle residents, least recently used first
+  bool owed_stored = false;  // an owed record exists
+  Slot lru_next = kNoSlot;   // idle residents, least recently used first
   Slot lru_prev = kNoSlot;
   bool in_lru = false;
 
@@ -151,7 +159,8 @@ struct Resident {
 struct SharedGate {
   GateState state;
   GateLimits limits;
-  std::deque<std::pair<Slot, MessageId>> waiters;  // in order of arrival; an id that is not the slot's any more is stale
+  std::deque<std::pair<Slot, MessageId>>
+      waiters;  // in order of arrival; an id that is not the slot's any more is stale
   TimerHandle timer = 0;
 };
 

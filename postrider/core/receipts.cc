@@ -10,7 +10,8 @@ namespace postrider {
 namespace {
 
 constexpr std::array<Kept, kKept> kAllKept = {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead};
-// A space is cut into about so many buckets over its retention: a look-up by id asks each, a drop is one part of it.
+// A space is cut into about so many buckets over its retention: a look-up by id asks each, a drop
+// is one part of it.
 constexpr int kParts = 4;
 // Smaller errors of the wall clock are slewed and need no commit of their own.
 constexpr Duration kBiasStep(1000);
@@ -67,7 +68,9 @@ Receipts::Receipts(const EngineOptions& options, Books books, Timestamp now)
 }
 
 void Receipts::note(LogEntry entry) {
-  if (planted(Bug::kEndWithoutLog) && entry.kind == LogEntry::Kind::kEnd && entry.phase == Phase::kExpired) return;
+  if (planted(Bug::kEndWithoutLog) && entry.kind == LogEntry::Kind::kEnd &&
+      entry.phase == Phase::kExpired)
+    return;
   page_.push_back(std::move(entry));
 }
 
@@ -76,7 +79,8 @@ void Receipts::end(const EndRecord& end, const Message* letter, WriteBatch& out)
   if (letter != nullptr) {
     stored.dead_bucket = running(Kept::kDead);
     const DeadLetter dead{end.id, end.phase, end.at, end.cause, end.attempts, end.reason};
-    put_kept(Kept::kDead, keys::dead(stored.dead_bucket, end.id), encode_dead(dead, letter->record.view()), out);
+    put_kept(Kept::kDead, keys::dead(stored.dead_bucket, end.id),
+             encode_dead(dead, letter->record.view()), out);
   }
   encode_end(stored, scratch_);
   put_kept(Kept::kEnds, keys::end(running(Kept::kEnds), end.id.sequence()), scratch_, out);
@@ -109,7 +113,9 @@ keys::Bucket Receipts::oldest(Kept kept) const {
   return closed(kept).empty() ? running(kept) : closed(kept).front().number;
 }
 
-Duration Receipts::span(Kept kept) const { return std::max(retention(kept).age / kParts, Duration(1)); }
+Duration Receipts::span(Kept kept) const {
+  return std::max(retention(kept).age / kParts, Duration(1));
+}
 
 bool Receipts::wants_closing(Kept kept, Timestamp now) const {
   const BucketInfo& bucket = info(kept);
@@ -149,9 +155,11 @@ bool Receipts::drop_buckets(Kept kept, Timestamp now, WriteBatch& out) {
     list.erase(list.begin());
     bytes -= gone.bytes;
     dropped = true;
-    out.remove_range(keys::bucket(space_of(kept), gone.number), keys::bucket(space_of(kept), gone.number + 1));
+    out.remove_range(keys::bucket(space_of(kept), gone.number),
+                     keys::bucket(space_of(kept), gone.number + 1));
     if (kept == Kept::kLedger) {  // sessions live and go with the ledger's buckets
-      out.remove_range(keys::bucket(keys::kSession, gone.number), keys::bucket(keys::kSession, gone.number + 1));
+      out.remove_range(keys::bucket(keys::kSession, gone.number),
+                       keys::bucket(keys::kSession, gone.number + 1));
     }
     count_removed(kept, gone.count);
     if (kept == Kept::kLog) {  // a notice in the log about the log would never end
@@ -161,7 +169,8 @@ bool Receipts::drop_buckets(Kept kept, Timestamp now, WriteBatch& out) {
     LogEntry notice;
     notice.kind = LogEntry::Kind::kRemoved;
     notice.at = now;
-    notice.reason = std::to_string(gone.count) + " records of space " + space_of(kept) + (too_old ? " by age" : " by size");
+    notice.reason = std::to_string(gone.count) + " records of space " + space_of(kept) +
+                    (too_old ? " by age" : " by size");
     note(std::move(notice));
   }
   if (dropped) out.put(keys::buckets(space_of(kept)), encode_buckets(list));

@@ -1,5 +1,6 @@
-// Receipts: the engine's books. Counters of the conservation law, the outcome log (one page per commit), ends by id, dead
-// letters, and the buckets by which all of them, and the ledger, are kept for a while and then dropped.
+// Receipts: the engine's books. Counters of the conservation law, the outcome log (one page per
+// commit), ends by id, dead letters, and the buckets by which all of them, and the ledger, are kept
+// for a while and then dropped.
 #pragma once
 
 #include <array>
@@ -25,7 +26,8 @@ class Receipts {
 
   // Appends to the page of this turn.
   void note(LogEntry entry);
-  // Writes the end record and, with a `letter`, the dead letter; counts it and appends it to the page.
+  // Writes the end record and, with a `letter`, the dead letter; counts it and appends it to the
+  // page.
   void end(const EndRecord& end, const Message* letter, WriteBatch& out);
 
   // Puts into the running bucket of a space, and keeps the bucket's size.
@@ -34,10 +36,14 @@ class Receipts {
   // Buckets that may hold something, newest first.
   std::vector<keys::Bucket> buckets(Kept kept) const;
   keys::Bucket oldest(Kept kept) const;
-  // True when an entry at or behind the position was removed before anybody could read it from there.
-  bool fell_behind(const LogPosition& from) const { return from.page != 0 && from.page <= meta_.log_removed; }
+  // True when an entry at or behind the position was removed before anybody could read it from
+  // there.
+  bool fell_behind(const LogPosition& from) const {
+    return from.page != 0 && from.page <= meta_.log_removed;
+  }
 
-  // The page and the meta record of a turn; closes and drops buckets whose time has come. `page` is a fresh sequence.
+  // The page and the meta record of a turn; closes and drops buckets whose time has come. `page` is
+  // a fresh sequence.
   void close_turn(Timestamp now, Duration wall_bias, Sequence page, WriteBatch& out);
   bool has_page() const { return !page_.empty(); }
   bool bias_moved(Duration wall_bias) const;  // by more than slewing does

@@ -1,4 +1,5 @@
-// Refill: from disk into the window, and back when a route closes. Catch-up, recovery and backpressure are this file.
+// Refill: from disk into the window, and back when a route closes. Catch-up, recovery and
+// backpressure are this file.
 #include <algorithm>
 
 #include "postrider/core/engine_impl.h"
@@ -54,25 +55,32 @@ Engine::Impl::Stored Engine::Impl::read_message(Turn& turn, MessageId id) {
   const auto* cold_value = turn.get(cold);
   const auto* hot_state = turn.get(keys::hot(id.sequence(), keys::Part::kState));
   const auto* cold_state = turn.get(keys::cold(id, keys::Part::kState));
-  if (hot_value == nullptr || cold_value == nullptr || hot_state == nullptr || cold_state == nullptr) return out;
+  if (hot_value == nullptr || cold_value == nullptr || hot_state == nullptr ||
+      cold_state == nullptr)
+    return out;
   const Destined destined = find_destination(turn, id.destination());
   if (!destined.known) return out;
   out.known = true;
   out.resident = destined.slot;
   // A hot key is the sequence alone: an id that somebody made up may name another message's.
-  const auto peek = hot_value->has_value() ? decode_message(**hot_value) : Result<Message>(fail(ErrorCode::kNotFound, {}));
+  const auto peek = hot_value->has_value() ? decode_message(**hot_value)
+                                           : Result<Message>(fail(ErrorCode::kNotFound, {}));
   out.hot = hot_value->has_value() && (!peek || peek->id == id);
   if (destined.slot == kNoSlot || (!out.hot && !cold_value->has_value())) return out;
   const Row row{out.hot ? hot : cold, out.hot ? **hot_value : **cold_value};
   const std::optional<Blob>& state = out.hot ? *hot_state : *cold_state;
-  const Row state_row{out.hot ? keys::hot(id.sequence(), keys::Part::kState) : keys::cold(id, keys::Part::kState),
-                      state ? *state : Blob()};
+  const Row state_row{
+      out.hot ? keys::hot(id.sequence(), keys::Part::kState) : keys::cold(id, keys::Part::kState),
+      state ? *state : Blob()};
   out.message = decode_row(turn, destined.slot, row, state ? &state_row : nullptr, out.state);
   return out;
 }
 
-// A message and its state from disk; nothing when it cannot be read, and then it goes to quarantine.
-std::optional<Message> Engine::Impl::decode_row(Turn& turn, Slot slot, const Row& row, const Row* state, std::optional<StoredState>& stored) {
+// A message and its state from disk; nothing when it cannot be read, and then it goes to
+// quarantine.
+std::optional<Message> Engine::Impl::decode_row(Turn& turn, Slot slot, const Row& row,
+                                                const Row* state,
+                                                std::optional<StoredState>& stored) {
   const ProfileSpec& profile = *residents_[slot].bound->profile;
   auto message = decode_message(row.second);
   if (!message || message->method >= profile.methods.size()) {
@@ -81,7 +89,8 @@ std::optional<Message> Engine::Impl::decode_row(Turn& turn, Slot slot, const Row
   }
   if (state == nullptr) return std::move(*message);
   auto decoded = decode_state(state->second.view());
-  if (decoded && decoded->state.method < profile.methods.size() && decoded->state.state < profile.states.size()) {
+  if (decoded && decoded->state.method < profile.methods.size() &&
+      decoded->state.state < profile.states.size()) {
     stored = std::move(*decoded);
     return std::move(*message);
   }
@@ -107,7 +116,8 @@ void Engine::Impl::adopt_state(Entry& entry, const std::optional<StoredState>& s
   entry.stored = true;
   set_reason(entry, stored->reason);
   const Phase phase = phase_of(entry);
-  if (!entry.hot && (phase == Phase::kBackoff || phase == Phase::kQueued)) entry.due_entry = entry.state.due;
+  if (!entry.hot && (phase == Phase::kBackoff || phase == Phase::kQueued))
+    entry.due_entry = entry.state.due;
   entry.marked = !entry.hot && phase == Phase::kAwaiting && state_of(entry).keeps_gates;
 }
 
@@ -131,41 +141,50 @@ void Engine::Impl::dismiss_visitor(Turn& turn, Slot slot) {
 
 void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
   Resident& resident = residents_[slot];
-  const bool open = resident.route.health == Health::kNormal || resident.route.health == Health::kProbe;
+  const bool open =
+      resident.route.health == Health::kNormal || resident.route.health == Health::kProbe;
   if (restoring_hot_ || !open || resident.route.closed_until > turn.now) return;
   for (Lane& lane : resident.lanes) {
     if (!lane.cold_ahead || lane.asleep || lane.refilling) continue;
     // An empty lane always goes on, and so does one whose window waits for what goes before it.
     const LaneKind kind = resident.bound->policy.lane_kind(lane.number);
-    const bool urgent = lane.in_memory == 0 || (lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id, kind));
+    const bool urgent =
+        lane.in_memory == 0 ||
+        (lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id, kind));
     if (!urgent && lane.in_memory * 2 > resident.bound->policy.window_max) continue;
     if (!urgent && window_bytes_ >= limits_.window_bytes_max) continue;
     leave_lru(slot);  // it has something to do
     lane.refilling = true;
     lane.refill_from = lane.cursor;
     ++resident.chores;
-    turn.out.chores.push_back({.kind = Chore::Kind::kRefill, .destination = resident.id, .lane = lane.number});
+    turn.out.chores.push_back(
+        {.kind = Chore::Kind::kRefill, .destination = resident.id, .lane = lane.number});
   }
 }
 
 Scan Engine::Impl::refill_scan(const Resident& resident, const Lane& lane) const {
-  // A message and its state are two rows; one more row tells that the message before it has no state.
-  const std::uint32_t limit = std::max<std::uint32_t>(3, std::min(limits_.refill_rows_max, 2 * resident.bound->policy.window_max + 1));
-  return {keys::cold(lane.refill_from, keys::Part::kMessage), keys::after_prefix(keys::cold_lane(resident.id, lane.number)), limit};
+  // A message and its state are two rows; one more row tells that the message before it has no
+  // state.
+  const std::uint32_t limit = std::max<std::uint32_t>(
+      3, std::min(limits_.refill_rows_max, 2 * resident.bound->policy.window_max + 1));
+  return {keys::cold(lane.refill_from, keys::Part::kMessage),
+          keys::after_prefix(keys::cold_lane(resident.id, lane.number)), limit};
 }
 
 void Engine::Impl::refill(Turn& turn, const Chore& chore) {
   const auto found = by_destination_.find(chore.destination.value());
   POSTRIDER_CHECK(found != by_destination_.end());  // pinned by its chore
   const Slot slot = found->second;
-  const Rows* rows = turn.scan(refill_scan(residents_[slot], residents_[slot].the_lane(chore.lane)));
+  const Rows* rows =
+      turn.scan(refill_scan(residents_[slot], residents_[slot].the_lane(chore.lane)));
   if (rows == nullptr) return;
   Resident& resident = residents_[slot];
   --resident.chores;
   resident.the_lane(chore.lane).refilling = false;
   // Something better came while we read, or the route closed: look again later.
   const Lane& before = resident.the_lane(chore.lane);
-  if (before.cursor == before.refill_from && awake(resident, turn.now)) take_rows(turn, slot, chore.lane, *rows);
+  if (before.cursor == before.refill_from && awake(resident, turn.now))
+    take_rows(turn, slot, chore.lane, *rows);
   Lane& lane = residents_[slot].the_lane(chore.lane);
   settle_owed(turn, slot, lane);
   maybe_refill(turn, slot);
@@ -174,7 +193,8 @@ void Engine::Impl::refill(Turn& turn, const Chore& chore) {
 }
 
 void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const Rows& rows) {
-  const std::uint32_t window_max = std::max<std::uint32_t>(1, residents_[slot].bound->policy.window_max);
+  const std::uint32_t window_max =
+      std::max<std::uint32_t>(1, residents_[slot].bound->policy.window_max);
   const LaneKind kind = residents_[slot].bound->policy.lane_kind(number);
   std::size_t next = 0;
   bool cut = false;
@@ -182,8 +202,10 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
     Lane& lane = residents_[slot].the_lane(number);
     const Row& row = rows.rows[next];
     const auto key = keys::parse_cold(row.first);
-    const bool has_state = next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
-    const bool in_front = lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id, kind);
+    const bool has_state =
+        next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
+    const bool in_front =
+        lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id, kind);
     const bool no_room = lane.in_memory >= window_max && !in_front;
     cut = lane.asleep || no_room || (!has_state && !is_whole(rows, row.first));
     if (cut && !no_room && planted(Bug::kRefillSkipsBoundary)) {
@@ -197,13 +219,16 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
     if (key->part == keys::Part::kMessage && !by_id_.contains(key->id)) {
       take_row(turn, slot, number, row, has_state ? &rows.rows[next - 1] : nullptr);
     }
-    cut = lane.cursor <= key->id;  // a sleeping FIFO head, or a route that closed, took the cursor back
+    cut = lane.cursor <=
+          key->id;  // a sleeping FIFO head, or a route that closed, took the cursor back
   }
   Lane& lane = residents_[slot].the_lane(number);
   if (!cut && rows.complete) lane.cold_ahead = false;
   if (!cut && !rows.complete) {
-    // Behind the last row there may be a state that belongs to it; a message that is gone needs no second look.
-    const auto behind = keys::parse_cold(std::string_view(rows.next).substr(0, rows.next.size() - 1));
+    // Behind the last row there may be a state that belongs to it; a message that is gone needs no
+    // second look.
+    const auto behind =
+        keys::parse_cold(std::string_view(rows.next).substr(0, rows.next.size() - 1));
     if (behind) lane.cursor = std::max(lane.cursor, MessageId{behind->id.high, behind->id.low + 1});
   }
   // Move the head up behind what is done, so that a restart does not look at it again.
@@ -217,15 +242,18 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
 }
 
 bool Engine::Impl::is_whole(const Rows& rows, std::string_view message_key) {
-  return rows.complete || std::string(message_key.substr(0, message_key.size() - 1)) + '\1' < rows.next;
+  return rows.complete ||
+         std::string(message_key.substr(0, message_key.size() - 1)) + '\1' < rows.next;
 }
 
 bool Engine::Impl::is_state_of(std::string_view state_key, std::string_view message_key) {
-  return state_key.size() == message_key.size() && !state_key.empty() && state_key.back() == 1 && message_key.back() == 0 &&
+  return state_key.size() == message_key.size() && !state_key.empty() && state_key.back() == 1 &&
+         message_key.back() == 0 &&
          state_key.substr(0, state_key.size() - 1) == message_key.substr(0, message_key.size() - 1);
 }
 
-void Engine::Impl::take_row(Turn& turn, Slot slot, std::uint8_t number, const Row& row, const Row* state) {
+void Engine::Impl::take_row(Turn& turn, Slot slot, std::uint8_t number, const Row& row,
+                            const Row* state) {
   std::optional<StoredState> stored;
   auto message = decode_row(turn, slot, row, state, stored);
   if (!message) return;
@@ -236,7 +264,8 @@ void Engine::Impl::take_row(Turn& turn, Slot slot, std::uint8_t number, const Ro
   }
 }
 
-bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message, const std::optional<StoredState>& stored, bool hot) {
+bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message,
+                             const std::optional<StoredState>& stored, bool hot) {
   Resident& resident = residents_[slot];
   const MessageId id = message.id;
   if (stored) {
@@ -246,7 +275,8 @@ bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message, const std::
     const bool fifo = resident.bound->policy.lane_kind(id.lane()) == LaneKind::kFifo;
     const bool sleeps = (phase == Phase::kBackoff || phase == Phase::kQueued) && due > turn.now;
     if (sleeps && hot && !fifo) {
-      if (hot_sleepers_.insert(id).second) timers_.arm(due, Timer{.kind = TimerKind::kWakeHot, .id = id});
+      if (hot_sleepers_.insert(id).second)
+        timers_.arm(due, Timer{.kind = TimerKind::kWakeHot, .id = id});
       return false;
     }
     if (sleeps && !hot && !fifo) return false;  // its due entry wakes it
@@ -275,11 +305,13 @@ void Engine::Impl::resume_state(Turn& turn, Slot slot) {
       return;
     case Phase::kBackoff:
       if (entry.state.due <= turn.now) return apply(turn, slot, On::kDue, nullptr);
-      entry.timer = timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
+      entry.timer =
+          timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
       return;
     case Phase::kAwaiting:
       if (state.keeps_gates) occupy_gates(entry);
-      entry.timer = timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
+      entry.timer =
+          timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
       return;
     case Phase::kInFlight:
       if (method_of(entry).durable_intent) return apply(turn, slot, On::kTimedOut, nullptr);
@@ -316,15 +348,19 @@ void Engine::Impl::wake_message(Turn& turn, const Chore& chore) {
   hot_sleepers_.erase(chore.id);
   if (!stored.message || (stored.state && stored.state->state.due > turn.now)) {
     ++tallies_.stray_timers;
-    if (stored.message && stored.hot) settle_in(turn, stored.resident, std::move(*stored.message), stored.state, true);
+    if (stored.message && stored.hot)
+      settle_in(turn, stored.resident, std::move(*stored.message), stored.state, true);
     if (!stored.message) rouse_lane(turn, chore.id);
     return;
   }
   Resident& resident = residents_[stored.resident];
   Lane& lane = resident.lane_or_new(chore.id.lane());
   const bool fifo = resident.bound->policy.lane_kind(lane.number) == LaneKind::kFifo;
-  if (stored.state && resident.bound->profile->states[stored.state->state.state].phase == Phase::kParked) return;
-  if (!stored.hot && (fifo || lane.in_memory >= resident.bound->policy.window_max || !awake(resident, turn.now))) {
+  if (stored.state &&
+      resident.bound->profile->states[stored.state->state.state].phase == Phase::kParked)
+    return;
+  if (!stored.hot &&
+      (fifo || lane.in_memory >= resident.bound->policy.window_max || !awake(resident, turn.now))) {
     // No room, or the order is not ours to choose: the refill comes to it in its place.
     lane.asleep = false;
     if (!lane.cold_ahead || chore.id < lane.cursor) lane.cursor = chore.id;
@@ -373,9 +409,11 @@ void Engine::Impl::open_route(Turn& turn, Slot slot) {
   if (resident.route.closed_until > turn.now) return;
   if (resident.opening_entry.is_set()) {
     const MessageId id{resident.id.value() << 20, 0};
-    turn.out.writes.remove(keys::due(std::exchange(resident.opening_entry, {}), keys::DueKind::kOpening, id));
+    turn.out.writes.remove(
+        keys::due(std::exchange(resident.opening_entry, {}), keys::DueKind::kOpening, id));
   }
-  if (resident.route.health == Health::kWait) tell_health(turn, slot, HealthOn::kOpen, resident.route.reason);
+  if (resident.route.health == Health::kWait)
+    tell_health(turn, slot, HealthOn::kOpen, resident.route.reason);
   ring(slot);
   maybe_refill(turn, slot);
   touch(slot);
@@ -386,7 +424,8 @@ void Engine::Impl::load_due(Turn& turn) {
   if (!due_scan_) {
     due_scan_until_ = turn.now + limits_.due_horizon;
     const std::string last = keys::due(due_scan_until_, keys::DueKind::kAttempt, MessageId());
-    due_scan_ = Scan{std::min(due_cursor_, last), last, std::max<std::uint32_t>(1, limits_.due_rows_max)};
+    due_scan_ =
+        Scan{std::min(due_cursor_, last), last, std::max<std::uint32_t>(1, limits_.due_rows_max)};
   }
   const Rows* rows = turn.scan(*due_scan_);
   if (rows == nullptr) return;
@@ -401,17 +440,19 @@ void Engine::Impl::load_due(Turn& turn) {
                                                                  : TimerKind::kDueOpening;
     const TimerHandle handle = timers_.arm(key->at, Timer{.kind = kind, .id = key->id});
     const auto entry = by_id_.find(key->id);
-    if (kind == TimerKind::kDueExpiry && entry != by_id_.end()) entries_[entry->second].expiry_timer = handle;
+    if (kind == TimerKind::kDueExpiry && entry != by_id_.end())
+      entries_[entry->second].expiry_timer = handle;
   }
   Timestamp again = turn.now + limits_.due_horizon / 2;
   if (rows->complete) {
     due_cursor_ = due_scan_->last;
     due_loaded_until_ = std::max(due_loaded_until_, due_scan_until_);
   } else {
-    // Entries of one instant may be cut apart: those that come later are armed when they are put, those on disk when
-    // the next page is read.
+    // Entries of one instant may be cut apart: those that come later are armed when they are put,
+    // those on disk when the next page is read.
     due_cursor_ = rows->next;
-    const auto behind = keys::parse_due(std::string_view(rows->next).substr(0, rows->next.size() - 1));
+    const auto behind =
+        keys::parse_due(std::string_view(rows->next).substr(0, rows->next.size() - 1));
     if (behind) due_loaded_until_ = std::max(due_loaded_until_, behind->at + Duration(1));
     again = due_loaded_until_;
   }
@@ -419,7 +460,8 @@ void Engine::Impl::load_due(Turn& turn) {
   timers_.arm(again, Timer{.kind = TimerKind::kLoadDue});
 }
 
-// The waiting part of a window goes to disk: the route is closed for longer than it is worth the memory.
+// The waiting part of a window goes to disk: the route is closed for longer than it is worth the
+// memory.
 void Engine::Impl::spill(Turn& turn, Slot slot, Lane& lane) {
   while (lane.first != kNoSlot) {
     const Slot first = lane.first;
@@ -433,7 +475,8 @@ void Engine::Impl::spill(Turn& turn, Slot slot, Lane& lane) {
 }
 
 void Engine::Impl::spill_all(Turn& turn, Slot slot) {
-  for (std::size_t i = 0; i < residents_[slot].lanes.size(); ++i) spill(turn, slot, residents_[slot].lanes[i]);
+  for (std::size_t i = 0; i < residents_[slot].lanes.size(); ++i)
+    spill(turn, slot, residents_[slot].lanes[i]);
 }
 
 }  // namespace postrider

@@ -1,5 +1,5 @@
-// Residents: destinations in memory. One with nothing to do may be forgotten at any time, because everything that
-// matters about it is in the store.
+// Residents: destinations in memory. One with nothing to do may be forgotten at any time, because
+// everything that matters about it is in the store.
 #include <algorithm>
 
 #include "postrider/core/engine_impl.h"
@@ -29,7 +29,8 @@ Engine::Impl::Destined Engine::Impl::find_destination(Turn& turn, std::string_vi
 }
 
 Engine::Impl::Destined Engine::Impl::find_destination(Turn& turn, DestinationId id) {
-  if (const auto found = by_destination_.find(id.value()); found != by_destination_.end()) return {true, found->second};
+  if (const auto found = by_destination_.find(id.value()); found != by_destination_.end())
+    return {true, found->second};
   const auto* config = turn.get(keys::config(id));
   const auto* route = turn.get(keys::route(id));
   const auto* owed = turn.get(keys::owed(id));
@@ -70,7 +71,8 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
       // Which lanes are owed is lost, so all of them may be: look everywhere from the beginning.
       turn.damaged.emplace_back(keys::owed(id), *stored);
       owed = Owed{};
-      for (std::uint8_t lane = 0; lane < kLanes; ++lane) owed->heads[lane] = MessageId::make(id, lane, UINT16_MAX, Sequence(1));
+      for (std::uint8_t lane = 0; lane < kLanes; ++lane)
+        owed->heads[lane] = MessageId::make(id, lane, UINT16_MAX, Sequence(1));
     }
     for (std::uint8_t number = 0; number < kLanes; ++number) {
       if (!owed->heads[number].is_set()) continue;
@@ -99,12 +101,15 @@ std::shared_ptr<const Bound> Engine::Impl::bind(const DestinationConfig& config)
   return std::make_shared<const Bound>(Bound{config, profile, *policy});
 }
 
-// Idle residents stand in a list, least recently used first, and are forgotten when they are too many.
+// Idle residents stand in a list, least recently used first, and are forgotten when they are too
+// many.
 void Engine::Impl::leave_lru(Slot slot) {
   Resident& resident = residents_[slot];
   if (!resident.in_lru) return;
-  (resident.lru_prev == kNoSlot ? lru_first_ : residents_[resident.lru_prev].lru_next) = resident.lru_next;
-  (resident.lru_next == kNoSlot ? lru_last_ : residents_[resident.lru_next].lru_prev) = resident.lru_prev;
+  (resident.lru_prev == kNoSlot ? lru_first_ : residents_[resident.lru_prev].lru_next) =
+      resident.lru_next;
+  (resident.lru_next == kNoSlot ? lru_last_ : residents_[resident.lru_next].lru_prev) =
+      resident.lru_prev;
   resident.in_lru = false;
   --lru_size_;
 }
@@ -113,10 +118,12 @@ void Engine::Impl::touch(Slot slot) {
   leave_lru(slot);
   Resident& resident = residents_[slot];
   bool works = false;  // has something on disk that it could send
-  for (const Lane& lane : resident.lanes) works = works || (lane.cold_ahead && !lane.asleep && awake(resident, turn_now_));
+  for (const Lane& lane : resident.lanes)
+    works = works || (lane.cold_ahead && !lane.asleep && awake(resident, turn_now_));
   if (works || resident.in_memory > 0 || resident.chores > 0) return;
   // Its spacing or rate is not forgotten either, while it still binds.
-  if (const Timestamp at = resident.gate.settled_at(resident.bound->policy.route); at > turn_now_) return look_later(slot, at);
+  if (const Timestamp at = resident.gate.settled_at(resident.bound->policy.route); at > turn_now_)
+    return look_later(slot, at);
   resident.lru_next = kNoSlot;
   resident.lru_prev = lru_last_;
   (lru_last_ == kNoSlot ? lru_first_ : residents_[lru_last_].lru_next) = slot;
@@ -170,7 +177,8 @@ void Engine::Impl::write_route(Turn& turn, Slot slot) {
   turn.out.writes.put(keys::route(resident.id), encode_route(resident.route));
   resident.failing_stored = resident.route.failing_since;
   resident.strikes_stored = resident.route.strikes;
-  const Timestamp wanted = resident.route.closed_until > turn.now ? resident.route.closed_until : Timestamp();
+  const Timestamp wanted =
+      resident.route.closed_until > turn.now ? resident.route.closed_until : Timestamp();
   if (resident.opening_entry == wanted) return;
   const MessageId id{resident.id.value() << 20, 0};
   if (resident.opening_entry.is_set()) {
@@ -182,10 +190,11 @@ void Engine::Impl::write_route(Turn& turn, Slot slot) {
 
 void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_view reason) {
   Resident& resident = residents_[slot];
-  const HealthChange change = postrider::apply(resident.route, on, resident.bound->policy.health, turn.now);
+  const HealthChange change =
+      postrider::apply(resident.route, on, resident.bound->policy.health, turn.now);
   if (!change.changed()) {
-    // The clock of a failing route must go on after a restart, and failures that are over must not come back. Strikes
-    // in between may be forgotten: they are not worth a record each.
+    // The clock of a failing route must go on after a restart, and failures that are over must not
+    // come back. Strikes in between may be forgotten: they are not worth a record each.
     const bool over = resident.route.strikes < resident.strikes_stored;
     if (over || resident.route.failing_since != resident.failing_stored) write_route(turn, slot);
     return;

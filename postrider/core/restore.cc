@@ -1,5 +1,6 @@
-// Restore: back to work after a stop of any kind, page by page, without replaying history. First the hot messages, which
-// are few; then due entries and owed destinations, while new messages are accepted already.
+// Restore: back to work after a stop of any kind, page by page, without replaying history. First
+// the hot messages, which are few; then due entries and owed destinations, while new messages are
+// accepted already.
 #include <algorithm>
 
 #include "postrider/core/engine_impl.h"
@@ -14,7 +15,8 @@ void Engine::Impl::restore(Turn& turn, const Chore& chore) {
 
 void Engine::Impl::restore_hot(Turn& turn, const Chore& chore) {
   const std::string first = chore.cursor.empty() ? keys::space(keys::kHot) : chore.cursor;
-  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kHot)), std::max<std::uint32_t>(3, limits_.restore_rows_max)});
+  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kHot)),
+                                std::max<std::uint32_t>(3, limits_.restore_rows_max)});
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {
     const auto key = keys::parse_hot(row.first);
@@ -27,7 +29,8 @@ void Engine::Impl::restore_hot(Turn& turn, const Chore& chore) {
   std::string next_cursor = rows->next;
   for (std::size_t next = 0; next < rows->rows.size();) {
     const Row& row = rows->rows[next];
-    const bool has_state = next + 1 < rows->rows.size() && is_state_of(rows->rows[next + 1].first, row.first);
+    const bool has_state =
+        next + 1 < rows->rows.size() && is_state_of(rows->rows[next + 1].first, row.first);
     if (!has_state && !is_whole(*rows, row.first)) {
       next_cursor = row.first;
       break;
@@ -45,7 +48,8 @@ void Engine::Impl::restore_hot(Turn& turn, const Chore& chore) {
 
 // Messages in the cold space that hold gates: all limits must be known before anything starts.
 void Engine::Impl::restore_holding(Turn& turn, const Chore& chore) {
-  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kHolding)), std::max<std::uint32_t>(1, limits_.restore_rows_max)});
+  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kHolding)),
+                                std::max<std::uint32_t>(1, limits_.restore_rows_max)});
   if (rows == nullptr) return;
   std::vector<Stored> found;
   for (const Row& row : rows->rows) {
@@ -54,7 +58,8 @@ void Engine::Impl::restore_holding(Turn& turn, const Chore& chore) {
   }
   if (turn.lacks()) return;
   for (Stored& stored : found) {
-    if (stored.message) settle_in(turn, stored.resident, std::move(*stored.message), stored.state, stored.hot);
+    if (stored.message)
+      settle_in(turn, stored.resident, std::move(*stored.message), stored.state, stored.hot);
   }
   if (!rows->complete) {
     turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
@@ -78,7 +83,8 @@ void Engine::Impl::restore_hot_row(Turn& turn, const Row& row, const Row* state)
   }
   if (by_id_.contains(peek->id)) return;
   const Destined destined = find_destination(turn, peek->id.destination());
-  if (destined.slot == kNoSlot) return;  // its destination cannot be read; the message stays where it is
+  if (destined.slot == kNoSlot)
+    return;  // its destination cannot be read; the message stays where it is
   std::optional<StoredState> stored;
   auto message = decode_row(turn, destined.slot, row, state, stored);
   if (!message) return;
@@ -87,7 +93,8 @@ void Engine::Impl::restore_hot_row(Turn& turn, const Row& row, const Row* state)
 }
 
 void Engine::Impl::restore_owed(Turn& turn, const Chore& chore) {
-  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kOwed)), std::max<std::uint32_t>(1, limits_.restore_rows_max)});
+  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kOwed)),
+                                std::max<std::uint32_t>(1, limits_.restore_rows_max)});
   if (rows == nullptr) return;
   std::size_t taken = 0;
   for (const Row& row : rows->rows) {

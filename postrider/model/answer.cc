@@ -22,7 +22,11 @@ std::string_view name_of(AnswerCode code) {
 
 std::string encode_answer(const Answer& answer) {
   std::string out;
-  Writer(out).u8(static_cast<std::uint8_t>(answer.code)).u64(answer.id.high).u64(answer.id.low).text(answer.detail);
+  Writer(out)
+      .u8(static_cast<std::uint8_t>(answer.code))
+      .u64(answer.id.high)
+      .u64(answer.id.low)
+      .text(answer.detail);
   return out;
 }
 

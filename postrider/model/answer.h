@@ -15,25 +15,33 @@
 namespace postrider {
 
 enum class AnswerCode : std::uint8_t {
-  kAccepted,         // the message is durable
-  kDone,             // what was asked has happened
-  kNothing,          // it was so already
-  kPending,          // noted; happens unless the open attempt succeeds
-  kConflict,         // the key was used with other content
-  kKeyExpired,       // the key is too old to tell whether it was used
-  kNotFound,         // no such message, destination or dead letter, or no longer
-  kDisabled,         // the destination takes no messages
-  kEnded,            // the message has ended already
-  kInvalid,          // the request makes no sense; the detail says what to change
+  kAccepted,    // the message is durable
+  kDone,        // what was asked has happened
+  kNothing,     // it was so already
+  kPending,     // noted; happens unless the open attempt succeeds
+  kConflict,    // the key was used with other content
+  kKeyExpired,  // the key is too old to tell whether it was used
+  kNotFound,    // no such message, destination or dead letter, or no longer
+  kDisabled,    // the destination takes no messages
+  kEnded,       // the message has ended already
+  kInvalid,     // the request makes no sense; the detail says what to change
   kTooLarge,
-  kNotEmpty,         // the destination still has messages
+  kNotEmpty,  // the destination still has messages
 };
 inline constexpr std::size_t kAnswerCodes = 12;
 std::string_view name_of(AnswerCode code);
 
 // Where a message is, why, and what comes next.
 struct Explanation {
-  enum class Place : std::uint8_t { kWindow, kDisk, kOnTheWire, kAtPeer, kSleeping, kParked, kEnded };
+  enum class Place : std::uint8_t {
+    kWindow,
+    kDisk,
+    kOnTheWire,
+    kAtPeer,
+    kSleeping,
+    kParked,
+    kEnded
+  };
   enum class Next : std::uint8_t { kAttempt, kOutcome, kNews, kOperator, kNothing };
 
   MessageId id;
@@ -46,11 +54,11 @@ struct Explanation {
   Timestamp expires;
   std::uint16_t attempts = 0;
   FailureClass failure = FailureClass::kNone;
-  std::string reason;   // of the last outcome
+  std::string reason;  // of the last outcome
   Health health = Health::kNormal;
-  std::string why;      // why it is where it is, in words
+  std::string why;  // why it is where it is, in words
   Next next = Next::kNothing;
-  Timestamp next_at;    // not before; unset: as soon as its turn comes
+  Timestamp next_at;  // not before; unset: as soon as its turn comes
   bool cancel_wanted = false;
   MessageId origin;
 };
@@ -62,10 +70,10 @@ struct Counters {
   std::uint64_t expired = 0;
   std::uint64_t cancelled = 0;
   std::uint64_t indeterminate = 0;
-  std::uint64_t redriven = 0;            // dead letters sent again, as new messages
-  std::uint64_t dropped = 0;             // dead letters removed by an operator
-  std::uint64_t quarantined = 0;         // records that nobody could read
-  std::uint64_t removed_ends = 0;        // by retention, each
+  std::uint64_t redriven = 0;      // dead letters sent again, as new messages
+  std::uint64_t dropped = 0;       // dead letters removed by an operator
+  std::uint64_t quarantined = 0;   // records that nobody could read
+  std::uint64_t removed_ends = 0;  // by retention, each
   std::uint64_t removed_dead = 0;
   std::uint64_t removed_ledger = 0;
 
@@ -77,11 +85,11 @@ struct Counters {
 // Since this incarnation began; not stored.
 struct Tallies {
   std::uint64_t attempts = 0;
-  std::uint64_t ignored_signals = 0;   // rows that say ignore
-  std::uint64_t late_outcomes = 0;     // of attempts that we had given up
-  std::uint64_t late_receipts = 0;     // for messages that had ended
+  std::uint64_t ignored_signals = 0;  // rows that say ignore
+  std::uint64_t late_outcomes = 0;    // of attempts that we had given up
+  std::uint64_t late_receipts = 0;    // for messages that had ended
   std::uint64_t stray_timers = 0;
-  std::uint64_t needs = 0;             // steps that had to read first
+  std::uint64_t needs = 0;  // steps that had to read first
   std::uint64_t steps = 0;
 };
 
@@ -103,7 +111,15 @@ struct LogPosition {
 };
 
 struct LogEntry {
-  enum class Kind : std::uint8_t { kEnd, kDestinationClosed, kDestinationDisabled, kDestinationOpen, kParked, kRemoved, kQuarantined };
+  enum class Kind : std::uint8_t {
+    kEnd,
+    kDestinationClosed,
+    kDestinationDisabled,
+    kDestinationOpen,
+    kParked,
+    kRemoved,
+    kQuarantined
+  };
 
   LogPosition position;
   Kind kind = Kind::kEnd;
@@ -117,8 +133,9 @@ struct LogEntry {
 
 struct LogPage {
   std::vector<LogEntry> entries;
-  LogPosition next;          // ask from here
-  bool fell_behind = false;  // what the cursor pointed at is removed; `entries` start with the oldest there is
+  LogPosition next;  // ask from here
+  bool fell_behind =
+      false;  // what the cursor pointed at is removed; `entries` start with the oldest there is
   bool at_end = false;
 };
 

@@ -1,5 +1,5 @@
-// Attributes and settings: short lists of named texts. Attributes travel with a message (content type, custom headers,
-// trace context); settings belong to a destination.
+// Attributes and settings: short lists of named texts. Attributes travel with a message (content
+// type, custom headers, trace context); settings belong to a destination.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// Clock: the seam to time. `boot` never stops and never jumps; `wall` may do both. core/timekeeper makes engine time of them.
+// Clock: the seam to time. `boot` never stops and never jumps; `wall` may do both. core/timekeeper
+// makes engine time of them.
 #pragma once
 
 #include "postrider/base/time.h"

@@ -7,7 +7,8 @@ namespace postrider {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
-constexpr std::array<std::string_view, kHealths> kHealthNames = {"normal", "wait", "probe", "paused", "disabled"};
+constexpr std::array<std::string_view, kHealths> kHealthNames = {"normal", "wait", "probe",
+                                                                 "paused", "disabled"};
 
 }  // namespace
 
@@ -19,7 +20,11 @@ std::string_view name_of(Health health) {
 
 std::string encode_config(const DestinationConfig& config) {
   std::string out(1, static_cast<char>(kVersion));
-  Writer(out).u8(config.removed ? 1 : 0).text(config.name).text(config.profile).raw(encode_texts(config.settings));
+  Writer(out)
+      .u8(config.removed ? 1 : 0)
+      .text(config.name)
+      .text(config.profile)
+      .raw(encode_texts(config.settings));
   seal_record(out);
   return out;
 }

@@ -1,5 +1,6 @@
-// Destination: where messages go, and how the way there is doing. The configuration is what the operator said; the route
-// is what we learnt. They are stored apart, because the second changes with every outage.
+// Destination: where messages go, and how the way there is doing. The configuration is what the
+// operator said; the route is what we learnt. They are stored apart, because the second changes
+// with every outage.
 #pragma once
 
 #include <array>
@@ -28,20 +29,21 @@ std::string_view name_of(Health health);
 
 struct Route {
   Health health = Health::kNormal;
-  std::uint16_t strikes = 0;       // in a row
-  std::uint16_t waits = 0;         // closings in a row: the exponent of the next wait
-  Timestamp closed_until;          // unset: open
-  Timestamp failing_since;         // first failure after the last success
+  std::uint16_t strikes = 0;  // in a row
+  std::uint16_t waits = 0;    // closings in a row: the exponent of the next wait
+  Timestamp closed_until;     // unset: open
+  Timestamp failing_since;    // first failure after the last success
   Timestamp health_since;
-  Timestamp seen_at;               // last sign of life
-  Timestamp held_since;            // paused or disabled since; unset: neither
-  Duration held{0};                // time held before that
-  std::string reason;              // the operator's words, or ours
+  Timestamp seen_at;     // last sign of life
+  Timestamp held_since;  // paused or disabled since; unset: neither
+  Duration held{0};      // time held before that
+  std::string reason;    // the operator's words, or ours
 
   friend bool operator==(const Route&, const Route&) = default;
 };
 
-// Existence and lower bound of the lanes with messages on disk only. A lane without any has no head.
+// Existence and lower bound of the lanes with messages on disk only. A lane without any has no
+// head.
 struct Owed {
   std::array<MessageId, kLanes> heads{};  // unset: nothing owed in this lane
 

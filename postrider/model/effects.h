@@ -1,5 +1,5 @@
-// Effects: what a turn decided. First `writes` become durable, only then may `actions` leave the process. `chores` are
-// events for the engine itself; they leave nothing and wait for nothing.
+// Effects: what a turn decided. First `writes` become durable, only then may `actions` leave the
+// process. `chores` are events for the engine itself; they leave nothing and wait for nothing.
 #pragma once
 
 #include <variant>

@@ -1,4 +1,5 @@
-// Event: everything that can happen to the engine. The list is closed; any event in any state is legal.
+// Event: everything that can happen to the engine. The list is closed; any event in any state is
+// legal.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,10 @@ struct OperationKey {
     kSequenced,  // carries a session and a number within it
   };
   Kind kind = Kind::kNone;
-  std::string scope;            // tenant; keys of different scopes never meet
-  std::string key;              // kSequenced: the session
-  Timestamp made;               // kTimed: the key's time; kSequenced: the session's beginning
-  std::uint64_t sequence = 0;   // kSequenced
+  std::string scope;           // tenant; keys of different scopes never meet
+  std::string key;             // kSequenced: the session
+  Timestamp made;              // kTimed: the key's time; kSequenced: the session's beginning
+  std::uint64_t sequence = 0;  // kSequenced
 };
 
 struct Caller {
@@ -41,7 +42,7 @@ struct Submit {
   std::uint16_t priority = 0;  // higher first; a FIFO lane has none
   Timestamp not_before;
   Timestamp expires;
-  std::string attributes;      // encode_texts
+  std::string attributes;  // encode_texts
   std::string body;
 };
 struct Cancel {
@@ -119,7 +120,8 @@ struct Chore {
   std::string cursor;  // kRestore: where to go on
 };
 
-using Event = std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake, AttemptNews, AttemptEnded,
-                           ReceiptArrived, PeerSeen, TimersDue, Ask, Chore>;
+using Event =
+    std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake,
+                 AttemptNews, AttemptEnded, ReceiptArrived, PeerSeen, TimersDue, Ask, Chore>;
 
 }  // namespace postrider

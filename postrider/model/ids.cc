@@ -5,7 +5,8 @@
 
 namespace postrider {
 
-DestinationId destination_id(std::string_view placement, std::string_view name, std::uint64_t probe) {
+DestinationId destination_id(std::string_view placement, std::string_view name,
+                             std::uint64_t probe) {
   POSTRIDER_CHECK(probe < kProbes);
   const std::uint64_t shard = hash64(placement, 1) % kShards;
   const std::uint64_t number = ((hash64(name, 2) & 0xFFFFFF) << 8) | probe;

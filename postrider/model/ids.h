@@ -1,5 +1,5 @@
-// The names of things. A MessageId is 128 bits and is the message's address: whoever has it reads, explains and cancels
-// with point reads, and no index by id exists.
+// The names of things. A MessageId is 128 bits and is the message's address: whoever has it reads,
+// explains and cancels with point reads, and no index by id exists.
 #pragma once
 
 #include <compare>
@@ -17,30 +17,36 @@ using Ticket = Id<struct TicketTag>;        // somebody who waits for an answer
 using AttemptId = Id<struct AttemptIdTag>;  // one attempt of one incarnation of the engine
 using Epoch = Id<struct EpochTag>;          // one incarnation of a shard's owner
 
-// epoch(24) ‖ counter(40): the store hands out each epoch once, so no sequence is ever used twice, whatever was lost.
+// epoch(24) ‖ counter(40): the store hands out each epoch once, so no sequence is ever used twice,
+// whatever was lost.
 using Sequence = Id<struct SequenceTag>;
 inline constexpr int kCounterBits = 40;
 constexpr Sequence first_sequence(Epoch epoch) { return Sequence(epoch.value() << kCounterBits); }
 
-// shard(12) ‖ name hash(24) ‖ probe(8). The number follows from the name; the probe tells apart names whose hashes are
-// equal. 4,096 virtual shards for ever: they are part of every id that was given out.
+// shard(12) ‖ name hash(24) ‖ probe(8). The number follows from the name; the probe tells apart
+// names whose hashes are equal. 4,096 virtual shards for ever: they are part of every id that was
+// given out.
 using DestinationId = Id<struct DestinationIdTag>;
 inline constexpr std::uint64_t kShards = 4096;
 inline constexpr std::uint64_t kProbes = 256;
-DestinationId destination_id(std::string_view placement, std::string_view name, std::uint64_t probe);
+DestinationId destination_id(std::string_view placement, std::string_view name,
+                             std::uint64_t probe);
 // What serialises events: all probes of one hash share it, so it can be told from the name alone.
 constexpr std::uint64_t order_key(DestinationId id) { return id.value() >> 8; }
 
 inline constexpr std::uint8_t kLanes = 16;
 
-// shard(12) ‖ destination(32) ‖ lane(4) ‖ inverted priority(16) ‖ sequence(64): ordered as the lane is served.
+// shard(12) ‖ destination(32) ‖ lane(4) ‖ inverted priority(16) ‖ sequence(64): ordered as the lane
+// is served.
 struct MessageId {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 
-  static constexpr MessageId make(DestinationId destination, std::uint8_t lane, std::uint16_t priority, Sequence sequence) {
+  static constexpr MessageId make(DestinationId destination, std::uint8_t lane,
+                                  std::uint16_t priority, Sequence sequence) {
     const auto inverted = static_cast<std::uint16_t>(~priority);
-    return {(destination.value() << 20) | (static_cast<std::uint64_t>(lane & 15) << 16) | inverted, sequence.value()};
+    return {(destination.value() << 20) | (static_cast<std::uint64_t>(lane & 15) << 16) | inverted,
+            sequence.value()};
   }
   constexpr DestinationId destination() const { return DestinationId(high >> 20); }
   constexpr std::uint8_t lane() const { return static_cast<std::uint8_t>((high >> 16) & 15); }
@@ -51,7 +57,7 @@ struct MessageId {
   friend constexpr auto operator<=>(const MessageId&, const MessageId&) = default;
 };
 
-std::string to_string(MessageId id);                          // 32 hexadecimal digits
+std::string to_string(MessageId id);  // 32 hexadecimal digits
 std::optional<MessageId> parse_message_id(std::string_view text);
 
 }  // namespace postrider
@@ -59,6 +65,7 @@ std::optional<MessageId> parse_message_id(std::string_view text);
 template <>
 struct std::hash<postrider::MessageId> {
   std::size_t operator()(const postrider::MessageId& id) const noexcept {
-    return static_cast<std::size_t>((id.high ^ (id.low * 0x9E3779B97F4A7C15ULL)) * 0xD6E8FEB86659FD93ULL);
+    return static_cast<std::size_t>((id.high ^ (id.low * 0x9E3779B97F4A7C15ULL)) *
+                                    0xD6E8FEB86659FD93ULL);
   }
 };

@@ -23,7 +23,9 @@ class Builder {
   std::string key_;
 };
 
-std::string of_destination(char space, DestinationId destination) { return Builder(space).u64(destination.value()).take(); }
+std::string of_destination(char space, DestinationId destination) {
+  return Builder(space).u64(destination.value()).take();
+}
 
 }  // namespace
 
@@ -35,11 +37,17 @@ std::string owed(DestinationId destination) { return of_destination(kOwed, desti
 std::string hot(Sequence sequence, Part part) {
   return Builder(kHot).u64(sequence.value()).u8(static_cast<std::uint8_t>(part)).take();
 }
-std::string cold(MessageId id, Part part) { return Builder(kCold).id(id).u8(static_cast<std::uint8_t>(part)).take(); }
+std::string cold(MessageId id, Part part) {
+  return Builder(kCold).id(id).u8(static_cast<std::uint8_t>(part)).take();
+}
 std::string parked(MessageId id) { return Builder(kParked).id(id).take(); }
 std::string holding(MessageId id) { return Builder(kHolding).id(id).take(); }
 std::string due(Timestamp at, DueKind kind, MessageId id) {
-  return Builder(kDue).u64(static_cast<std::uint64_t>(at.ms())).u8(static_cast<std::uint8_t>(kind)).id(id).take();
+  return Builder(kDue)
+      .u64(static_cast<std::uint64_t>(at.ms()))
+      .u8(static_cast<std::uint8_t>(kind))
+      .id(id)
+      .take();
 }
 std::string ledger(Bucket bucket, std::string_view scope, std::string_view key) {
   return Builder(kLedger).u32(bucket).text(scope).raw(key).take();
@@ -47,14 +55,19 @@ std::string ledger(Bucket bucket, std::string_view scope, std::string_view key) 
 std::string session(Bucket bucket, std::string_view scope, std::string_view key) {
   return Builder(kSession).u32(bucket).text(scope).raw(key).take();
 }
-std::string log(Bucket bucket, Sequence page) { return Builder(kLog).u32(bucket).u64(page.value()).take(); }
-std::string end(Bucket bucket, Sequence message) { return Builder(kEnd).u32(bucket).u64(message.value()).take(); }
+std::string log(Bucket bucket, Sequence page) {
+  return Builder(kLog).u32(bucket).u64(page.value()).take();
+}
+std::string end(Bucket bucket, Sequence message) {
+  return Builder(kEnd).u32(bucket).u64(message.value()).take();
+}
 std::string dead(Bucket bucket, MessageId id) { return Builder(kDead).u32(bucket).id(id).take(); }
 std::string quarantine(std::string_view key) { return Builder(kQuarantine).raw(key).take(); }
 
 std::string after_prefix(std::string prefix) {
   while (!prefix.empty() && static_cast<unsigned char>(prefix.back()) == 0xFF) prefix.pop_back();
-  if (!prefix.empty()) prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
+  if (!prefix.empty())
+    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
   return prefix;
 }
 std::string space(char prefix) { return {prefix}; }

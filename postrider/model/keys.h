@@ -1,5 +1,5 @@
-// Every key of the store, defined once. The first byte is the space; numbers are big-endian, so order in the store is
-// order in time or in the lane. docs/store-format.md tells how to change one.
+// Every key of the store, defined once. The first byte is the space; numbers are big-endian, so
+// order in the store is order in time or in the lane. docs/store-format.md tells how to change one.
 #pragma once
 
 #include <string>
@@ -11,25 +11,25 @@
 namespace postrider::keys {
 
 // Spaces.
-inline constexpr char kMeta = 'M';         // counters, clock, running buckets: one record, rewritten by each commit
-inline constexpr char kBuckets = 'B';      // closed buckets of each space with a retention
-inline constexpr char kConfig = 'D';       // destination
-inline constexpr char kRoute = 'T';        // destination
-inline constexpr char kOwed = 'O';         // destination
-inline constexpr char kHot = 'H';          // sequence ‖ part
-inline constexpr char kCold = 'C';         // message id ‖ part
-inline constexpr char kParked = 'P';       // message id
-inline constexpr char kHolding = 'A';      // message id: cold, awaiting, and holding gates; restored before anything starts
-inline constexpr char kDue = 'W';          // time ‖ kind ‖ message id, or destination
-inline constexpr char kLedger = 'L';       // bucket ‖ scope ‖ key
-inline constexpr char kSession = 'N';      // bucket ‖ scope ‖ session
-inline constexpr char kLog = 'E';          // bucket ‖ sequence of the page
-inline constexpr char kEnd = 'R';          // bucket ‖ sequence of the message
-inline constexpr char kDead = 'Q';         // bucket ‖ message id
-inline constexpr char kQuarantine = 'Z';   // the key of the record that nobody could read
+inline constexpr char kMeta = 'M';        // the books: one record, rewritten by each commit
+inline constexpr char kBuckets = 'B';     // closed buckets of each space with a retention
+inline constexpr char kConfig = 'D';      // destination
+inline constexpr char kRoute = 'T';       // destination
+inline constexpr char kOwed = 'O';        // destination
+inline constexpr char kHot = 'H';         // sequence ‖ part
+inline constexpr char kCold = 'C';        // message id ‖ part
+inline constexpr char kParked = 'P';      // message id
+inline constexpr char kHolding = 'A';     // message id: cold, awaiting, holding gates
+inline constexpr char kDue = 'W';         // time ‖ kind ‖ message id, or destination
+inline constexpr char kLedger = 'L';      // bucket ‖ scope ‖ key
+inline constexpr char kSession = 'N';     // bucket ‖ scope ‖ session
+inline constexpr char kLog = 'E';         // bucket ‖ sequence of the page
+inline constexpr char kEnd = 'R';         // bucket ‖ sequence of the message
+inline constexpr char kDead = 'Q';        // bucket ‖ message id
+inline constexpr char kQuarantine = 'Z';  // the key of the record that nobody could read
 
 enum class Part : std::uint8_t { kMessage = 0, kState = 1 };
-enum class DueKind : std::uint8_t { kAttempt = 1, kExpiry = 2, kOpening = 3 };  // of a message, its end, a route
+enum class DueKind : std::uint8_t { kAttempt = 1, kExpiry = 2, kOpening = 3 };
 using Bucket = std::uint32_t;
 
 std::string meta();
@@ -52,7 +52,7 @@ std::string quarantine(std::string_view key);
 // The first key behind every key that starts with `prefix`.
 std::string after_prefix(std::string prefix);
 std::string space(char prefix);
-std::string bucket(char space, Bucket number);       // the start of a bucket
+std::string bucket(char space, Bucket number);  // the start of a bucket
 std::string cold_lane(DestinationId destination, std::uint8_t lane);
 
 struct DueKey {

@@ -5,16 +5,20 @@
 namespace postrider {
 namespace {
 
-constexpr std::array<std::string_view, kPhases> kPhaseNames = {"queued",    "in-flight", "awaiting", "backoff",   "parked",
-                                                               "delivered", "dead",      "expired",  "cancelled", "indeterminate"};
+constexpr std::array<std::string_view, kPhases> kPhaseNames = {
+    "queued",    "in-flight", "awaiting", "backoff",   "parked",
+    "delivered", "dead",      "expired",  "cancelled", "indeterminate"};
 constexpr std::array<std::string_view, kSignals> kSignalNames = {
-    "due",      "no-route",  "no-link",    "stale-route", "sent",     "accepted",  "progressed", "acked",     "answered",
-    "confirmed", "still-held", "failed",   "rejected",    "timed-out", "exhausted", "expired",    "cancelled", "peer-seen"};
+    "due",        "no-route",  "no-link",   "stale-route", "sent",       "accepted",
+    "progressed", "acked",     "answered",  "confirmed",   "still-held", "failed",
+    "rejected",   "timed-out", "exhausted", "expired",     "cancelled",  "peer-seen"};
 constexpr std::array<std::string_view, kVerbs> kVerbNames = {
-    "ignore", "start-attempt", "find-route", "await", "probe",   "retry",             "next-method",
-    "complete", "park",        "dead-letter", "drop", "release", "mark-indeterminate"};
+    "ignore", "start-attempt", "find-route",        "await", "probe",
+    "retry",  "next-method",   "complete",          "park",  "dead-letter",
+    "drop",   "release",       "mark-indeterminate"};
 constexpr std::array<std::string_view, 5> kRaiseNames = {"-", "ok", "fail", "gone", "seen"};
-constexpr std::array<std::string_view, kTimeOuts> kTimeOutNames = {"-", "attempt", "probe", "stage", "retry"};
+constexpr std::array<std::string_view, kTimeOuts> kTimeOutNames = {"-", "attempt", "probe", "stage",
+                                                                   "retry"};
 
 template <class Names, class Enum>
 std::string_view look_up(const Names& names, Enum value) {

@@ -1,5 +1,6 @@
-// The vocabulary of delivery: phases, signals (On), verbs (Do), and the rows in which a profile says what follows what.
-// The three lists are closed; a profile adds tables, never words. `sound` checks a table at compile time.
+// The vocabulary of delivery: phases, signals (On), verbs (Do), and the rows in which a profile
+// says what follows what. The three lists are closed; a profile adds tables, never words. `sound`
+// checks a table at compile time.
 #pragma once
 
 #include <array>
@@ -11,12 +12,12 @@
 namespace postrider {
 
 enum class Phase : std::uint8_t {
-  kQueued,         // waits for its turn
-  kInFlight,       // an attempt is open
-  kAwaiting,       // the far side has it; news will come
-  kBackoff,        // waits for its next attempt
-  kParked,         // waits for an operator; listed with the dead letters
-  kDelivered,      // ends from here on
+  kQueued,     // waits for its turn
+  kInFlight,   // an attempt is open
+  kAwaiting,   // the far side has it; news will come
+  kBackoff,    // waits for its next attempt
+  kParked,     // waits for an operator; listed with the dead letters
+  kDelivered,  // ends from here on
   kDead,
   kExpired,
   kCancelled,
@@ -46,11 +47,11 @@ enum class On : std::uint8_t {
 };
 inline constexpr std::size_t kSignals = 18;
 
-// Whether news from the network may carry it. The others are the engine's own: nobody outside says that a message is due,
-// late, used up or unwanted.
+// Whether news from the network may carry it. The others are the engine's own: nobody outside says
+// that a message is due, late, used up or unwanted.
 constexpr bool may_come_from_outside(On signal) {
-  return signal != On::kDue && signal != On::kTimedOut && signal != On::kExhausted && signal != On::kExpired &&
-         signal != On::kCancelled;
+  return signal != On::kDue && signal != On::kTimedOut && signal != On::kExhausted &&
+         signal != On::kExpired && signal != On::kCancelled;
 }
 
 enum class Do : std::uint8_t {
@@ -73,7 +74,8 @@ inline constexpr std::size_t kVerbs = 13;
 // What a row tells the route's health.
 enum class Raise : std::uint8_t { kNone, kOk, kFail, kGone, kSeen };
 
-// Which time-out of the policy a state's timer takes. kRetry is armed by the verb retry with the rule's delay.
+// Which time-out of the policy a state's timer takes. kRetry is armed by the verb retry with the
+// rule's delay.
 enum class TimeOut : std::uint8_t { kNone, kAttempt, kProbe, kStage, kRetry };
 inline constexpr std::size_t kTimeOuts = 5;
 
@@ -108,8 +110,8 @@ struct Transition {
   std::string_view why;
 };
 
-// One way of delivering. `durable_intent`: the attempt is recorded before the wire and comes back as timed-out after a
-// crash; without it a crash during an attempt simply repeats the attempt.
+// One way of delivering. `durable_intent`: the attempt is recorded before the wire and comes back
+// as timed-out after a crash; without it a crash during an attempt simply repeats the attempt.
 struct Method {
   std::string_view name;
   StateIndex initial = 0;
@@ -117,7 +119,8 @@ struct Method {
   std::span<const Transition> rows;
 };
 
-constexpr const Transition* find_row(std::span<const Transition> rows, StateIndex state, On signal) {
+constexpr const Transition* find_row(std::span<const Transition> rows, StateIndex state,
+                                     On signal) {
   for (const Transition& row : rows) {
     if (row.on == signal && (row.from & in(state)) != 0) return &row;
   }
@@ -145,7 +148,8 @@ constexpr bool fits(Do verb, Phase to) {
     case Do::kStartAttempt:
     case Do::kFindRoute:
     case Do::kProbe: return to == Phase::kInFlight;
-    case Do::kAwait: return to == Phase::kAwaiting || to == Phase::kQueued || to == Phase::kInFlight;
+    case Do::kAwait:
+      return to == Phase::kAwaiting || to == Phase::kQueued || to == Phase::kInFlight;
     case Do::kRetry: return to == Phase::kBackoff;
     case Do::kNextMethod:
     case Do::kRelease: return to == Phase::kQueued;
@@ -159,7 +163,8 @@ constexpr bool fits(Do verb, Phase to) {
 }
 
 constexpr bool all_queued(std::span<const StateRow> states, StateMask from) {
-  for (StateIndex s = 0; s < states.size(); ++s) {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto s = static_cast<StateIndex>(i);
     if ((from & in(s)) != 0 && states[s].phase != Phase::kQueued) return false;
   }
   return true;
@@ -167,14 +172,18 @@ constexpr bool all_queued(std::span<const StateRow> states, StateMask from) {
 
 constexpr int rows_for(std::span<const Transition> rows, StateIndex state, On signal) {
   int count = 0;
-  for (const Transition& row : rows) count += row.on == signal && (row.from & in(state)) != 0 ? 1 : 0;
+  for (const Transition& row : rows)
+    count += row.on == signal && (row.from & in(state)) != 0 ? 1 : 0;
   return count;
 }
 
-// What keeps a live state from being for ever: its timer, its admission, or (parked) an operator's due.
+// What keeps a live state from being for ever: its timer, its admission, or (parked) an operator's
+// due.
 constexpr bool moves(const StateRow& state, StateIndex index, std::span<const Transition> rows) {
   const On signal = state.timer == TimeOut::kNone ? On::kDue : state.timer_signal;
-  if (state.timer == TimeOut::kNone && state.phase != Phase::kQueued && state.phase != Phase::kParked) return false;
+  if (state.timer == TimeOut::kNone && state.phase != Phase::kQueued &&
+      state.phase != Phase::kParked)
+    return false;
   const Transition* row = find_row(rows, index, signal);
   return row != nullptr && row->verb != Do::kIgnore;
 }
@@ -193,9 +202,10 @@ constexpr StateMask closure(StateMask start, std::span<const Transition> rows, b
 
 }  // namespace lifecycle_detail
 
-// True when the table leaves nothing open: each (live state, used signal) pair has exactly one row and ends have none;
-// every state is reachable, can end, and moves by itself; verbs lead where they say; every table answers due, exhausted,
-// expired and cancelled; exhaustion never asks for another retry; and a send starts from a queued state only.
+// True when the table leaves nothing open: each (live state, used signal) pair has exactly one row
+// and ends have none; every state is reachable, can end, and moves by itself; verbs lead where they
+// say; every table answers due, exhausted, expired and cancelled; exhaustion never asks for another
+// retry; and a send starts from a queued state only.
 constexpr bool sound(std::span<const StateRow> states, const Method& method) {
   namespace d = lifecycle_detail;
   if (states.empty() || states.size() > kStatesMax) return false;
@@ -207,7 +217,8 @@ constexpr bool sound(std::span<const StateRow> states, const Method& method) {
   if (states[method.initial].phase != Phase::kQueued) return false;
 
   StateMask ends = 0;
-  for (StateIndex s = 0; s < states.size(); ++s) {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto s = static_cast<StateIndex>(i);
     if ((used & in(s)) == 0) continue;
     if (is_end(states[s].phase)) ends |= in(s);
     if (!is_end(states[s].phase) && !d::moves(states[s], s, method.rows)) return false;
@@ -219,11 +230,14 @@ constexpr bool sound(std::span<const StateRow> states, const Method& method) {
   }
   for (const Transition& row : method.rows) {
     if (row.verb != Do::kIgnore && !d::fits(row.verb, states[row.to].phase)) return false;
-    // A send starts from a queued state only: there gates, health and fairness are asked before the row is looked up.
+    // A send starts from a queued state only: there gates, health and fairness are asked before the
+    // row is looked up.
     if (row.verb == Do::kStartAttempt && !d::all_queued(states, row.from)) return false;
-    if (row.on == On::kExhausted && (row.verb == Do::kRetry || row.verb == Do::kIgnore)) return false;
+    if (row.on == On::kExhausted && (row.verb == Do::kRetry || row.verb == Do::kIgnore))
+      return false;
   }
-  return d::closure(in(method.initial), method.rows, false) == used && d::closure(ends, method.rows, true) == used;
+  return d::closure(in(method.initial), method.rows, false) == used &&
+         d::closure(ends, method.rows, true) == used;
 }
 
 }  // namespace postrider

@@ -23,9 +23,15 @@ bool has_gates(const Message& message) {
 void encode_head(std::string& out, const Message& fields, std::size_t attributes_size) {
   out.push_back(static_cast<char>(kVersion));
   Writer writer(out);
-  const auto flags = static_cast<std::uint8_t>((fields.not_before.is_set() ? kHasNotBefore : 0) | (fields.expires.is_set() ? kHasExpires : 0) |
-                                               (fields.origin.is_set() ? kHasOrigin : 0) | (has_gates(fields) ? kHasGates : 0));
-  writer.u8(flags).u64(fields.id.high).u64(fields.id.low).i64(fields.accepted.ms()).u8(fields.method);
+  const auto flags = static_cast<std::uint8_t>((fields.not_before.is_set() ? kHasNotBefore : 0) |
+                                               (fields.expires.is_set() ? kHasExpires : 0) |
+                                               (fields.origin.is_set() ? kHasOrigin : 0) |
+                                               (has_gates(fields) ? kHasGates : 0));
+  writer.u8(flags)
+      .u64(fields.id.high)
+      .u64(fields.id.low)
+      .i64(fields.accepted.ms())
+      .u8(fields.method);
   if ((flags & kHasNotBefore) != 0) writer.i64(fields.not_before.ms());
   if ((flags & kHasExpires) != 0) writer.i64(fields.expires.ms());
   if ((flags & kHasOrigin) != 0) writer.u64(fields.origin.high).u64(fields.origin.low);
@@ -83,9 +89,14 @@ Result<Message> decode_message(Blob record) {
 std::string encode_state(const State& state, std::string_view reason) {
   std::string out(1, static_cast<char>(kVersion));
   Writer writer(out);
-  writer.u8(state.state).u8(state.method).u16(state.attempts).i64(state.since.ms()).i64(state.due.ms());
+  writer.u8(state.state)
+      .u8(state.method)
+      .u16(state.attempts)
+      .i64(state.since.ms())
+      .i64(state.due.ms());
   writer.i64(state.first_attempt.ms()).i64(state.held_before.count());
-  writer.u8(static_cast<std::uint8_t>(state.failure)).u8(static_cast<std::uint8_t>(state.certainty));
+  writer.u8(static_cast<std::uint8_t>(state.failure))
+      .u8(static_cast<std::uint8_t>(state.certainty));
   writer.u8(state.cancel_wanted ? 1 : 0).text(reason);
   seal_record(out);
   return out;

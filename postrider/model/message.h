@@ -1,4 +1,5 @@
-// Message: what an application handed us, as it is stored. The value is immutable; what happens to it is a State.
+// Message: what an application handed us, as it is stored. The value is immutable; what happens to
+// it is a State.
 #pragma once
 
 #include <array>
@@ -31,22 +32,24 @@ struct Message {
   std::string_view body;
 };
 
-// Encodes once; window, batch and wire share the blob. `message.record`, `attributes` and `body` of the result look into it.
+// Encodes once; window, batch and wire share the blob. `message.record`, `attributes` and `body` of
+// the result look into it.
 Message encode_message(const Message& fields, std::string_view attributes, std::string_view body);
 Result<Message> decode_message(Blob record);
 
-// What became of a message so far. Written when it must survive a crash: back-off, awaiting, parked, durable intent.
+// What became of a message so far. Written when it must survive a crash: back-off, awaiting,
+// parked, durable intent.
 struct State {
   StateIndex state = 0;
   std::uint8_t method = 0;
-  std::uint16_t attempts = 0;      // started in this method
-  Timestamp since;                 // in this state
-  Timestamp due;                   // of its timer; unset: none
+  std::uint16_t attempts = 0;  // started in this method
+  Timestamp since;             // in this state
+  Timestamp due;               // of its timer; unset: none
   Timestamp first_attempt;
-  Duration held_before{0};         // the route's held time when the first attempt began
+  Duration held_before{0};                     // the route's held time when the first attempt began
   FailureClass failure = FailureClass::kNone;  // of the last attempt
   Certainty certainty = Certainty::kNotSent;
-  bool cancel_wanted = false;      // asked for while an attempt was open
+  bool cancel_wanted = false;  // asked for while an attempt was open
 
   friend bool operator==(const State&, const State&) = default;
 };

@@ -8,9 +8,8 @@ namespace postrider {
 namespace {
 
 constexpr std::array<std::string_view, 3> kCertaintyNames = {"not-sent", "unknown", "answered"};
-constexpr std::array<std::string_view, kFailureClasses> kFailureNames = {"none",      "connect",  "timeout", "server",
-                                                                         "throttled", "rejected", "gone",    "other",
-                                                                         "expired"};
+constexpr std::array<std::string_view, kFailureClasses> kFailureNames = {
+    "none", "connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired"};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// Outcome: what an attempt came to. Plain data; a delivery that did not work is not an error of ours.
+// Outcome: what an attempt came to. Plain data; a delivery that did not work is not an error of
+// ours.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ enum class FailureClass : std::uint8_t {
   kRejected,   // refused for good
   kGone,       // the destination says that it exists no more
   kOther,
-  kExpired,    // no failure of an attempt: its time was over; the cause of an end only
+  kExpired,  // no failure of an attempt: its time was over; the cause of an end only
 };
 inline constexpr std::size_t kFailureClasses = 9;
 

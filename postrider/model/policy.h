@@ -1,5 +1,5 @@
-// Policy: everything about a destination that is a number. A profile computes it from the destination's settings; the
-// core obeys it. Tables, not code.
+// Policy: everything about a destination that is a number. A profile computes it from the
+// destination's settings; the core obeys it. Tables, not code.
 #pragma once
 
 #include <array>
@@ -24,14 +24,14 @@ struct RetryRule {
   static constexpr std::size_t kSteps = 12;
 
   Curve curve = Curve::kFixed;
-  Duration base{0};                      // fixed: base; linear: base·n; exponential: base·2^(n−1)
+  Duration base{0};  // fixed: base; linear: base·n; exponential: base·2^(n−1)
   std::array<Duration, kSteps> steps{};  // list: the n-th step, the last one for ever after
   std::uint8_t steps_used = 0;
   Duration cap{0};                // 0: none
   std::uint16_t cap_after = 0;    // n > cap_after takes the cap itself; 0: never
   Jitter jitter = Jitter::kNone;  // applied after the cap
   std::uint8_t jitter_percent = 0;
-  Duration tick{0};               // due times are rounded up to a multiple of it; 0: exact
+  Duration tick{0};  // due times are rounded up to a multiple of it; 0: exact
 
   std::uint16_t attempts_max = 0;  // 0: no limit
   Duration budget{0};              // since the first attempt, held time not counted; 0: no limit
@@ -42,12 +42,13 @@ struct RetryRule {
   friend bool operator==(const RetryRule&, const RetryRule&) = default;
 };
 
-// A gate is a named limit; concurrency, spacing, rate and hold-off are this one thing. Zero: no such limit.
+// A gate is a named limit; concurrency, spacing, rate and hold-off are this one thing. Zero: no
+// such limit.
 struct GateLimits {
   std::uint32_t in_use_max = 0;
-  Duration spacing{0};              // between two starts
+  Duration spacing{0};  // between two starts
   std::uint32_t tokens_per_second = 0;
-  std::uint32_t tokens_max = 0;     // burst
+  std::uint32_t tokens_max = 0;  // burst
 
   friend bool operator==(const GateLimits&, const GateLimits&) = default;
 };
@@ -56,7 +57,8 @@ struct HealthRule {
   std::uint16_t strikes_max = 0;  // this many strikes in a row close the route; 0: never
   Duration wait_base{0};          // doubled by each failed probe …
   Duration wait_max{0};           // … up to this
-  Duration disable_after{0};      // failing for so long without one success disables the destination; 0: never
+  Duration disable_after{
+      0};  // failing for so long without one success disables the destination; 0: never
 
   friend bool operator==(const HealthRule&, const HealthRule&) = default;
 };
@@ -68,14 +70,16 @@ struct Policy {
   std::array<Duration, kTimeOuts> time_outs{};     // by TimeOut
   GateLimits route;
   HealthRule health;
-  std::uint16_t fifo_lanes = 0;     // bit n: lane n is FIFO
-  std::uint32_t window_max = 64;    // messages of one lane in memory
-  bool refuse_when_disabled = true; // else new messages are held
+  std::uint16_t fifo_lanes = 0;      // bit n: lane n is FIFO
+  std::uint32_t window_max = 64;     // messages of one lane in memory
+  bool refuse_when_disabled = true;  // else new messages are held
 
   LaneKind lane_kind(std::uint8_t lane) const {
     return ((fifo_lanes >> lane) & 1) != 0 ? LaneKind::kFifo : LaneKind::kUnordered;
   }
-  const RetryRule& rule(FailureClass failure) const { return retry[static_cast<std::size_t>(failure)]; }
+  const RetryRule& rule(FailureClass failure) const {
+    return retry[static_cast<std::size_t>(failure)];
+  }
   Duration time_out(TimeOut which) const { return time_outs[static_cast<std::size_t>(which)]; }
 
   friend bool operator==(const Policy&, const Policy&) = default;

@@ -1,5 +1,5 @@
-// ProfileSpec: a protocol as data plus a handful of pure functions. No I/O, no clock, no storage: what a profile needs
-// beyond this is missing from the core, and belongs there.
+// ProfileSpec: a protocol as data plus a handful of pure functions. No I/O, no clock, no storage:
+// what a profile needs beyond this is missing from the core, and belongs there.
 #pragma once
 
 #include <array>
@@ -56,11 +56,13 @@ struct Reading {
   std::optional<Duration> retry_after;
 };
 
-// What a destination of this profile can be told, for people: `profile show`, suggestions and documents.
+// What a destination of this profile can be told, for people: `profile show`, suggestions and
+// documents.
 struct SettingRow {
-  std::string_view name;      // ends with '*' when any name may follow
-  std::string_view fallback;  // what holds when it is not given, as it would be written; empty: nothing
-  std::string_view example;   // a good value of a setting that must be given; empty: it need not
+  std::string_view name;  // ends with '*' when any name may follow
+  std::string_view
+      fallback;  // what holds when it is not given, as it would be written; empty: nothing
+  std::string_view example;  // a good value of a setting that must be given; empty: it need not
   std::string_view may_be;
   std::string_view meaning;
 };
@@ -75,7 +77,8 @@ struct ProfileSpec {
   On (*judge)(const Facts& facts);  // when its turn has come: normally due
   WireRequest (*encode)(const Facts& facts, AttemptKind kind);
   Reading (*classify)(const Facts& facts, AttemptKind kind, const WireReply& reply);
-  // The limits of a shared gate, asked again after a restart. Null when the profile has no shared gates.
+  // The limits of a shared gate, asked again after a restart. Null when the profile has no shared
+  // gates.
   GateLimits (*gate_limits)(GateName name, const Policy& policy) = nullptr;
   std::span<const SettingRow> settings = {};
 };

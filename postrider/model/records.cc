@@ -32,7 +32,11 @@ Enum get_enum(Reader& reader, std::size_t count) {
 }
 
 void put_bucket(Writer& writer, const BucketInfo& bucket) {
-  writer.u32(bucket.number).i64(bucket.started.ms()).varint(bucket.count).varint(bucket.bytes).varint(bucket.last_page);
+  writer.u32(bucket.number)
+      .i64(bucket.started.ms())
+      .varint(bucket.count)
+      .varint(bucket.bytes)
+      .varint(bucket.last_page);
 }
 BucketInfo get_bucket(Reader& reader) {
   BucketInfo bucket;
@@ -45,9 +49,10 @@ BucketInfo get_bucket(Reader& reader) {
 }
 
 constexpr std::array<std::uint64_t Counters::*, 12> kCounterFields = {
-    &Counters::accepted,     &Counters::delivered,    &Counters::dead,           &Counters::expired,
-    &Counters::cancelled,    &Counters::indeterminate, &Counters::redriven,       &Counters::dropped,
-    &Counters::quarantined,  &Counters::removed_ends, &Counters::removed_dead,   &Counters::removed_ledger};
+    &Counters::accepted,     &Counters::delivered,    &Counters::dead,
+    &Counters::expired,      &Counters::cancelled,    &Counters::indeterminate,
+    &Counters::redriven,     &Counters::dropped,      &Counters::quarantined,
+    &Counters::removed_ends, &Counters::removed_dead, &Counters::removed_ledger};
 
 }  // namespace
 
@@ -97,14 +102,16 @@ std::string encode_buckets(const BucketList& buckets) {
 Result<BucketList> decode_buckets(std::string_view record) {
   Reader reader = open_record(record, kVersion);
   BucketList buckets;
-  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) buckets.push_back(get_bucket(reader));
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left)
+    buckets.push_back(get_bucket(reader));
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "bucket list");
   return buckets;
 }
 
 std::string encode_ledger(const LedgerEntry& entry) {
   std::string out = begin();
-  const std::string_view print(reinterpret_cast<const char*>(entry.fingerprint.data()), entry.fingerprint.size());
+  const std::string_view print(reinterpret_cast<const char*>(entry.fingerprint.data()),
+                               entry.fingerprint.size());
   Writer(out).raw(print).i64(entry.at.ms()).text(entry.answer);
   seal_record(out);
   return out;
@@ -114,7 +121,8 @@ Result<LedgerEntry> decode_ledger(std::string_view record) {
   Reader reader = open_record(record, kVersion);
   LedgerEntry entry;
   const std::string_view print = reader.raw(entry.fingerprint.size());
-  if (reader.ok()) std::copy(print.begin(), print.end(), reinterpret_cast<char*>(entry.fingerprint.data()));
+  if (reader.ok())
+    std::copy(print.begin(), print.end(), reinterpret_cast<char*>(entry.fingerprint.data()));
   entry.at = Timestamp(reader.i64());
   entry.answer = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "ledger entry");
@@ -145,13 +153,17 @@ std::string encode_log(const std::vector<LogEntry>& entries) {
   for (const LogEntry& entry : entries) {
     writer.u8(static_cast<std::uint8_t>(entry.kind)).i64(entry.at.ms());
     put_id(writer, entry.id);
-    writer.u8(static_cast<std::uint8_t>(entry.phase)).u8(static_cast<std::uint8_t>(entry.cause)).u16(entry.attempts).text(entry.reason);
+    writer.u8(static_cast<std::uint8_t>(entry.phase))
+        .u8(static_cast<std::uint8_t>(entry.cause))
+        .u16(entry.attempts)
+        .text(entry.reason);
   }
   seal_record(out);
   return out;
 }
 
-Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket bucket, Sequence page) {
+Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket bucket,
+                                         Sequence page) {
   Reader reader = open_record(record, kVersion);
   std::vector<LogEntry> entries;
   std::uint32_t index = 0;
@@ -181,7 +193,9 @@ void encode_end(const EndRecord& end, std::string& out) {
   out.assign(1, static_cast<char>(kVersion));
   Writer writer(out);
   put_id(writer, end.id);
-  writer.u8(static_cast<std::uint8_t>(end.phase)).u8(static_cast<std::uint8_t>(end.cause)).u16(end.attempts);
+  writer.u8(static_cast<std::uint8_t>(end.phase))
+      .u8(static_cast<std::uint8_t>(end.cause))
+      .u16(end.attempts);
   writer.i64(end.accepted.ms()).i64(end.at.ms()).u32(end.dead_bucket);
   writer.u8(end.origin.is_set() ? 1 : 0);
   if (end.origin.is_set()) put_id(writer, end.origin);
@@ -209,7 +223,9 @@ std::string encode_dead(const DeadLetter& letter, std::string_view message) {
   std::string out = begin();
   Writer writer(out);
   put_id(writer, letter.id);
-  writer.u8(static_cast<std::uint8_t>(letter.phase)).i64(letter.at.ms()).u8(static_cast<std::uint8_t>(letter.cause));
+  writer.u8(static_cast<std::uint8_t>(letter.phase))
+      .i64(letter.at.ms())
+      .u8(static_cast<std::uint8_t>(letter.cause));
   writer.u16(letter.attempts).text(letter.reason).text(message);
   seal_record(out);
   return out;

@@ -1,5 +1,6 @@
-// Records of the engine's own books: the meta record, buckets, ledger entries, log pages, ends and dead letters. Each
-// value begins with a format version and ends with a checksum; docs/store-format.md tells how to change one.
+// Records of the engine's own books: the meta record, buckets, ledger entries, log pages, ends and
+// dead letters. Each value begins with a format version and ends with a checksum;
+// docs/store-format.md tells how to change one.
 #pragma once
 
 #include <array>
@@ -17,7 +18,8 @@
 
 namespace postrider {
 
-// Everything with a retention lies in numbered buckets, which are closed by age or size and dropped by range.
+// Everything with a retention lies in numbered buckets, which are closed by age or size and dropped
+// by range.
 struct BucketInfo {
   keys::Bucket number = 1;
   Timestamp started;
@@ -63,7 +65,8 @@ Result<SessionEntry> decode_session(std::string_view record);
 
 std::string encode_log(const std::vector<LogEntry>& entries);
 // Positions are filled in from the page's key.
-Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket bucket, Sequence page);
+Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket bucket,
+                                         Sequence page);
 
 struct EndRecord {
   MessageId id;

@@ -1,5 +1,6 @@
-// Store: the seam to durable memory. Ordered keys, atomic batches, one owner. Reads and commits may finish later; they
-// finish on the caller's thread, in an order of the store's choosing for reads and in order for commits.
+// Store: the seam to durable memory. Ordered keys, atomic batches, one owner. Reads and commits may
+// finish later; they finish on the caller's thread, in an order of the store's choosing for reads
+// and in order for commits.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace postrider {
 
 struct Write {
   enum class Kind : std::uint8_t {
-    kPutOnce,      // a key that was never put before, and never will be again
-    kRemoveOnce,   // of a key that was put once; cheaper than kRemove, and wrong for anything else
+    kPutOnce,     // a key that was never put before, and never will be again
+    kRemoveOnce,  // of a key that was put once; cheaper than kRemove, and wrong for anything else
     kPut,
     kRemove,
     kRemoveRange,  // [key, last)
@@ -33,9 +34,13 @@ struct Write {
 // Appended in order; later writes win. Bytes are counted as the store will be given them.
 class WriteBatch {
  public:
-  void put_once(std::string key, Blob value) { add(Write::Kind::kPutOnce, std::move(key), std::move(value), {}); }
+  void put_once(std::string key, Blob value) {
+    add(Write::Kind::kPutOnce, std::move(key), std::move(value), {});
+  }
   void remove_once(std::string key) { add(Write::Kind::kRemoveOnce, std::move(key), {}, {}); }
-  void put(std::string key, Blob value) { add(Write::Kind::kPut, std::move(key), std::move(value), {}); }
+  void put(std::string key, Blob value) {
+    add(Write::Kind::kPut, std::move(key), std::move(value), {});
+  }
   void put(std::string key, std::string_view value) { put(std::move(key), Blob::copy_of(value)); }
   void remove(std::string key) { add(Write::Kind::kRemove, std::move(key), {}, {}); }
   void remove_range(std::string first, std::string last) {
@@ -79,7 +84,8 @@ using Row = std::pair<std::string, Blob>;
 struct Rows {
   std::vector<Row> rows;
   bool complete = true;  // false: the limit cut it short
-  std::string next;      // filled in by the view when not complete: everything before it is known, go on from here
+  std::string next;  // filled in by the view when not complete: everything before it is known, go
+                     // on from here
 };
 
 // Answers to Reads. A key that was never asked for is different from one that is not there.
@@ -102,7 +108,9 @@ class Found {
     for (auto& entry : other.values_) values_.push_back(std::move(entry));
     for (auto& entry : other.scans_) scans_.push_back(std::move(entry));
   }
-  void set(std::string key, std::optional<Blob> value) { values_.emplace_back(std::move(key), std::move(value)); }
+  void set(std::string key, std::optional<Blob> value) {
+    values_.emplace_back(std::move(key), std::move(value));
+  }
   void set(Scan scan, Rows rows) { scans_.emplace_back(std::move(scan), std::move(rows)); }
 
  private:
@@ -112,24 +120,26 @@ class Found {
 
 enum class CommitOutcome : std::uint8_t {
   kDurable,
-  kFailed,      // nothing was written
-  kAmbiguous,   // all or nothing was written, and nobody can tell which
-  kNoSync,      // the sync failed: what the disk holds is unknown for good, so the process must stop
+  kFailed,     // nothing was written
+  kAmbiguous,  // all or nothing was written, and nobody can tell which
+  kNoSync,     // the sync failed: what the disk holds is unknown for good, so the process must stop
 };
 
 class Store {
  public:
   virtual ~Store() = default;
 
-  // Takes the shard away from any earlier owner, whose commits fail from now on, and returns an epoch never used before.
+  // Takes the shard away from any earlier owner, whose commits fail from now on, and returns an
+  // epoch never used before.
   virtual Result<Epoch> acquire(std::uint32_t shard) = 0;
 
-  // Atomic and durable when `done(kDurable)` is called. Batches take effect in the order of the calls. `batch` stays
-  // untouched until then.
+  // Atomic and durable when `done(kDurable)` is called. Batches take effect in the order of the
+  // calls. `batch` stays untouched until then.
   using CommitDone = std::function<void(CommitOutcome)>;
   virtual void commit(Epoch epoch, std::shared_ptr<const WriteBatch> batch, CommitDone done) = 0;
 
-  // Sees at least everything that was durable when it was called. An Error means the store cannot be read.
+  // Sees at least everything that was durable when it was called. An Error means the store cannot
+  // be read.
   using ReadDone = std::function<void(Result<Found>)>;
   virtual void read(const Reads& reads, ReadDone done) = 0;
 };

@@ -25,7 +25,9 @@ struct OrderKeys {
   void add(std::uint64_t key) { keys[count++] = key; }
 };
 
-void add_destination(OrderKeys& out, std::string_view name) { out.add(order_key(destination_id(name, name, 0))); }
+void add_destination(OrderKeys& out, std::string_view name) {
+  out.add(order_key(destination_id(name, name, 0)));
+}
 void add_message(OrderKeys& out, MessageId id) { out.add(order_key(id.destination())); }
 void add_caller(OrderKeys& out, const Caller& caller) {
   if (caller.key.kind == OperationKey::Kind::kNone) return;
@@ -91,8 +93,8 @@ class Shard::Impl {
     if (!engine_) return std::nullopt;
     const auto engine = engine_->next_deadline();
     if (!engine) return std::nullopt;
-    // Engine time runs like boot time but for the slewing of small errors, so this may be a little early or late; a
-    // late one is looked at again on the way.
+    // Engine time runs like boot time but for the slewing of small errors, so this may be a little
+    // early or late; a late one is looked at again on the way.
     const Duration ahead = std::max(*engine - now_.engine, Duration(0));
     return last_.boot + ahead;
   }
@@ -104,7 +106,8 @@ class Shard::Impl {
   Now now_;
 
   bool idle() const {
-    return mailbox_.empty() && chores_.empty() && parked_.empty() && !in_commit_ && open_.actions.empty() && open_.writes.empty();
+    return mailbox_.empty() && chores_.empty() && parked_.empty() && !in_commit_ &&
+           open_.actions.empty() && open_.writes.empty();
   }
 
  private:
@@ -112,14 +115,17 @@ class Shard::Impl {
     Event event;
     OrderKeys keys;
     std::uint64_t number = 0;
-    Reads reads;                  // everything it asked for so far
-    Found from_store;             // and what the store said
+    Reads reads;       // everything it asked for so far
+    Found from_store;  // and what the store said
     std::uint64_t oldest_read = 0;
     bool reading = false;
   };
   using ParkedList = std::list<Parked>;
 
-  bool full() const { return events_in_turn_ >= options_.turn_events_max || open_.writes.bytes() >= options_.turn_bytes_max; }
+  bool full() const {
+    return events_in_turn_ >= options_.turn_events_max ||
+           open_.writes.bytes() >= options_.turn_bytes_max;
+  }
   void drain();
   bool run_parked();
   bool may_run(const Parked& parked) const;
@@ -144,19 +150,22 @@ class Shard::Impl {
   std::deque<Event> mailbox_;
   std::deque<Chore> chores_;
   ParkedList parked_;
-  std::unordered_map<std::uint64_t, std::deque<std::uint64_t>> order_;  // order key: numbers of parked events, oldest first
+  std::unordered_map<std::uint64_t, std::deque<std::uint64_t>>
+      order_;  // order key: numbers of parked events, oldest first
   std::uint64_t last_parked_ = 0;
 
   View view_;
   Effects open_;
   std::uint32_t events_in_turn_ = 0;
   std::vector<Action> committing_actions_;
-  std::vector<Action> leaving_;                // scratch
-  std::shared_ptr<WriteBatch> spare_batch_;    // its memory is used again when nobody looks at it any more
+  std::vector<Action> leaving_;  // scratch
+  std::shared_ptr<WriteBatch>
+      spare_batch_;  // its memory is used again when nobody looks at it any more
   bool in_commit_ = false;
   bool turning_ = false;
   bool something_came_back_ = false;
-  // Callbacks of the store may come after the shard is gone: they hold this and look before they touch anything.
+  // Callbacks of the store may come after the shard is gone: they hold this and look before they
+  // touch anything.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
  public:
@@ -195,7 +204,8 @@ void Shard::Impl::turn(Instant instant) {
     drain();
     const bool was_full = full();
     close();
-    more = something_came_back_ || (was_full && !in_commit_);  // a full turn without writes is over at once
+    more = something_came_back_ ||
+           (was_full && !in_commit_);  // a full turn without writes is over at once
   }
   turning_ = false;
 }
@@ -310,7 +320,8 @@ void Shard::Impl::unpark(ParkedList::iterator parked) {
   parked_.erase(parked);
   std::uint64_t oldest = 0;
   for (const Parked& other : parked_) {
-    if (other.oldest_read != 0 && (oldest == 0 || other.oldest_read < oldest)) oldest = other.oldest_read;
+    if (other.oldest_read != 0 && (oldest == 0 || other.oldest_read < oldest))
+      oldest = other.oldest_read;
   }
   view_.forget_before(oldest);
 }
@@ -327,7 +338,8 @@ void Shard::Impl::close() {
     for (Action& action : open_.actions) {
       if (std::holds_alternative<Reply>(action)) replies.push_back(std::move(action));
     }
-    std::erase_if(open_.actions, [](const Action& action) { return std::holds_alternative<Reply>(action); });
+    std::erase_if(open_.actions,
+                  [](const Action& action) { return std::holds_alternative<Reply>(action); });
     act(replies);
   }
   if (in_commit_ || fate_ != Fate::kRunning) return;
@@ -356,13 +368,15 @@ void Shard::Impl::committed(CommitOutcome outcome) {
   switch (outcome) {
     case CommitOutcome::kDurable: break;
     case CommitOutcome::kFailed: return fail(Fate::kRestart, "a commit failed");
-    case CommitOutcome::kAmbiguous: return fail(Fate::kRestart, "nobody knows whether a commit was written");
+    case CommitOutcome::kAmbiguous:
+      return fail(Fate::kRestart, "nobody knows whether a commit was written");
     case CommitOutcome::kNoSync: return fail(Fate::kStop, "a sync failed");
   }
   view_.durable();
   std::uint64_t oldest = 0;
   for (const Parked& other : parked_) {
-    if (other.oldest_read != 0 && (oldest == 0 || other.oldest_read < oldest)) oldest = other.oldest_read;
+    if (other.oldest_read != 0 && (oldest == 0 || other.oldest_read < oldest))
+      oldest = other.oldest_read;
   }
   view_.forget_before(oldest);
   something_came_back_ = true;
@@ -375,7 +389,8 @@ void Shard::Impl::act(std::vector<Action>& actions) {
   actions.clear();
 }
 
-Result<std::unique_ptr<Shard>> Shard::open(ShardOptions options, Store& store, Instant start, ActionSink act) {
+Result<std::unique_ptr<Shard>> Shard::open(ShardOptions options, Store& store, Instant start,
+                                           ActionSink act) {
   POSTRIDER_TRY(epoch, store.acquire(options.number));
   std::unique_ptr<Shard> shard(new Shard());
   shard->impl_ = std::make_unique<Impl>(options, store, epoch, start, std::move(act));

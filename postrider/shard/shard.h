@@ -1,5 +1,6 @@
-// Shard: one engine, its store and the four beats of a turn: read, decide, commit, act. At most two turns exist, one in
-// commit and one open. Used by the runtime and by the simulator alike; single-threaded, owns no thread.
+// Shard: one engine, its store and the four beats of a turn: read, decide, commit, act. At most two
+// turns exist, one in commit and one open. Used by the runtime and by the simulator alike;
+// single-threaded, owns no thread.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ namespace postrider {
 struct ShardOptions {
   EngineOptions engine;
   std::uint32_t number = 0;
-  std::uint32_t mailbox_max = 8192;        // events waiting; a full mailbox is backpressure
-  std::uint32_t parked_max = 1024;         // events waiting for a read
+  std::uint32_t mailbox_max = 8192;  // events waiting; a full mailbox is backpressure
+  std::uint32_t parked_max = 1024;   // events waiting for a read
   std::uint32_t turn_events_max = 1024;
   std::size_t turn_bytes_max = 4U << 20;
 };
@@ -34,15 +35,18 @@ class Shard {
   using ActionSink = std::function<void(Action&&)>;
 
   // Acquires the store. `act` is called for each action, in order, when it may leave.
-  static Result<std::unique_ptr<Shard>> open(ShardOptions options, Store& store, Instant start, ActionSink act);
+  static Result<std::unique_ptr<Shard>> open(ShardOptions options, Store& store, Instant start,
+                                             ActionSink act);
   ~Shard();
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  // False: the mailbox is full, try again later. Events of one destination are decided in the order of the posts.
+  // False: the mailbox is full, try again later. Events of one destination are decided in the order
+  // of the posts.
   [[nodiscard]] bool post(Event event);
 
-  // Does everything that can be done now. Call it after posts, when a deadline has come, and after the store called back.
+  // Does everything that can be done now. Call it after posts, when a deadline has come, and after
+  // the store called back.
   void turn(Instant instant);
 
   // When to call turn again if nothing else happens. In boot time.
@@ -50,9 +54,9 @@ class Shard {
 
   Fate fate() const;
   const std::string& fate_reason() const;
-  bool idle() const;   // nothing waits, nothing is open or in commit
-  Engine& engine();    // for tests, the simulator and benchmarks; only when ready
-  bool ready() const;  // the meta record is read, the engine exists
+  bool idle() const;              // nothing waits, nothing is open or in commit
+  Engine& engine();               // for tests, the simulator and benchmarks; only when ready
+  bool ready() const;             // the meta record is read, the engine exists
   Timestamp engine_time() const;  // of the last turn
 
  private:

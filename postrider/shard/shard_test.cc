@@ -23,7 +23,8 @@ class ShardTest : public ::testing::Test {
     shard_.reset();
     ShardOptions options;
     options.engine.profiles = all_profiles();
-    auto shard = Shard::open(options, store_, instant(), [this](Action&& action) { take(std::move(action)); });
+    auto shard = Shard::open(options, store_, instant(),
+                             [this](Action&& action) { take(std::move(action)); });
     ASSERT_TRUE(shard.has_value());
     shard_ = std::move(*shard);
     shard_->turn(instant());
@@ -31,7 +32,8 @@ class ShardTest : public ::testing::Test {
   Instant instant() const { return {now_, now_}; }
   void take(Action&& action) {
     if (auto* start = std::get_if<StartAttempt>(&action)) started_.push_back(std::move(*start));
-    if (auto* reply = std::get_if<Reply>(&action)) answers_[reply->ticket.value()] = std::move(reply->answer);
+    if (auto* reply = std::get_if<Reply>(&action))
+      answers_[reply->ticket.value()] = std::move(reply->answer);
     if (auto* abort = std::get_if<AbortAttempt>(&action)) aborted_.push_back(abort->attempt);
   }
   Answer ask(Event event) {
@@ -53,7 +55,8 @@ class ShardTest : public ::testing::Test {
   }
   void advance(Duration by) {
     const Timestamp until = now_ + by;
-    for (auto next = shard_->next_deadline(); next && *next <= until; next = shard_->next_deadline()) {
+    for (auto next = shard_->next_deadline(); next && *next <= until;
+         next = shard_->next_deadline()) {
       now_ = std::max(now_, *next);
       shard_->turn(instant());
     }
@@ -63,16 +66,21 @@ class ShardTest : public ::testing::Test {
   Answer configure(const std::string& name, NamedTexts settings = {}) {
     settings.emplace_back("url", "https://example.com/hook");
     settings.emplace_back("jitter_percent", "0");
-    return ask(Configure{.config = {.name = name, .profile = "webhook", .settings = std::move(settings)}});
+    return ask(
+        Configure{.config = {.name = name, .profile = "webhook", .settings = std::move(settings)}});
   }
   MessageId submit(const std::string& destination, const std::string& body = "{}") {
     const Answer answer = ask(Submit{.destination = destination, .body = body});
     EXPECT_EQ(answer.code, AnswerCode::kAccepted) << answer.detail;
     return answer.id;
   }
-  void answer_last(int status) { tell(AttemptEnded{started_.back().attempt, {.end = WireEnd::kAnswered, .status = status}}); }
+  void answer_last(int status) {
+    tell(AttemptEnded{started_.back().attempt, {.end = WireEnd::kAnswered, .status = status}});
+  }
   Counters counters() { return std::get<Stats>(ask(Ask{.what = Ask::What::kStats}).view).counters; }
-  Explanation explain(MessageId id) { return std::get<Explanation>(ask(Ask{.what = Ask::What::kExplain, .id = id}).view); }
+  Explanation explain(MessageId id) {
+    return std::get<Explanation>(ask(Ask{.what = Ask::What::kExplain, .id = id}).view);
+  }
 
   MemoryStore store_;
   Timestamp now_ = kStart;

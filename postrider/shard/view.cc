@@ -38,7 +38,9 @@ void View::extend(Index& index, const WriteBatch& batch) {
       case Write::Kind::kRemove: index.last.insert_or_assign(write.key, std::nullopt); break;
       case Write::Kind::kRemoveRange: {
         // What the batch put there before is gone; what it puts there later is in `last` again.
-        for (auto it = index.last.lower_bound(write.key); it != index.last.end() && it->first < write.last;) it = index.last.erase(it);
+        for (auto it = index.last.lower_bound(write.key);
+             it != index.last.end() && it->first < write.last;)
+          it = index.last.erase(it);
         index.ranges.emplace_back(write.key, write.last);
         break;
       }
@@ -65,11 +67,14 @@ std::optional<std::optional<Blob>> View::peek(std::string_view key, const WriteB
   return std::nullopt;
 }
 
-void View::overlay(const Index& index, const Scan& scan, const std::string& bound, std::map<std::string, Blob, std::less<>>& rows) {
+void View::overlay(const Index& index, const Scan& scan, const std::string& bound,
+                   std::map<std::string, Blob, std::less<>>& rows) {
   for (const auto& [first, last] : index.ranges) {
-    for (auto it = rows.lower_bound(first); it != rows.end() && it->first < last;) it = rows.erase(it);
+    for (auto it = rows.lower_bound(first); it != rows.end() && it->first < last;)
+      it = rows.erase(it);
   }
-  for (auto it = index.last.lower_bound(scan.first); it != index.last.end() && it->first < bound; ++it) {
+  for (auto it = index.last.lower_bound(scan.first); it != index.last.end() && it->first < bound;
+       ++it) {
     if (it->second) {
       rows.insert_or_assign(it->first, *it->second);
     } else {
@@ -81,7 +86,9 @@ void View::overlay(const Index& index, const Scan& scan, const std::string& boun
 Rows View::merge(const Scan& scan, const Rows& from_store) {
   std::map<std::string, Blob, std::less<>> rows(from_store.rows.begin(), from_store.rows.end());
   // Where the store was cut short, nothing is known behind its last row.
-  const std::string bound = from_store.complete || from_store.rows.empty() ? scan.last : from_store.rows.back().first + '\0';
+  const std::string bound = from_store.complete || from_store.rows.empty()
+                                ? scan.last
+                                : from_store.rows.back().first + '\0';
   if (!planted(Bug::kReadPastView)) {
     for (Layer& layer : layers_) {
       extend(layer.index, *layer.batch);

@@ -1,6 +1,7 @@
-// View: what an event sees. The open turn's writes, then the batches in commit, then what the store found, for keys and
-// ranges alike; so an event sees everything decided before it, durable or not. A batch stays in the view until every read
-// that was asked before it became durable has been used: such a read may have missed it.
+// View: what an event sees. The open turn's writes, then the batches in commit, then what the store
+// found, for keys and ranges alike; so an event sees everything decided before it, durable or not.
+// A batch stays in the view until every read that was asked before it became durable has been used:
+// such a read may have missed it.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,13 @@ class View {
 
   void commit(std::shared_ptr<const WriteBatch> batch);  // the open turn's batch goes into commit
   void durable();                                        // the oldest batch in commit is durable
-  void forget_before(std::uint64_t oldest_read);         // reads before this one have been used; 0: none is left
+  void forget_before(
+      std::uint64_t oldest_read);  // reads before this one have been used; 0: none is left
 
   // What the store found, as it looks through the batches and the `open` turn's writes.
   Found look(const Found& from_store, const Reads& reads, const WriteBatch& open);
-  // The value of a key that some batch or the open turn decides; nullopt when only the store can tell.
+  // The value of a key that some batch or the open turn decides; nullopt when only the store can
+  // tell.
   std::optional<std::optional<Blob>> peek(std::string_view key, const WriteBatch& open);
 
   std::size_t layers() const { return layers_.size(); }
@@ -45,7 +48,8 @@ class View {
   };
   static void extend(Index& index, const WriteBatch& batch);
   static std::optional<std::optional<Blob>> find(const Index& index, std::string_view key);
-  static void overlay(const Index& index, const Scan& scan, const std::string& bound, std::map<std::string, Blob, std::less<>>& rows);
+  static void overlay(const Index& index, const Scan& scan, const std::string& bound,
+                      std::map<std::string, Blob, std::less<>>& rows);
   Rows merge(const Scan& scan, const Rows& from_store);
 
   std::deque<Layer> layers_;  // oldest first

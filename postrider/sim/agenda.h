@@ -1,5 +1,6 @@
-// Agenda: what will happen in the simulated world, ordered by time and then by the order of entry. Time passes only by
-// taking the next thing from it, so idle time is free. One thread, like everything here.
+// Agenda: what will happen in the simulated world, ordered by time and then by the order of entry.
+// Time passes only by taking the next thing from it, so idle time is free. One thread, like
+// everything here.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,8 @@ class Agenda {
 
   explicit Agenda(Timestamp start) : now_(start) {}
 
-  // True time of the world: it never stops and never jumps, and nobody inside the world can read it.
+  // True time of the world: it never stops and never jumps, and nobody inside the world can read
+  // it.
   Timestamp now() const { return now_; }
   bool empty() const { return heap_.empty(); }
   std::size_t size() const { return heap_.size(); }

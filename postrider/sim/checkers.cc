@@ -4,7 +4,8 @@
 
 namespace postrider::sim {
 
-Checkers::Checkers(const CheckerContext& context) : verdicts_(context.verdicts), checkers_(make_checkers(context, notebook_)) {}
+Checkers::Checkers(const CheckerContext& context)
+    : verdicts_(context.verdicts), checkers_(make_checkers(context, notebook_)) {}
 Checkers::~Checkers() = default;
 
 void Checkers::began(const Moment& when, Epoch epoch) {
@@ -50,7 +51,8 @@ void Checkers::finished(const Finished& finished) {
 }
 
 void Checkers::report_stuck() {
-  verdicts_.violation(1, std::to_string(notebook_.live()) + " messages did not end in a world without faults");
+  verdicts_.violation(
+      1, std::to_string(notebook_.live()) + " messages did not end in a world without faults");
 }
 
 }  // namespace postrider::sim

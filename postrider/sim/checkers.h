@@ -1,5 +1,6 @@
-// Checkers: fourteen laws, each written once and independently of the engine. They see what clients and peers saw, and
-// what became durable; a law that is broken is a violation, and a violation fails the simulation.
+// Checkers: fourteen laws, each written once and independently of the engine. They see what clients
+// and peers saw, and what became durable; a law that is broken is a violation, and a violation
+// fails the simulation.
 #pragma once
 
 #include <memory>

@@ -74,7 +74,10 @@ void Clients::ask(std::uint64_t number) {
       wanted.event);
   around_.witness.asked({around_.moment(process), ticket, wanted.event, number});
   if (!around_.post(process, wanted.event)) return later();
-  around_.trace.line(around_.agenda.now(), "ask").number(ticket.value()).number(std::uint64_t{wanted.event.index()}).end();
+  around_.trace.line(around_.agenda.now(), "ask")
+      .number(ticket.value())
+      .number(std::uint64_t{wanted.event.index()})
+      .end();
   if (!answered) return give_up(number);
   waiting_[ticket.value()] = {number, process};
 }
@@ -107,8 +110,10 @@ void Clients::told(Incarnation /*process*/, Ticket ticket, const Answer& answer)
   const Wish wanted = std::move(found->second);
   wishes_.erase(found);
   if (const auto* submit = std::get_if<Submit>(&wanted.event)) submit_told(*submit, answer);
-  if (const auto* page = std::get_if<LogPage>(&answer.view); page != nullptr && number == log_wish_) log_told(*page);
-  if (const auto* letters = std::get_if<DeadLetters>(&answer.view); letters != nullptr && number == dead_wish_) {
+  if (const auto* page = std::get_if<LogPage>(&answer.view); page != nullptr && number == log_wish_)
+    log_told(*page);
+  if (const auto* letters = std::get_if<DeadLetters>(&answer.view);
+      letters != nullptr && number == dead_wish_) {
     dead_told(*letters);
   }
 }
@@ -118,22 +123,26 @@ void Clients::plan_submits() {
   std::uint32_t planned = 0;
   while (planned < around_.options.messages) {
     const std::uint32_t left = around_.options.messages - planned;
-    const std::uint32_t size = rng_.chance(1, 6) ? 5 + static_cast<std::uint32_t>(rng_.below(60)) : 1 + static_cast<std::uint32_t>(rng_.below(4));
+    const std::uint32_t size = rng_.chance(1, 6) ? 5 + static_cast<std::uint32_t>(rng_.below(60))
+                                                 : 1 + static_cast<std::uint32_t>(rng_.below(4));
     const std::uint32_t count = std::min(left, size);
     const auto destination = static_cast<std::uint32_t>(rng_.below(around_.destinations.size()));
-    around_.agenda.after(Duration(1'000) + up_to(around_.options.span), [this, destination, count] { burst(destination, count); });
+    around_.agenda.after(Duration(1'000) + up_to(around_.options.span),
+                         [this, destination, count] { burst(destination, count); });
     planned += count;
   }
 }
 
 void Clients::burst(std::uint32_t destination, std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; ++i) {
-    around_.agenda.after(Duration(rng_.chance(1, 2) ? 0 : rng_.between(0, 30'000)), [this, destination] {
-      Submit submit = draw_submit(destination);
-      const bool keyed = submit.caller.key.kind != OperationKey::Kind::kNone;
-      if (keyed && rng_.chance(1, 20)) wish(submit, true);  // the same at the same time
-      wish(std::move(submit), keyed);
-    });
+    around_.agenda.after(Duration(rng_.chance(1, 2) ? 0 : rng_.between(0, 30'000)),
+                         [this, destination] {
+                           Submit submit = draw_submit(destination);
+                           const bool keyed = submit.caller.key.kind != OperationKey::Kind::kNone;
+                           if (keyed && rng_.chance(1, 20))
+                             wish(submit, true);  // the same at the same time
+                           wish(std::move(submit), keyed);
+                         });
   }
 }
 
@@ -161,7 +170,8 @@ void Clients::draw_times(Submit& submit) {
   const Timestamp now = around_.engine_now();
   constexpr std::array<Duration, 5> kAhead = {2s, 1min, 20min, 5h, 30h};
   if (rng_.chance(1, 8)) submit.not_before = now + up_to(kAhead[rng_.below(kAhead.size())]);
-  if (rng_.chance(1, 5)) submit.expires = std::max(now, submit.not_before) + up_to(kAhead[rng_.below(kAhead.size())]);
+  if (rng_.chance(1, 5))
+    submit.expires = std::max(now, submit.not_before) + up_to(kAhead[rng_.below(kAhead.size())]);
 }
 
 OperationKey Clients::draw_key() {
@@ -181,7 +191,8 @@ OperationKey Clients::draw_key() {
       key.kind = OperationKey::Kind::kSequenced;
       const std::size_t which = rng_.below(sessions_.size());
       Session& session = sessions_[which];
-      if (rng_.chance(1, 30)) session = {"session-" + std::to_string(which) + "-" + std::to_string(last_key_), now, 0};
+      if (rng_.chance(1, 30))
+        session = {"session-" + std::to_string(which) + "-" + std::to_string(last_key_), now, 0};
       key.scope = "tenant";
       key.key = session.name;
       key.made = session.began;
@@ -215,7 +226,8 @@ void Clients::submit_told(const Submit& submit, const Answer& answer) {
     }
     if (!calm_) follow_up(submit, answer.id);
   }
-  if (submit.caller.key.kind != OperationKey::Kind::kNone && !calm_ && rng_.chance(1, 6)) ask_same_again(submit);
+  if (submit.caller.key.kind != OperationKey::Kind::kNone && !calm_ && rng_.chance(1, 6))
+    ask_same_again(submit);
 }
 
 // The same key again, much later or at once, and sometimes for something else.

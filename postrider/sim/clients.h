@@ -1,5 +1,6 @@
-// Clients: everybody who asks the process for something. Submitters with and without operation keys, who ask again when
-// nobody answers, and sometimes with other content; operators; readers of the log and of the dead letters.
+// Clients: everybody who asks the process for something. Submitters with and without operation
+// keys, who ask again when nobody answers, and sometimes with other content; operators; readers of
+// the log and of the dead letters.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +87,9 @@ class Clients {
   void dead_told(const DeadLetters& letters);
   void treat_letter(const DeadLetter& letter);
   Caller draw_caller();
-  const DestinationConfig& any_destination() { return around_.destinations[rng_.below(around_.destinations.size())]; }
+  const DestinationConfig& any_destination() {
+    return around_.destinations[rng_.below(around_.destinations.size())];
+  }
   MessageId any_message();
 
   Surroundings around_;

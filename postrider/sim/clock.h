@@ -1,5 +1,5 @@
-// SimClock: the two clocks of the simulated machine. The boot clock starts anew when the machine does; the wall clock is
-// true time plus an error, which faults make larger.
+// SimClock: the two clocks of the simulated machine. The boot clock starts anew when the machine
+// does; the wall clock is true time plus an error, which faults make larger.
 #pragma once
 
 #include "postrider/base/time.h"
@@ -10,7 +10,8 @@ namespace postrider::sim {
 
 class SimClock final : public Clock {
  public:
-  explicit SimClock(const Agenda& agenda) : agenda_(agenda), drift_from_(agenda.now()), booted_(agenda.now()) {}
+  explicit SimClock(const Agenda& agenda)
+      : agenda_(agenda), drift_from_(agenda.now()), booted_(agenda.now()) {}
 
   Instant read() const override { return {boot_of(agenda_.now()), agenda_.now() + error()}; }
 

@@ -29,7 +29,8 @@ std::string describe(const ProfileSpec& profile, const Transition& row) {
 }  // namespace
 
 void Coverage::add(const std::vector<Engine::RowUse>& uses) {
-  for (const Engine::RowUse& use : uses) times_[{std::string(use.profile), use.method, use.row}] += use.times;
+  for (const Engine::RowUse& use : uses)
+    times_[{std::string(use.profile), use.method, use.row}] += use.times;
 }
 
 std::vector<RowUse> Coverage::rows(const std::string& name) const {
@@ -40,19 +41,24 @@ std::vector<RowUse> Coverage::rows(const std::string& name) const {
     const auto rows = profile->methods[method].rows;
     for (std::size_t row = 0; row < rows.size(); ++row) {
       const auto at = times_.find({name, method, row});
-      out.push_back({name, std::string(profile->methods[method].name), describe(*profile, rows[row]),
-                     at == times_.end() ? 0 : at->second});
+      out.push_back({name, std::string(profile->methods[method].name),
+                     describe(*profile, rows[row]), at == times_.end() ? 0 : at->second});
     }
   }
   return out;
 }
 
 std::string_view unreachable_reason(const RowUse& row) {
-  // The engine raises `due` only for messages that wait; the rows say what everybody else would do with it.
-  if (row.row.find(", due) ignore") != std::string::npos) return "due is raised for waiting messages only";
-  if (row.row.find(", timed-out) ignore") != std::string::npos) return "only the timer of an attempt or of a stage times out";
-  // A receipt that denies what is on its way would be believed, and the operation would run twice; so no peer sends one.
-  const bool denial = row.row.find(", no-link) ignore") != std::string::npos || row.row.find(", failed) ignore") != std::string::npos ||
+  // The engine raises `due` only for messages that wait; the rows say what everybody else would do
+  // with it.
+  if (row.row.find(", due) ignore") != std::string::npos)
+    return "due is raised for waiting messages only";
+  if (row.row.find(", timed-out) ignore") != std::string::npos)
+    return "only the timer of an attempt or of a stage times out";
+  // A receipt that denies what is on its way would be believed, and the operation would run twice;
+  // so no peer sends one.
+  const bool denial = row.row.find(", no-link) ignore") != std::string::npos ||
+                      row.row.find(", failed) ignore") != std::string::npos ||
                       row.row.find(", rejected) ignore") != std::string::npos;
   if (row.method == "once" && denial) return "no peer denies by receipt what must not be repeated";
   return {};

@@ -18,9 +18,11 @@ SimOptions small_world(const std::string& profile) {
   options.destinations = 4;
   options.messages = profile == "drill" ? 40 : 24;
   options.twins = false;
-  // Peers and network misbehave, so that there is something to survive; store, process and clocks do not.
+  // Peers and network misbehave, so that there is something to survive; store, process and clocks
+  // do not.
   const auto faults = parse_faults(
-      "request-lost,reply-lost,delay,peer-down,peer-flaky,peer-throttles,peer-rejects,peer-gone,late-answer,silent-transport,late-receipt");
+      "request-lost,reply-lost,delay,peer-down,peer-flaky,peer-throttles,peer-rejects,peer-gone,"
+      "late-answer,silent-transport,late-receipt");
   POSTRIDER_CHECK(faults.has_value());
   options.faults = *faults;
   return options;
@@ -54,14 +56,16 @@ CrashPoints crash_everywhere(const SimOptions& options, Share share) {
   CrashPoints result;
   result.reference = simulate(options);
   result.points = result.reference.points;
-  for (const std::string& what : result.reference.violations) result.failures.push_back({0, false, what});
+  for (const std::string& what : result.reference.violations)
+    result.failures.push_back({0, false, what});
   for (std::uint64_t point = share.first; point <= result.points; point += share.stride) {
     for (const bool keep : {false, true}) {
       SimOptions crashing = options;
       crashing.crash_point = {point, keep};
       ++result.runs;
       const Report report = simulate(crashing);
-      for (const std::string& what : report.violations) result.failures.push_back({point, keep, what});
+      for (const std::string& what : report.violations)
+        result.failures.push_back({point, keep, what});
     }
   }
   return result;

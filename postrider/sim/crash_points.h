@@ -1,5 +1,6 @@
-// Exhaustive crash points: a small world is run once to count its store operations and actions, and then again and again,
-// each time dying right after another one of them, with the batch in commit kept and with it lost.
+// Exhaustive crash points: a small world is run once to count its store operations and actions, and
+// then again and again, each time dying right after another one of them, with the batch in commit
+// kept and with it lost.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,9 @@
 
 namespace postrider::sim {
 
-// The first small world in which every verb of the profile's tables is used and every end is reached; small enough to be
-// run thousands of times. nullopt when there is none among the first thousand.
+// The first small world in which every verb of the profile's tables is used and every end is
+// reached; small enough to be run thousands of times. nullopt when there is none among the first
+// thousand.
 std::optional<SimOptions> reference_world(const std::string& profile);
 
 struct CrashPoints {

@@ -1,5 +1,6 @@
-// Every crash point of a small world that visits every phase: die right after each store operation and each action, with
-// the batch in commit kept and lost, restore, and run to the end under all checkers.
+// Every crash point of a small world that visits every phase: die right after each store operation
+// and each action, with the batch in commit kept and lost, restore, and run to the end under all
+// checkers.
 #include <cstdio>
 
 #include <gtest/gtest.h>
@@ -16,14 +17,15 @@ SimOptions reference(std::string_view profile) {
   options.span = Duration(2 * 24h);
   options.destinations = 4;
   options.messages = 24;
-  options.faults = *parse_faults("request-lost,reply-lost,peer-flaky,peer-throttles,peer-rejects,peer-gone");
+  options.faults =
+      *parse_faults("request-lost,reply-lost,peer-flaky,peer-throttles,peer-rejects,peer-gone");
   options.twins = false;
   return options;
 }
 
 class CrashPoints : public ::testing::TestWithParam<const char*> {};
 
-// req: engine.restore.1, engine.sim.9
+// req: engine.restore.1, engine.crash.1
 TEST_P(CrashPoints, AllEndWell) {
   const SimOptions calm = reference(GetParam());
   const Report whole = simulate(calm);
@@ -36,15 +38,19 @@ TEST_P(CrashPoints, AllEndWell) {
       options.crash_point = SimOptions::CrashPoint{after, keep};
       const Report report = simulate(options);
       ++runs;
-      ASSERT_TRUE(report.violations.empty()) << "crash after point " << after << (keep ? ", batch kept: " : ", batch lost: ")
-                                             << report.violations.front();
+      ASSERT_TRUE(report.violations.empty())
+          << "crash after point " << after << (keep ? ", batch kept: " : ", batch lost: ")
+          << report.violations.front();
     }
   }
-  std::printf("%llu crash points of profile %s, all well\n", static_cast<unsigned long long>(runs), GetParam());
+  std::printf("%llu crash points of profile %s, all well\n", static_cast<unsigned long long>(runs),
+              GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, CrashPoints, ::testing::Values("webhook", "drill"),
-                         [](const ::testing::TestParamInfo<const char*>& name) { return std::string(name.param); });
+                         [](const ::testing::TestParamInfo<const char*>& name) {
+                           return std::string(name.param);
+                         });
 
 }  // namespace
 }  // namespace postrider::sim

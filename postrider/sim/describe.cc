@@ -19,33 +19,44 @@ std::string words(std::string_view name, std::initializer_list<std::int64_t> num
 std::string describe_key(std::string_view key) {
   std::string out(1, key.empty() ? '?' : key[0]);
   if (const auto hot = keys::parse_hot(key)) {
-    return out + " " + to_string(MessageId{0, hot->sequence.value()}).substr(16) + (hot->part == keys::Part::kState ? " state" : " message");
+    return out + " " + to_string(MessageId{0, hot->sequence.value()}).substr(16) +
+           (hot->part == keys::Part::kState ? " state" : " message");
   }
-  if (const auto cold = keys::parse_cold(key)) return out + " " + to_string(cold->id) + (cold->part == keys::Part::kState ? " state" : " message");
-  if (const auto due = keys::parse_due(key)) return words(out + " " + to_string(due->id), {due->at.ms(), static_cast<int>(due->kind)});
+  if (const auto cold = keys::parse_cold(key))
+    return out + " " + to_string(cold->id) +
+           (cold->part == keys::Part::kState ? " state" : " message");
+  if (const auto due = keys::parse_due(key))
+    return words(out + " " + to_string(due->id), {due->at.ms(), static_cast<int>(due->kind)});
   if (const auto parked = keys::parse_parked(key)) return out + " " + to_string(*parked);
   if (key.size() == 9) {
     const auto destination = keys::parse_destination(key);
-    if (destination) return out + " " + to_string(MessageId{destination->value() << 20, 0}).substr(0, 11);
+    if (destination)
+      return out + " " + to_string(MessageId{destination->value() << 20, 0}).substr(0, 11);
   }
   return out;
 }
 
 std::string describe_value(std::string_view key, const Blob& value) {
-  const bool is_state = (keys::parse_hot(key) && keys::parse_hot(key)->part == keys::Part::kState) ||
-                        (keys::parse_cold(key) && keys::parse_cold(key)->part == keys::Part::kState);
+  const bool is_state =
+      (keys::parse_hot(key) && keys::parse_hot(key)->part == keys::Part::kState) ||
+      (keys::parse_cold(key) && keys::parse_cold(key)->part == keys::Part::kState);
   if (is_state) {
     const auto stored = decode_state(value.view());
     if (!stored) return " unreadable";
     const State& state = stored->state;
-    return words(" state/method/attempts/since/due/first/failure/cancel", {state.state, state.method, state.attempts, state.since.ms(), state.due.ms(),
-                          state.first_attempt.ms(), static_cast<int>(state.failure), state.cancel_wanted ? 1 : 0});
+    return words(
+        " state/method/attempts/since/due/first/failure/cancel",
+        {state.state, state.method, state.attempts, state.since.ms(), state.due.ms(),
+         state.first_attempt.ms(), static_cast<int>(state.failure), state.cancel_wanted ? 1 : 0});
   }
   if (key[0] == keys::kRoute) {
     const auto route = decode_route(value.view());
     if (!route) return " unreadable";
     return " " + std::string(name_of(route->health)) +
-           words(" strikes/waits/closed/since", {route->strikes, route->waits, route->closed_until.ms(), route->health_since.ms()}) + " " + route->reason;
+           words(
+               " strikes/waits/closed/since",
+               {route->strikes, route->waits, route->closed_until.ms(), route->health_since.ms()}) +
+           " " + route->reason;
   }
   if (key[0] == keys::kOwed) {
     const auto owed = decode_owed(value.view());
@@ -57,7 +68,9 @@ std::string describe_value(std::string_view key, const Blob& value) {
   }
   if (key[0] == keys::kEnd) {
     const auto end = decode_end(value.view());
-    return end ? " " + to_string(end->id) + " " + std::string(name_of(end->phase)) + " " + end->reason : " unreadable";
+    return end ? " " + to_string(end->id) + " " + std::string(name_of(end->phase)) + " " +
+                     end->reason
+               : " unreadable";
   }
   return {};
 }
@@ -65,7 +78,8 @@ std::string describe_value(std::string_view key, const Blob& value) {
 }  // namespace
 
 std::string describe(const Write& write) {
-  constexpr std::array<std::string_view, 5> kKinds = {"put-once", "remove-once", "put", "remove", "remove-range"};
+  constexpr std::array<std::string_view, 5> kKinds = {"put-once", "remove-once", "put", "remove",
+                                                      "remove-range"};
   std::string out(kKinds[static_cast<std::size_t>(write.kind)]);
   out += " " + describe_key(write.key);
   const bool puts = write.kind == Write::Kind::kPut || write.kind == Write::Kind::kPutOnce;
@@ -74,8 +88,9 @@ std::string describe(const Write& write) {
 
 std::string describe(const Event& event) {
   constexpr std::array<std::string_view, std::variant_size_v<Event>> kNames = {
-      "submit", "cancel",        "retry-now",       "redrive",   "drop",       "configure", "pause", "resume",
-      "wake",   "attempt-news",  "attempt-ended",   "receipt",   "peer-seen",  "timers-due", "ask",  "chore"};
+      "submit",    "cancel",     "retry-now", "redrive",      "drop",          "configure",
+      "pause",     "resume",     "wake",      "attempt-news", "attempt-ended", "receipt",
+      "peer-seen", "timers-due", "ask",       "chore"};
   std::string out(kNames[event.index()]);
   std::visit(
       [&out](const auto& one) {
@@ -83,13 +98,20 @@ std::string describe(const Event& event) {
           if (one.caller.key.kind != OperationKey::Kind::kNone) out += " key " + one.caller.key.key;
         }
         if constexpr (requires { one.id; }) out += " " + to_string(one.id);
-        if constexpr (requires { one.attempt; }) out += " attempt " + std::to_string(one.attempt.value());
+        if constexpr (requires { one.attempt; })
+          out += " attempt " + std::to_string(one.attempt.value());
         if constexpr (requires { one.signal; }) out += " " + std::string(name_of(one.signal));
         if constexpr (requires { one.reply.status; }) {
           out += words(" end/status", {static_cast<int>(one.reply.end), one.reply.status});
-          for (const NamedText& header : one.reply.headers) out += " " + header.first + "=" + header.second;
+          for (const NamedText& header : one.reply.headers)
+            out += " " + header.first + "=" + header.second;
         }
-        if constexpr (requires { one.lane; one.body; one.expires; one.destination; }) {
+        if constexpr (requires {
+                        one.lane;
+                        one.body;
+                        one.expires;
+                        one.destination;
+                      }) {
           out += words(" to " + one.destination + " lane/priority/not-before/expires",
                        {one.lane, one.priority, one.not_before.ms(), one.expires.ms()});
         } else if constexpr (requires { std::string(one.destination); }) {
@@ -97,7 +119,8 @@ std::string describe(const Event& event) {
         }
         if constexpr (requires { one.config.settings; }) {
           out += " " + one.config.name + (one.config.removed ? " removed" : "");
-          for (const NamedText& setting : one.config.settings) out += " " + setting.first + "=" + setting.second;
+          for (const NamedText& setting : one.config.settings)
+            out += " " + setting.first + "=" + setting.second;
         }
       },
       event);

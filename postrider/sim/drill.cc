@@ -187,12 +187,15 @@ constexpr auto kGates = std::to_array<DrillGate>({
 });
 // clang-format on
 
-std::string_view method_name(std::uint8_t method) { return kMethods[method < kDrillMethods ? method : 0].name; }
+std::string_view method_name(std::uint8_t method) {
+  return kMethods[method < kDrillMethods ? method : 0].name;
+}
 
 // Settings are numbers with few exceptions; a name that is none of these is refused.
 struct Numbers {
-  std::int64_t window = 64, fifo = 0, in_use = 0, spacing = 0, tokens = 0, burst = 0, strikes = 0, wait = 5'000, wait_max = 900'000,
-               disable_after = 0, attempts = 0, budget = 0, base = 5'000, cap = 3'600'000, cap_after = 0, tick = 0, attempt = 30'000,
+  std::int64_t window = 64, fifo = 0, in_use = 0, spacing = 0, tokens = 0, burst = 0, strikes = 0,
+               wait = 5'000, wait_max = 900'000, disable_after = 0, attempts = 0, budget = 0,
+               base = 5'000, cap = 3'600'000, cap_after = 0, tick = 0, attempt = 30'000,
                probe = 10'000, stage = 300'000, hold = 0, jitter = 20;
 };
 
@@ -201,16 +204,16 @@ struct Setting {
   std::int64_t Numbers::*field;
 };
 constexpr auto kSettings = std::to_array<Setting>({
-    {"window", &Numbers::window},   {"fifo", &Numbers::fifo},
-    {"in-use", &Numbers::in_use},   {"spacing", &Numbers::spacing},
-    {"tokens", &Numbers::tokens},   {"burst", &Numbers::burst},
-    {"strikes", &Numbers::strikes}, {"wait", &Numbers::wait},
-    {"wait-max", &Numbers::wait_max}, {"disable-after", &Numbers::disable_after},
-    {"attempts", &Numbers::attempts}, {"budget", &Numbers::budget},
-    {"base", &Numbers::base},       {"cap", &Numbers::cap},
+    {"window", &Numbers::window},       {"fifo", &Numbers::fifo},
+    {"in-use", &Numbers::in_use},       {"spacing", &Numbers::spacing},
+    {"tokens", &Numbers::tokens},       {"burst", &Numbers::burst},
+    {"strikes", &Numbers::strikes},     {"wait", &Numbers::wait},
+    {"wait-max", &Numbers::wait_max},   {"disable-after", &Numbers::disable_after},
+    {"attempts", &Numbers::attempts},   {"budget", &Numbers::budget},
+    {"base", &Numbers::base},           {"cap", &Numbers::cap},
     {"cap-after", &Numbers::cap_after}, {"tick", &Numbers::tick},
-    {"attempt", &Numbers::attempt}, {"probe", &Numbers::probe},
-    {"stage", &Numbers::stage},     {"hold", &Numbers::hold},
+    {"attempt", &Numbers::attempt},     {"probe", &Numbers::probe},
+    {"stage", &Numbers::stage},         {"hold", &Numbers::hold},
     {"jitter", &Numbers::jitter},
 });
 constexpr std::array<std::string_view, 3> kWords = {"peer", "route", "link"};
@@ -254,7 +257,9 @@ RetryRule rule_of(const Numbers& numbers, Curve curve, Jitter jitter) {
 Result<Policy> configure(const NamedTexts& settings) {
   POSTRIDER_TRY(numbers, parse_numbers(settings));
   Policy policy;
-  const auto at = [&policy](FailureClass failure) -> RetryRule& { return policy.retry[static_cast<std::size_t>(failure)]; };
+  const auto at = [&policy](FailureClass failure) -> RetryRule& {
+    return policy.retry[static_cast<std::size_t>(failure)];
+  };
   for (RetryRule& rule : policy.retry) rule = rule_of(numbers, Curve::kFixed, Jitter::kNone);
   at(FailureClass::kConnect) = rule_of(numbers, Curve::kFixed, Jitter::kFull);
   at(FailureClass::kTimeout) = rule_of(numbers, Curve::kLinear, Jitter::kAround);
@@ -269,13 +274,15 @@ Result<Policy> configure(const NamedTexts& settings) {
   policy.time_outs[static_cast<std::size_t>(TimeOut::kProbe)] = Duration(numbers.probe);
   policy.time_outs[static_cast<std::size_t>(TimeOut::kStage)] = Duration(numbers.stage);
   policy.route = {static_cast<std::uint32_t>(numbers.in_use), Duration(numbers.spacing),
-                  static_cast<std::uint32_t>(numbers.tokens), static_cast<std::uint32_t>(numbers.burst)};
-  policy.health = {static_cast<std::uint16_t>(numbers.strikes), Duration(numbers.wait), Duration(numbers.wait_max),
-                   Duration(numbers.disable_after)};
+                  static_cast<std::uint32_t>(numbers.tokens),
+                  static_cast<std::uint32_t>(numbers.burst)};
+  policy.health = {static_cast<std::uint16_t>(numbers.strikes), Duration(numbers.wait),
+                   Duration(numbers.wait_max), Duration(numbers.disable_after)};
   policy.fifo_lanes = static_cast<std::uint16_t>(numbers.fifo);
   policy.window_max = static_cast<std::uint32_t>(numbers.window);
   policy.refuse_when_disabled = numbers.hold == 0;
-  if (policy.window_max == 0) return fail(ErrorCode::kInvalid, "setting 'window' must be at least 1");
+  if (policy.window_max == 0)
+    return fail(ErrorCode::kInvalid, "setting 'window' must be at least 1");
   return policy;
 }
 
@@ -304,9 +311,11 @@ On judge(const Facts& facts) {
   if (facts.state.method != static_cast<std::uint8_t>(DrillMethod::kRelay)) return On::kDue;
   const std::string* route = find_text(facts.destination.settings, "route");
   const std::string* link = find_text(facts.destination.settings, "link");
-  if (facts.state.state == kQueued && facts.state.attempts == 0 && facts.state.failure == FailureClass::kNone) {
+  if (facts.state.state == kQueued && facts.state.attempts == 0 &&
+      facts.state.failure == FailureClass::kNone) {
     // Only for a while, so that everything can end.
-    if (link != nullptr && *link == "cold" && facts.now < facts.message.accepted + 1h) return On::kNoLink;
+    if (link != nullptr && *link == "cold" && facts.now < facts.message.accepted + 1h)
+      return On::kNoLink;
     if (route != nullptr && *route == "ask") return On::kNoRoute;
     if (route != nullptr && *route == "stale") return On::kStaleRoute;
   }
@@ -315,7 +324,8 @@ On judge(const Facts& facts) {
 
 WireRequest encode(const Facts& facts, AttemptKind kind) {
   WireRequest request;
-  request.verb = kind == AttemptKind::kSend ? "SEND" : (kind == AttemptKind::kProbe ? "PROBE" : "FIND");
+  request.verb =
+      kind == AttemptKind::kSend ? "SEND" : (kind == AttemptKind::kProbe ? "PROBE" : "FIND");
   const std::string* peer = find_text(facts.destination.settings, "peer");
   request.target = "drill:" + (peer != nullptr ? *peer : std::string());
   request.headers = {{"drill-id", to_string(facts.message.id)},
@@ -326,7 +336,8 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
     request.owner = facts.message.record;
     request.body = facts.message.body;
   }
-  request.time_out = facts.policy.time_out(kind == AttemptKind::kSend ? TimeOut::kAttempt : TimeOut::kProbe);
+  request.time_out =
+      facts.policy.time_out(kind == AttemptKind::kSend ? TimeOut::kAttempt : TimeOut::kProbe);
   return request;
 }
 
@@ -343,44 +354,61 @@ std::optional<Duration> wish(const WireReply& reply) {
   std::int64_t seconds = 0;
   const char* last = text->data() + text->size();
   const auto parsed = std::from_chars(text->data(), last, seconds);
-  if (parsed.ec != std::errc() || parsed.ptr != last || seconds < 0 || seconds > 1'000'000) return std::nullopt;
+  if (parsed.ec != std::errc() || parsed.ptr != last || seconds < 0 || seconds > 1'000'000)
+    return std::nullopt;
   return Duration(seconds * 1000);
 }
 
 Reading classify_end(AttemptKind kind, const WireReply& reply, bool once) {
   switch (reply.end) {
-    case WireEnd::kRefused: return reading(On::kNoLink, Certainty::kNotSent, FailureClass::kConnect, "refused");
+    case WireEnd::kRefused:
+      return reading(On::kNoLink, Certainty::kNotSent, FailureClass::kConnect, "refused");
     case WireEnd::kNoName:
-      return reading(kind == AttemptKind::kSend && !once ? On::kFailed : On::kNoLink, Certainty::kNotSent, FailureClass::kConnect,
-                     "no such name");
+      return reading(kind == AttemptKind::kSend && !once ? On::kFailed : On::kNoLink,
+                     Certainty::kNotSent, FailureClass::kConnect, "no such name");
     case WireEnd::kNoTls:
-    case WireEnd::kForbidden: return reading(On::kNoLink, Certainty::kNotSent, FailureClass::kOther, "no trust");
+    case WireEnd::kForbidden:
+      return reading(On::kNoLink, Certainty::kNotSent, FailureClass::kOther, "no trust");
     case WireEnd::kTimedOut:
     case WireEnd::kReset:
     case WireEnd::kAnswered: break;
   }
   // What is open is open: only the method that must not repeat treats it as the end.
-  return reading(once ? On::kTimedOut : On::kFailed, Certainty::kUnknown, FailureClass::kTimeout, "no answer");
+  return reading(once ? On::kTimedOut : On::kFailed, Certainty::kUnknown, FailureClass::kTimeout,
+                 "no answer");
 }
 
 Reading classify_question(AttemptKind kind, int status) {
   const bool found = kind == AttemptKind::kFindRoute;
-  if (status == 200) return reading(found ? On::kAcked : On::kConfirmed, Certainty::kAnswered, FailureClass::kNone, "");
+  if (status == 200)
+    return reading(found ? On::kAcked : On::kConfirmed, Certainty::kAnswered, FailureClass::kNone,
+                   "");
   if (status == 202) return reading(On::kStillHeld, Certainty::kAnswered, FailureClass::kNone, "");
-  if (status == 404) return reading(On::kNoRoute, Certainty::kAnswered, FailureClass::kOther, "unknown there");
-  return reading(On::kFailed, Certainty::kAnswered, FailureClass::kServer, "status " + std::to_string(status));
+  if (status == 404)
+    return reading(On::kNoRoute, Certainty::kAnswered, FailureClass::kOther, "unknown there");
+  return reading(On::kFailed, Certainty::kAnswered, FailureClass::kServer,
+                 "status " + std::to_string(status));
 }
 
 Reading classify_send(const WireReply& reply, bool relay, bool post) {
   const std::string status = "status " + std::to_string(reply.status);
   switch (reply.status) {
     case 200: return reading(On::kAnswered, Certainty::kAnswered, FailureClass::kNone, "");
-    case 202: return reading(relay ? On::kAccepted : On::kAnswered, Certainty::kAnswered, FailureClass::kNone, "");
-    case 204: return reading(relay ? On::kAcked : On::kAnswered, Certainty::kAnswered, FailureClass::kNone, "");
-    case 206: return reading(relay ? On::kProgressed : On::kAnswered, Certainty::kAnswered, FailureClass::kNone, "");
+    case 202:
+      return reading(relay ? On::kAccepted : On::kAnswered, Certainty::kAnswered,
+                     FailureClass::kNone, "");
+    case 204:
+      return reading(relay ? On::kAcked : On::kAnswered, Certainty::kAnswered, FailureClass::kNone,
+                     "");
+    case 206:
+      return reading(relay ? On::kProgressed : On::kAnswered, Certainty::kAnswered,
+                     FailureClass::kNone, "");
     case 301:
-      return reading(relay ? On::kStaleRoute : On::kFailed, Certainty::kAnswered, FailureClass::kOther, status);
-    case 410: return reading(post ? On::kNoRoute : On::kRejected, Certainty::kAnswered, FailureClass::kGone, status);
+      return reading(relay ? On::kStaleRoute : On::kFailed, Certainty::kAnswered,
+                     FailureClass::kOther, status);
+    case 410:
+      return reading(post ? On::kNoRoute : On::kRejected, Certainty::kAnswered, FailureClass::kGone,
+                     status);
     case 408:
     case 425: return reading(On::kFailed, Certainty::kAnswered, FailureClass::kOther, status);
     case 429:
@@ -391,13 +419,15 @@ Reading classify_send(const WireReply& reply, bool relay, bool post) {
     }
     default: break;
   }
-  if (reply.status >= 500) return reading(On::kFailed, Certainty::kAnswered, FailureClass::kServer, status);
+  if (reply.status >= 500)
+    return reading(On::kFailed, Certainty::kAnswered, FailureClass::kServer, status);
   return reading(On::kRejected, Certainty::kAnswered, FailureClass::kRejected, status);
 }
 
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {
   const auto method = static_cast<DrillMethod>(facts.state.method);
-  if (reply.end != WireEnd::kAnswered) return classify_end(kind, reply, method == DrillMethod::kOnce);
+  if (reply.end != WireEnd::kAnswered)
+    return classify_end(kind, reply, method == DrillMethod::kOnce);
   if (kind != AttemptKind::kSend) return classify_question(kind, reply.status);
   return classify_send(reply, method == DrillMethod::kRelay, method == DrillMethod::kPost);
 }

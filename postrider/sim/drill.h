@@ -1,5 +1,5 @@
-// Drill: a protocol that exists for practice only. It uses every signal, verb, lane kind, curve, jitter, gate and rule
-// that the engine has, so that nothing is tested by one real profile alone.
+// Drill: a protocol that exists for practice only. It uses every signal, verb, lane kind, curve,
+// jitter, gate and rule that the engine has, so that nothing is tested by one real profile alone.
 #pragma once
 
 #include <string_view>

@@ -74,7 +74,8 @@ Result<FaultSet> parse_faults(std::string_view text) {
       set.set(i);
       known = true;
     }
-    if (!known) return fail(ErrorCode::kInvalid, "there is no fault named '" + std::string(name) + "'");
+    if (!known)
+      return fail(ErrorCode::kInvalid, "there is no fault named '" + std::string(name) + "'");
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return set;
@@ -85,7 +86,8 @@ Faults::Faults(const Options& options, Rng rng) : options_(options), rng_(rng) {
   for (std::size_t i = 0; i < kFaults; ++i) {
     rate_[i] = kRows[i].rate * kPercents[rng_.below(kPercents.size())] / 100;
     const auto span = static_cast<std::uint64_t>(options.span.count());
-    overdue_[i] = options.start + Duration(static_cast<std::int64_t>(span / 4 + rng_.below(span / 2 + 1)));
+    overdue_[i] =
+        options.start + Duration(static_cast<std::int64_t>(span / 4 + rng_.below(span / 2 + 1)));
   }
 }
 
@@ -103,7 +105,8 @@ std::optional<Duration> Faults::next_wait(Fault fault, Timestamp now) {
   if (!enabled(fault) || kRows[i].times == 0) return std::nullopt;
   const auto span = static_cast<std::uint64_t>(options_.span.count());
   Duration wait(static_cast<std::int64_t>(rng_.below(2 * span / kRows[i].times + 1)));
-  if (struck_[i] == 0 && now + wait > overdue_[i]) wait = std::max(Duration(60'000), overdue_[i] - now);
+  if (struck_[i] == 0 && now + wait > overdue_[i])
+    wait = std::max(Duration(60'000), overdue_[i] - now);
   return wait;
 }
 

@@ -1,5 +1,6 @@
-// Faults: everything that can go wrong in the simulated world, how often, and how often it did. Rates are drawn per
-// seed, so that each seed is bad in its own way; a kind that had no luck so far is made to strike once.
+// Faults: everything that can go wrong in the simulated world, how often, and how often it did.
+// Rates are drawn per seed, so that each seed is bad in its own way; a kind that had no luck so far
+// is made to strike once.
 #pragma once
 
 #include <array>
@@ -92,8 +93,8 @@ class Faults {
   Rng rng_;
   bool stopped_ = false;
   std::array<std::uint64_t, kFaults> struck_{};
-  std::array<std::uint32_t, kFaults> rate_{};       // strikes in 100,000 opportunities
-  std::array<Timestamp, kFaults> overdue_{};        // strikes at the first opportunity after this
+  std::array<std::uint32_t, kFaults> rate_{};  // strikes in 100,000 opportunities
+  std::array<Timestamp, kFaults> overdue_{};   // strikes at the first opportunity after this
 };
 
 }  // namespace postrider::sim

@@ -1,5 +1,6 @@
-// History: what happened at the edges of the simulated process, as clients, peers and the disk saw it. Checkers are
-// witnesses: they get nothing else, and in particular nothing from inside the engine.
+// History: what happened at the edges of the simulated process, as clients, peers and the disk saw
+// it. Checkers are witnesses: they get nothing else, and in particular nothing from inside the
+// engine.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +67,8 @@ struct Durable {
   const Applied& applied;
 };
 
-// The end of the second phase: nothing went wrong for as long as the policies allow anything to take.
+// The end of the second phase: nothing went wrong for as long as the policies allow anything to
+// take.
 struct Finished {
   Moment when;
   const SimDisk& disk;

@@ -58,7 +58,9 @@ Timestamp Host::engine_now() const {
 
 bool Host::quiet() {
   Process* process = find(running());
-  if (process == nullptr || process->dirty || !process->actions.empty() || process->turned != around_.agenda.now()) return false;
+  if (process == nullptr || process->dirty || !process->actions.empty() ||
+      process->turned != around_.agenda.now())
+    return false;
   return process->shard->ready() && process->shard->idle() && !process->shard->engine().restoring();
 }
 
@@ -71,12 +73,16 @@ void Host::start() {
   process->store = std::make_unique<SimStore>(around_.store);
   Process* place = process.get();
   processes_.push_back(std::move(process));
-  auto shard = Shard::open(around_.shard, *place->store, around_.clock.read(),
-                           [place](Action&& action) { place->actions.push_back(std::move(action)); });
+  auto shard =
+      Shard::open(around_.shard, *place->store, around_.clock.read(),
+                  [place](Action&& action) { place->actions.push_back(std::move(action)); });
   POSTRIDER_CHECK(shard.has_value());
   place->shard = std::move(*shard);
   const Epoch epoch = around_.store.disk.owner();
-  around_.trace.line(around_.agenda.now(), "start").number(place->number).number(epoch.value()).end();
+  around_.trace.line(around_.agenda.now(), "start")
+      .number(place->number)
+      .number(epoch.value())
+      .end();
   around_.witness.began(moment(place->number), epoch);
 }
 
@@ -104,12 +110,14 @@ void Host::crash(Fate fate) {
 }
 
 void Host::bury(Incarnation number, std::size_t kept, bool restart) {
-  const auto at = std::find_if(processes_.begin(), processes_.end(), [number](const auto& p) { return p->number == number; });
+  const auto at = std::find_if(processes_.begin(), processes_.end(),
+                               [number](const auto& p) { return p->number == number; });
   POSTRIDER_CHECK(at != processes_.end());
   around_.trace.line(around_.agenda.now(), "die").number(number).number(std::uint64_t{kept}).end();
   const Moment when = moment(number);
   if ((*at)->shard->ready()) around_.buried((*at)->shard->engine());
-  // The shard goes first: what it waits for must not find it any more. What still becomes durable is nobody's.
+  // The shard goes first: what it waits for must not find it any more. What still becomes durable
+  // is nobody's.
   (*at)->owner = false;
   (*at)->shard.reset();
   (*at)->store->crash(kept);
@@ -124,7 +132,9 @@ void Host::bury(Incarnation number, std::size_t kept, bool restart) {
 bool Host::post(Incarnation number, Event event) {
   Process* process = find(number);
   if (process == nullptr) return true;
-  if (around_.trace.wants_details()) around_.trace.detail("post " + std::to_string(around_.agenda.now().ms()) + " " + describe(event));
+  if (around_.trace.wants_details())
+    around_.trace.detail("post " + std::to_string(around_.agenda.now().ms()) + " " +
+                         describe(event));
   if (!process->shard->post(std::move(event))) {
     process->dirty = true;
     return false;
@@ -168,7 +178,10 @@ void Host::pump() {
       ++i;
       continue;
     }
-    around_.trace.line(around_.agenda.now(), "fate").number(process.number).word(process.shard->fate_reason()).end();
+    around_.trace.line(around_.agenda.now(), "fate")
+        .number(process.number)
+        .word(process.shard->fate_reason())
+        .end();
     bury(process.number, 0, process.owner);
   }
 }
@@ -196,7 +209,8 @@ void Host::note_commits(Process& process) {
   if (process.commit_calls.size() > 3) process.commit_calls.pop_front();
 }
 
-// All that was decided before this has left. A turn opens when the one before it is given to the store.
+// All that was decided before this has left. A turn opens when the one before it is given to the
+// store.
 Timestamp Host::decided_after(const Process& process) const {
   const std::size_t open = process.store->committing() ? 1 : 0;
   const std::size_t calls = process.commit_calls.size();
@@ -245,7 +259,8 @@ void Host::leave(Process& process, const StartAttempt& start) {
 }
 
 void Host::settle(Process& process) {
-  if (!process.store->committing() && process.shard->ready()) process.quiet_engine = process.shard->engine_time();
+  if (!process.store->committing() && process.shard->ready())
+    process.quiet_engine = process.shard->engine_time();
   schedule_wake(process);
 }
 

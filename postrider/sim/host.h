@@ -1,6 +1,6 @@
-// Host: the machine on which the process runs. It starts shards, gives them turns, carries their actions out and kills
-// them, at any point between two of its own steps. Several processes can be alive for a while: a new owner takes the
-// store over, and the old one does not know it yet.
+// Host: the machine on which the process runs. It starts shards, gives them turns, carries their
+// actions out and kills them, at any point between two of its own steps. Several processes can be
+// alive for a while: a new owner takes the store over, and the old one does not know it yet.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,9 @@ class Host {
     std::function<void(Incarnation, Ticket, const Answer&)> tell;
     std::function<void(Incarnation)> died;
     std::function<void(std::string)> violation;
-    std::function<void(const Engine&)> buried;  // last look at a healthy engine before its process goes
-    std::function<Duration()> restart_after;    // how long the process is down
+    std::function<void(const Engine&)>
+        buried;  // last look at a healthy engine before its process goes
+    std::function<Duration()> restart_after;  // how long the process is down
   };
   explicit Host(Surroundings around);
   ~Host();
@@ -46,8 +47,8 @@ class Host {
   // Kills the owner. Of the batches that are not durable the first `kept` survive.
   enum class Fate : std::uint8_t { kKeep, kLose };
   void crash(Fate fate);
-  void usurp();  // a second process becomes the owner
-  void retire(); // what a second process leaves behind: kills all but the owner
+  void usurp();   // a second process becomes the owner
+  void retire();  // what a second process leaves behind: kills all but the owner
 
   bool post(Incarnation process, Event event);
   Incarnation running() const;  // the owner; 0: nobody
@@ -77,7 +78,7 @@ class Host {
     Timestamp wake_at = Timestamp::never();  // true time of the entered wake-up
     Timestamp quiet_engine;                  // all that was decided before has left
     std::uint64_t commits_seen = 0;
-    std::deque<Timestamp> commit_calls;      // engine times, the last few
+    std::deque<Timestamp> commit_calls;  // engine times, the last few
     Timestamp spin_at;
     std::uint32_t spins = 0;
   };

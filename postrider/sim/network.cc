@@ -15,7 +15,8 @@ Timestamp Network::arrival(Duration travel) const {
 }
 
 Duration Network::travel() {
-  if (around_.faults.strikes(Fault::kDelay, around_.agenda.now())) return Duration(rng_.between(200, 20'000));
+  if (around_.faults.strikes(Fault::kDelay, around_.agenda.now()))
+    return Duration(rng_.between(200, 20'000));
   return Duration(rng_.between(1, 50));
 }
 
@@ -51,7 +52,8 @@ void Network::start(Incarnation process, const StartAttempt& start, const Call& 
   if (rng_.chance(1, 2)) {  // some transports tell when the request is out
     around_.agenda.at(arrival(Duration(rng_.between(0, 20))), [this, key] {
       const auto at = open_.find(key);
-      if (at != open_.end() && !at->second.aborted) post(key.first, AttemptNews{AttemptId(key.second), On::kSent});
+      if (at != open_.end() && !at->second.aborted)
+        post(key.first, AttemptNews{AttemptId(key.second), On::kSent});
     });
   }
   if (around_.faults.strikes(Fault::kSilentTransport, now)) return;
@@ -59,12 +61,15 @@ void Network::start(Incarnation process, const StartAttempt& start, const Call& 
   if (end == WireEnd::kTimedOut || cut_off(number, Direction::kOut)) return;
   if (around_.faults.strikes(Fault::kRequestLost, now)) return;
   const bool reply_lost = around_.faults.strikes(Fault::kReplyLost, now);
-  around_.agenda.at(arrival(travel()), [this, key, call, number, reply_lost] { arrive(key, call, number, !reply_lost); });
-  // The second copy of a request that was refused could be obeyed, which only its sender could prevent: what must not
-  // run twice goes over a connection, where copies do not happen.
+  around_.agenda.at(arrival(travel()), [this, key, call, number, reply_lost] {
+    arrive(key, call, number, !reply_lost);
+  });
+  // The second copy of a request that was refused could be obeyed, which only its sender could
+  // prevent: what must not run twice goes over a connection, where copies do not happen.
   if (call.method != "once" && around_.faults.strikes(Fault::kDuplicateRequest, now)) {
     const Duration later = travel() + Duration(rng_.between(0, 5'000));
-    around_.agenda.at(arrival(later), [this, key, call, number] { arrive(key, call, number, false); });
+    around_.agenda.at(arrival(later),
+                      [this, key, call, number] { arrive(key, call, number, false); });
   }
 }
 
@@ -73,25 +78,29 @@ void Network::time_out(Key key, const Attempt& attempt) {
   WireReply reply;
   reply.end = rng_.chance(1, 5) ? WireEnd::kReset : WireEnd::kTimedOut;
   const Duration wait = attempt.time_out > Duration(0) ? attempt.time_out : Duration(60'000);
-  const Duration early = Duration(rng_.below(2) == 0 ? -rng_.between(0, wait.count() / 10) : rng_.between(0, 2'000));
+  const Duration early =
+      Duration(rng_.below(2) == 0 ? -rng_.between(0, wait.count() / 10) : rng_.between(0, 2'000));
   end_with(key, around_.agenda.now() + wait + early, std::move(reply));
 }
 
-// The application at the other end gets the request. A duplicate of the network executes too, but nobody hears.
+// The application at the other end gets the request. A duplicate of the network executes too, but
+// nobody hears.
 void Network::arrive(Key key, const Call& call, std::uint32_t number, bool answers) {
   Peer& receiver = peer(number);
   if (receiver.reach() != WireEnd::kAnswered) return;
   if (around_.faults.strikes(Fault::kPeerRejects, around_.agenda.now())) receiver.rejects_next();
   std::vector<Receipt> receipts;
   PeerAnswer answer = receiver.receive(call, receipts);
-  around_.witness.reached({around_.moment(key.first), AttemptId(key.second), call, number, answer.executed});
+  around_.witness.reached(
+      {around_.moment(key.first), AttemptId(key.second), call, number, answer.executed});
   for (const Receipt& receipt : receipts) send_receipt(receipt);
   send_false_receipts(call, answer.executed, answers);
   if (!answers || cut_off(number, Direction::kBack)) return;
   const Timestamp at = arrival(answer.thinking + travel());
   const bool again = around_.faults.strikes(Fault::kDuplicateAnswer, around_.agenda.now());
   if (again) {
-    around_.agenda.at(at + Duration(rng_.between(0, 3'000)), [this, key, reply = answer.reply] { tell_again(key, reply); });
+    around_.agenda.at(at + Duration(rng_.between(0, 3'000)),
+                      [this, key, reply = answer.reply] { tell_again(key, reply); });
   }
   end_with(key, at, std::move(answer.reply));
 }
@@ -114,7 +123,9 @@ void Network::tell(Key key, const WireReply& reply) {
   post(key.first, AttemptEnded{AttemptId(key.second), reply});
 }
 
-void Network::tell_again(Key key, const WireReply& reply) { post(key.first, AttemptEnded{AttemptId(key.second), reply}); }
+void Network::tell_again(Key key, const WireReply& reply) {
+  post(key.first, AttemptEnded{AttemptId(key.second), reply});
+}
 
 void Network::abort(Incarnation process, AttemptId attempt) {
   const auto at = open_.find(Key{process, attempt.value()});
@@ -130,13 +141,14 @@ void Network::process_died(Incarnation process) {
 
 void Network::send_receipt(const Receipt& receipt) {
   Duration wait = receipt.after;
-  if (around_.faults.strikes(Fault::kLateReceipt, around_.agenda.now())) wait += Duration(rng_.between(600'000, 90'000'000));
+  if (around_.faults.strikes(Fault::kLateReceipt, around_.agenda.now()))
+    wait += Duration(rng_.between(600'000, 90'000'000));
   around_.agenda.after(wait, [this, receipt] { deliver_receipt(receipt.id, receipt.signal); });
 }
 
-// Receipts that nobody asked for: of what is long done, of what never was, with signals that make no sense there. None
-// of them claims a delivery that did not happen, because nobody could tell that apart from the truth; for the same
-// reason none denies what must not be repeated.
+// Receipts that nobody asked for: of what is long done, of what never was, with signals that make
+// no sense there. None of them claims a delivery that did not happen, because nobody could tell
+// that apart from the truth; for the same reason none denies what must not be repeated.
 void Network::send_false_receipts(const Call& call, bool executed, bool answers) {
   const Timestamp now = around_.agenda.now();
   // Lies are told about what is probably still alive.
@@ -154,9 +166,10 @@ void Network::send_false_receipts(const Call& call, bool executed, bool answers)
 }
 
 void Network::rumour(MessageId about) {
-  constexpr std::array<On, 16> kWrong = {On::kAccepted, On::kProgressed, On::kAcked,      On::kStillHeld, On::kFailed,   On::kPeerSeen,
-                                         On::kNoRoute,  On::kNoLink,     On::kStaleRoute, On::kSent,      On::kTimedOut, On::kRejected,
-                                         On::kDue,      On::kExhausted,  On::kExpired,    On::kCancelled};
+  constexpr std::array<On, 16> kWrong = {
+      On::kAccepted, On::kProgressed, On::kAcked,      On::kStillHeld, On::kFailed,   On::kPeerSeen,
+      On::kNoRoute,  On::kNoLink,     On::kStaleRoute, On::kSent,      On::kTimedOut, On::kRejected,
+      On::kDue,      On::kExhausted,  On::kExpired,    On::kCancelled};
   constexpr std::array<std::int64_t, 3> kDelays = {50, 5'000, 1'000'000};
   if (!around_.faults.enabled(Fault::kWrongReceipt)) return;
   const On signal = kWrong[rng_.below(kWrong.size())];

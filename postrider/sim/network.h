@@ -1,5 +1,6 @@
-// Network: carries requests to the modelled peers and outcomes back, or does not. It stands where the transports stand,
-// and keeps their promise: exactly one outcome for each attempt unless it was aborted; faults break even that.
+// Network: carries requests to the modelled peers and outcomes back, or does not. It stands where
+// the transports stand, and keeps their promise: exactly one outcome for each attempt unless it was
+// aborted; faults break even that.
 #pragma once
 
 #include <cstdint>

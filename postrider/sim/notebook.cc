@@ -86,7 +86,8 @@ void Notebook::read_put(Reading& reading, const Write& write) {
   switch (write.key[0]) {
     case keys::kHot:
     case keys::kCold:
-      if (static_cast<keys::Part>(write.key.back()) == keys::Part::kMessage) return read_message(reading, write);
+      if (static_cast<keys::Part>(write.key.back()) == keys::Part::kMessage)
+        return read_message(reading, write);
       return read_state(reading, write);
     case keys::kParked:
       if (const auto id = keys::parse_parked(write.key)) {
@@ -132,7 +133,8 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     note.gates = message->gates;
     note.operation = operation_in(message->body);
     note.body_hash = hash64(message->body);
-    note.overhead = static_cast<std::uint32_t>(write.value.size() - message->body.size() - message->attributes.size());
+    note.overhead = static_cast<std::uint32_t>(write.value.size() - message->body.size() -
+                                               message->attributes.size());
     note.destination = find(message->id.destination());
     note.hot = hot;
     note.cold = !hot;
@@ -142,8 +144,10 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     reading.batch.entered.push_back(&note);
     return;
   }
-  if (note.id != message->id) reading.faults.push_back("two messages have the sequence of " + to_string(message->id));
-  if (hot) reading.faults.push_back("a message came back into the hot space: " + to_string(message->id));
+  if (note.id != message->id)
+    reading.faults.push_back("two messages have the sequence of " + to_string(message->id));
+  if (hot)
+    reading.faults.push_back("a message came back into the hot space: " + to_string(message->id));
   ++records_;
   note.cold = true;
   note.was_cold = true;
@@ -182,7 +186,8 @@ void Notebook::read_remove(Reading& reading, std::string_view key, bool once) {
   if (note == nullptr) return;
   ++note->writes;
   if (!once) {
-    // Moving removes the record of the hot space after the cold one was put; that state is not lost.
+    // Moving removes the record of the hot space after the cold one was put; that state is not
+    // lost.
     const bool here = key[0] == keys::kHot ? note->hot : note->cold;
     if (here) note->state.reset();
     return;
@@ -237,7 +242,8 @@ void Notebook::read_quarantine(Reading& reading, const Write& write) {
   const std::string_view key = std::string_view(write.key).substr(1);
   MessageNote* note = owner_of(key);
   if (note == nullptr) return;
-  if (!note->damaged) reading.faults.push_back("a good record went into quarantine: " + to_string(note->id));
+  if (!note->damaged)
+    reading.faults.push_back("a good record went into quarantine: " + to_string(note->id));
   if (static_cast<keys::Part>(key.back()) != keys::Part::kMessage) return;
   note->quarantined = true;
   ++lost_;

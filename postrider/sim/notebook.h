@@ -1,5 +1,6 @@
-// Notebook: what the disk and the peers tell about messages and destinations, kept up to date batch by batch, so that
-// each checker need not read everything itself. It knows the formats of the store and nothing of the engine.
+// Notebook: what the disk and the peers tell about messages and destinations, kept up to date batch
+// by batch, so that each checker need not read everything itself. It knows the formats of the store
+// and nothing of the engine.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,9 @@ struct DestinationNote {
   DestinationConfig config;
   const ProfileSpec* profile = nullptr;
   Policy policy;
-  std::optional<Route> route;    // as the disk has it
-  bool damaged = false;          // a record of it was damaged: nothing is asked of it any more
-  Timestamp configured;          // engine time of the last change, as far as the disk tells
+  std::optional<Route> route;  // as the disk has it
+  bool damaged = false;        // a record of it was damaged: nothing is asked of it any more
+  Timestamp configured;        // engine time of the last change, as far as the disk tells
 };
 
 struct MessageNote {
@@ -37,21 +38,21 @@ struct MessageNote {
   MessageId origin;
   std::uint8_t method = 0;
   std::array<GateName, kGatesMax> gates{};
-  std::uint64_t operation = 0;   // number in the body
+  std::uint64_t operation = 0;  // number in the body
   std::uint64_t body_hash = 0;
-  std::uint32_t overhead = 0;    // bytes of its record beyond body and attributes
+  std::uint32_t overhead = 0;  // bytes of its record beyond body and attributes
   DestinationNote* destination = nullptr;
 
-  bool hot = false;              // where its record lies
+  bool hot = false;  // where its record lies
   bool cold = false;
   bool parked = false;
   bool was_parked = false;
-  bool damaged = false;          // a record of it was damaged on purpose
+  bool damaged = false;  // a record of it was damaged on purpose
   bool quarantined = false;
   std::optional<EndRecord> end;
-  std::optional<State> state;    // the durable one; none when the record was removed
+  std::optional<State> state;       // the durable one; none when the record was removed
   std::optional<State> last_state;  // the last there was
-  std::uint32_t writes = 0;      // records given to the store on its account
+  std::uint32_t writes = 0;         // records given to the store on its account
   std::uint32_t state_writes = 0;
   std::uint32_t due_writes = 0;
   bool was_cold = false;
@@ -84,7 +85,7 @@ struct Batch {
   std::vector<LogEntry> log;
   std::optional<Meta> meta;
   Meta meta_before;
-  std::uint64_t quarantined = 0;      // records that came into quarantine
+  std::uint64_t quarantined = 0;  // records that came into quarantine
   std::uint32_t ledger_puts = 0;
   std::uint32_t session_puts = 0;
   std::uint32_t log_puts = 0;

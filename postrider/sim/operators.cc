@@ -84,11 +84,13 @@ void Clients::operate_destination(const std::string& name) {
       wish(std::move(seen), false);
       return;
     }
-    default: return change_settings(static_cast<std::uint32_t>(rng_.below(around_.destinations.size())));
+    default:
+      return change_settings(static_cast<std::uint32_t>(rng_.below(around_.destinations.size())));
   }
 }
 
-// Other numbers for the same destination. Rarely it is taken away, which works only when it is empty, and put back.
+// Other numbers for the same destination. Rarely it is taken away, which works only when it is
+// empty, and put back.
 void Clients::change_settings(std::uint32_t destination) {
   DestinationConfig& known = around_.destinations[destination];
   Configure configure;
@@ -115,7 +117,9 @@ void Clients::operate_message(MessageId id) {
     case 0:
     case 1: wish(Cancel{caller, id}, keyed); return;
     case 2: wish(RetryNow{caller, id}, keyed); return;
-    default: wish(rng_.chance(1, 2) ? Event(Redrive{caller, id}) : Event(Drop{caller, id}), keyed); return;
+    default:
+      wish(rng_.chance(1, 2) ? Event(Redrive{caller, id}) : Event(Drop{caller, id}), keyed);
+      return;
   }
 }
 
@@ -163,7 +167,8 @@ void Clients::dead_told(const DeadLetters& letters) {
   dead_from_ = letters.next;
   for (const DeadLetter& letter : letters.letters) treat_letter(letter);
   Duration wait(1);
-  if (letters.next.empty()) wait = calm_ ? Duration(1'800'000) : Duration(rng_.between(600'000, 36'000'000));
+  if (letters.next.empty())
+    wait = calm_ ? Duration(1'800'000) : Duration(rng_.between(600'000, 36'000'000));
   around_.agenda.after(wait, [this] { list_dead(); });
 }
 
@@ -186,7 +191,8 @@ void Clients::calm() {
   std::erase_if(wishes_, [](const auto& item) {
     const Event& event = item.second.event;
     const auto* configure = std::get_if<Configure>(&event);
-    return std::holds_alternative<Pause>(event) || (configure != nullptr && configure->config.removed);
+    return std::holds_alternative<Pause>(event) ||
+           (configure != nullptr && configure->config.removed);
   });
   for (const DestinationConfig& config : around_.destinations) {
     Configure configure;

@@ -17,13 +17,14 @@ namespace postrider::sim {
 struct SimOptions {
   std::string profile = "webhook";  // of the destinations
   std::uint64_t seed = 1;
-  Duration span = 10 * 24h;         // of the phase with faults
+  Duration span = 10 * 24h;  // of the phase with faults
   std::uint32_t destinations = 20;
   std::uint32_t messages = 500;
   FaultSet faults;
   std::FILE* trace = nullptr;
 
-  // Exhaustive crash points: die right after the n-th store operation or action, with the batch in commit kept or lost.
+  // Exhaustive crash points: die right after the n-th store operation or action, with the batch in
+  // commit kept or lost.
   struct CrashPoint {
     std::uint64_t after = 0;
     bool keep = false;
@@ -52,7 +53,7 @@ struct Report {
   std::vector<RowUse> rows;
   std::uint64_t points = 0;  // store operations and actions
   std::uint64_t restarts = 0;
-  std::uint64_t twins = 0;   // comparisons with a restored copy
+  std::uint64_t twins = 0;  // comparisons with a restored copy
   std::uint64_t attempts = 0;
 };
 

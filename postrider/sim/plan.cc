@@ -21,8 +21,8 @@ Value pick(const std::array<Value, kCount>& choices, Rng& rng) {
 
 // Sets `name` in one of `often` destinations; the others keep the default.
 template <std::size_t kCount>
-void maybe(NamedTexts& settings, std::string_view name, std::uint32_t often, const std::array<std::string_view, kCount>& choices,
-           Rng& rng) {
+void maybe(NamedTexts& settings, std::string_view name, std::uint32_t often,
+           const std::array<std::string_view, kCount>& choices, Rng& rng) {
   const std::string_view value = one_of(choices, rng);
   if (rng.chance(1, often)) settings.emplace_back(std::string(name), std::string(value));
 }
@@ -30,7 +30,10 @@ void maybe(NamedTexts& settings, std::string_view name, std::uint32_t often, con
 NamedTexts webhook_settings(std::uint32_t peer, Rng& rng) {
   using Texts3 = std::array<std::string_view, 3>;
   NamedTexts settings{{"url", "https://peer-" + std::to_string(peer) + ".example/hook"}};
-  maybe(settings, "secret", 2, Texts3{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}, rng);
+  maybe(settings, "secret", 2,
+        Texts3{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+               "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
+        rng);
   maybe(settings, "ladder", 3, Texts3{"1s,5s", "10s,1m,10m", "1s,2s,4s,8s,5m"}, rng);
   maybe(settings, "jitter_percent", 4, Texts3{"0", "50", "100"}, rng);
   maybe(settings, "budget", 3, Texts3{"1m", "2h", "20h"}, rng);
@@ -96,7 +99,8 @@ DestinationConfig draw_destination(const SimOptions& options, std::uint32_t numb
   DestinationConfig config;
   config.name = "destination-" + std::to_string(number);
   config.profile = options.profile;
-  config.settings = options.profile == "drill" ? drill_settings(number, rng) : webhook_settings(number, rng);
+  config.settings =
+      options.profile == "drill" ? drill_settings(number, rng) : webhook_settings(number, rng);
   return config;
 }
 

@@ -1,5 +1,5 @@
-// Plan: what a seed makes of the options. Destinations with all kinds of settings, and limits of the engine that are
-// legal and nasty.
+// Plan: what a seed makes of the options. Destinations with all kinds of settings, and limits of
+// the engine that are legal and nasty.
 #pragma once
 
 #include <string>
@@ -27,7 +27,8 @@ DestinationConfig draw_destination(const SimOptions& options, std::uint32_t numb
 // Limits of shard and engine; tight ones with `tight`.
 ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng);
 
-// The longest that a healthy world can take to end one message of such a destination, once its turn has come.
+// The longest that a healthy world can take to end one message of such a destination, once its turn
+// has come.
 Duration longest_wait(const Policy& policy);
 
 }  // namespace postrider::sim

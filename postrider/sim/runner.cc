@@ -31,7 +31,9 @@ void add(Summary& summary, const Report& report) {
   summary.restarts += report.restarts;
   summary.comparisons += report.twins;
   summary.virtual_time += report.virtual_time;
-  summary.trace_hash = summary.seeds == 1 ? report.trace_hash : hash64(std::to_string(report.trace_hash), summary.trace_hash);
+  summary.trace_hash = summary.seeds == 1
+                           ? report.trace_hash
+                           : hash64(std::to_string(report.trace_hash), summary.trace_hash);
   summary.counters.accepted += report.counters.accepted;
   summary.counters.delivered += report.counters.delivered;
   summary.counters.dead += report.counters.dead;
@@ -40,12 +42,14 @@ void add(Summary& summary, const Report& report) {
   summary.counters.indeterminate += report.counters.indeterminate;
   summary.counters.quarantined += report.counters.quarantined;
   for (std::size_t i = 0; i < kFaults; ++i) summary.faults[i] += report.faults[i];
-  for (const std::string& what : report.violations) summary.violations.push_back({report.seed, what});
+  for (const std::string& what : report.violations)
+    summary.violations.push_back({report.seed, what});
   if (summary.rows.empty()) {
     summary.rows = report.rows;
     return;
   }
-  for (std::size_t i = 0; i < summary.rows.size() && i < report.rows.size(); ++i) summary.rows[i].times += report.rows[i].times;
+  for (std::size_t i = 0; i < summary.rows.size() && i < report.rows.size(); ++i)
+    summary.rows[i].times += report.rows[i].times;
 }
 
 std::vector<Fault> Summary::never_struck(const FaultSet& enabled) const {
@@ -59,19 +63,22 @@ std::vector<Fault> Summary::never_struck(const FaultSet& enabled) const {
 std::vector<Summary::Missed> Summary::rows_never_hit() const {
   std::vector<Missed> list;
   for (const RowUse& row : rows) {
-    if (row.times == 0) list.push_back({row.method + " " + row.row, std::string(unreachable_reason(row))});
+    if (row.times == 0)
+      list.push_back({row.method + " " + row.row, std::string(unreachable_reason(row))});
   }
   return list;
 }
 
 bool is_standard(const SimOptions& options, std::uint64_t seeds) {
-  return options.faults.all() && options.span >= kStandardSpan && seeds * options.messages >= kStandardMessages;
+  return options.faults.all() && options.span >= kStandardSpan &&
+         seeds * options.messages >= kStandardMessages;
 }
 
 std::string reproduction(const SimOptions& options, std::uint64_t seed) {
-  return "postrider sim --profile " + options.profile + " --seed " + std::to_string(seed) + " --days " +
-         std::to_string(options.span / Duration(24h)) + " --destinations " + std::to_string(options.destinations) + " --messages " +
-         std::to_string(options.messages) + " --faults " + faults_text(options.faults);
+  return "postrider sim --profile " + options.profile + " --seed " + std::to_string(seed) +
+         " --days " + std::to_string(options.span / Duration(24h)) + " --destinations " +
+         std::to_string(options.destinations) + " --messages " + std::to_string(options.messages) +
+         " --faults " + faults_text(options.faults);
 }
 
 }  // namespace postrider::sim

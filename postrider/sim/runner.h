@@ -40,7 +40,8 @@ struct Summary {
 // Adds one world to the summary.
 void add(Summary& summary, const Report& report);
 
-// A run that is large enough for every fault to strike and every row to be used: then a miss is a failure.
+// A run that is large enough for every fault to strike and every row to be used: then a miss is a
+// failure.
 bool is_standard(const SimOptions& options, std::uint64_t seeds);
 
 // The command that does it again.

@@ -1,10 +1,10 @@
-// Each planted bug must be noticed within a number of seeds that the true engine passes. A bug that makes the engine
-// abort on one of its own checks is noticed too. Every hunt runs in a process of its own, because of that.
+// Each planted bug must be noticed within a number of seeds that the true engine passes. A bug that
+// makes the engine abort on one of its own checks is noticed too. Every hunt runs in a process of
+// its own, because of that.
 #include <signal.h>
+#include <string>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <string>
 
 #include <gtest/gtest.h>
 
@@ -63,21 +63,27 @@ Hunt run_hunt(Bug bug) {
   close(ends[0]);
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, 0), child);
-  result.caught = (WIFEXITED(status) && WEXITSTATUS(status) == 0) || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGALRM));
+  result.caught =
+      (WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
+      (WIFSIGNALED(status) && (WTERMSIG(status) == SIGABRT || WTERMSIG(status) == SIGALRM));
   return result;
 }
 
 class PlantedBug : public ::testing::TestWithParam<Bug> {};
 
-// req: engine.bug.1, engine.bug.2
+// req: engine.bug.1, engine.bug.2, engine.bug.3, engine.bug.4, engine.bug.5, engine.bug.6
+// req: engine.bug.7, engine.bug.8, engine.bug.9, engine.bug.10, engine.bug.11, engine.bug.12
+// req: engine.bug.13, engine.bug.14, engine.bug.15, engine.bug.16, engine.bug.17
 TEST_P(PlantedBug, IsCaughtWhereTheTrueEnginePasses) {
   const Hunt result = run_hunt(GetParam());
-  ASSERT_TRUE(result.caught) << name_of(GetParam()) << " was not noticed in " << kSeedsMax << " seeds";
+  ASSERT_TRUE(result.caught) << name_of(GetParam()) << " was not noticed in " << kSeedsMax
+                             << " seeds";
   std::printf("caught at seed %llu\n", static_cast<unsigned long long>(result.seed));
   plant(Bug::kNone);
   const std::string_view profile = result.seed % 2 == 0 ? "webhook" : "drill";
   const Report truth = simulate(world(result.seed, profile));
-  EXPECT_TRUE(truth.violations.empty()) << "the true engine fails seed " << result.seed << ": " << truth.violations.front();
+  EXPECT_TRUE(truth.violations.empty())
+      << "the true engine fails seed " << result.seed << ": " << truth.violations.front();
 }
 
 std::string name_of_case(const ::testing::TestParamInfo<Bug>& bug) {
@@ -89,12 +95,14 @@ std::string name_of_case(const ::testing::TestParamInfo<Bug>& bug) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Simulator, PlantedBug,
-                         ::testing::Values(Bug::kReplyBeforeCommit, Bug::kReadPastView, Bug::kForgottenSeal,
-                                           Bug::kAttemptCapOffByOne, Bug::kContactClearsBackoff,
-                                           Bug::kDedupeWithoutFingerprint, Bug::kRefillSkipsBoundary,
-                                           Bug::kExpiredMessageSent, Bug::kSlotLeakedOnTimeout,
-                                           Bug::kCursorMovedBeforeCommit, Bug::kLateReceiptDropped,
-                                           Bug::kJitterOutsideRange, Bug::kEndWithoutLog, Bug::kColdOvertakesHot,
+                         ::testing::Values(Bug::kReplyBeforeCommit, Bug::kReadPastView,
+                                           Bug::kForgottenSeal, Bug::kAttemptCapOffByOne,
+                                           Bug::kContactClearsBackoff,
+                                           Bug::kDedupeWithoutFingerprint,
+                                           Bug::kRefillSkipsBoundary, Bug::kExpiredMessageSent,
+                                           Bug::kSlotLeakedOnTimeout, Bug::kCursorMovedBeforeCommit,
+                                           Bug::kLateReceiptDropped, Bug::kJitterOutsideRange,
+                                           Bug::kEndWithoutLog, Bug::kColdOvertakesHot,
                                            Bug::kRetryAfterIgnored, Bug::kBudgetCountsHeldTime),
                          name_of_case);
 

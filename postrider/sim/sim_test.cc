@@ -1,8 +1,7 @@
-// The simulator as a whole: worlds are the same for the same seed, every fault strikes, every row is used, and the seeds
-// that once found a bug pass. Trace hashes of twenty seeds are written down; with POSTRIDER_REWRITE=1 they are written
-// anew, which is right when the engine decides otherwise than before, and wrong when it only should not.
-#include "postrider/sim/world.h"
-
+// The simulator as a whole: worlds are the same for the same seed, every fault strikes, every row
+// is used, and the seeds that once found a bug pass. Trace hashes of twenty seeds are written down;
+// with POSTRIDER_REWRITE=1 they are written anew, which is right when the engine decides otherwise
+// than before, and wrong when it only should not.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -15,6 +14,7 @@
 #include "postrider/sim/crash_points.h"
 #include "postrider/sim/plan.h"
 #include "postrider/sim/runner.h"
+#include "postrider/sim/world.h"
 
 namespace postrider::sim {
 namespace {
@@ -50,14 +50,17 @@ TEST(Simulation, IsTheSameForTheSameSeed) {  // req: engine.sim.1, engine.sim.10
 
 TEST(Simulation, HasTheTraceHashesThatAreWrittenDown) {  // req: engine.sim.1
   const std::string path = kSource + "/tests/seeds/hashes.txt";
-  std::string now = "# profile, seed, trace hash of 10 days, 8 destinations, 300 messages, all faults; the same in every build.\n";
+  std::string now =
+      "# profile, seed, trace hash of 10 days, 8 destinations, 300 messages, all faults; the same "
+      "in every build.\n";
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     for (const char* profile : {"webhook", "drill"}) {
       const SimOptions options = small(profile, seed);
       const Report report = simulate(options);
       expect_well(report, options);
       char line[64];
-      std::snprintf(line, sizeof line, "%s %llu %016llx\n", profile, static_cast<unsigned long long>(seed),
+      std::snprintf(line, sizeof line, "%s %llu %016llx\n", profile,
+                    static_cast<unsigned long long>(seed),
                     static_cast<unsigned long long>(report.trace_hash));
       now += line;
     }
@@ -66,7 +69,8 @@ TEST(Simulation, HasTheTraceHashesThatAreWrittenDown) {  // req: engine.sim.1
   std::ifstream file(path);
   std::stringstream written;
   written << file.rdbuf();
-  EXPECT_EQ(written.str(), now) << "if the engine is meant to decide otherwise: POSTRIDER_REWRITE=1 and look at the difference";
+  EXPECT_EQ(written.str(), now) << "if the engine is meant to decide otherwise: "
+                                   "POSTRIDER_REWRITE=1 and look at the difference";
 }
 
 class StandardRun : public ::testing::TestWithParam<const char*> {};
@@ -86,7 +90,8 @@ TEST_P(StandardRun, HasEveryFaultAndEveryRow) {
     add(summary, report);
   }
   ASSERT_TRUE(is_standard(options, 20));
-  for (const Fault fault : summary.never_struck(options.faults)) ADD_FAILURE() << name_of(fault) << " never struck";
+  for (const Fault fault : summary.never_struck(options.faults))
+    ADD_FAILURE() << name_of(fault) << " never struck";
   for (const Summary::Missed& missed : summary.rows_never_hit()) {
     EXPECT_NE(missed.reason, "") << "never used: " << missed.row;
   }
@@ -115,7 +120,9 @@ TEST_P(StandardRun, PassesSeedsOfThisCommit) {  // req: engine.sim.19
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, StandardRun, ::testing::Values("webhook", "drill"),
-                         [](const ::testing::TestParamInfo<const char*>& name) { return std::string(name.param); });
+                         [](const ::testing::TestParamInfo<const char*>& name) {
+                           return std::string(name.param);
+                         });
 
 TEST(Seeds, ThatFoundABugPass) {  // req: engine.sim.25
   std::ifstream file(kSource + "/tests/seeds/found.txt");
@@ -126,7 +133,8 @@ TEST(Seeds, ThatFoundABugPass) {  // req: engine.sim.25
     SimOptions options;
     std::int64_t days = 0;
     std::string faults;
-    words >> options.profile >> options.seed >> days >> options.destinations >> options.messages >> faults;
+    words >> options.profile >> options.seed >> days >> options.destinations >> options.messages >>
+        faults;
     ASSERT_TRUE(words) << line;
     options.span = Duration(24h) * days;
     const auto set = parse_faults(faults);
@@ -156,10 +164,12 @@ TEST(ReferenceWorld, VisitsEveryVerb) {  // req: engine.crash.2
     const auto options = reference_world(profile);
     ASSERT_TRUE(options.has_value()) << profile;
     const CrashPoints some = crash_everywhere(*options, {5, 41});
-    std::printf("%llu crash points in the reference world of %s\n", static_cast<unsigned long long>(some.points), profile);
+    std::printf("%llu crash points in the reference world of %s\n",
+                static_cast<unsigned long long>(some.points), profile);
     EXPECT_GT(some.points, 300U);
     EXPECT_GT(some.runs, 20U);
-    for (const CrashPoints::Failure& failure : some.failures) ADD_FAILURE() << failure.point << ": " << failure.what;
+    for (const CrashPoints::Failure& failure : some.failures)
+      ADD_FAILURE() << failure.point << ": " << failure.what;
   }
 }
 
@@ -174,7 +184,9 @@ TEST(FaultList, NamesWhatItDoesNotKnow) {
 
 TEST(Reproduction, IsACommandThatDoesItAgain) {  // req: engine.sim.16
   SimOptions options = small("drill", 5);
-  EXPECT_EQ(reproduction(options, 7), "postrider sim --profile drill --seed 7 --days 10 --destinations 8 --messages 300 --faults all");
+  EXPECT_EQ(reproduction(options, 7),
+            "postrider sim --profile drill --seed 7 --days 10 --destinations 8 --messages 300 "
+            "--faults all");
   options.faults = *parse_faults("clog");
   EXPECT_NE(reproduction(options, 7).find("--faults clog"), std::string::npos);
 }

@@ -16,7 +16,8 @@ std::optional<Blob> SimDisk::get(std::string_view key) const {
 
 Rows SimDisk::scan(const Scan& scan) const {
   Rows rows;
-  for (auto at = records_.lower_bound(scan.first); at != records_.end() && at->first < scan.last; ++at) {
+  for (auto at = records_.lower_bound(scan.first); at != records_.end() && at->first < scan.last;
+       ++at) {
     if (rows.rows.size() == scan.limit) {
       rows.complete = false;
       break;
@@ -58,7 +59,9 @@ void SimDisk::apply(Epoch epoch, const WriteBatch& batch) {
         if (at != records_.end()) records_.erase(at);
         break;
       }
-      case Write::Kind::kRemoveRange: applied.ranges.push_back({write.key[0], remove_range(write)}); break;
+      case Write::Kind::kRemoveRange:
+        applied.ranges.push_back({write.key[0], remove_range(write)});
+        break;
     }
   }
   if (observer_) observer_(applied);
@@ -148,8 +151,10 @@ Duration SimStore::commit_time() {
 Duration SimStore::read_time() {
   if (around_.faults == nullptr) return Duration(0);
   const Timestamp now = around_.agenda.now();
-  if (around_.faults->strikes(Fault::kSlowRead, now)) return Duration(around_.rng.between(500, 20'000));
-  if (around_.faults->strikes(Fault::kReorderedRead, now)) return Duration(around_.rng.between(5, 200));
+  if (around_.faults->strikes(Fault::kSlowRead, now))
+    return Duration(around_.rng.between(500, 20'000));
+  if (around_.faults->strikes(Fault::kReorderedRead, now))
+    return Duration(around_.rng.between(5, 200));
   return Duration(around_.rng.between(0, 3));
 }
 
@@ -164,7 +169,8 @@ void SimStore::commit(Epoch epoch, std::shared_ptr<const WriteBatch> batch, Comm
   // Others may see a batch before its owner is told; the owner is told in the order of its calls.
   const Timestamp applied = std::max(around_.agenda.now() + commit_time(), last_told_);
   last_told_ = applied + Duration(around_.faults == nullptr ? 0 : around_.rng.between(0, 2));
-  const auto guarded = [this, alive = alive_](void (SimStore::*what)(std::uint64_t), std::uint64_t number) {
+  const auto guarded = [this, alive = alive_](void (SimStore::*what)(std::uint64_t),
+                                              std::uint64_t number) {
     if (*alive) (this->*what)(number);
   };
   around_.agenda.at(applied, [guarded, serial] { guarded(&SimStore::apply, serial); });
@@ -201,11 +207,13 @@ void SimStore::read(const Reads& reads, ReadDone done) {
   Read& read = reads_[serial];
   read.reads = reads;
   read.done = std::move(done);
-  // Each part is looked up at some moment between the question and the answer, and not all at the same one.
+  // Each part is looked up at some moment between the question and the answer, and not all at the
+  // same one.
   for (std::size_t i = 0; i < reads.keys.size() + reads.scans.size(); ++i) {
     read.early.push_back(around_.rng.chance(1, 2));
   }
-  if (around_.faults != nullptr) read.failed = around_.faults->strikes(Fault::kReadFailed, around_.agenda.now());
+  if (around_.faults != nullptr)
+    read.failed = around_.faults->strikes(Fault::kReadFailed, around_.agenda.now());
   look(read, true);
   around_.agenda.after(read_time(), [this, alive = alive_, serial] {
     if (*alive) answer(serial);

@@ -1,6 +1,7 @@
-// SimDisk and SimStore: durable memory that fails in every way a real one can. The disk outlives processes; a SimStore is
-// one process's handle to it, and what the handle waits for is forgotten when the process dies. Like the memory store it
-// aborts on a second put_once of a key, over all incarnations, and on a remove_once without its put_once.
+// SimDisk and SimStore: durable memory that fails in every way a real one can. The disk outlives
+// processes; a SimStore is one process's handle to it, and what the handle waits for is forgotten
+// when the process dies. Like the memory store it aborts on a second put_once of a key, over all
+// incarnations, and on a remove_once without its put_once.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +58,8 @@ class SimDisk {
   Result<Epoch> acquire(std::uint32_t shard);
   void apply(Epoch epoch, const WriteBatch& batch);
 
-  // Damages one record of `space`: a flipped bit, or a cut tail. Returns its key; nullopt when the space is empty.
+  // Damages one record of `space`: a flipped bit, or a cut tail. Returns its key; nullopt when the
+  // space is empty.
   std::optional<std::string> damage(char space, bool torn, Rng& rng);
 
   std::uint64_t commits() const { return commits_; }
@@ -83,7 +85,8 @@ struct StoreSurroundings {
   Faults* faults = nullptr;  // null: everything works, and at once
   Rng rng{0};
   bool disk_full = false;
-  // Called after each operation that crash points count: a batch applied, a completion told, a read answered.
+  // Called after each operation that crash points count: a batch applied, a completion told, a read
+  // answered.
   std::function<void()> after_operation;
 };
 
@@ -98,7 +101,8 @@ class SimStore final : public Store {
   void commit(Epoch epoch, std::shared_ptr<const WriteBatch> batch, CommitDone done) override;
   void read(const Reads& reads, ReadDone done) override;
 
-  // The process dies: nothing more is told. Of the batches that are not durable yet the first `kept` become so.
+  // The process dies: nothing more is told. Of the batches that are not durable yet the first
+  // `kept` become so.
   void crash(std::size_t kept);
   std::size_t undurable() const;
   bool committing() const { return !commits_.empty(); }
@@ -132,7 +136,8 @@ class SimStore final : public Store {
   void counted() const;
 
   StoreSurroundings& around_;
-  // Completions on the agenda find out here whether somebody still waits; the shared flag outlives the handle.
+  // Completions on the agenda find out here whether somebody still waits; the shared flag outlives
+  // the handle.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::map<std::uint64_t, Commit> commits_;
   std::map<std::uint64_t, Read> reads_;

@@ -1,5 +1,6 @@
-// Trace: one line for each thing that happened, and a running hash of all lines. The same seed must give the same hash in
-// every build; where two traces part is where something undetermined crept in.
+// Trace: one line for each thing that happened, and a running hash of all lines. The same seed must
+// give the same hash in every build; where two traces part is where something undetermined crept
+// in.
 #pragma once
 
 #include <cstdint>

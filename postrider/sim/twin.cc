@@ -16,10 +16,15 @@ constexpr std::uint64_t kFirstTicket = std::uint64_t{1} << 40;  // clients never
 // A shard of its own on a disk of its own, in a world where time stands still and everything works.
 class Restored {
  public:
-  Restored(const SimDisk& disk, const ShardOptions& options, Instant now) : agenda_(now.boot), around_{agenda_, disk_}, store_(around_), now_(now) {
+  Restored(const SimDisk& disk, const ShardOptions& options, Instant now)
+      : agenda_(now.boot),
+        around_{.agenda = agenda_, .disk = disk_, .after_operation = {}},
+        store_(around_),
+        now_(now) {
     disk.copy_to(disk_);
     auto shard = Shard::open(options, store_, now, [this](Action&& action) {
-      if (auto* reply = std::get_if<Reply>(&action)) answers_[reply->ticket.value()] = std::move(reply->answer);
+      if (auto* reply = std::get_if<Reply>(&action))
+        answers_[reply->ticket.value()] = std::move(reply->answer);
     });
     POSTRIDER_CHECK(shard.has_value());
     shard_ = std::move(*shard);
@@ -58,8 +63,10 @@ class Restored {
 
 std::string in_words(const Route& route) {
   std::string text(name_of(route.health));
-  for (const std::int64_t number : {std::int64_t{route.strikes}, std::int64_t{route.waits}, route.closed_until.ms(), route.failing_since.ms(),
-                                    route.health_since.ms(), route.held_since.ms(), route.held.count()}) {
+  for (const std::int64_t number :
+       {std::int64_t{route.strikes}, std::int64_t{route.waits}, route.closed_until.ms(),
+        route.failing_since.ms(), route.health_since.ms(), route.held_since.ms(),
+        route.held.count()}) {
     text += " " + std::to_string(number);
   }
   return text + " " + route.reason;
@@ -84,11 +91,14 @@ std::vector<MessageId> Twins::sample() const {
   std::vector<MessageId> ids;
   for (const char space : {keys::kHot, keys::kCold}) {
     auto at = around_.disk.records().lower_bound(std::string(1, space));
-    for (; at != around_.disk.records().end() && at->first[0] == space && ids.size() < kSampleMax; ++at) {
+    for (; at != around_.disk.records().end() && at->first[0] == space && ids.size() < kSampleMax;
+         ++at) {
       const auto hot = keys::parse_hot(at->first);
       const auto cold = keys::parse_cold(at->first);
-      const MessageNote* note = hot ? around_.notebook.find(hot->sequence) : (cold ? around_.notebook.find(cold->id) : nullptr);
-      const bool is_state = (hot && hot->part == keys::Part::kState) || (cold && cold->part == keys::Part::kState);
+      const MessageNote* note = hot ? around_.notebook.find(hot->sequence)
+                                    : (cold ? around_.notebook.find(cold->id) : nullptr);
+      const bool is_state =
+          (hot && hot->part == keys::Part::kState) || (cold && cold->part == keys::Part::kState);
       if (note != nullptr && !is_state && !note->damaged) ids.push_back(note->id);
     }
   }
@@ -101,7 +111,8 @@ void Twins::compare() {
   if (shard.engine().stats().counters != around_.notebook.counters()) {
     around_.verdicts.violation(10, "the counters in memory are not those on disk");
   }
-  Restored twin(around_.disk, around_.options, Instant{now, now - around_.notebook.meta().wall_bias});
+  Restored twin(around_.disk, around_.options,
+                Instant{now, now - around_.notebook.meta().wall_bias});
   if (!twin.settle() || twin.restoring()) return;
   asked_with_ = disturbances_;
   const Incarnation process = around_.host.running();
@@ -137,7 +148,8 @@ bool Twins::take(Incarnation /*process*/, Ticket ticket, const Answer& answer) {
   }
   ++compared_;
   if (answer.code != restored.code) {
-    around_.verdicts.violation(10, "restored: " + std::string(name_of(restored.code)) + ", running: " + std::string(name_of(answer.code)));
+    around_.verdicts.violation(10, "restored: " + std::string(name_of(restored.code)) +
+                                       ", running: " + std::string(name_of(answer.code)));
     return true;
   }
   const auto* running = std::get_if<Explanation>(&answer.view);
@@ -153,22 +165,26 @@ void Twins::compare_messages(const Explanation& running, const Explanation& rest
   const MessageNote* note = around_.notebook.find(running.id);
   if (note == nullptr || note->damaged || note->destination == nullptr) return;
   const auto differ = [this, &running, &restored](const std::string& what) {
-    around_.verdicts.violation(10, "restored otherwise than it was running, " + what + ": " + to_string(running.id) + " is " +
-                                       running.state + ", again " + restored.state);
+    around_.verdicts.violation(10, "restored otherwise than it was running, " + what + ": " +
+                                       to_string(running.id) + " is " + running.state + ", again " +
+                                       restored.state);
   };
   // What was open with a durable intent is undecided after a crash, and may end at once.
   const bool intent = note->destination->profile->methods[note->method].durable_intent;
   if (running.phase == Phase::kInFlight && intent) return;
   // What the restored one could start at once may be on its way already, or have been judged.
-  const bool slept_out = running.phase == Phase::kBackoff && running.place != Explanation::Place::kSleeping;
+  const bool slept_out =
+      running.phase == Phase::kBackoff && running.place != Explanation::Place::kSleeping;
   if (running.phase == Phase::kInFlight || running.phase == Phase::kQueued || slept_out) {
-    if (running.expires.is_set() && restored.phase == Phase::kExpired) return;  // the open attempt had the benefit
-    if (running.cancel_wanted && restored.phase == Phase::kCancelled) return;   // of the doubt
-    if (settled(restored.phase) != Phase::kQueued && restored.phase != Phase::kParked && restored.phase != Phase::kBackoff &&
-        restored.phase != Phase::kAwaiting) {
+    if (running.expires.is_set() && restored.phase == Phase::kExpired)
+      return;  // the open attempt had the benefit
+    if (running.cancel_wanted && restored.phase == Phase::kCancelled) return;  // of the doubt
+    if (settled(restored.phase) != Phase::kQueued && restored.phase != Phase::kParked &&
+        restored.phase != Phase::kBackoff && restored.phase != Phase::kAwaiting) {
       differ("phase");
     }
-    if (running.accepted != restored.accepted || running.expires != restored.expires) differ("times");
+    if (running.accepted != restored.accepted || running.expires != restored.expires)
+      differ("times");
     return;
   }
   if (running.phase != restored.phase || running.state != restored.state) return differ("state");
@@ -176,7 +192,8 @@ void Twins::compare_messages(const Explanation& running, const Explanation& rest
   if (running.failure != restored.failure || running.reason != restored.reason) differ("reason");
   if (running.since != restored.since) differ("since");
   if (running.next != restored.next || running.next_at != restored.next_at) {
-    differ("what comes next, " + std::to_string(running.next_at.ms()) + " and " + std::to_string(restored.next_at.ms()));
+    differ("what comes next, " + std::to_string(running.next_at.ms()) + " and " +
+           std::to_string(restored.next_at.ms()));
   }
   if (running.cancel_wanted != restored.cancel_wanted) differ("cancel");
   if (running.origin != restored.origin) differ("origin");
@@ -186,9 +203,11 @@ void Twins::compare_routes(const DestinationView& running, const DestinationView
   const DestinationNote* note = around_.notebook.find(running.id);
   // What was open with a durable intent counts as a failure after a crash.
   if (note == nullptr || note->damaged || running.open_attempts > 0) return;
-  // In health normal the books of failures are not written, so a restart may forget them. It must not remember what a
-  // success has cleared, or the route would trip early and be disabled for failures of long ago.
-  if (restored.route.strikes > running.route.strikes) around_.verdicts.violation(10, "strikes came back from the dead: " + running.config.name);
+  // In health normal the books of failures are not written, so a restart may forget them. It must
+  // not remember what a success has cleared, or the route would trip early and be disabled for
+  // failures of long ago.
+  if (restored.route.strikes > running.route.strikes)
+    around_.verdicts.violation(10, "strikes came back from the dead: " + running.config.name);
   const auto essence = [](Route route) {
     route.seen_at = Timestamp();
     route.strikes = 0;
@@ -203,26 +222,34 @@ void Twins::compare_routes(const DestinationView& running, const DestinationView
   const bool forgot = now.health == Health::kNormal && !again.failing_since.is_set();
   if (forgot) again.failing_since = now.failing_since;
   if (now == again && running.config.settings == restored.config.settings) return;
-  around_.verdicts.violation(10, "a route is restored otherwise than it was running: " + running.config.name + " is " + in_words(running.route) +
-                                     ", again " + in_words(restored.route));
+  around_.verdicts.violation(
+      10, "a route is restored otherwise than it was running: " + running.config.name + " is " +
+              in_words(running.route) + ", again " + in_words(restored.route));
 }
 
 // Every live message is somewhere where something will come for it.
 void Twins::check_scheduled() const {
   const auto& records = around_.disk.records();
-  for (auto at = records.lower_bound(std::string(1, keys::kCold)); at != records.end() && at->first[0] == keys::kCold; ++at) {
+  for (auto at = records.lower_bound(std::string(1, keys::kCold));
+       at != records.end() && at->first[0] == keys::kCold; ++at) {
     const auto cold = keys::parse_cold(at->first);
-    const MessageNote* note = cold && cold->part == keys::Part::kMessage ? around_.notebook.find(cold->id) : nullptr;
+    const MessageNote* note =
+        cold && cold->part == keys::Part::kMessage ? around_.notebook.find(cold->id) : nullptr;
     if (note == nullptr || note->damaged) continue;
-    if (note->hot) around_.verdicts.violation(1, "a message is hot and cold: " + to_string(note->id));
-    if (!is_scheduled(*note)) around_.verdicts.violation(1, "a message is live and nothing will come for it: " + to_string(note->id));
+    if (note->hot)
+      around_.verdicts.violation(1, "a message is hot and cold: " + to_string(note->id));
+    if (!is_scheduled(*note))
+      around_.verdicts.violation(
+          1, "a message is live and nothing will come for it: " + to_string(note->id));
   }
 }
 
 bool Twins::is_scheduled(const MessageNote& note) const {
   const auto& disk = around_.disk;
   if (note.parked) return true;
-  if (note.state && note.state->due.is_set() && disk.get(keys::due(note.state->due, keys::DueKind::kAttempt, note.id))) return true;
+  if (note.state && note.state->due.is_set() &&
+      disk.get(keys::due(note.state->due, keys::DueKind::kAttempt, note.id)))
+    return true;
   const auto owed = disk.get(keys::owed(note.id.destination()));
   if (!owed) return false;
   const auto heads = decode_owed(owed->view());

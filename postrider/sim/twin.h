@@ -1,6 +1,6 @@
-// Twin: a second shard on a copy of the disk, at a moment when the first one has nothing to do. What was restored must
-// be what was running. (Checker 10.) The first shard is asked the usual way and answers a little later; if anything else
-// happened meanwhile, the comparison is dropped.
+// Twin: a second shard on a copy of the disk, at a moment when the first one has nothing to do.
+// What was restored must be what was running. (Checker 10.) The first shard is asked the usual way
+// and answers a little later; if anything else happened meanwhile, the comparison is dropped.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,7 @@ class Twins {
 
   // Looks whether a comparison is due; called after each thing of the agenda.
   void consider();
+  void compare();  // now; the owner must be quiet
   // An answer to one of our own questions? Then it is taken.
   bool take(Incarnation process, Ticket ticket, const Answer& answer);
   void disturb() { ++disturbances_; }  // something left or became durable
@@ -39,7 +40,6 @@ class Twins {
   std::uint64_t compared() const { return compared_; }
 
  private:
-  void compare();
   std::vector<MessageId> sample() const;
   void check_scheduled() const;
   bool is_scheduled(const MessageNote& note) const;

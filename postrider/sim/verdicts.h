@@ -16,7 +16,8 @@ class Verdicts {
 
   void violation(int checker, std::string what) {
     if (list_.size() >= kMax) return;
-    list_.push_back("checker " + std::to_string(checker) + " at " + std::to_string(agenda_.now().ms()) + ": " + std::move(what));
+    list_.push_back("checker " + std::to_string(checker) + " at " +
+                    std::to_string(agenda_.now().ms()) + ": " + std::move(what));
   }
   std::size_t size() const { return list_.size(); }
   const std::vector<std::string>& list() const { return list_; }

@@ -44,11 +44,13 @@ void Weather::strike(Fault fault) {
   if (fault <= Fault::kLateReceipt) return strike_network(fault);
   if (fault >= Fault::kWallForward) return strike_clock(fault);
   if (fault >= Fault::kCrashKeeps) return strike_process(fault);
-  if (fault == Fault::kBitRot || fault == Fault::kTornRecord) return damage(fault == Fault::kTornRecord);
+  if (fault == Fault::kBitRot || fault == Fault::kTornRecord)
+    return damage(fault == Fault::kTornRecord);
   if (fault != Fault::kFullDisk) return;
   around_.faults.count(fault);
   around_.store.disk_full = true;
-  around_.agenda.after(Duration(rng_.between(1'000, 600'000)), [this] { around_.store.disk_full = false; });
+  around_.agenda.after(Duration(rng_.between(1'000, 600'000)),
+                       [this] { around_.store.disk_full = false; });
 }
 
 void Weather::strike_network(Fault fault) {
@@ -63,12 +65,14 @@ void Weather::strike_network(Fault fault) {
   const Timestamp until = now + Duration(rng_.between(60'000, 6 * 3'600'000));
   const std::uint32_t count = 1 + around_.network.peers() / 10;
   for (std::uint32_t i = 0; i < count; ++i) {
-    around_.network.cut(static_cast<std::uint32_t>(rng_.below(around_.network.peers())), direction, until);
+    around_.network.cut(static_cast<std::uint32_t>(rng_.below(around_.network.peers())), direction,
+                        until);
   }
 }
 
 void Weather::set_moods(Fault fault) {
-  constexpr std::array<Mood, 4> kDown = {Mood::kRefuses, Mood::kNoName, Mood::kNoTls, Mood::kSwallows};
+  constexpr std::array<Mood, 4> kDown = {Mood::kRefuses, Mood::kNoName, Mood::kNoTls,
+                                         Mood::kSwallows};
   const std::uint32_t count = 1 + around_.network.peers() / 20;
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto number = static_cast<std::uint32_t>(rng_.below(around_.network.peers()));
@@ -79,7 +83,8 @@ void Weather::set_moods(Fault fault) {
       around_.agenda.after(when, [this, number] { around_.maintenance(number); });
     }
     if (fault == Fault::kPeerDown) set_mood(number, kDown[rng_.below(kDown.size())], lasts);
-    if (fault == Fault::kPeerFlaky) set_mood(number, rng_.chance(1, 3) ? Mood::kSlow : Mood::kFlaky, lasts);
+    if (fault == Fault::kPeerFlaky)
+      set_mood(number, rng_.chance(1, 3) ? Mood::kSlow : Mood::kFlaky, lasts);
     if (fault == Fault::kPeerThrottles) set_mood(number, Mood::kThrottles, lasts);
     if (fault == Fault::kPeerGone) set_mood(number, Mood::kGone, std::min(lasts, Duration(12h)));
   }
@@ -94,7 +99,8 @@ void Weather::set_mood(std::uint32_t peer, Mood mood, Duration for_so_long) {
   });
 }
 
-// Only records whose loss costs one message, one key or one route: the rest is what a backup is for.
+// Only records whose loss costs one message, one key or one route: the rest is what a backup is
+// for.
 void Weather::damage(bool torn) {
   constexpr std::array<char, 4> kSpaces = {keys::kHot, keys::kCold, keys::kRoute, keys::kLedger};
   const char first = kSpaces[rng_.below(kSpaces.size())];
@@ -137,7 +143,8 @@ void Weather::strike_clock(Fault fault) {
   if (fault == Fault::kWallThereAndBack) {
     const Duration there = rng_.chance(1, 2) ? by : -by;
     around_.clock.step_wall(there);
-    around_.agenda.after(Duration(rng_.between(1'000, 500'000)), [this, there] { around_.clock.step_wall(-there); });
+    around_.agenda.after(Duration(rng_.between(1'000, 500'000)),
+                         [this, there] { around_.clock.step_wall(-there); });
   }
 }
 

@@ -1,4 +1,5 @@
-// Weather: the faults that come by themselves and last. Peers go down, the disk fills up, processes die, clocks are set.
+// Weather: the faults that come by themselves and last. Peers go down, the disk fills up, processes
+// die, clocks are set.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ class Weather {
     Host& host;
     Trace& trace;
     Witness& witness;
-    std::function<void(std::uint32_t)> maintenance;  // somebody takes a destination out of service for a while
+    std::function<void(std::uint32_t)>
+        maintenance;  // somebody takes a destination out of service for a while
   };
   Weather(Surroundings around, Rng rng);
 

@@ -99,22 +99,36 @@ World::World(const SimOptions& options)
                spins_ = true;
              },
              [this](const Engine& engine) { coverage_.add(engine.rows_used()); },
-             [this] { return Duration(rng_.chance(1, 10) ? rng_.between(60'000, 7'200'000) : rng_.between(0, 5'000)); }}),
-      network_({agenda_, faults_, checkers_, [this](Incarnation process) { return host_.moment(process); },
-                [this](Incarnation process, Event event) { return host_.post(process, std::move(event)); },
+             [this] {
+               return Duration(rng_.chance(1, 10) ? rng_.between(60'000, 7'200'000)
+                                                  : rng_.between(0, 5'000));
+             }}),
+      network_({agenda_, faults_, checkers_,
+                [this](Incarnation process) { return host_.moment(process); },
+                [this](Incarnation process, Event event) {
+                  return host_.post(process, std::move(event));
+                },
                 [this] { return host_.running(); }},
                options.destinations, rng_.fork(3)),
-      clients_({agenda_, trace_, checkers_, options_, destinations_, [this] { return host_.running(); },
-                [this](Incarnation process, Event event) { return host_.post(process, std::move(event)); },
-                [this](Incarnation process) { return host_.moment(process); }, [this] { return host_.engine_now(); },
-                [this](MessageId about) { network_.rumour(about); }},
-               rng_.fork(4)),
+      clients_(
+          {agenda_, trace_, checkers_, options_, destinations_, [this] { return host_.running(); },
+           [this](Incarnation process, Event event) {
+             return host_.post(process, std::move(event));
+           },
+           [this](Incarnation process) { return host_.moment(process); },
+           [this] { return host_.engine_now(); },
+           [this](MessageId about) { network_.rumour(about); }},
+          rng_.fork(4)),
       weather_({agenda_, clock_, faults_, store_, network_, host_, trace_, checkers_,
                 [this](std::uint32_t destination) { clients_.maintain(destination); }},
                rng_.fork(5)),
-      twins_({agenda_, host_, disk_, shard_, checkers_.notebook(), verdicts_}, names_of(destinations_)) {
+      twins_({agenda_, host_, disk_, shard_, checkers_.notebook(), verdicts_},
+             names_of(destinations_)) {
   disk_.observe([this](const Applied& applied) {
-    trace_.line(agenda_.now(), "durable").number(std::uint64_t{applied.batch.writes().size()}).number(std::uint64_t{applied.batch.bytes()}).end();
+    trace_.line(agenda_.now(), "durable")
+        .number(std::uint64_t{applied.batch.writes().size()})
+        .number(std::uint64_t{applied.batch.bytes()})
+        .end();
     if (trace_.wants_details()) {
       for (const Write& write : applied.batch.writes()) trace_.detail(describe(write));
     }
@@ -122,14 +136,16 @@ World::World(const SimOptions& options)
     checkers_.durable({host_.moment(host_.running()), applied});
   });
   if (options.crash_point) {
-    host_.crash_after(options.crash_point->after, options.crash_point->keep ? Host::Fate::kKeep : Host::Fate::kLose);
+    host_.crash_after(options.crash_point->after,
+                      options.crash_point->keep ? Host::Fate::kKeep : Host::Fate::kLose);
   }
 }
 
 std::vector<DestinationConfig> World::draw_destinations() {
   Rng rng = rng_.fork(6);
   std::vector<DestinationConfig> list;
-  for (std::uint32_t i = 0; i < options_.destinations; ++i) list.push_back(draw_destination(options_, i, rng));
+  for (std::uint32_t i = 0; i < options_.destinations; ++i)
+    list.push_back(draw_destination(options_, i, rng));
   return list;
 }
 
@@ -156,8 +172,8 @@ void World::calm_down() {
 
 bool World::all_ended() const { return checkers_.notebook().live() == 0; }
 
-// After this long without a fault nothing can be alive any more: the longest sleep of any policy, the latest not-before,
-// and then everything that waits in line, one after the other.
+// After this long without a fault nothing can be alive any more: the longest sleep of any policy,
+// the latest not-before, and then everything that waits in line, one after the other.
 Duration World::bound() const {
   Duration longest{0};
   for (const DestinationConfig& config : destinations_) {
@@ -165,9 +181,11 @@ Duration World::bound() const {
     POSTRIDER_CHECK(policy.has_value());
     longest = std::max(longest, longest_wait(*policy));
   }
-  // What was asked for in engine time may lie further ahead than true time says, by as much as clocks were set forward.
+  // What was asked for in engine time may lie further ahead than true time says, by as much as
+  // clocks were set forward.
   const Duration ahead = std::max(Duration(0), host_.engine_now() - agenda_.now());
-  return 3 * longest + Duration(72h) + ahead + Duration(30s) * static_cast<std::int64_t>(checkers_.notebook().live());
+  return 3 * longest + Duration(72h) + ahead +
+         Duration(30s) * static_cast<std::int64_t>(checkers_.notebook().live());
 }
 
 void World::drain() {
@@ -183,7 +201,9 @@ void World::drain() {
 // The limits belong to the world: a trace without them explains little.
 void World::trace_limits() {
   const EngineLimits& limits = shard_.engine.limits;
-  const auto say = [this](std::string_view name, std::uint64_t value) { trace_.line(agenda_.now(), "limit").word(name).number(value).end(); };
+  const auto say = [this](std::string_view name, std::uint64_t value) {
+    trace_.line(agenda_.now(), "limit").word(name).number(value).end();
+  };
   say("open_attempts_max", limits.open_attempts_max);
   say("window_bytes_max", limits.window_bytes_max);
   say("refill_rows_max", limits.refill_rows_max);
@@ -215,14 +235,16 @@ Report World::run() {
   report.seed = options_.seed;
   report.points = host_.points();
   report.restarts = host_.restarts();
-  if (Shard* shard = host_.owner(); shard != nullptr && shard->ready()) coverage_.add(shard->engine().rows_used());
+  if (Shard* shard = host_.owner(); shard != nullptr && shard->ready())
+    coverage_.add(shard->engine().rows_used());
   report.rows = coverage_.rows(options_.profile);
   report.trace_hash = trace_.hash();
   report.events = trace_.lines();
   report.messages = clients_.accepted();
   report.virtual_time = agenda_.now() - Timestamp(kBeginning);
   report.counters = checkers_.notebook().counters();
-  for (std::size_t i = 0; i < kFaults; ++i) report.faults[i] = faults_.struck(static_cast<Fault>(i));
+  for (std::size_t i = 0; i < kFaults; ++i)
+    report.faults[i] = faults_.struck(static_cast<Fault>(i));
   report.violations = verdicts_.list();
   report.twins = twins_.compared();
   report.attempts = checkers_.notebook().attempts();

@@ -11,10 +11,11 @@ namespace postrider::sim {
 
 using CheckerMaker = std::unique_ptr<Checker>(const CheckerContext& context, Notebook& notebook);
 
-CheckerMaker make_ends_checker;        // 1, 11: one end each, told in the log, and the sums are right
-CheckerMaker make_receipts_checker;    // 1: what has arrived by receipt is not sent again
+CheckerMaker make_ends_checker;      // 1, 11: one end each, told in the log, and the sums are right
+CheckerMaker make_receipts_checker;  // 1: what has arrived by receipt is not sent again
 CheckerMaker make_retention_checker;   // 11: what retention removes is old enough, and counted
-CheckerMaker make_durability_checker;  // 2, 12: nothing left that was not durable; names are never used twice
+CheckerMaker make_durability_checker;  // 2, 12: nothing left that was not durable; names are never
+                                       // used twice
 CheckerMaker make_log_checker;         // 2: the log is read in order, completely, and never changes
 CheckerMaker make_once_checker;        // 3: what must not run twice does not
 CheckerMaker make_keys_checker;        // 4: one key, one answer
@@ -26,9 +27,11 @@ CheckerMaker make_retry_checker;       // 8: a naive oracle of retry times
 CheckerMaker make_budget_checker;      // 13: records and bytes
 CheckerMaker make_explain_checker;     // 14: what was said to come next comes next
 
-std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& context, Notebook& notebook);
+std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& context,
+                                                    Notebook& notebook);
 
-// Engine time at which an attempt was decided, when its request carries it; the drill's requests do.
+// Engine time at which an attempt was decided, when its request carries it; the drill's requests
+// do.
 std::optional<Timestamp> decided_at(const Left& left);
 // Sends take gates and count as attempts; questions do not.
 bool is_send(const Call& call);

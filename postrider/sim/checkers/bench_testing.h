@@ -1,5 +1,6 @@
-// A bench on which a checker is shown hand-made histories: good ones, which it must let pass, and bad ones, which it must
-// not. It writes records as the engine would and keeps the counters, unless a test falsifies them.
+// A bench on which a checker is shown hand-made histories: good ones, which it must let pass, and
+// bad ones, which it must not. It writes records as the engine would and keeps the counters, unless
+// a test falsifies them.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,8 @@ class CheckerBench {
 
   void configure(NamedTexts settings) {
     WriteBatch batch;
-    batch.put(keys::config(destination), encode_config({"destination-0", "drill", std::move(settings), false}));
+    batch.put(keys::config(destination),
+              encode_config({"destination-0", "drill", std::move(settings), false}));
     commit(std::move(batch));
     pass(10s);
   }
@@ -58,14 +60,16 @@ class CheckerBench {
 
   Message message(std::uint64_t number, std::uint8_t method = 1, std::uint8_t lane = 0) {
     Message fields;
-    fields.id = MessageId::make(destination, lane, 0, Sequence((std::uint64_t{incarnation} << kCounterBits) + number));
+    fields.id = MessageId::make(destination, lane, 0,
+                                Sequence((std::uint64_t{incarnation} << kCounterBits) + number));
     fields.accepted = now;
     fields.method = method;
     return fields;
   }
 
   Message put(WriteBatch& batch, const Message& fields, std::uint64_t operation = 0) {
-    const std::string body = "{\"operation\":" + std::to_string(operation != 0 ? operation : fields.id.low) + "}";
+    const std::string body =
+        "{\"operation\":" + std::to_string(operation != 0 ? operation : fields.id.low) + "}";
     Message whole = encode_message(fields, {}, body);
     batch.put_once(keys::hot(whole.id.sequence(), keys::Part::kMessage), whole.record);
     ++counters.accepted;
@@ -92,7 +96,8 @@ class CheckerBench {
   void put_end(WriteBatch& batch, const EndRecord& end, bool logged = true) {
     batch.remove_once(keys::hot(end.id.sequence(), keys::Part::kMessage));
     batch.put(keys::end(1, end.id.sequence()), encode_end(end));
-    if (end.phase == Phase::kDead || end.phase == Phase::kExpired) batch.put(keys::dead(1, end.id), encode_dead({}, "letter"));
+    if (end.phase == Phase::kDead || end.phase == Phase::kExpired)
+      batch.put(keys::dead(1, end.id), encode_dead({}, "letter"));
     LogEntry entry;
     entry.at = end.at;
     entry.id = end.id;
@@ -122,7 +127,8 @@ class CheckerBench {
     start.message = message.id;
     start.request.verb = std::move(verb);
     start.request.target = "drill:peer-0";
-    start.request.headers = {{"drill-id", to_string(message.id)}, {"drill-now", std::to_string(now.ms())}};
+    start.request.headers = {{"drill-id", to_string(message.id)},
+                             {"drill-now", std::to_string(now.ms())}};
     start.request.owner = message.record;
     start.request.body = message.body;
     const Call call = read_call(start.request);
@@ -146,7 +152,9 @@ class CheckerBench {
 
   // The numbers of the checkers that complained.
   bool complained() const { return verdicts.size() > 0; }
-  std::string text() const { return verdicts.list().empty() ? std::string() : verdicts.list().front(); }
+  std::string text() const {
+    return verdicts.list().empty() ? std::string() : verdicts.list().front();
+  }
 
   Agenda agenda{Timestamp(1'700'000'000'000)};
   Verdicts verdicts{agenda};

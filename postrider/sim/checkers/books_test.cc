@@ -1,4 +1,5 @@
-// Each checker must bite: a history that is right passes, and the same history with one thing wrong does not.
+// Each checker must bite: a history that is right passes, and the same history with one thing wrong
+// does not.
 #include <gtest/gtest.h>
 
 #include "postrider/sim/checkers/bench_testing.h"
@@ -32,7 +33,8 @@ TEST(EndsChecker, SeesAnEndThatLeavesItsMessage) {  // req: engine.sim.2
   CheckerBench bench(make_ends_checker);
   const Message message = bench.accept(bench.message(1));
   WriteBatch batch;
-  batch.put(keys::end(1, message.id.sequence()), encode_end(bench.end_of(message, Phase::kDelivered)));
+  batch.put(keys::end(1, message.id.sequence()),
+            encode_end(bench.end_of(message, Phase::kDelivered)));
   bench.commit(std::move(batch));
   EXPECT_TRUE(bench.complained());
 }
@@ -211,7 +213,9 @@ TEST(OnceChecker, SeesASecondRun) {  // req: engine.sim.4
   Call call;
   call.id = bench.message(1).id;
   call.method = "once";
-  const auto reach = [&](std::uint64_t attempt) { bench.checker->reached({bench.moment(), AttemptId(attempt), call, 0, true}); };
+  const auto reach = [&](std::uint64_t attempt) {
+    bench.checker->reached({bench.moment(), AttemptId(attempt), call, 0, true});
+  };
   reach(1);
   reach(1);
   EXPECT_FALSE(bench.complained()) << "a copy made by the network is not ours";

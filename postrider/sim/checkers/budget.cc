@@ -1,6 +1,6 @@
-// Checker 13: records and bytes stay within the write budget. A message delivered at its first attempt costs one
-// put_once, one remove_once and its end; a retry of a hot one costs one small state record; a commit costs one meta
-// record and at most one page.
+// Checker 13: records and bytes stay within the write budget. A message delivered at its first
+// attempt costs one put_once, one remove_once and its end; a retry of a hot one costs one small
+// state record; a commit costs one meta record and at most one page.
 #include <unordered_map>
 
 #include "postrider/sim/checkers/all.h"
@@ -10,13 +10,18 @@ namespace {
 
 class BudgetChecker final : public Checker {
  public:
-  BudgetChecker(const CheckerContext& context, Notebook& notebook) : verdicts_(context.verdicts), notebook_(notebook) {}
+  BudgetChecker(const CheckerContext& context, Notebook& notebook)
+      : verdicts_(context.verdicts), notebook_(notebook) {}
 
   void asked(const Asked& asked) override {
     // Commands on a message may cost more than its own life does.
     std::visit(
         [this](const auto& event) {
-          if constexpr (requires { event.caller; event.id; }) stories_[event.id].commanded = true;
+          if constexpr (requires {
+                          event.caller;
+                          event.id;
+                        })
+            stories_[event.id].commanded = true;
           if constexpr (requires { event.caller.key; }) {
             if (event.caller.key.kind != OperationKey::Kind::kNone) ++keyed_;
           }
@@ -30,11 +35,15 @@ class BudgetChecker final : public Checker {
   void receipt(const Receipted& receipt) override { stories_[receipt.id].commanded = true; }
 
   void batch(const Batch& batch) override {
-    if (batch.meta_puts != 1) verdicts_.violation(13, "a commit wrote " + std::to_string(batch.meta_puts) + " meta records");
-    if (batch.log_puts > (batch.log.empty() ? 0U : 1U)) verdicts_.violation(13, "a commit wrote more than one page");
+    if (batch.meta_puts != 1)
+      verdicts_.violation(13,
+                          "a commit wrote " + std::to_string(batch.meta_puts) + " meta records");
+    if (batch.log_puts > (batch.log.empty() ? 0U : 1U))
+      verdicts_.violation(13, "a commit wrote more than one page");
     for (const Write& write : batch.applied.batch.writes()) check_bytes(write);
     for (const MessageNote* note : batch.entered) {
-      if (note->overhead > kMessageOverheadMax) verdicts_.violation(13, "a message costs too many bytes: " + to_string(note->id));
+      if (note->overhead > kMessageOverheadMax)
+        verdicts_.violation(13, "a message costs too many bytes: " + to_string(note->id));
     }
     ledger_puts_ += batch.ledger_puts;
     if (ledger_puts_ > keyed_) verdicts_.violation(13, "more ledger entries than keyed commands");
@@ -60,18 +69,24 @@ class BudgetChecker final : public Checker {
   void check_bytes(const Write& write) {
     const bool message_space = write.key[0] == keys::kHot || write.key[0] == keys::kCold;
     if (write.kind != Write::Kind::kPut || !message_space) return;
-    if (write.value.size() > kStateBytesMax + kReasonBytesMax) verdicts_.violation(13, "a state record is too large");
+    if (write.value.size() > kStateBytesMax + kReasonBytesMax)
+      verdicts_.violation(13, "a state record is too large");
   }
 
-  // Only messages whose life was plain: never on disk only, no commands, no receipts, no attempt lost in a crash.
+  // Only messages whose life was plain: never on disk only, no commands, no receipts, no attempt
+  // lost in a crash.
   void check_message(const MessageNote& note, const Story& story, const EndRecord& end) {
-    const bool plain = end.phase == Phase::kDelivered && !note.was_cold && !story.commanded && !note.damaged && !note.expires.is_set() &&
-                       story.sends == end.attempts && is_simple(note);
+    const bool plain = end.phase == Phase::kDelivered && !note.was_cold && !story.commanded &&
+                       !note.damaged && !note.expires.is_set() && story.sends == end.attempts &&
+                       is_simple(note);
     if (!plain) return;
     const std::uint32_t retries = story.sends - 1;
-    const std::uint32_t allowed = 3 + retries + (retries > 0 ? 1 : 0);  // the state record is removed in the end
+    const std::uint32_t allowed =
+        3 + retries + (retries > 0 ? 1 : 0);  // the state record is removed in the end
     if (note.writes != allowed) {
-      verdicts_.violation(13, "a message cost " + std::to_string(note.writes) + " records instead of " + std::to_string(allowed) + ": " + to_string(note.id));
+      verdicts_.violation(13, "a message cost " + std::to_string(note.writes) +
+                                  " records instead of " + std::to_string(allowed) + ": " +
+                                  to_string(note.id));
     }
   }
 

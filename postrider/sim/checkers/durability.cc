@@ -1,5 +1,5 @@
-// Checkers 2 and 12: whatever leaves the process is durable, answers to questions never go back, and no name is used
-// twice over all incarnations.
+// Checkers 2 and 12: whatever leaves the process is durable, answers to questions never go back,
+// and no name is used twice over all incarnations.
 #include <map>
 #include <unordered_map>
 
@@ -10,7 +10,8 @@ namespace {
 
 class DurabilityChecker final : public Checker {
  public:
-  DurabilityChecker(const CheckerContext& context, Notebook& notebook) : verdicts_(context.verdicts), notebook_(notebook) {}
+  DurabilityChecker(const CheckerContext& context, Notebook& notebook)
+      : verdicts_(context.verdicts), notebook_(notebook) {}
 
   void began(const Moment& /*when*/, Epoch epoch) override {
     if (epoch <= last_epoch_) verdicts_.violation(12, "an epoch was given out twice");
@@ -20,40 +21,53 @@ class DurabilityChecker final : public Checker {
   void batch(const Batch& batch) override {
     for (const MessageNote* note : batch.entered) {
       if (note->id.sequence().value() >> kCounterBits != batch.applied.epoch.value()) {
-        verdicts_.violation(12, "a sequence does not belong to its owner's epoch: " + to_string(note->id));
+        verdicts_.violation(
+            12, "a sequence does not belong to its owner's epoch: " + to_string(note->id));
       }
     }
   }
 
   void left(const Left& left) override {
     const MessageNote* note = notebook_.find(left.start.message);
-    if (note == nullptr) return verdicts_.violation(2, "an attempt left before its message was durable");
-    if (left.call.id != left.start.message) return verdicts_.violation(2, "a request names another message than it is for");
+    if (note == nullptr)
+      return verdicts_.violation(2, "an attempt left before its message was durable");
+    if (left.call.id != left.start.message)
+      return verdicts_.violation(2, "a request names another message than it is for");
     const Timestamp decided = decided_at(left).value_or(left.decided_after);
-    if (note->end && decided > note->end->at) verdicts_.violation(1, "an attempt of a message that has ended: " + to_string(note->id));
-    if (is_send(left.call) && left.call.body_hash != note->body_hash) verdicts_.violation(2, "a request carries another body than was accepted");
+    if (note->end && decided > note->end->at)
+      verdicts_.violation(1, "an attempt of a message that has ended: " + to_string(note->id));
+    if (is_send(left.call) && left.call.body_hash != note->body_hash)
+      verdicts_.violation(2, "a request carries another body than was accepted");
     if (note->destination == nullptr || note->destination->profile == nullptr || note->end) return;
     const ProfileSpec& profile = *note->destination->profile;
-    if (!is_send(left.call) || !profile.methods[note->method].durable_intent || note->damaged) return;
-    const bool recorded = note->state && profile.states[note->state->state].phase == Phase::kInFlight;
-    if (!recorded) verdicts_.violation(2, "an attempt left whose intent was not durable: " + to_string(note->id));
+    if (!is_send(left.call) || !profile.methods[note->method].durable_intent || note->damaged)
+      return;
+    const bool recorded =
+        note->state && profile.states[note->state->state].phase == Phase::kInFlight;
+    if (!recorded)
+      verdicts_.violation(2,
+                          "an attempt left whose intent was not durable: " + to_string(note->id));
   }
 
   void asked(const Asked& asked) override {
-    if (const auto* ask = std::get_if<Ask>(&asked.event)) questions_[asked.ticket.value()] = ask->id;
+    if (const auto* ask = std::get_if<Ask>(&asked.event))
+      questions_[asked.ticket.value()] = ask->id;
   }
 
   void told(const Told& told) override {
     const MessageNote* note = notebook_.find(told.answer.id);
     if (told.answer.code == AnswerCode::kAccepted && note == nullptr) {
-      return verdicts_.violation(2, "a message was promised that is not durable: " + to_string(told.answer.id));
+      return verdicts_.violation(
+          2, "a message was promised that is not durable: " + to_string(told.answer.id));
     }
     if (const auto* stats = std::get_if<Stats>(&told.answer.view)) check_counters(stats->counters);
-    if (const auto* explanation = std::get_if<Explanation>(&told.answer.view)) check_explanation(*explanation);
+    if (const auto* explanation = std::get_if<Explanation>(&told.answer.view))
+      check_explanation(*explanation);
     const auto asked = questions_.find(told.ticket.value());
     if (asked == questions_.end()) return;
     const MessageNote* subject = notebook_.find(asked->second);
-    if (told.answer.code == AnswerCode::kNotFound && subject != nullptr && subject->live() && !subject->damaged) {
+    if (told.answer.code == AnswerCode::kNotFound && subject != nullptr && subject->live() &&
+        !subject->damaged) {
       verdicts_.violation(2, "a live message was not found: " + to_string(subject->id));
     }
     questions_.erase(asked);
@@ -62,24 +76,31 @@ class DurabilityChecker final : public Checker {
  private:
   void check_counters(const Counters& seen) {
     const Counters& durable = notebook_.counters();
-    const bool ahead = seen.accepted > durable.accepted || seen.ended() > durable.ended() || seen.delivered > durable.delivered;
+    const bool ahead = seen.accepted > durable.accepted || seen.ended() > durable.ended() ||
+                       seen.delivered > durable.delivered;
     if (ahead) verdicts_.violation(2, "counters were told that are not durable");
-    const bool back = seen.accepted < seen_.accepted || seen.ended() < seen_.ended() || seen.delivered < seen_.delivered;
+    const bool back = seen.accepted < seen_.accepted || seen.ended() < seen_.ended() ||
+                      seen.delivered < seen_.delivered;
     if (back) verdicts_.violation(2, "counters went back");
-    if (seen.accepted != seen.ended() + seen.live()) verdicts_.violation(11, "counters that do not add up");
+    if (seen.accepted != seen.ended() + seen.live())
+      verdicts_.violation(11, "counters that do not add up");
     seen_ = seen;
   }
 
   void check_explanation(const Explanation& seen) {
     const MessageNote* note = notebook_.find(seen.id);
-    if (note == nullptr) return verdicts_.violation(2, "a message was explained that is not durable");
+    if (note == nullptr)
+      return verdicts_.violation(2, "a message was explained that is not durable");
     if (is_end(seen.phase)) {
-      if (!note->end || note->end->phase != seen.phase) verdicts_.violation(2, "an end was told that is not durable: " + to_string(seen.id));
+      if (!note->end || note->end->phase != seen.phase)
+        verdicts_.violation(2, "an end was told that is not durable: " + to_string(seen.id));
       ended_.emplace(seen.id, seen.phase);
       return;
     }
-    if (ended_.contains(seen.id)) verdicts_.violation(2, "a message that had ended was told to live: " + to_string(seen.id));
-    if (seen.accepted != note->accepted || seen.expires != note->expires || seen.origin != note->origin) {
+    if (ended_.contains(seen.id))
+      verdicts_.violation(2, "a message that had ended was told to live: " + to_string(seen.id));
+    if (seen.accepted != note->accepted || seen.expires != note->expires ||
+        seen.origin != note->origin) {
       verdicts_.violation(2, "a message was explained wrongly: " + to_string(seen.id));
     }
   }
@@ -92,17 +113,20 @@ class DurabilityChecker final : public Checker {
   std::unordered_map<std::uint64_t, MessageId> questions_;
 };
 
-// What must not run twice does not, whatever the network and the crashes do. Two copies of one request are the
-// network's doing; two attempts are ours.
+// What must not run twice does not, whatever the network and the crashes do. Two copies of one
+// request are the network's doing; two attempts are ours.
 class OnceChecker final : public Checker {
  public:
-  OnceChecker(const CheckerContext& context, Notebook& /*notebook*/) : verdicts_(context.verdicts) {}
+  OnceChecker(const CheckerContext& context, Notebook& /*notebook*/)
+      : verdicts_(context.verdicts) {}
 
   void reached(const Reached& reached) override {
     if (!reached.executed || reached.call.method != "once") return;
-    const std::pair<Incarnation, std::uint64_t> attempt{reached.when.incarnation, reached.attempt.value()};
+    const std::pair<Incarnation, std::uint64_t> attempt{reached.when.incarnation,
+                                                        reached.attempt.value()};
     const auto [at, is_new] = ran_.try_emplace(reached.call.id, attempt);
-    if (!is_new && at->second != attempt) verdicts_.violation(3, "what must happen once ran twice: " + to_string(reached.call.id));
+    if (!is_new && at->second != attempt)
+      verdicts_.violation(3, "what must happen once ran twice: " + to_string(reached.call.id));
   }
 
  private:
@@ -112,7 +136,8 @@ class OnceChecker final : public Checker {
 
 }  // namespace
 
-std::unique_ptr<Checker> make_durability_checker(const CheckerContext& context, Notebook& notebook) {
+std::unique_ptr<Checker> make_durability_checker(const CheckerContext& context,
+                                                 Notebook& notebook) {
   return std::make_unique<DurabilityChecker>(context, notebook);
 }
 

@@ -1,5 +1,6 @@
-// Checkers 1 and 11: a message that was accepted has exactly one end or is live; the end is in the log and in the
-// counters in the same batch in which the message goes; and accepted = ended + live, after every commit.
+// Checkers 1 and 11: a message that was accepted has exactly one end or is live; the end is in the
+// log and in the counters in the same batch in which the message goes; and accepted = ended + live,
+// after every commit.
 #include <map>
 
 #include "postrider/sim/checkers/all.h"
@@ -25,7 +26,8 @@ std::uint64_t count_of(const Counters& counters, Phase phase) {
 
 class EndsChecker final : public Checker {
  public:
-  EndsChecker(const CheckerContext& context, Notebook& notebook) : verdicts_(context.verdicts), notebook_(notebook) {}
+  EndsChecker(const CheckerContext& context, Notebook& notebook)
+      : verdicts_(context.verdicts), notebook_(notebook) {}
 
   void batch(const Batch& batch) override {
     check_ends(batch);
@@ -44,7 +46,8 @@ class EndsChecker final : public Checker {
       ended.emplace(end.id, end.phase);
       const MessageNote* note = notebook_.find(end.id);
       if (!is_end(end.phase)) verdicts_.violation(1, "an end that is none: " + to_string(end.id));
-      if (note != nullptr && note->live()) verdicts_.violation(1, "a message has an end and is still there: " + to_string(end.id));
+      if (note != nullptr && note->live())
+        verdicts_.violation(1, "a message has an end and is still there: " + to_string(end.id));
     }
     for (const MessageNote* note : batch.left) {
       if (ended.contains(note->id) || note->quarantined) continue;
@@ -56,37 +59,48 @@ class EndsChecker final : public Checker {
     std::map<MessageId, Phase> told;
     for (const LogEntry& entry : batch.log) {
       if (entry.kind != LogEntry::Kind::kEnd) continue;
-      if (!told.emplace(entry.id, entry.phase).second) verdicts_.violation(1, "the log tells one end twice: " + to_string(entry.id));
+      if (!told.emplace(entry.id, entry.phase).second)
+        verdicts_.violation(1, "the log tells one end twice: " + to_string(entry.id));
     }
     for (const EndRecord& end : batch.ends) {
       const auto at = told.find(end.id);
-      if (at == told.end() || at->second != end.phase) verdicts_.violation(1, "the log does not tell the end of " + to_string(end.id));
+      if (at == told.end() || at->second != end.phase)
+        verdicts_.violation(1, "the log does not tell the end of " + to_string(end.id));
     }
-    if (told.size() != batch.ends.size()) verdicts_.violation(1, "the log tells ends that did not happen");
+    if (told.size() != batch.ends.size())
+      verdicts_.violation(1, "the log tells ends that did not happen");
   }
 
   void check_sums(const Batch& batch) {
     if (!batch.meta) return verdicts_.violation(11, "a commit without counters");
     const Counters& before = batch.meta_before.counters;
     const Counters& after = batch.meta->counters;
-    if (after.accepted - before.accepted != batch.entered.size()) verdicts_.violation(11, "accepted is not counted rightly");
-    for (const Phase phase : {Phase::kDelivered, Phase::kDead, Phase::kExpired, Phase::kCancelled, Phase::kIndeterminate}) {
+    if (after.accepted - before.accepted != batch.entered.size())
+      verdicts_.violation(11, "accepted is not counted rightly");
+    for (const Phase phase : {Phase::kDelivered, Phase::kDead, Phase::kExpired, Phase::kCancelled,
+                              Phase::kIndeterminate}) {
       std::uint64_t ends = 0;
       for (const EndRecord& end : batch.ends) ends += end.phase == phase ? 1 : 0;
       if (count_of(after, phase) - count_of(before, phase) != ends) {
         verdicts_.violation(11, std::string(name_of(phase)) + " is not counted rightly");
       }
     }
-    if (after.quarantined - before.quarantined != batch.quarantined) verdicts_.violation(11, "quarantined is not counted rightly");
+    if (after.quarantined - before.quarantined != batch.quarantined)
+      verdicts_.violation(11, "quarantined is not counted rightly");
     const std::uint64_t there = notebook_.records() + notebook_.lost();
     if (after.live() != there) {
-      verdicts_.violation(11, "accepted − ended = " + std::to_string(after.live()) + ", but " + std::to_string(there) + " are there");
+      verdicts_.violation(11, "accepted − ended = " + std::to_string(after.live()) + ", but " +
+                                  std::to_string(there) + " are there");
     }
     std::uint64_t letters = 0;
-    for (const EndRecord& end : batch.ends) letters += end.phase == Phase::kDead || end.phase == Phase::kExpired ? 1 : 0;
-    if (letters != batch.dead_puts) verdicts_.violation(11, "dead letters and dead messages differ");
-    const std::uint64_t taken = (after.redriven - before.redriven) + (after.dropped - before.dropped);
-    if (taken != batch.dead_removes) verdicts_.violation(11, "dead letters went that were neither redriven nor dropped");
+    for (const EndRecord& end : batch.ends)
+      letters += end.phase == Phase::kDead || end.phase == Phase::kExpired ? 1 : 0;
+    if (letters != batch.dead_puts)
+      verdicts_.violation(11, "dead letters and dead messages differ");
+    const std::uint64_t taken =
+        (after.redriven - before.redriven) + (after.dropped - before.dropped);
+    if (taken != batch.dead_removes)
+      verdicts_.violation(11, "dead letters went that were neither redriven nor dropped");
   }
 
   Verdicts& verdicts_;

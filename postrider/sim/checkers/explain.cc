@@ -1,5 +1,6 @@
-// Checker 14: what explain says comes next is what comes next. An attempt does not come before the time that was told,
-// nor when only an operator was said to help; and when nothing comes between, it comes.
+// Checker 14: what explain says comes next is what comes next. An attempt does not come before the
+// time that was told, nor when only an operator was said to help; and when nothing comes between,
+// it comes.
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -11,7 +12,8 @@ namespace {
 
 class ExplainChecker final : public Checker {
  public:
-  ExplainChecker(const CheckerContext& context, Notebook& notebook) : verdicts_(context.verdicts), notebook_(notebook) {}
+  ExplainChecker(const CheckerContext& context, Notebook& notebook)
+      : verdicts_(context.verdicts), notebook_(notebook) {}
 
   void began(const Moment& when, Epoch /*epoch*/) override {
     newest_ = when.incarnation;
@@ -23,7 +25,10 @@ class ExplainChecker final : public Checker {
     std::visit(
         [this](const auto& event) {
           // Commands change what comes next, of one message or of all of a destination.
-          if constexpr (requires { event.caller; event.id; }) {
+          if constexpr (requires {
+                          event.caller;
+                          event.id;
+                        }) {
             promises_.erase(event.id);
             ++commands_[event.id];
           }
@@ -44,12 +49,16 @@ class ExplainChecker final : public Checker {
     const auto* seen = std::get_if<Explanation>(&told.answer.view);
     if (seen == nullptr || is_end(seen->phase) || told.when.incarnation != newest_) return;
     const MessageNote* note = notebook_.find(seen->id);
-    if (note == nullptr || note->damaged || note->destination == nullptr || note->destination->damaged) return;
+    if (note == nullptr || note->damaged || note->destination == nullptr ||
+        note->destination->damaged)
+      return;
     const auto question = questions_.find(told.ticket.value());
     if (question == questions_.end() || question->second.commands != commands_[seen->id]) return;
-    promises_[seen->id] = {seen->next, seen->next_at, told.when.engine, question->second.disturbances, crowds_[note->destination->id.value()]};
+    promises_[seen->id] = {seen->next, seen->next_at, told.when.engine,
+                           question->second.disturbances, crowds_[note->destination->id.value()]};
     questions_.erase(question);
-    if (seen->next == Explanation::Next::kAttempt) looks_.emplace(std::max(seen->next_at, told.when.engine), seen->id);
+    if (seen->next == Explanation::Next::kAttempt)
+      looks_.emplace(std::max(seen->next_at, told.when.engine), seen->id);
   }
 
   void left(const Left& left) override {
@@ -64,16 +73,23 @@ class ExplainChecker final : public Checker {
     if (promise.disturbances != disturbed_[note->destination->config.name]) return;
     const Timestamp decided = decided_at(left).value_or(left.when.engine);
     if (decided <= promise.told) return;  // the answer itself waited for the disk
-    if (promise.next == Explanation::Next::kAttempt && promise.at.is_set() && decided < promise.at) {
-      verdicts_.violation(14, "an attempt came before the time that was told: " + to_string(left.start.message));
+    if (promise.next == Explanation::Next::kAttempt && promise.at.is_set() &&
+        decided < promise.at) {
+      verdicts_.violation(
+          14, "an attempt came before the time that was told: " + to_string(left.start.message));
     }
     if (promise.next == Explanation::Next::kOperator) {
-      verdicts_.violation(14, "an attempt came though only an operator was said to help: " + to_string(left.start.message));
+      verdicts_.violation(14, "an attempt came though only an operator was said to help: " +
+                                  to_string(left.start.message));
     }
   }
 
-  void aborted(const Aborted& aborted) override { close(aborted.when.incarnation, aborted.attempt); }
-  void outcome(const Outcomed& outcome) override { close(outcome.when.incarnation, outcome.attempt); }
+  void aborted(const Aborted& aborted) override {
+    close(aborted.when.incarnation, aborted.attempt);
+  }
+  void outcome(const Outcomed& outcome) override {
+    close(outcome.when.incarnation, outcome.attempt);
+  }
 
   void batch(const Batch& batch) override {
     // A change of the route or of the message itself makes what was told obsolete.
@@ -89,7 +105,8 @@ class ExplainChecker final : public Checker {
       crowd(*note);
     }
     if (!batch.meta) return;
-    // Engine time may jump, when a wall clock that was set stands; then there must be time to act as well.
+    // Engine time may jump, when a wall clock that was set stands; then there must be time to act
+    // as well.
     while (!looks_.empty() && looks_.begin()->first < batch.meta->clock_floor) {
       last_looks_.emplace(batch.when.truth + kPatience, looks_.begin()->second);
       looks_.erase(looks_.begin());
@@ -101,7 +118,8 @@ class ExplainChecker final : public Checker {
   }
 
  private:
-  static constexpr Duration kPatience = 10min;  // slow commits, slow reads and a full mailbox included
+  static constexpr Duration kPatience =
+      10min;  // slow commits, slow reads and a full mailbox included
 
   struct Promise {
     Explanation::Next next = Explanation::Next::kNothing;
@@ -137,19 +155,24 @@ class ExplainChecker final : public Checker {
     if (incarnation == newest_) attempts_.erase(attempt.value());
   }
 
-  // The time has come and gone. With the way open, nobody ahead and no gate to wait for, an attempt must have come.
+  // The time has come and gone. With the way open, nobody ahead and no gate to wait for, an attempt
+  // must have come.
   void look(MessageId id, Timestamp now) {
     const auto at = promises_.find(id);
     if (at == promises_.end()) return;
     const MessageNote* note = notebook_.find(id);
-    if (note == nullptr || !note->live() || note->damaged || (note->expires.is_set() && note->expires <= now)) return;
+    if (note == nullptr || !note->live() || note->damaged ||
+        (note->expires.is_set() && note->expires <= now))
+      return;
     const DestinationNote& destination = *note->destination;
     const bool open_way = !destination.route || (destination.route->health == Health::kNormal);
     const bool undisturbed = at->second.disturbances == disturbed_[destination.config.name];
     bool gated = false;
     for (const GateName gate : note->gates) gated = gated || gate != 0;
-    const bool alone = live_[destination.id.value()] == 1 && attempts_.empty() && at->second.crowd == crowds_[destination.id.value()];
-    if (open_way && undisturbed && alone && !gated) verdicts_.violation(14, "an attempt was said to come and did not: " + to_string(id));
+    const bool alone = live_[destination.id.value()] == 1 && attempts_.empty() &&
+                       at->second.crowd == crowds_[destination.id.value()];
+    if (open_way && undisturbed && alone && !gated)
+      verdicts_.violation(14, "an attempt was said to come and did not: " + to_string(id));
     promises_.erase(at);
   }
 
@@ -164,7 +187,7 @@ class ExplainChecker final : public Checker {
   std::map<std::string, std::uint64_t> disturbed_;
   std::map<std::uint64_t, std::uint32_t> live_;  // messages of each destination
   std::map<std::uint64_t, std::uint64_t> crowds_;
-  std::set<std::uint64_t> attempts_;             // open
+  std::set<std::uint64_t> attempts_;  // open
 };
 
 }  // namespace

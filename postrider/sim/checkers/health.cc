@@ -1,5 +1,6 @@
-// Checker 7, routes: nothing starts while a route waits, is paused or disabled; one probe at a time; a route closes for
-// as long as the rule says; and only a delivery or an operator clears it, never mere contact.
+// Checker 7, routes: nothing starts while a route waits, is paused or disabled; one probe at a
+// time; a route closes for as long as the rule says; and only a delivery or an operator clears it,
+// never mere contact.
 #include <map>
 
 #include "postrider/sim/checkers/all.h"
@@ -7,13 +8,18 @@
 namespace postrider::sim {
 namespace {
 
-bool is_good(const WireReply& reply) { return reply.end == WireEnd::kAnswered && reply.status >= 200 && reply.status < 300; }
+bool is_good(const WireReply& reply) {
+  return reply.end == WireEnd::kAnswered && reply.status >= 200 && reply.status < 300;
+}
 
-bool closed(Health health) { return health == Health::kWait || health == Health::kPaused || health == Health::kDisabled; }
+bool closed(Health health) {
+  return health == Health::kWait || health == Health::kPaused || health == Health::kDisabled;
+}
 
 class HealthChecker final : public Checker {
  public:
-  HealthChecker(const CheckerContext& context, Notebook& notebook) : verdicts_(context.verdicts), notebook_(notebook) {}
+  HealthChecker(const CheckerContext& context, Notebook& notebook)
+      : verdicts_(context.verdicts), notebook_(notebook) {}
 
   void began(const Moment& when, Epoch /*epoch*/) override {
     newest_ = when.incarnation;
@@ -27,12 +33,15 @@ class HealthChecker final : public Checker {
     if (note == nullptr || note->destination == nullptr) return;
     const DestinationNote& destination = *note->destination;
     Evidence& evidence = evidence_[destination.id.value()];
-    if (is_send(left.call) && destination.route && !destination.damaged) check_start(destination, evidence, left);
+    if (is_send(left.call) && destination.route && !destination.damaged)
+      check_start(destination, evidence, left);
     open_[left.start.attempt.value()] = {destination.id, is_send(left.call)};
     if (is_send(left.call)) ++evidence.open;
   }
 
-  void aborted(const Aborted& aborted) override { close(aborted.when.incarnation, aborted.attempt); }
+  void aborted(const Aborted& aborted) override {
+    close(aborted.when.incarnation, aborted.attempt);
+  }
 
   void outcome(const Outcomed& outcome) override {
     const auto at = open_.find(outcome.attempt.value());
@@ -43,7 +52,8 @@ class HealthChecker final : public Checker {
   }
 
   void receipt(const Receipted& receipt) override {
-    const bool good = receipt.signal == On::kConfirmed || receipt.signal == On::kAnswered || receipt.signal == On::kAccepted;
+    const bool good = receipt.signal == On::kConfirmed || receipt.signal == On::kAnswered ||
+                      receipt.signal == On::kAccepted;
     if (good) evidence_[receipt.id.destination().value()].good = receipt.when.truth;
   }
 
@@ -57,8 +67,10 @@ class HealthChecker final : public Checker {
       Evidence& evidence = evidence_[put.note->id.value()];
       const Health before = put.before ? put.before->health : Health::kNormal;
       if (!put.note->damaged) check_change(put, evidence);
-      // A trouble begins when the route leaves normal; that was decided a little before it became durable.
-      if (before == Health::kNormal && put.route.health != Health::kNormal) evidence.trouble = batch.when.truth - kCommitMost;
+      // A trouble begins when the route leaves normal; that was decided a little before it became
+      // durable.
+      if (before == Health::kNormal && put.route.health != Health::kNormal)
+        evidence.trouble = batch.when.truth - kCommitMost;
     }
   }
 
@@ -71,8 +83,8 @@ class HealthChecker final : public Checker {
   };
   struct Evidence {
     std::uint32_t open = 0;  // sends
-    Timestamp good;          // true time of the last delivery or receipt that the process was told of
-    Timestamp trouble;       // true time since when the route is not normal, as the disk says
+    Timestamp good;     // true time of the last delivery or receipt that the process was told of
+    Timestamp trouble;  // true time since when the route is not normal, as the disk says
   };
 
   void close(Incarnation incarnation, AttemptId attempt) {
@@ -86,9 +98,14 @@ class HealthChecker final : public Checker {
   void check_start(const DestinationNote& destination, const Evidence& evidence, const Left& left) {
     const Route& route = *destination.route;
     const Timestamp decided = decided_at(left).value_or(left.decided_after);
-    if (decided <= route.health_since) return;  // decided before the route changed, in the same turn
-    if (closed(route.health)) return verdicts_.violation(7, "an attempt to a route that is " + std::string(name_of(route.health)) + ": " + to_string(left.start.message));
-    if (route.health == Health::kProbe && evidence.open > 0) verdicts_.violation(7, "a second probe: " + to_string(left.start.message));
+    if (decided <= route.health_since)
+      return;  // decided before the route changed, in the same turn
+    if (closed(route.health))
+      return verdicts_.violation(7, "an attempt to a route that is " +
+                                        std::string(name_of(route.health)) + ": " +
+                                        to_string(left.start.message));
+    if (route.health == Health::kProbe && evidence.open > 0)
+      verdicts_.violation(7, "a second probe: " + to_string(left.start.message));
   }
 
   void check_change(const Batch::RoutePut& put, const Evidence& evidence) {

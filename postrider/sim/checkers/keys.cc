@@ -1,5 +1,6 @@
-// Checker 4: one key, one answer. Within the window the same key with the same content gets the same answer, and with
-// other content a conflict; what a client asked once is accepted once, also when nobody heard the answer.
+// Checker 4: one key, one answer. Within the window the same key with the same content gets the
+// same answer, and with other content a conflict; what a client asked once is accepted once, also
+// when nobody heard the answer.
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -24,17 +25,21 @@ const OperationKey* key_of(const Event& event) {
 
 // What is asked for, without who asks: two events with the same text are the same wish.
 struct ContentOf {
-  static std::string of(std::string_view verb, MessageId id) { return std::string(verb) + to_string(id); }
+  static std::string of(std::string_view verb, MessageId id) {
+    return std::string(verb) + to_string(id);
+  }
   std::string operator()(const Submit& e) const {
-    return "submit " + e.destination + " " + std::to_string(e.lane) + " " + std::to_string(e.priority) + " " +
-           std::to_string(e.not_before.ms()) + " " + std::to_string(e.expires.ms()) + " " + e.attributes + " " + e.body;
+    return "submit " + e.destination + " " + std::to_string(e.lane) + " " +
+           std::to_string(e.priority) + " " + std::to_string(e.not_before.ms()) + " " +
+           std::to_string(e.expires.ms()) + " " + e.attributes + " " + e.body;
   }
   std::string operator()(const Cancel& e) const { return of("cancel", e.id); }
   std::string operator()(const RetryNow& e) const { return of("retry", e.id); }
   std::string operator()(const Redrive& e) const { return of("redrive", e.id); }
   std::string operator()(const Drop& e) const { return of("drop", e.id); }
   std::string operator()(const Configure& e) const {
-    return "configure " + e.config.name + " " + e.config.profile + " " + (e.config.removed ? "-" : "+") + encode_texts(e.config.settings);
+    return "configure " + e.config.name + " " + e.config.profile + " " +
+           (e.config.removed ? "-" : "+") + encode_texts(e.config.settings);
   }
   std::string operator()(const Pause& e) const { return "pause " + e.destination + " " + e.reason; }
   std::string operator()(const Resume& e) const { return "resume " + e.destination; }
@@ -46,7 +51,8 @@ struct ContentOf {
 };
 
 bool happened(AnswerCode code) {
-  return code == AnswerCode::kAccepted || code == AnswerCode::kDone || code == AnswerCode::kPending || code == AnswerCode::kNothing;
+  return code == AnswerCode::kAccepted || code == AnswerCode::kDone ||
+         code == AnswerCode::kPending || code == AnswerCode::kNothing;
 }
 
 class KeysChecker final : public Checker {
@@ -54,7 +60,8 @@ class KeysChecker final : public Checker {
   KeysChecker(const CheckerContext& context, Notebook& /*notebook*/)
       : verdicts_(context.verdicts),
         window_(context.shard.engine.key_window),
-        forgotten_(context.shard.engine.ledger.age + context.shard.engine.ledger.age / 2 + context.shard.engine.key_ahead) {}
+        forgotten_(context.shard.engine.ledger.age + context.shard.engine.ledger.age / 2 +
+                   context.shard.engine.key_ahead) {}
 
   void asked(const Asked& asked) override {
     const OperationKey* key = key_of(asked.event);
@@ -84,7 +91,8 @@ class KeysChecker final : public Checker {
     }
   }
 
-  // A damaged entry may be answered with "expired", or be new again; which key it was of is not told.
+  // A damaged entry may be answered with "expired", or be new again; which key it was of is not
+  // told.
   void damaged(const Moment& /*when*/, std::string_view key) override {
     if (key[0] == keys::kLedger || key[0] == keys::kSession) ledger_damaged_ = true;
   }
@@ -94,7 +102,8 @@ class KeysChecker final : public Checker {
       if (note->operation == 0 || note->origin.is_set() || ledger_damaged_) continue;
       const auto [at, is_new] = admitted_.try_emplace(note->operation, note->accepted);
       if (is_new) continue;
-      if (note->accepted - at->second < window_) verdicts_.violation(4, "one wish was accepted twice: " + to_string(note->id));
+      if (note->accepted - at->second < window_)
+        verdicts_.violation(4, "one wish was accepted twice: " + to_string(note->id));
       at->second = note->accepted;
     }
   }
@@ -125,19 +134,27 @@ class KeysChecker final : public Checker {
   void check_answer(const Question& question, Known& known, const Told& told) {
     const bool surely_kept = known.sealed && told.when.engine - known.asked < window_;
     if (surely_kept) {
-      if (known.content != question.content) return verdicts_.violation(4, "a key was answered for content it was not used with: " + told_text(told));
+      if (known.content != question.content)
+        return verdicts_.violation(
+            4, "a key was answered for content it was not used with: " + told_text(told));
       if (known.code != told.answer.code || known.id != told.answer.id) {
         return verdicts_.violation(4, "the same key got another answer: " + told_text(told));
       }
       return;
     }
-    const bool surely_gone = known.sealed && question.when.engine.is_set() && question.when.engine - known.told > forgotten_;
+    const bool surely_gone = known.sealed && question.when.engine.is_set() &&
+                             question.when.engine - known.told > forgotten_;
     if (surely_gone && told.answer.replayed && known.id == told.answer.id) {
       return verdicts_.violation(4, "a key was remembered for too long");
     }
     if (known.sealed && known.id == told.answer.id && told.answer.replayed) return;
-    known = {std::move(known.contents), true, question.content, told.answer.code, told.answer.id,
-             question.when.engine.is_set() ? question.when.engine : told.when.engine, told.when.engine};
+    known = {std::move(known.contents),
+             true,
+             question.content,
+             told.answer.code,
+             told.answer.id,
+             question.when.engine.is_set() ? question.when.engine : told.when.engine,
+             told.when.engine};
   }
 
   void check_refusal(const Question& question, Known& known, const Told& told) {
@@ -152,19 +169,25 @@ class KeysChecker final : public Checker {
     const Timestamp latest = told.when.engine;
     switch (question.key.kind) {
       case OperationKey::Kind::kNone:
-      case OperationKey::Kind::kOpaque: return verdicts_.violation(4, "an opaque key was called expired");
+      case OperationKey::Kind::kOpaque:
+        return verdicts_.violation(4, "an opaque key was called expired");
       case OperationKey::Kind::kTimed:
-        if (question.key.made + window_ >= latest) verdicts_.violation(4, "a key was called expired that is young");
+        if (question.key.made + window_ >= latest)
+          verdicts_.violation(4, "a key was called expired that is young");
         return;
       case OperationKey::Kind::kSequenced: {
-        const bool passed = sessions_[question.key.scope + '\n' + question.key.key] >= question.key.sequence;
-        if (!passed && question.key.made + window_ >= latest) verdicts_.violation(4, "a session's key was called expired without reason");
+        const bool passed =
+            sessions_[question.key.scope + '\n' + question.key.key] >= question.key.sequence;
+        if (!passed && question.key.made + window_ >= latest)
+          verdicts_.violation(4, "a session's key was called expired without reason");
         return;
       }
     }
   }
 
-  static std::string told_text(const Told& told) { return std::string(name_of(told.answer.code)) + " " + to_string(told.answer.id); }
+  static std::string told_text(const Told& told) {
+    return std::string(name_of(told.answer.code)) + " " + to_string(told.answer.id);
+  }
 
   Verdicts& verdicts_;
   Duration window_;

@@ -1,5 +1,6 @@
-// Checker 7, gates: slots, spacing and tokens of routes and of shared gates, the limit of the whole engine, and one open
-// attempt per message. Limits bind starts; what was started before a limit shrank may go on.
+// Checker 7, gates: slots, spacing and tokens of routes and of shared gates, the limit of the whole
+// engine, and one open attempt per message. Limits bind starts; what was started before a limit
+// shrank may go on.
 #include <map>
 #include <set>
 
@@ -11,7 +12,9 @@ namespace {
 class LimitsChecker final : public Checker {
  public:
   LimitsChecker(const CheckerContext& context, Notebook& notebook)
-      : verdicts_(context.verdicts), notebook_(notebook), open_max_(context.shard.engine.limits.open_attempts_max) {}
+      : verdicts_(context.verdicts),
+        notebook_(notebook),
+        open_max_(context.shard.engine.limits.open_attempts_max) {}
 
   void began(const Moment& when, Epoch /*epoch*/) override {
     newest_ = when.incarnation;
@@ -22,14 +25,18 @@ class LimitsChecker final : public Checker {
   }
 
   void left(const Left& left) override {
-    if (left.when.incarnation != newest_) return;  // an owner that was replaced and does not know it
+    if (left.when.incarnation != newest_)
+      return;  // an owner that was replaced and does not know it
     MessageNote* note = notebook_.find(left.start.message);
     if (note == nullptr || note->destination == nullptr) return;
-    if (by_message_.contains(note->id)) verdicts_.violation(7, "a message has two open attempts: " + to_string(note->id));
+    if (by_message_.contains(note->id))
+      verdicts_.violation(7, "a message has two open attempts: " + to_string(note->id));
     const bool sends = is_send(left.call);
     taken_.erase(note->id);
-    if (sends && open_.size() >= open_max_) verdicts_.violation(7, "too many attempts are open in the engine");
-    // A question in a state that kept its gates keeps them on; what was durable before is not what counts now.
+    if (sends && open_.size() >= open_max_)
+      verdicts_.violation(7, "too many attempts are open in the engine");
+    // A question in a state that kept its gates keeps them on; what was durable before is not what
+    // counts now.
     const bool held = held_.erase(note->id) > 0;
     if (sends) {
       for (const auto& [name, limits] : gates_of(*note)) check_gate(name, limits, *note, left);
@@ -43,18 +50,22 @@ class LimitsChecker final : public Checker {
     }
   }
 
-  void aborted(const Aborted& aborted) override { close(aborted.when.incarnation, aborted.attempt); }
+  void aborted(const Aborted& aborted) override {
+    close(aborted.when.incarnation, aborted.attempt);
+  }
   void outcome(const Outcomed& outcome) override {
     const auto at = open_.find(outcome.attempt.value());
     const bool ours = at != open_.end() && outcome.when.incarnation == newest_;
-    if (ours && at->second.holds && outcome.reply.end == WireEnd::kAnswered && outcome.reply.status == 202) taken_.insert(at->second.message);
+    if (ours && at->second.holds && outcome.reply.end == WireEnd::kAnswered &&
+        outcome.reply.status == 202)
+      taken_.insert(at->second.message);
     close(outcome.when.incarnation, outcome.attempt);
   }
 
   void batch(const Batch& batch) override {
     for (const Batch::StatePut& put : batch.states) {
-      // Gates that were given back on the way are not taken again by a state that would keep them: only an answer leads
-      // straight from an attempt with slots into such a state.
+      // Gates that were given back on the way are not taken again by a state that would keep them:
+      // only an answer leads straight from an attempt with slots into such a state.
       const bool keeps = keeps_gates(*put.note, put.state) && taken_.contains(put.note->id);
       hold(*put.note, keeps);
     }
@@ -74,7 +85,7 @@ class LimitsChecker final : public Checker {
     std::uint32_t held = 0;      // slots of messages whose state keeps them
     GateLimits limits;
     Timestamp last;
-    std::uint64_t missing = 0;   // thousandths of tokens, at `last`
+    std::uint64_t missing = 0;  // thousandths of tokens, at `last`
   };
   using Named = std::pair<std::uint64_t, GateLimits>;
 
@@ -84,7 +95,8 @@ class LimitsChecker final : public Checker {
     return row.phase == Phase::kAwaiting && row.keeps_gates;
   }
 
-  // Routes and shared gates stand in one map; the names of shared ones are odd, numbers of destinations are made even.
+  // Routes and shared gates stand in one map; the names of shared ones are odd, numbers of
+  // destinations are made even.
   std::vector<Named> gates_of(const MessageNote& note) const {
     std::vector<Named> list;
     const DestinationNote& destination = *note.destination;
@@ -118,12 +130,16 @@ class LimitsChecker final : public Checker {
     open_.erase(at);
   }
 
-  void check_gate(std::uint64_t name, const GateLimits& limits, const MessageNote& note, const Left& left) {
+  void check_gate(std::uint64_t name, const GateLimits& limits, const MessageNote& note,
+                  const Left& left) {
     Gate& gate = gates_[name];
     const Timestamp now = decided_at(left).value_or(Timestamp());
-    const bool settled = note.destination->configured < left.decided_after;  // else old and new limits meet
+    const bool settled =
+        note.destination->configured < left.decided_after;  // else old and new limits meet
     if (settled && limits.in_use_max != 0 && gate.attempts + gate.held >= limits.in_use_max) {
-      verdicts_.violation(7, "more attempts than slots (" + std::to_string(gate.attempts) + " open, " + std::to_string(gate.held) + " held): " + to_string(note.id));
+      verdicts_.violation(7, "more attempts than slots (" + std::to_string(gate.attempts) +
+                                 " open, " + std::to_string(gate.held) +
+                                 " held): " + to_string(note.id));
     }
     if (!now.is_set()) return;
     if (gate.limits != limits) {
@@ -131,18 +147,21 @@ class LimitsChecker final : public Checker {
       gate.last = Timestamp();
       gate.limits = limits;
     }
-    if (gate.last.is_set() && now - gate.last < limits.spacing) verdicts_.violation(7, "two starts too close to each other: " + to_string(note.id));
+    if (gate.last.is_set() && now - gate.last < limits.spacing)
+      verdicts_.violation(7, "two starts too close to each other: " + to_string(note.id));
     if (limits.tokens_per_second != 0) check_tokens(gate, limits, note, now);
     gate.last = now;
   }
 
   void check_tokens(Gate& gate, const GateLimits& limits, const MessageNote& note, Timestamp now) {
-    const auto elapsed = gate.last.is_set() ? static_cast<std::uint64_t>((now - gate.last).count()) : 0;
+    const auto elapsed =
+        gate.last.is_set() ? static_cast<std::uint64_t>((now - gate.last).count()) : 0;
     const std::uint64_t refilled = elapsed * limits.tokens_per_second;
     gate.missing = gate.missing > refilled ? gate.missing - refilled : 0;
     gate.missing += 1000;
     const std::uint64_t capacity = 1000 * std::max<std::uint64_t>(1, limits.tokens_max);
-    if (gate.missing > capacity) verdicts_.violation(7, "a start without a token: " + to_string(note.id));
+    if (gate.missing > capacity)
+      verdicts_.violation(7, "a start without a token: " + to_string(note.id));
   }
 
   Verdicts& verdicts_;

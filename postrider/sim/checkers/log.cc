@@ -1,5 +1,5 @@
-// Checker 2, for the log: a reader gets every entry once, in order, over restarts; an entry never changes; a reader that
-// fell behind is told so; and the end of the log is the end.
+// Checker 2, for the log: a reader gets every entry once, in order, over restarts; an entry never
+// changes; a reader that fell behind is told so; and the end of the log is the end.
 #include <map>
 #include <unordered_map>
 
@@ -29,7 +29,8 @@ class LogChecker final : public Checker {
       entries_.erase(entries_.begin(), entries_.lower_bound(LogPosition{removed_before_, 0, 0}));
     }
     for (const LogEntry& entry : batch.log) {
-      if (!entries_.empty() && entry.position < entries_.rbegin()->first) verdicts_.violation(2, "the log was written out of order");
+      if (!entries_.empty() && entry.position < entries_.rbegin()->first)
+        verdicts_.violation(2, "the log was written out of order");
       entries_.emplace(entry.position, hash_of(entry));
     }
   }
@@ -38,7 +39,8 @@ class LogChecker final : public Checker {
     const auto* ask = std::get_if<Ask>(&asked.event);
     if (ask == nullptr || ask->what != Ask::What::kLog) return;
     const bool any = !entries_.empty();
-    questions_[asked.ticket.value()] = {ask->from, any ? entries_.rbegin()->first : LogPosition(), any};
+    questions_[asked.ticket.value()] = {ask->from, any ? entries_.rbegin()->first : LogPosition(),
+                                        any};
   }
 
   void told(const Told& told) override {
@@ -57,20 +59,25 @@ class LogChecker final : public Checker {
 
   void check(const Question& question, const LogPage& page) {
     const bool behind = question.from.bucket != 0 && question.from.bucket < removed_before_;
-    if (page.fell_behind && !behind) verdicts_.violation(2, "a reader was told to have fallen behind and had not");
+    if (page.fell_behind && !behind)
+      verdicts_.violation(2, "a reader was told to have fallen behind and had not");
     LogPosition expected = question.from;
     for (const LogEntry& entry : page.entries) {
       if (entry.position.bucket < removed_before_) continue;  // gone since
       const auto at = entries_.lower_bound(expected);
-      if (at == entries_.end()) return verdicts_.violation(2, "a log entry was told that is not durable");
-      if (at->first != entry.position && at->first.bucket >= removed_before_ && expected.bucket >= removed_before_) {
+      if (at == entries_.end())
+        return verdicts_.violation(2, "a log entry was told that is not durable");
+      if (at->first != entry.position && at->first.bucket >= removed_before_ &&
+          expected.bucket >= removed_before_) {
         return verdicts_.violation(2, "a reader of the log missed an entry");
       }
       const auto same = entries_.find(entry.position);
-      if (same == entries_.end() || same->second != hash_of(entry)) return verdicts_.violation(2, "a log entry changed");
+      if (same == entries_.end() || same->second != hash_of(entry))
+        return verdicts_.violation(2, "a log entry changed");
       expected = {entry.position.bucket, entry.position.page, entry.position.index + 1};
     }
-    if (page.at_end && question.any && page.next <= question.last && question.last.bucket >= removed_before_) {
+    if (page.at_end && question.any && page.next <= question.last &&
+        question.last.bucket >= removed_before_) {
       verdicts_.violation(2, "the end of the log was told before its end");
     }
   }

@@ -1,4 +1,5 @@
-// Checkers 5 and 6: a FIFO lane sends its oldest live message and no other, and nothing starts after its expiry.
+// Checkers 5 and 6: a FIFO lane sends its oldest live message and no other, and nothing starts
+// after its expiry.
 #include <map>
 #include <set>
 
@@ -9,7 +10,8 @@ namespace {
 
 class OrderChecker final : public Checker {
  public:
-  OrderChecker(const CheckerContext& context, Notebook& notebook) : verdicts_(context.verdicts), notebook_(notebook) {}
+  OrderChecker(const CheckerContext& context, Notebook& notebook)
+      : verdicts_(context.verdicts), notebook_(notebook) {}
 
   void batch(const Batch& batch) override {
     for (const MessageNote* note : batch.entered) {
@@ -26,7 +28,8 @@ class OrderChecker final : public Checker {
   void damaged(const Moment& /*when*/, std::string_view key) override {
     const auto hot = keys::parse_hot(key);
     const auto cold = keys::parse_cold(key);
-    const MessageNote* note = hot ? notebook_.find(hot->sequence) : (cold ? notebook_.find(cold->id) : nullptr);
+    const MessageNote* note =
+        hot ? notebook_.find(hot->sequence) : (cold ? notebook_.find(cold->id) : nullptr);
     if (note != nullptr) forget(*note);
   }
 
@@ -37,7 +40,8 @@ class OrderChecker final : public Checker {
     const std::uint64_t sequence = note->id.sequence().value();
     if (lane.live.contains(sequence) && *lane.live.begin() != sequence) {
       const MessageNote* first = notebook_.find(Sequence(*lane.live.begin()));
-      verdicts_.violation(5, to_string(note->id) + " overtook " + (first == nullptr ? "another" : to_string(first->id)));
+      verdicts_.violation(5, to_string(note->id) + " overtook " +
+                                 (first == nullptr ? "another" : to_string(first->id)));
     }
   }
 
@@ -57,7 +61,9 @@ class OrderChecker final : public Checker {
     return fifo;
   }
 
-  Lane& lane_of(const MessageNote& note) { return lanes_[{note.id.destination().value(), note.id.lane()}]; }
+  Lane& lane_of(const MessageNote& note) {
+    return lanes_[{note.id.destination().value(), note.id.lane()}];
+  }
   void forget(const MessageNote& note) { lane_of(note).live.erase(note.id.sequence().value()); }
 
   Verdicts& verdicts_;
@@ -67,20 +73,23 @@ class OrderChecker final : public Checker {
 
 class ExpiryChecker final : public Checker {
  public:
-  ExpiryChecker(const CheckerContext& context, Notebook& notebook) : verdicts_(context.verdicts), notebook_(notebook) {}
+  ExpiryChecker(const CheckerContext& context, Notebook& notebook)
+      : verdicts_(context.verdicts), notebook_(notebook) {}
 
   void left(const Left& left) override {
     const MessageNote* note = notebook_.find(left.start.message);
     if (note == nullptr || !note->expires.is_set() || !is_send(left.call)) return;
     const Timestamp decided = decided_at(left).value_or(left.decided_after);
-    if (decided >= note->expires) verdicts_.violation(6, "an expired message was sent: " + to_string(note->id));
+    if (decided >= note->expires)
+      verdicts_.violation(6, "an expired message was sent: " + to_string(note->id));
   }
 
   void batch(const Batch& batch) override {
     for (const EndRecord& end : batch.ends) {
       const MessageNote* note = notebook_.find(end.id);
       if (note == nullptr || end.phase != Phase::kExpired) continue;
-      if (!note->expires.is_set() || end.at < note->expires) verdicts_.violation(6, "a message expired before its time: " + to_string(end.id));
+      if (!note->expires.is_set() || end.at < note->expires)
+        verdicts_.violation(6, "a message expired before its time: " + to_string(end.id));
     }
   }
 

@@ -1,5 +1,5 @@
-// Checker 1, for late news: a message that a receipt says has arrived is not sent again, also when the receipt came after
-// our own time-out, in the middle of a back-off.
+// Checker 1, for late news: a message that a receipt says has arrived is not sent again, also when
+// the receipt came after our own time-out, in the middle of a back-off.
 #include <unordered_map>
 
 #include "postrider/sim/checkers/all.h"
@@ -9,7 +9,8 @@ namespace {
 
 class ReceiptsChecker final : public Checker {
  public:
-  ReceiptsChecker(const CheckerContext& context, Notebook& notebook) : verdicts_(context.verdicts), notebook_(notebook) {}
+  ReceiptsChecker(const CheckerContext& context, Notebook& notebook)
+      : verdicts_(context.verdicts), notebook_(notebook) {}
 
   // What a process that died had heard is lost with it.
   void began(const Moment& when, Epoch /*epoch*/) override {
@@ -21,7 +22,9 @@ class ReceiptsChecker final : public Checker {
   void receipt(const Receipted& receipt) override {
     const bool arrived = receipt.signal == On::kConfirmed || receipt.signal == On::kAnswered;
     const MessageNote* note = notebook_.find(receipt.id);
-    if (!arrived || note == nullptr || !note->live() || note->damaged || receipt.when.incarnation != newest_) return;
+    if (!arrived || note == nullptr || !note->live() || note->damaged ||
+        receipt.when.incarnation != newest_)
+      return;
     arrived_.try_emplace(receipt.id, receipt.when.truth);
   }
 
@@ -29,7 +32,8 @@ class ReceiptsChecker final : public Checker {
     const auto at = arrived_.find(left.start.message);
     if (at == arrived_.end() || left.when.incarnation != newest_ || !is_send(left.call)) return;
     if (left.when.truth - at->second > kPatience) {
-      verdicts_.violation(1, "sent again although a receipt said that it had arrived: " + to_string(left.start.message));
+      verdicts_.violation(1, "sent again although a receipt said that it had arrived: " +
+                                 to_string(left.start.message));
     }
   }
 

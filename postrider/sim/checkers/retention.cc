@@ -1,5 +1,5 @@
-// Checker 11, second half: what retention removes is old enough or too much, and it is counted. Engine time, as every
-// commit tells it, never goes back.
+// Checker 11, second half: what retention removes is old enough or too much, and it is counted.
+// Engine time, as every commit tells it, never goes back.
 #include <array>
 #include <map>
 
@@ -15,7 +15,8 @@ class RetentionChecker final : public Checker {
 
   void batch(const Batch& batch) override {
     if (!batch.meta) return;
-    if (batch.meta->clock_floor < batch.meta_before.clock_floor) verdicts_.violation(11, "engine time went back");
+    if (batch.meta->clock_floor < batch.meta_before.clock_floor)
+      verdicts_.violation(11, "engine time went back");
     const Timestamp now = batch.meta->clock_floor;
     for (const Write& write : batch.applied.batch.writes()) {
       if (write.kind == Write::Kind::kPut) note_put(write, now);
@@ -46,7 +47,8 @@ class RetentionChecker final : public Checker {
 
   static std::uint32_t bucket_of(std::string_view key) {
     std::uint32_t number = 0;
-    for (std::size_t i = 1; i < 5 && i < key.size(); ++i) number = (number << 8) | static_cast<unsigned char>(key[i]);
+    for (std::size_t i = 1; i < 5 && i < key.size(); ++i)
+      number = (number << 8) | static_cast<unsigned char>(key[i]);
     return number;
   }
 
@@ -57,30 +59,37 @@ class RetentionChecker final : public Checker {
 
   void check_range(const Write& write, Timestamp now) {
     const Retention* retention = retention_of(write.key[0]);
-    if (retention == nullptr) return verdicts_.violation(11, "a range was removed from a space without retention");
+    if (retention == nullptr)
+      return verdicts_.violation(11, "a range was removed from a space without retention");
     const auto at = newest_.find({write.key[0], bucket_of(write.key)});
     if (at == newest_.end()) return;
     const bool by_size = retention->bytes != 0 && retention->bytes < kNeverReached;
     // A bucket may be closed in the middle of a turn, before the time that the commit tells.
     if (!by_size && now - at->second.newest + kTurnMost < retention->age) {
-      verdicts_.violation(11, std::string("retention removed from space ") + write.key[0] + " what was too young");
+      verdicts_.violation(
+          11, std::string("retention removed from space ") + write.key[0] + " what was too young");
     }
     newest_.erase(at);
   }
 
   void check_counts(const Batch& batch) {
     std::array<std::uint64_t, 256> removed{};
-    for (const Applied::Range& range : batch.applied.ranges) removed[static_cast<unsigned char>(range.space)] += range.records;
+    for (const Applied::Range& range : batch.applied.ranges)
+      removed[static_cast<unsigned char>(range.space)] += range.records;
     const Counters& before = batch.meta_before.counters;
     const Counters& after = batch.meta->counters;
-    if (after.removed_ends - before.removed_ends != removed[keys::kEnd]) verdicts_.violation(11, "removed ends are not counted rightly");
+    if (after.removed_ends - before.removed_ends != removed[keys::kEnd])
+      verdicts_.violation(11, "removed ends are not counted rightly");
     if (after.removed_dead - before.removed_dead != removed[keys::kDead]) {
-      verdicts_.violation(11, "removed dead letters are not counted rightly: " + std::to_string(removed[keys::kDead]) + " went, " +
-                                  std::to_string(after.removed_dead - before.removed_dead) + " were counted");
+      verdicts_.violation(11, "removed dead letters are not counted rightly: " +
+                                  std::to_string(removed[keys::kDead]) + " went, " +
+                                  std::to_string(after.removed_dead - before.removed_dead) +
+                                  " were counted");
     }
     const std::uint64_t ledger = removed[keys::kLedger] + removed[keys::kSession];
     // A session's entry is written again with each of its keys, and each writing is counted.
-    if (after.removed_ledger - before.removed_ledger < ledger) verdicts_.violation(11, "removed ledger entries are not counted rightly");
+    if (after.removed_ledger - before.removed_ledger < ledger)
+      verdicts_.violation(11, "removed ledger entries are not counted rightly");
   }
 
   Verdicts& verdicts_;

@@ -1,6 +1,7 @@
-// Checker 8: retry times equal a naive oracle. Written from the words of the specification, not from the engine's code:
-// every sleep that becomes durable must lie in the range that its rule allows, attempts are counted exactly, nothing is
-// sent before its time, and nothing is given up early.
+// Checker 8: retry times equal a naive oracle. Written from the words of the specification, not
+// from the engine's code: every sleep that becomes durable must lie in the range that its rule
+// allows, attempts are counted exactly, nothing is sent before its time, and nothing is given up
+// early.
 #include <charconv>
 #include <unordered_map>
 #include <utility>
@@ -28,7 +29,10 @@ Wide curve_ms(const RetryRule& rule, std::uint16_t attempt) {
       for (int i = 1; i < attempt && delay < Wide{1} << 60; ++i) delay *= 2;
       return delay;
     }
-    case Curve::kList: return rule.steps_used == 0 ? 0 : Wide{rule.steps[std::min<std::size_t>(attempt, rule.steps_used) - 1].count()};
+    case Curve::kList:
+      return rule.steps_used == 0
+                 ? 0
+                 : Wide{rule.steps[std::min<std::size_t>(attempt, rule.steps_used) - 1].count()};
   }
   return 0;
 }
@@ -41,7 +45,8 @@ Range delay_range_ms(const RetryRule& rule, std::uint16_t attempts) {
   const Wide part = delay * rule.jitter_percent / 100;
   switch (rule.jitter) {
     case Jitter::kNone: return {delay, delay};
-    case Jitter::kAround: return {delay - part - 1, delay + part};  // a part of a millisecond may be cut off
+    case Jitter::kAround:
+      return {delay - part - 1, delay + part};  // a part of a millisecond may be cut off
     case Jitter::kAbove: return {delay, delay + part};
     case Jitter::kFull: return {0, delay};
   }
@@ -54,10 +59,13 @@ Wide round_up(Wide at, Duration tick) {
 }
 
 std::optional<Duration> wish_in(const WireReply& reply) {
-  if (reply.end != WireEnd::kAnswered || (reply.status != 429 && reply.status != 503)) return std::nullopt;
+  if (reply.end != WireEnd::kAnswered || (reply.status != 429 && reply.status != 503))
+    return std::nullopt;
   const std::string* text = find_text(reply.headers, "retry-after");
   std::int64_t seconds = 0;
-  if (text == nullptr || std::from_chars(text->data(), text->data() + text->size(), seconds).ec != std::errc()) return std::nullopt;
+  if (text == nullptr ||
+      std::from_chars(text->data(), text->data() + text->size(), seconds).ec != std::errc())
+    return std::nullopt;
   return Duration(1000 * seconds);
 }
 
@@ -70,13 +78,16 @@ Duration held_until(const DestinationNote& destination, Timestamp at) {
 
 class RetryChecker final : public Checker {
  public:
-  RetryChecker(const CheckerContext& context, Notebook& notebook) : verdicts_(context.verdicts), notebook_(notebook) {}
+  RetryChecker(const CheckerContext& context, Notebook& notebook)
+      : verdicts_(context.verdicts), notebook_(notebook) {}
 
   void began(const Moment& when, Epoch /*epoch*/) override { newest_ = when.incarnation; }
 
   void asked(const Asked& asked) override {
-    if (const auto* retry = std::get_if<RetryNow>(&asked.event)) mark_hurried(retry->id, asked.when.engine);
-    if (const auto* redrive = std::get_if<Redrive>(&asked.event)) mark_hurried(redrive->id, asked.when.engine);
+    if (const auto* retry = std::get_if<RetryNow>(&asked.event))
+      mark_hurried(retry->id, asked.when.engine);
+    if (const auto* redrive = std::get_if<Redrive>(&asked.event))
+      mark_hurried(redrive->id, asked.when.engine);
   }
 
   void left(const Left& left) override {
@@ -111,8 +122,11 @@ class RetryChecker final : public Checker {
     // Attempts that a batch counts leave when it is durable, and before the next one.
     for (const MessageId id : std::exchange(ahead_, {})) {
       const auto at = stories_.find(id);
-      if (at == stories_.end() || at->second.ahead == 0 || at->second.incarnation != batch.when.incarnation) continue;
-      if (!at->second.uncertain) verdicts_.violation(8, "an attempt was counted that never left: " + to_string(id));
+      if (at == stories_.end() || at->second.ahead == 0 ||
+          at->second.incarnation != batch.when.incarnation)
+        continue;
+      if (!at->second.uncertain)
+        verdicts_.violation(8, "an attempt was counted that never left: " + to_string(id));
       at->second.ahead = 0;
     }
     for (const Batch::StatePut& put : batch.states) {
@@ -127,7 +141,8 @@ class RetryChecker final : public Checker {
       const auto at = stories_.find(end.id);
       if (at == stories_.end()) continue;
       const MessageNote* note = notebook_.find(end.id);
-      if (note != nullptr && !note->damaged && !at->second.uncertain) check_end(*note, at->second, end);
+      if (note != nullptr && !note->damaged && !at->second.uncertain)
+        check_end(*note, at->second, end);
       stories_.erase(at);
     }
   }
@@ -141,14 +156,16 @@ class RetryChecker final : public Checker {
     std::uint32_t sends = 0;          // left since then, in this incarnation
     std::uint32_t ahead = 0;          // counted in the durable state, not yet left
     Incarnation incarnation = 0;
-    Timestamp due;                    // of the durable sleep; unset: it does not sleep
-    Timestamp since;                  // of the durable state
-    std::optional<Duration> wish;     // of the last answer
-    Timestamp hurried;                // an operator asked to retry now
+    Timestamp due;                 // of the durable sleep; unset: it does not sleep
+    Timestamp since;               // of the durable state
+    std::optional<Duration> wish;  // of the last answer
+    Timestamp hurried;             // an operator asked to retry now
     bool uncertain = false;
   };
   struct AttemptHash {
-    std::size_t operator()(const std::pair<Incarnation, std::uint64_t>& key) const { return key.first * 1'000'003 + key.second; }
+    std::size_t operator()(const std::pair<Incarnation, std::uint64_t>& key) const {
+      return key.first * 1'000'003 + key.second;
+    }
   };
 
   void mark_hurried(MessageId id, Timestamp now) {
@@ -167,29 +184,42 @@ class RetryChecker final : public Checker {
 
   void check_not_before(const MessageNote& note, const Story& story, const Left& left) {
     if (story.uncertain || note.damaged) return;
-    const Timestamp latest = decided_at(left).value_or(left.when.engine);  // it was decided at this time or before …
+    const Timestamp latest =
+        decided_at(left).value_or(left.when.engine);  // it was decided at this time or before …
     const Timestamp earliest = decided_at(left).value_or(left.decided_after);  // … and after this
-    const bool asleep = story.due.is_set() && earliest > story.since && !hurried_since(story, story.since);
-    if (asleep && latest < story.due) verdicts_.violation(8, "sent before its back-off was over: " + to_string(note.id));
+    const bool asleep =
+        story.due.is_set() && earliest > story.since && !hurried_since(story, story.since);
+    if (asleep && latest < story.due)
+      verdicts_.violation(8, "sent before its back-off was over: " + to_string(note.id));
     const bool first = story.durable == 0 && story.sends == 0 && !story.hurried.is_set();
-    if (first && note.not_before.is_set() && latest < note.not_before) verdicts_.violation(8, "sent before its time: " + to_string(note.id));
+    if (first && note.not_before.is_set() && latest < note.not_before)
+      verdicts_.violation(8, "sent before its time: " + to_string(note.id));
   }
 
   void check_state(const Batch::StatePut& put, Story& story, const Batch& batch) {
     const MessageNote& note = *put.note;
     if (note.destination == nullptr || note.destination->profile == nullptr) return;
     if (story.incarnation != batch.when.incarnation) story.sends = story.ahead = 0;
-    const std::uint32_t known = std::min<std::uint32_t>(UINT16_MAX, (story.method == put.state.method || story.method == UINT8_MAX ? story.durable : 0U) + story.sends);
+    const std::uint32_t known = std::min<std::uint32_t>(
+        UINT16_MAX,
+        (story.method == put.state.method || story.method == UINT8_MAX ? story.durable : 0U) +
+            story.sends);
     const bool other_method = story.method != UINT8_MAX && story.method != put.state.method;
     if (put.state.attempts < known && !other_method && put.state.method == note.method) {
-      verdicts_.violation(8, "attempts are miscounted: " + std::to_string(put.state.attempts) + " instead of " + std::to_string(known) + " of " + to_string(note.id));
+      verdicts_.violation(8, "attempts are miscounted: " + std::to_string(put.state.attempts) +
+                                 " instead of " + std::to_string(known) + " of " +
+                                 to_string(note.id));
     }
     story.ahead = put.state.attempts > known && !other_method ? put.state.attempts - known : 0;
     if (story.ahead > 0) ahead_.push_back(note.id);
     story.sends = 0;
     story.incarnation = batch.when.incarnation;
-    const bool again = put.before && put.before->due == put.state.due;  // the same sleep, written for another reason
-    if (sleeps(put) && !again && !hurried_since(story, put.state.since) && note.destination->configured < put.state.since) check_sleep(put, story);
+    const bool again =
+        put.before &&
+        put.before->due == put.state.due;  // the same sleep, written for another reason
+    if (sleeps(put) && !again && !hurried_since(story, put.state.since) &&
+        note.destination->configured < put.state.since)
+      check_sleep(put, story);
   }
 
   void check_sleep(const Batch::StatePut& put, const Story& story) {
@@ -204,32 +234,44 @@ class RetryChecker final : public Checker {
     const Wide earliest = round_up(state.since.ms() + range.low, rule.tick);
     const Wide latest = round_up(state.since.ms() + range.high, rule.tick);
     if (state.due.ms() < earliest || state.due.ms() > latest) {
-      verdicts_.violation(8, "a retry after " + std::to_string((state.due - state.since).count()) + " ms, which its rule does not allow: " +
-                                 to_string(put.note->id) + " attempt " + std::to_string(state.attempts));
+      verdicts_.violation(8, "a retry after " + std::to_string((state.due - state.since).count()) +
+                                 " ms, which its rule does not allow: " + to_string(put.note->id) +
+                                 " attempt " + std::to_string(state.attempts));
     }
     if (rule.attempts_max != 0 && state.attempts >= rule.attempts_max) {
-      verdicts_.violation(8, "a retry after the last attempt that the rule allows: " + to_string(put.note->id));
+      verdicts_.violation(
+          8, "a retry after the last attempt that the rule allows: " + to_string(put.note->id));
     }
     const Duration held = held_until(destination, state.since) - state.held_before;
-    const bool over = rule.budget > Duration(0) && state.first_attempt.is_set() && state.due - state.first_attempt - held > rule.budget;
-    if (over && !destination.damaged) verdicts_.violation(8, "a retry behind the budget: " + to_string(put.note->id));
+    const bool over = rule.budget > Duration(0) && state.first_attempt.is_set() &&
+                      state.due - state.first_attempt - held > rule.budget;
+    if (over && !destination.damaged)
+      verdicts_.violation(8, "a retry behind the budget: " + to_string(put.note->id));
   }
 
-  // Given up because the rule had nothing left: then the latest retry that it allowed must be behind the budget.
+  // Given up because the rule had nothing left: then the latest retry that it allowed must be
+  // behind the budget.
   void check_end(const MessageNote& note, const Story& story, const EndRecord& end) {
-    const bool gave_up = end.phase == Phase::kDead && (end.cause == FailureClass::kTimeout || end.cause == FailureClass::kServer ||
-                                                        end.cause == FailureClass::kConnect);
-    if (!gave_up || end.reason == "receipt" || note.destination == nullptr || note.destination->damaged) return;
+    const bool gave_up = end.phase == Phase::kDead && (end.cause == FailureClass::kTimeout ||
+                                                       end.cause == FailureClass::kServer ||
+                                                       end.cause == FailureClass::kConnect);
+    if (!gave_up || end.reason == "receipt" || note.destination == nullptr ||
+        note.destination->damaged)
+      return;
     const DestinationNote& destination = *note.destination;
     const RetryRule& rule = destination.policy.rule(end.cause);
     if (destination.configured >= end.at || end.attempts == 0) return;
     if (rule.attempts_max != 0 && end.attempts >= rule.attempts_max) return;
-    if (rule.budget <= Duration(0)) return verdicts_.violation(8, "given up although the rule had more: " + to_string(note.id));
-    if (!note.last_state || !note.last_state->first_attempt.is_set()) return;  // its first attempt; nothing durable tells when it began
+    if (rule.budget <= Duration(0))
+      return verdicts_.violation(8, "given up although the rule had more: " + to_string(note.id));
+    if (!note.last_state || !note.last_state->first_attempt.is_set())
+      return;  // its first attempt; nothing durable tells when it began
     const Duration held = held_until(destination, end.at) - note.last_state->held_before;
     const Range range = delay_range_ms(rule, end.attempts);
     Wide delay = range.high;
-    if (story.wish) delay = std::max<Wide>(delay, std::min<Wide>(story.wish->count(), rule.retry_after_max.count()));
+    if (story.wish)
+      delay =
+          std::max<Wide>(delay, std::min<Wide>(story.wish->count(), rule.retry_after_max.count()));
     const Wide latest = round_up(end.at.ms() + delay, rule.tick);
     if (latest - note.last_state->first_attempt.ms() - held.count() <= rule.budget.count()) {
       verdicts_.violation(8, "given up although the budget was not spent: " + to_string(note.id));

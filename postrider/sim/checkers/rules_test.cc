@@ -1,4 +1,5 @@
-// The second half of the checkers: keys, order, expiry, limits, health, retries, the write budget, explanations.
+// The second half of the checkers: keys, order, expiry, limits, health, retries, the write budget,
+// explanations.
 #include <gtest/gtest.h>
 
 #include "postrider/sim/checkers/bench_testing.h"
@@ -35,15 +36,18 @@ TEST(KeysChecker, LetsAReplayPass) {  // req: engine.sim.5
   bench.tell(bench.ask(keyed_submit("a", "x")), answer_of(AnswerCode::kAccepted, id));
   bench.tell(bench.ask(keyed_submit("a", "y")), answer_of(AnswerCode::kConflict));
   bench.pass(60h);
-  bench.tell(bench.ask(keyed_submit("a", "y")), answer_of(AnswerCode::kAccepted, bench.message(2).id));
+  bench.tell(bench.ask(keyed_submit("a", "y")),
+             answer_of(AnswerCode::kAccepted, bench.message(2).id));
   EXPECT_FALSE(bench.complained()) << bench.text();
 }
 
 TEST(KeysChecker, SeesAnotherAnswerForTheSameKey) {  // req: engine.sim.5
   CheckerBench bench(make_keys_checker);
-  bench.tell(bench.ask(keyed_submit("a", "x")), answer_of(AnswerCode::kAccepted, bench.message(1).id));
+  bench.tell(bench.ask(keyed_submit("a", "x")),
+             answer_of(AnswerCode::kAccepted, bench.message(1).id));
   bench.pass(23h);
-  bench.tell(bench.ask(keyed_submit("a", "x")), answer_of(AnswerCode::kAccepted, bench.message(2).id));
+  bench.tell(bench.ask(keyed_submit("a", "x")),
+             answer_of(AnswerCode::kAccepted, bench.message(2).id));
   EXPECT_TRUE(bench.complained());
 }
 
@@ -434,7 +438,8 @@ TEST(BudgetChecker, SeesALargeStateRecord) {  // req: engine.sim.14
   CheckerBench bench(make_budget_checker);
   const Message message = bench.accept(bench.message(1));
   WriteBatch batch;
-  batch.put(keys::hot(message.id.sequence(), keys::Part::kState), encode_state({}, std::string(400, 'x')));
+  batch.put(keys::hot(message.id.sequence(), keys::Part::kState),
+            encode_state({}, std::string(400, 'x')));
   bench.commit(std::move(batch));
   EXPECT_TRUE(bench.complained());
 }

@@ -37,7 +37,9 @@ Call read_call(const WireRequest& request) {
   return call;
 }
 
-std::uint32_t peer_of(std::string_view target) { return static_cast<std::uint32_t>(digits_after(target, "peer-")); }
+std::uint32_t peer_of(std::string_view target) {
+  return static_cast<std::uint32_t>(digits_after(target, "peer-"));
+}
 
 Peer::Peer(Rng rng) : rng_(rng) {}
 
@@ -62,7 +64,8 @@ PeerAnswer Peer::answer_status(int status, bool executed) {
   answer.reply.status = status;
   answer.reply.body = "status " + std::to_string(status);
   answer.executed = executed;
-  answer.thinking = Duration(mood_ == Mood::kSlow ? rng_.between(500, 45'000) : rng_.between(1, 200));
+  answer.thinking =
+      Duration(mood_ == Mood::kSlow ? rng_.between(500, 45'000) : rng_.between(1, 200));
   return answer;
 }
 
@@ -70,7 +73,8 @@ PeerAnswer Peer::throttle() {
   constexpr std::array<int, 6> kSeconds = {1, 10, 60, 600, 3000, 20'000};
   PeerAnswer answer = answer_status(rng_.chance(1, 2) ? 429 : 503, false);
   if (rng_.chance(3, 4)) {
-    answer.reply.headers.emplace_back("retry-after", std::to_string(kSeconds[rng_.below(kSeconds.size())]));
+    answer.reply.headers.emplace_back("retry-after",
+                                      std::to_string(kSeconds[rng_.below(kSeconds.size())]));
   }
   return answer;
 }
@@ -94,7 +98,8 @@ PeerAnswer Peer::receive(const Call& call, std::vector<Receipt>& receipts) {
 }
 
 PeerAnswer Peer::take_relay(const Call& call, std::vector<Receipt>& receipts) {
-  // A second request for what is here already changes nothing: the relay knows the message by its id.
+  // A second request for what is here already changes nothing: the relay knows the message by its
+  // id.
   if (held_.contains(call.id)) return answer_status(held_[call.id].finished ? 200 : 202, true);
   switch (rng_.below(12)) {
     case 0: return answer_status(301, false);  // the way leads elsewhere
@@ -113,9 +118,18 @@ void Peer::promise_receipts(const Call& call, std::vector<Receipt>& receipts) {
   if (rng_.chance(1, 4)) receipts.push_back({call.id, On::kAcked, later()});
   if (rng_.chance(1, 6)) receipts.push_back({call.id, On::kStillHeld, later()});
   switch (rng_.below(16)) {
-    case 0: receipts.push_back({call.id, On::kRejected, later()}); held_.erase(call.id); return;
-    case 1: receipts.push_back({call.id, On::kFailed, later()}); held_.erase(call.id); return;
-    case 2: receipts.push_back({call.id, On::kStaleRoute, later()}); held_.erase(call.id); return;
+    case 0:
+      receipts.push_back({call.id, On::kRejected, later()});
+      held_.erase(call.id);
+      return;
+    case 1:
+      receipts.push_back({call.id, On::kFailed, later()});
+      held_.erase(call.id);
+      return;
+    case 2:
+      receipts.push_back({call.id, On::kStaleRoute, later()});
+      held_.erase(call.id);
+      return;
     case 3: held_.erase(call.id); return;  // lost: only a probe will tell
     case 4: return;                        // held, and silent
     case 5: receipts.push_back({call.id, On::kAnswered, later()}); break;

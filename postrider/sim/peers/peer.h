@@ -1,5 +1,6 @@
-// Peer: a modelled receiver. It answers as its mood of the moment says, keeps a log of what it saw, and, for the drill
-// protocol, holds what it took and tells later what became of it. It knows only what a request carries.
+// Peer: a modelled receiver. It answers as its mood of the moment says, keeps a log of what it saw,
+// and, for the drill protocol, holds what it took and tells later what became of it. It knows only
+// what a request carries.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +24,15 @@ enum class Mood : std::uint8_t {
   kRefuses,    // nobody listens
   kNoName,
   kNoTls,
-  kSwallows,   // takes the request and never answers
-  kGone,       // 410
+  kSwallows,  // takes the request and never answers
+  kGone,      // 410
 };
 
 // What a request says about itself, as any receiver could read it.
 struct Call {
   MessageId id;
-  std::string verb;          // of the request
-  std::string method;        // drill only
+  std::string verb;    // of the request
+  std::string method;  // drill only
   std::uint64_t body_hash = 0;
   std::uint64_t operation = 0;  // number in the body; 0: none
 };
