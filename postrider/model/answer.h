@@ -27,8 +27,9 @@ enum class AnswerCode : std::uint8_t {
   kInvalid,     // the request makes no sense; the detail says what to change
   kTooLarge,
   kNotEmpty,  // the destination still has messages
+  kUnavailable,  // we were interrupted and cannot tell whether it happened: ask again, with the key
 };
-inline constexpr std::size_t kAnswerCodes = 12;
+inline constexpr std::size_t kAnswerCodes = 13;
 std::string_view name_of(AnswerCode code);
 
 // Where a message is, why, and what comes next.
@@ -162,12 +163,35 @@ struct DestinationView {
   bool owed = false;
 };
 
+struct DestinationPage {
+  std::vector<DestinationView> destinations;
+  std::string next;  // ask from here; empty: that was all
+};
+
+struct MessagePage {
+  std::vector<Explanation> messages;
+  std::string next;  // ask from here; empty: that was all. A page may be empty and not the last.
+};
+
+struct MessageView {
+  Explanation explanation;
+  std::uint8_t lane = 0;
+  std::uint16_t priority = 0;
+  Timestamp not_before;
+  Timestamp first_attempt;
+  std::string attributes;  // encode_texts
+  std::string body;        // of a live message or a dead letter
+  bool has_body = false;   // an ended message keeps none
+};
+
 struct Answer {
   AnswerCode code = AnswerCode::kDone;
   bool replayed = false;
   MessageId id;
   std::string detail;
-  std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView> view;
+  std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView,
+               DestinationPage, MessagePage, MessageView>
+      view;
 };
 
 // The part of an answer that the ledger keeps, to be replayed.

@@ -99,13 +99,24 @@ struct TimersDue {};
 
 // Questions change nothing, but their answers wait like all others.
 struct Ask {
-  enum class What : std::uint8_t { kExplain, kStats, kLog, kDeadLetters, kDestination };
+  enum class What : std::uint8_t {
+    kExplain,
+    kStats,
+    kLog,
+    kDeadLetters,
+    kDestination,
+    kDestinations,  // all of them, by cursor
+    kMessages,      // those that live, by cursor; parked ones among them
+    kMessage,       // one with its attributes and body: live, or a dead letter
+    kOperation,     // what became of a key, without acting
+  };
   Ticket ticket;
   What what = What::kStats;
-  MessageId id;             // kExplain
-  std::string destination;  // kDestination
+  MessageId id;             // kExplain, kMessage
+  std::string destination;  // kDestination; kMessages: of this one only, when set
   LogPosition from;         // kLog
-  std::string cursor;       // kDeadLetters
+  std::string cursor;       // kDeadLetters, kDestinations, kMessages: where the last page ended
+  OperationKey key;         // kOperation
   std::uint32_t limit = 100;
 };
 

@@ -144,4 +144,23 @@ class Store {
   virtual void read(const Reads& reads, ReadDone done) = 0;
 };
 
+// The same verbs for a store that makes its caller wait. runtime/committer gives it threads and so
+// makes a Store of it. One thread writes; any may read.
+class BlockingStore {
+ public:
+  virtual ~BlockingStore() = default;
+
+  // Durable when it returns: so it is also the probe that tells whether a full disk has room again.
+  // ErrorCode::kLimit: no space. ErrorCode::kUnavailable: the disk fails.
+  virtual Result<Epoch> acquire(std::uint32_t shard) = 0;
+
+  struct Written {
+    CommitOutcome outcome = CommitOutcome::kDurable;
+    std::string reason;  // for people, when not durable
+  };
+  virtual Written write(Epoch epoch, const WriteBatch& batch) = 0;
+
+  virtual Result<Found> read(const Reads& reads) = 0;
+};
+
 }  // namespace postrider

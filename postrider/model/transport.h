@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "postrider/base/bytes.h"
 #include "postrider/base/time.h"
@@ -15,13 +18,36 @@ namespace postrider {
 
 struct DestinationConfig;
 
+// Header lines as they go onto the wire, "name: value\r\n" each, in one piece of memory. Whoever adds
+// a line has checked that it is one.
+class HeaderLines {
+ public:
+  HeaderLines() = default;
+  HeaderLines(std::initializer_list<std::pair<std::string_view, std::string_view>> lines) {
+    for (const auto& [name, value] : lines) add(name, value);
+  }
+  void reserve(std::size_t bytes) { text_.reserve(bytes); }
+  void add(std::string_view name, std::string_view value) {
+    text_.append(name).append(": ").append(value).append("\r\n");
+  }
+  std::string_view text() const { return text_; }
+  bool empty() const { return text_.empty(); }
+  // The first of this name, written just so; a null view when there is none.
+  std::string_view find(std::string_view name) const;
+  NamedTexts list() const;
+
+ private:
+  std::string text_;
+};
+
 struct WireRequest {
   std::string verb;    // "POST"
   std::string target;  // URL or another address of the transport
-  NamedTexts headers;
+  HeaderLines headers;
   Blob owner;  // keeps `body` alive
   std::string_view body;
   Duration time_out{0};  // the whole exchange
+  std::string trust;     // certificates in PEM that are trusted instead of the system's; empty: those
 };
 
 enum class WireEnd : std::uint8_t {

@@ -143,7 +143,7 @@ void World::start(StartAttempt&& attempt) {
   }
   if (peer_.shows_requests()) {
     lines_.push_back("    " + attempt.request.verb + " " + attempt.request.target);
-    for (const NamedText& header : attempt.request.headers) {
+    for (const NamedText& header : attempt.request.headers.list()) {
       lines_.push_back("    " + header.first + ": " + header.second);
     }
     lines_.push_back("    body: " + std::string(attempt.request.body));

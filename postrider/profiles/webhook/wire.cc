@@ -17,6 +17,7 @@ namespace postrider::webhook {
 namespace {
 
 constexpr std::string_view kUserAgent = "Postrider";
+constexpr std::size_t kHeaderBytesUsual = 256;  // one allocation for what most requests carry
 constexpr std::string_view kHeaderSetting = "headers.";
 constexpr std::string_view kHeaderAttribute = "header.";
 constexpr auto kAttributes =
@@ -47,38 +48,44 @@ void put_custom(NamedTexts& headers, std::string_view name, std::string_view val
   }
 }
 
-// Returns the message's own content type, or nothing.
-std::string_view put_attributes(NamedTexts& headers, const NamedTexts& attributes,
-                                std::string_view prefix) {
-  std::string_view content_type;
-  for (const auto& [name, value] : attributes) {
-    if (name == "content-type") {
-      content_type = value;
-    } else if (name.starts_with(kHeaderAttribute)) {
-      put_custom(headers, std::string_view(name).substr(kHeaderAttribute.size()), value, prefix);
-    } else {
-      put_custom(headers, name, value, prefix);
-    }
+// The destination's headers and the message's, which win. Most messages have neither, so the list
+// costs nothing.
+NamedTexts custom_headers(const DestinationConfig& destination, const NamedTexts& attributes,
+                          std::string_view prefix) {
+  NamedTexts out;
+  for (const auto& [name, value] : destination.settings) {
+    if (name.starts_with(kHeaderSetting))
+      put_custom(out, std::string_view(name).substr(kHeaderSetting.size()), value, prefix);
   }
-  return content_type;
+  for (const auto& [name, value] : attributes) {
+    if (name == "content-type") continue;
+    const bool own_header = name.starts_with(kHeaderAttribute);
+    put_custom(out, own_header ? std::string_view(name).substr(kHeaderAttribute.size()) : name,
+               value, prefix);
+  }
+  return out;
 }
 
-void put_signature(NamedTexts& headers, const Facts& facts, std::string_view prefix) {
+void put_signature(HeaderLines& headers, const Facts& facts, std::string_view prefix) {
   const DestinationConfig& destination = facts.destination;
   const std::string id = to_string(facts.message.id);
   const std::string timestamp = std::to_string(facts.wall.ms() / 1000);
-  const std::string lower_prefix = to_lower(prefix);
+  std::string name = to_lower(prefix);
+  const std::size_t prefix_size = name.size();
+  const auto put = [&](std::string_view word, std::string_view value) {
+    name.resize(prefix_size);
+    headers.add(name.append(word), value);
+  };
   const std::string_view secret = setting(destination, "secret", "");
   if (!secret.empty() && setting(destination, "signature", "standard") == "standard") {
     const auto keys = parse_webhook_secrets(secret);
     POSTRIDER_CHECK(keys.has_value());  // configure has accepted them; a request must never leave
                                         // unsigned by accident
-    headers.emplace_back(
-        lower_prefix + "signature",
+    put("signature",
         webhook_signatures(*keys, {.id = id, .timestamp = timestamp, .body = facts.message.body}));
   }
-  headers.emplace_back(lower_prefix + "id", id);
-  headers.emplace_back(lower_prefix + "timestamp", timestamp);
+  put("id", id);
+  put("timestamp", timestamp);
 }
 
 struct Meaning {
@@ -179,19 +186,17 @@ WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
   request.owner = facts.message.record;
   request.body = facts.message.body;
   request.time_out = facts.policy.time_out(TimeOut::kAttempt);
-  request.headers.reserve(8);
-  request.headers.emplace_back("user-agent", kUserAgent);
-  for (const auto& [name, value] : destination.settings) {
-    if (!name.starts_with(kHeaderSetting)) continue;
-    put_custom(request.headers, std::string_view(name).substr(kHeaderSetting.size()), value,
-               prefix);
-  }
   NamedTexts attributes;
   if (!facts.message.attributes.empty())
     attributes = decode_texts(facts.message.attributes).value_or(NamedTexts());
-  std::string_view content_type = put_attributes(request.headers, attributes, prefix);
-  if (content_type.empty()) content_type = setting(destination, "content_type", kContentType);
-  request.headers.emplace_back("content-type", content_type);
+  const NamedTexts custom = custom_headers(destination, attributes, prefix);
+  request.headers.reserve(kHeaderBytesUsual);
+  if (find_text(custom, "user-agent") == nullptr) request.headers.add("user-agent", kUserAgent);
+  for (const auto& [name, value] : custom) request.headers.add(name, value);
+  const std::string* content_type = find_text(attributes, "content-type");
+  request.headers.add("content-type", content_type != nullptr
+                                          ? std::string_view(*content_type)
+                                          : setting(destination, "content_type", kContentType));
   put_signature(request.headers, facts, prefix);
   return request;
 }

@@ -52,7 +52,7 @@ Case given(NamedTexts settings = {}, const NamedTexts& attributes = {},
 
 std::string header(const WireRequest& request, std::string_view name) {
   std::string found = "absent";
-  for (const auto& [key, value] : request.headers) {
+  for (const auto& [key, value] : request.headers.list()) {
     if (key != name) continue;
     EXPECT_EQ(found, "absent") << name << " is there twice";
     found = value;
@@ -238,7 +238,7 @@ TEST(WebhookEncode, ForbiddenHeadersAreNotSentWhateverWasAdmitted) {
                                                  {"header.content-length", "0"},
                                                  {"header.content-type", "forged"}});
   const WireRequest request = sly.request();
-  for (const auto& [name, value] : request.headers)
+  for (const auto& [name, value] : request.headers.list())
     EXPECT_EQ(value.find("forged"), std::string::npos) << name;
   EXPECT_EQ(header(request, "webhook-id"), to_string(kId));
   EXPECT_EQ(header(request, "content-length"), "absent");

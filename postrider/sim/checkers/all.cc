@@ -18,10 +18,10 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& contex
 }
 
 std::optional<Timestamp> decided_at(const Left& left) {
-  const std::string* text = find_text(left.start.request.headers, "drill-now");
-  if (text == nullptr) return std::nullopt;
+  const std::string_view text = left.start.request.headers.find("drill-now");
+  if (text.empty()) return std::nullopt;
   std::int64_t ms = 0;
-  std::from_chars(text->data(), text->data() + text->size(), ms);
+  std::from_chars(text.data(), text.data() + text.size(), ms);
   return Timestamp(ms);
 }
 

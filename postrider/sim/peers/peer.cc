@@ -24,7 +24,7 @@ Call read_call(const WireRequest& request) {
   Call call;
   call.verb = request.verb;
   // Standard webhooks and the drill name the message in different headers.
-  for (const NamedText& header : request.headers) {
+  for (const NamedText& header : request.headers.list()) {
     if (header.first == "webhook-id" || header.first == "drill-id") {
       std::string_view text = header.second;
       if (text.starts_with("msg_")) text.remove_prefix(4);

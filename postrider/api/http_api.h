@@ -1,0 +1,64 @@
+// HttpApi: the /v1 interface over HTTP. Reads requests, asks the host, writes answers; decides
+// nothing about messages. On the loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "postrider/api/http_server.h"
+#include "postrider/model/clock.h"
+#include "postrider/model/profile.h"
+#include "postrider/runtime/host.h"
+
+namespace postrider {
+
+struct AccessToken {
+  std::string name;    // for the log
+  std::string tenant;  // whose share and whose operation keys it uses
+  std::string secret;
+  bool may_submit = false;
+  bool may_read = false;
+  bool may_operate = false;
+};
+
+// Numbers that the host does not know; for /metrics and /v1/stats.
+struct ProcessFigures {
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t cpu_ms = 0;
+  std::uint64_t free_bytes = 0;
+  std::uint64_t open_files = 0;
+  std::uint64_t connections_in = 0;
+  std::uint64_t connections_out = 0;
+};
+
+struct HttpApiOptions {
+  std::vector<AccessToken> tokens;  // none: everybody who reaches us may do everything
+  std::span<const ProfileSpec* const> profiles;
+  std::uint32_t body_bytes_max = 256 * 1024;  // of one message
+  std::uint32_t json_depth_max = 32;
+  std::uint32_t lines_waiting_max = 1024;  // of one NDJSON request, not answered yet
+  std::uint32_t tails_max = 100;           // clients of /v1/events
+  std::string version;
+  std::function<ProcessFigures()> figures;
+};
+
+class HttpApi {
+ public:
+  HttpApi(HttpApiOptions options, Host& host, const Clock& clock);
+  ~HttpApi();
+  HttpApi(const HttpApi&) = delete;
+  HttpApi& operator=(const HttpApi&) = delete;
+
+  HttpHandler handler();
+  void set_tokens(std::vector<AccessToken> tokens);  // on reload
+  void tick();  // several times a second: feeds /v1/events
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace postrider

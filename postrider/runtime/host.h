@@ -1,0 +1,80 @@
+// Host: keeps one shard running over a store and a transport, and is the door to it. It restarts the
+// shard when a commit failed, waits when the disk is full, and bounds each tenant's share of the
+// mailbox. One thread, the loop's; it owns no thread itself.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "postrider/model/answer.h"
+#include "postrider/model/clock.h"
+#include "postrider/model/event.h"
+#include "postrider/model/store.h"
+#include "postrider/model/transport.h"
+#include "postrider/shard/shard.h"
+
+namespace postrider {
+
+struct HostOptions {
+  ShardOptions shard;
+  std::uint32_t waiting_max = 8192;         // asked and not answered yet, of all tenants
+  std::uint32_t tenant_waiting_max = 4096;  // of one tenant
+  Duration restart_pause{1000};             // between two attempts to take the store again
+};
+
+// What the door says to somebody who wants something.
+enum class Door : std::uint8_t {
+  kOpen,        // taken; the answer follows
+  kBusy,        // too much waits already: try again soon
+  kTenantBusy,  // this tenant has its whole share waiting
+  kNoSpace,     // the disk has no room for new messages; questions and ends still pass
+  kRestarting,  // the store is being taken again
+  kStopping,
+};
+
+class Host {
+ public:
+  using Done = std::function<void(Answer)>;
+  enum class State : std::uint8_t {
+    kStarting,    // nothing decided yet
+    kRunning,
+    kRestarting,  // a commit failed; the store is asked until it answers
+    kStopped,     // drained, or failed: see failure()
+  };
+
+  // `wake` asks for a call of turn() soon, on the loop's thread; it may be called often.
+  Host(HostOptions options, Store& store, Transport& transport, const Clock& clock,
+       std::function<void()> wake);
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  // The event's ticket is given here. `done` is called exactly once, later and never from inside
+  // post, unless the door did not open, or the shard was restarted: then with kUnavailable.
+  Door post(std::string_view tenant, Event event, Done done);
+
+  // News that nobody waits for: the network's. Never refused, always bounded by what was started.
+  void attempt_ended(AttemptId attempt, WireReply reply);
+  void tell(Event event);
+
+  void turn();
+  std::optional<Timestamp> next_deadline() const;  // boot time
+
+  void set_space(bool enough);  // whether the disk has room for new messages
+  void drain();                 // takes nothing new, starts nothing new, and stops when all is durable
+
+  State state() const;
+  const std::string& failure() const;  // why it stopped by itself; empty: it did not
+  bool restoring() const;              // still reading what an earlier life left
+  std::uint64_t log_version() const;   // changes when the outcome log may have grown
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace postrider
