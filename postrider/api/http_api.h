@@ -54,7 +54,7 @@ class HttpApi {
 
   HttpHandler handler();
   void set_tokens(std::vector<AccessToken> tokens);  // on reload
-  void tick();  // several times a second: feeds /v1/events
+  void tick();                                       // several times a second: feeds /v1/events
 
  private:
   class Impl;

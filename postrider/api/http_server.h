@@ -1,5 +1,5 @@
-// HttpServer: HTTP/1.1 in, on the loop's thread. It reads requests within named limits, hands each to
-// the handler and writes what the handler says, now or later. It knows nothing of the API.
+// HttpServer: HTTP/1.1 in, on the loop's thread. It reads requests within named limits, hands each
+// to the handler and writes what the handler says, now or later. It knows nothing of the API.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ namespace postrider {
 
 struct HttpLimits {
   std::uint32_t connections_max = 20'000;
-  std::uint32_t head_bytes_max = 16 * 1024;          // request line and headers
-  std::uint64_t body_bytes_max = 512 * 1024;         // of a request that is not streamed
-  std::uint32_t pipelined_max = 64;                  // requests of one connection under way
-  std::uint64_t unsent_bytes_max = 1024 * 1024;      // of one connection; a slower reader is cut
-  Duration head_time_out{10'000};                    // from the first byte to the end of the head
-  Duration body_time_out{30'000};                    // between two pieces of a body
-  Duration idle_time_out{75'000};                    // between two requests
+  std::uint32_t head_bytes_max = 16 * 1024;      // request line and headers
+  std::uint64_t body_bytes_max = 512 * 1024;     // of a request that is not streamed
+  std::uint32_t pipelined_max = 64;              // requests of one connection under way
+  std::uint64_t unsent_bytes_max = 1024 * 1024;  // of one connection; a slower reader is cut
+  Duration head_time_out{10'000};                // from the first byte to the end of the head
+  Duration body_time_out{30'000};                // between two pieces of a body
+  Duration idle_time_out{75'000};                // between two requests
 };
 
 struct HttpListen {
@@ -85,8 +85,8 @@ using HttpBodySink = std::function<void(std::string_view piece, bool last)>;
 struct HttpHandler {
   // A whole request.
   std::function<void(const HttpRequest&, HttpExchangePtr)> handle;
-  // Asked when the head is there: a sink takes the body as it comes and without a limit on its size;
-  // an empty function means that the request is collected and goes to `handle`.
+  // Asked when the head is there: a sink takes the body as it comes and without a limit on its
+  // size; an empty function means that the request is collected and goes to `handle`.
   std::function<HttpBodySink(const HttpRequest&, HttpExchangePtr)> stream;
   // Makes the answer to something that never became a request (400, 408, 413, 431, 503, …).
   std::function<HttpResponse(int status, std::string_view detail)> refuse;
@@ -101,8 +101,8 @@ class HttpServer {
 
   // Returns the address really bound (port 0 is any). Several may listen.
   Result<std::string> listen(const HttpListen& where);
-  void stop_accepting();    // and close idle connections; exchanges under way finish
-  void close();             // cut everything
+  void stop_accepting();  // and close idle connections; exchanges under way finish
+  void close();           // cut everything
   std::size_t connections() const;
 
  private:

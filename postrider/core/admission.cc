@@ -155,36 +155,40 @@ void Engine::Impl::accept_cold(Turn& turn, Slot slot, const Message& message) {
   maybe_refill(turn, slot);
 }
 
-std::optional<Answer> Engine::Impl::consult_ledger(Turn& turn, const OperationKey& key,
-                                                   const Fingerprint& fingerprint) {
-  std::optional<LedgerEntry> entry;
-  std::optional<SessionEntry> session;
+Engine::Impl::Remembered Engine::Impl::recall(Turn& turn, const OperationKey& key) {
+  Remembered out;
   const std::string name = ledger_key(key);
-  bool damaged = false;
   for (const keys::Bucket bucket : receipts_.buckets(Kept::kLedger)) {
     const std::string at = keys::ledger(bucket, key.scope, name);
-    if (const auto* value = turn.get(at); value != nullptr && value->has_value() && !entry) {
+    if (const auto* value = turn.get(at); value != nullptr && value->has_value() && !out.entry) {
       auto decoded = decode_ledger((*value)->view());
       if (decoded) {
-        entry = std::move(*decoded);
+        out.entry = std::move(*decoded);
       } else {
         turn.damaged.emplace_back(at, **value);
-        damaged = true;
+        out.damaged = true;
       }
     }
     if (key.kind != OperationKey::Kind::kSequenced) continue;
     const std::string session_at = keys::session(bucket, key.scope, key.key);
     if (const auto* value = turn.get(session_at);
-        value != nullptr && value->has_value() && !session) {
+        value != nullptr && value->has_value() && !out.session) {
       auto decoded = decode_session((*value)->view());
-      if (decoded) session = *decoded;
+      if (decoded) out.session = *decoded;
       if (!decoded) turn.damaged.emplace_back(session_at, **value);
     }
   }
+  if (out.entry) out.damaged = false;
+  return out;
+}
+
+std::optional<Answer> Engine::Impl::consult_ledger(Turn& turn, const OperationKey& key,
+                                                   const Fingerprint& fingerprint) {
+  const Remembered remembered = recall(turn, key);
   if (turn.lacks()) return std::nullopt;
-  LedgerVerdict verdict = judge_key(key, fingerprint, entry, session,
+  LedgerVerdict verdict = judge_key(key, fingerprint, remembered.entry, remembered.session,
                                     {options_.key_window, options_.key_ahead}, turn.now);
-  if (damaged && !entry) verdict.kind = LedgerVerdict::Kind::kExpired;
+  if (remembered.damaged) verdict.kind = LedgerVerdict::Kind::kExpired;
   Answer answer;
   switch (verdict.kind) {
     case LedgerVerdict::Kind::kNew: return std::nullopt;

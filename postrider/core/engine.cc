@@ -80,8 +80,12 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   const auto cold = keys::parse_cold(row.first);
   const bool once =
       (hot && hot->part == keys::Part::kMessage) || (cold && cold->part == keys::Part::kMessage);
+  const auto letter = row.first[0] == keys::kDead ? keys::parse_bucketed(row.first) : std::nullopt;
   if (once) {
     turn.out.writes.remove_once(row.first);
+  } else if (letter) {
+    receipts_.take_letter(letter->bucket, MessageId{letter->high, letter->low}, row.second.size(),
+                          turn.out.writes);
   } else {
     turn.out.writes.remove(row.first);
   }

@@ -1,6 +1,7 @@
 // The engine's inside, split over files by what happens: admission.cc (submit), delivery.cc (rows,
 // attempts, ends), dispatch.cc (whose turn it is), residents.cc (destinations in memory), refill.cc
-// (disk to window and back), restore.cc, operators.cc, explain.cc. engine.cc only dispatches.
+// (disk to window and back), restore.cc, operators.cc, explain.cc,
+// questions.cc. engine.cc only dispatches.
 #pragma once
 
 #include <deque>
@@ -94,6 +95,12 @@ class Engine::Impl {
                    Timestamp now) const;
   void accept_hot(Turn& turn, Slot resident, Message message);
   void accept_cold(Turn& turn, Slot resident, const Message& message);
+  struct Remembered {  // what the ledger holds of a key
+    std::optional<LedgerEntry> entry;
+    std::optional<SessionEntry> session;
+    bool damaged = false;  // there was an entry, and it cannot be read
+  };
+  Remembered recall(Turn& turn, const OperationKey& key);
   // The ledger's part of a command: nullopt when it may go on (or lacks something); otherwise the
   // answer.
   std::optional<Answer> consult_ledger(Turn& turn, const OperationKey& key,
@@ -246,16 +253,28 @@ class Engine::Impl {
   std::optional<DestinationId> free_probe(Turn& turn, std::string_view name);
 
   // explain.cc
-  void on(Turn& turn, const Ask& ask);
   std::optional<Answer> explain(Turn& turn, MessageId id);
+  std::optional<Answer> explain_unreadable(Turn& turn, MessageId id);
+  void name_destination(const Destined& destined, Explanation& out) const;
   bool waits_behind(const Lane& lane, const Entry& entry) const;
   Explanation explain_entry(const Turn& turn, const Entry& entry) const;
   void explain_next(const Turn& turn, const Entry& entry, const Resident& resident,
                     Explanation& out) const;
+
+  // questions.cc
+  void on(Turn& turn, const Ask& ask);
   std::optional<Answer> read_log(Turn& turn, const Ask& ask);
   std::optional<Answer> list_dead(Turn& turn, const Ask& ask);
   bool list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, DeadLetters& out);
   std::optional<Answer> describe(Turn& turn, const Ask& ask);
+  static DestinationView view_of(const Resident& resident);
+  std::optional<Answer> list_destinations(Turn& turn, const Ask& ask);
+  std::optional<Answer> list_messages(Turn& turn, const Ask& ask);
+  std::string list_rows(Turn& turn, const Rows& rows, std::optional<DestinationId> only,
+                        MessagePage& page);
+  std::optional<Explanation> explain_row(Turn& turn, const Row& row, const Row* state);
+  std::optional<Answer> show_message(Turn& turn, MessageId id);
+  std::optional<Answer> look_up_operation(Turn& turn, const OperationKey& key);
 
   EngineOptions options_;
   const EngineLimits& limits_;

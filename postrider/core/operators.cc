@@ -162,7 +162,7 @@ Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried)
                          .attributes = message->attributes,
                          .body = message->body});
   if (!id) return answer_with(AnswerCode::kInvalid, id.error().detail, old);
-  turn.out.writes.remove(key);
+  receipts_.take_letter(buried.end->dead_bucket, old, buried.letter->size(), turn.out.writes);
   ++receipts_.counters().redriven;
   return answer_with(AnswerCode::kAccepted, "redrives " + to_string(old), *id);
 }
@@ -181,7 +181,7 @@ void Engine::Impl::on(Turn& turn, const Drop& drop) {
     const Buried buried = find_letter(turn, drop.id);
     if (!buried.known) return std::nullopt;
     if (!buried.letter) return no_letter(drop.id);
-    turn.out.writes.remove(keys::dead(buried.end->dead_bucket, drop.id));
+    receipts_.take_letter(buried.end->dead_bucket, drop.id, buried.letter->size(), turn.out.writes);
     ++receipts_.counters().dropped;
     return answer_with(AnswerCode::kDone, "dropped", drop.id);
   });

@@ -96,6 +96,8 @@ struct Lane {
   bool cold_ahead = false;  // messages on disk at or behind the cursor
   bool asleep = false;      // FIFO: the head sleeps on disk; its due entry wakes the lane
   bool refilling = false;   // a read is on its way
+  std::uint32_t spills =
+      0;  // how often its window went to disk: a page read before lacks that part
   MessageId cursor;
   MessageId refill_from;  // where that read began
   MessageId head;         // lower bound in the owed record; unset: the lane is not owed

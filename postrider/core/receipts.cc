@@ -102,6 +102,21 @@ void Receipts::put_kept(Kept kept, std::string key, std::string_view value, Writ
   out.put(std::move(key), value);
 }
 
+void Receipts::take_letter(keys::Bucket bucket, MessageId id, std::size_t size, WriteBatch& out) {
+  std::string key = keys::dead(bucket, id);
+  const auto leaves = [&](BucketInfo& from) {
+    --from.count;
+    from.bytes -= key.size() + size;
+  };
+  if (bucket == running(Kept::kDead)) leaves(info(Kept::kDead));
+  for (BucketInfo& other : closed(Kept::kDead)) {
+    if (other.number != bucket) continue;
+    leaves(other);
+    out.put(keys::buckets(space_of(Kept::kDead)), encode_buckets(closed(Kept::kDead)));
+  }
+  out.remove(std::move(key));
+}
+
 std::vector<keys::Bucket> Receipts::buckets(Kept kept) const {
   std::vector<keys::Bucket> numbers{running(kept)};
   const BucketList& list = closed(kept);

@@ -32,6 +32,8 @@ class Receipts {
 
   // Puts into the running bucket of a space, and keeps the bucket's size.
   void put_kept(Kept kept, std::string key, std::string_view value, WriteBatch& out);
+  // A dead letter leaves before its bucket does: redriven or dropped. `size` is that of its value.
+  void take_letter(keys::Bucket bucket, MessageId id, std::size_t size, WriteBatch& out);
   keys::Bucket running(Kept kept) const { return info(kept).number; }
   // Buckets that may hold something, newest first.
   std::vector<keys::Bucket> buckets(Kept kept) const;

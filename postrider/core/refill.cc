@@ -216,11 +216,14 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
     next += has_state ? 2 : 1;
     if (!key) continue;
     lane.cursor = MessageId{key->id.high, key->id.low + 1};
+    const std::uint32_t spills = lane.spills;
     if (key->part == keys::Part::kMessage && !by_id_.contains(key->id)) {
       take_row(turn, slot, number, row, has_state ? &rows.rows[next - 1] : nullptr);
     }
-    cut = lane.cursor <=
-          key->id;  // a sleeping FIFO head, or a route that closed, took the cursor back
+    // A sleeping FIFO head took the cursor back, or the route closed and sent the window to disk:
+    // this page does not have what went there.
+    const Lane& after = residents_[slot].the_lane(number);
+    cut = after.cursor <= key->id || after.spills != spills;
   }
   Lane& lane = residents_[slot].the_lane(number);
   if (!cut && rows.complete) lane.cold_ahead = false;
@@ -463,6 +466,7 @@ void Engine::Impl::load_due(Turn& turn) {
 // The waiting part of a window goes to disk: the route is closed for longer than it is worth the
 // memory.
 void Engine::Impl::spill(Turn& turn, Slot slot, Lane& lane) {
+  ++lane.spills;
   while (lane.first != kNoSlot) {
     const Slot first = lane.first;
     const MessageId id = entries_[first].message.id;

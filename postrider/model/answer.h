@@ -26,7 +26,7 @@ enum class AnswerCode : std::uint8_t {
   kEnded,       // the message has ended already
   kInvalid,     // the request makes no sense; the detail says what to change
   kTooLarge,
-  kNotEmpty,  // the destination still has messages
+  kNotEmpty,     // the destination still has messages
   kUnavailable,  // we were interrupted and cannot tell whether it happened: ask again, with the key
 };
 inline constexpr std::size_t kAnswerCodes = 13;
@@ -41,7 +41,8 @@ struct Explanation {
     kAtPeer,
     kSleeping,
     kParked,
-    kEnded
+    kEnded,
+    kQuarantine
   };
   enum class Next : std::uint8_t { kAttempt, kOutcome, kNews, kOperator, kNothing };
 

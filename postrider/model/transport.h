@@ -18,8 +18,8 @@ namespace postrider {
 
 struct DestinationConfig;
 
-// Header lines as they go onto the wire, "name: value\r\n" each, in one piece of memory. Whoever adds
-// a line has checked that it is one.
+// Header lines as they go onto the wire, "name: value\r\n" each, in one piece of memory. Whoever
+// adds a line has checked that it is one.
 class HeaderLines {
  public:
   HeaderLines() = default;
@@ -47,7 +47,7 @@ struct WireRequest {
   Blob owner;  // keeps `body` alive
   std::string_view body;
   Duration time_out{0};  // the whole exchange
-  std::string trust;     // certificates in PEM that are trusted instead of the system's; empty: those
+  std::string trust;  // certificates in PEM that are trusted instead of the system's; empty: those
 };
 
 enum class WireEnd : std::uint8_t {

@@ -1,6 +1,6 @@
-// Host: keeps one shard running over a store and a transport, and is the door to it. It restarts the
-// shard when a commit failed, waits when the disk is full, and bounds each tenant's share of the
-// mailbox. One thread, the loop's; it owns no thread itself.
+// Host: keeps one shard running over a store and a transport, and is the door to it. It restarts
+// the shard when a commit failed, waits when the disk is full, and bounds each tenant's share of
+// the mailbox. One thread, the loop's; it owns no thread itself.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class Host {
  public:
   using Done = std::function<void(Answer)>;
   enum class State : std::uint8_t {
-    kStarting,    // nothing decided yet
+    kStarting,  // nothing decided yet
     kRunning,
     kRestarting,  // a commit failed; the store is asked until it answers
     kStopped,     // drained, or failed: see failure()
@@ -65,7 +65,7 @@ class Host {
   std::optional<Timestamp> next_deadline() const;  // boot time
 
   void set_space(bool enough);  // whether the disk has room for new messages
-  void drain();                 // takes nothing new, starts nothing new, and stops when all is durable
+  void drain();  // takes nothing new, starts nothing new, and stops when all is durable
 
   State state() const;
   const std::string& failure() const;  // why it stopped by itself; empty: it did not

@@ -66,8 +66,9 @@ struct OrderKeysOf {
   void operator()(const PeerSeen& e) { add_destination(out, e.destination); }
   void operator()(const TimersDue&) {}
   void operator()(const Ask& e) {
-    if (e.what == Ask::What::kExplain) add_message(out, e.id);
-    if (e.what == Ask::What::kDestination) add_destination(out, e.destination);
+    if (e.what == Ask::What::kExplain || e.what == Ask::What::kMessage) add_message(out, e.id);
+    if (!e.destination.empty()) add_destination(out, e.destination);
+    if (e.what == Ask::What::kOperation) add_caller(out, {.ticket = e.ticket, .key = e.key});
   }
   void operator()(const Chore& e) {
     if (e.destination.is_set()) out.add(order_key(e.destination));

@@ -22,6 +22,7 @@ std::string_view place_name(Explanation::Place place) {
     case Explanation::Place::kSleeping: return "sleeping";
     case Explanation::Place::kParked: return "parked";
     case Explanation::Place::kEnded: return "ended";
+    case Explanation::Place::kQuarantine: return "quarantine";
   }
   return "?";
 }

@@ -91,6 +91,11 @@ class DurabilityChecker final : public Checker {
     const MessageNote* note = notebook_.find(seen.id);
     if (note == nullptr)
       return verdicts_.violation(2, "a message was explained that is not durable");
+    if (seen.place == Explanation::Place::kQuarantine) {
+      if (!note->quarantined)
+        verdicts_.violation(2, "a message was said to be unreadable: " + to_string(seen.id));
+      return;
+    }
     if (is_end(seen.phase)) {
       if (!note->end || note->end->phase != seen.phase)
         verdicts_.violation(2, "an end was told that is not durable: " + to_string(seen.id));

@@ -1,5 +1,5 @@
-// HttpTransport: HTTP/1.1 out, on the loop's thread. Keeps connections, resolves names, guards where
-// we go, times out. Decides nothing: what an answer means is the profile's business.
+// HttpTransport: HTTP/1.1 out, on the loop's thread. Keeps connections, resolves names, guards
+// where we go, times out. Decides nothing: what an answer means is the profile's business.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ struct HttpTransportOptions {
   std::uint32_t reply_head_bytes_max = 32 * 1024;
   std::uint32_t reply_bytes_max = 64 * 1024;  // read before the connection is given up
   std::uint32_t excerpt_bytes_max = 1024;     // of the body that the profile gets to see
-  std::vector<std::string> allow;             // "127.0.0.0/8", "fd00::/8": private ranges we may reach
-  std::vector<std::string> name_servers;      // "127.0.0.1:5353"; none: the system's
-  std::string trust_file;                     // PEM; empty: the system's
+  std::vector<std::string> allow;         // "127.0.0.0/8", "fd00::/8": private ranges we may reach
+  std::vector<std::string> name_servers;  // "127.0.0.1:5353"; none: the system's
+  std::string trust_file;                 // PEM; empty: the system's
 };
 
 class HttpTransport final : public Transport {

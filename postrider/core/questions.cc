@@ -1,0 +1,326 @@
+// Questions: what is there, page by page. Answers change nothing; cursors are keys of the store,
+// and outside data when they come back.
+#include <algorithm>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+namespace {
+
+// A cursor that is not ours must not lead anywhere else in the store.
+Answer foreign_cursor(std::string_view what) {
+  Answer invalid;
+  invalid.code = AnswerCode::kInvalid;
+  invalid.detail =
+      "this is not a cursor of " + std::string(what) + "; ask without one, from the beginning";
+  return invalid;
+}
+
+}  // namespace
+
+void Engine::Impl::on(Turn& turn, const Ask& ask) {
+  std::optional<Answer> answer;
+  switch (ask.what) {
+    case Ask::What::kExplain: answer = explain(turn, ask.id); break;
+    case Ask::What::kStats:
+      answer.emplace();
+      answer->view = stats();
+      break;
+    case Ask::What::kLog: answer = read_log(turn, ask); break;
+    case Ask::What::kDeadLetters: answer = list_dead(turn, ask); break;
+    case Ask::What::kDestination: answer = describe(turn, ask); break;
+    case Ask::What::kDestinations: answer = list_destinations(turn, ask); break;
+    case Ask::What::kMessages: answer = list_messages(turn, ask); break;
+    case Ask::What::kMessage: answer = show_message(turn, ask.id); break;
+    case Ask::What::kOperation: answer = look_up_operation(turn, ask.key); break;
+  }
+  if (turn.lacks()) return;
+  POSTRIDER_CHECK(answer.has_value());
+  reply(turn, ask.ticket, std::move(*answer));
+}
+
+std::optional<Answer> Engine::Impl::read_log(Turn& turn, const Ask& ask) {
+  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+  LogPage page;
+  LogPosition from = ask.from;
+  const keys::Bucket oldest = receipts_.oldest(Kept::kLog);
+  if (from.bucket != 0 && from.bucket < oldest) {
+    page.fell_behind = receipts_.fell_behind(from);
+    from = {oldest, from.page, from.index};
+  }
+  const Rows* rows = turn.scan({keys::log(from.bucket, Sequence(from.page)),
+                                keys::after_prefix(keys::space(keys::kLog)), limit});
+  if (rows == nullptr) return std::nullopt;
+  page.next = from;
+  page.at_end = rows->complete;
+  if (!rows->complete) {
+    // Nothing but removed pages so far: go on behind them.
+    const auto behind =
+        keys::parse_bucketed(std::string_view(rows->next).substr(0, rows->next.size() - 1));
+    if (behind) page.next = {behind->bucket, behind->high + 1, 0};
+  }
+  for (const Row& row : rows->rows) {
+    const auto key = keys::parse_bucketed(row.first);
+    auto entries = key ? decode_log(row.second.view(), key->bucket, Sequence(key->high))
+                       : Result<std::vector<LogEntry>>(fail(ErrorCode::kCorrupt, {}));
+    if (!entries) {
+      turn.damaged.push_back(row);
+      continue;
+    }
+    for (LogEntry& entry : *entries) {
+      if (entry.position < from) continue;
+      if (page.entries.size() == limit) {
+        page.at_end = false;
+        break;
+      }
+      page.next = {entry.position.bucket, entry.position.page, entry.position.index + 1};
+      page.entries.push_back(std::move(entry));
+    }
+    if (page.entries.size() == limit) break;
+  }
+  // A reader that has seen everything waits behind everything, so that retention never takes what
+  // it has not read.
+  if (page.at_end) page.next = {receipts_.running(Kept::kLog), last_sequence_ + 1, 0};
+  Answer answer;
+  answer.view = std::move(page);
+  return answer;
+}
+
+// Parked messages first, then the dead and expired; the cursor's first byte says which.
+std::optional<Answer> Engine::Impl::list_dead(Turn& turn, const Ask& ask) {
+  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+  DeadLetters out;
+  std::string from = ask.cursor;
+  if (!from.empty() && from[0] != keys::kParked && from[0] != keys::kDead)
+    return foreign_cursor("the dead letters");
+  if (from.empty() || from[0] == keys::kParked) {
+    if (!list_parked(turn, ask, limit, out)) return std::nullopt;
+    from = keys::space(keys::kDead);
+  }
+  if (out.next.empty() && out.letters.size() < limit) {
+    const auto left = static_cast<std::uint32_t>(limit - out.letters.size());
+    const Rows* rows = turn.scan({from, keys::after_prefix(keys::space(keys::kDead)), left});
+    if (rows == nullptr) return std::nullopt;
+    for (const Row& row : rows->rows) {
+      auto dead = decode_dead(row.second.view());
+      if (dead) out.letters.push_back(dead->letter);
+      if (!dead) turn.damaged.push_back(row);
+    }
+    if (!rows->complete) out.next = rows->next;
+  } else if (out.next.empty()) {
+    out.next = from;
+  }
+  Answer answer;
+  answer.view = std::move(out);
+  return answer;
+}
+
+bool Engine::Impl::list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, DeadLetters& out) {
+  const std::string first = ask.cursor.empty() ? keys::space(keys::kParked) : ask.cursor;
+  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kParked)), limit});
+  if (rows == nullptr) return false;
+  for (const Row& row : rows->rows) {
+    const auto id = keys::parse_parked(row.first);
+    if (!id) continue;
+    const auto* state = turn.get(keys::cold(*id, keys::Part::kState));
+    if (state == nullptr || !state->has_value()) continue;
+    const auto decoded = decode_state((*state)->view());
+    if (!decoded) continue;
+    out.letters.push_back({*id, Phase::kParked, decoded->state.since, decoded->state.failure,
+                           decoded->state.attempts, decoded->reason});
+  }
+  if (!rows->complete) out.next = rows->next;
+  return !turn.lacks();
+}
+
+std::optional<Answer> Engine::Impl::describe(Turn& turn, const Ask& ask) {
+  const Destined destined = find_destination(turn, ask.destination);
+  if (!destined.known) return std::nullopt;
+  Answer answer;
+  if (destined.slot == kNoSlot) {
+    answer.code = AnswerCode::kNotFound;
+    answer.detail = "there is no destination '" + ask.destination + "'";
+    return answer;
+  }
+  answer.view = view_of(residents_[destined.slot]);
+  return answer;
+}
+
+DestinationView Engine::Impl::view_of(const Resident& resident) {
+  DestinationView view;
+  view.id = resident.id;
+  view.config = resident.bound->config;
+  view.route = resident.route;
+  view.in_window = resident.in_memory;
+  view.open_attempts = resident.open_attempts;
+  view.owed = resident.owed_stored;
+  return view;
+}
+
+// By number, which follows from the name: no order that means anything, but a stable one.
+std::optional<Answer> Engine::Impl::list_destinations(Turn& turn, const Ask& ask) {
+  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+  const std::string space = keys::space(keys::kConfig);
+  if (!ask.cursor.empty() && !ask.cursor.starts_with(space)) return foreign_cursor("destinations");
+  const Rows* rows =
+      turn.scan({ask.cursor.empty() ? space : ask.cursor, keys::after_prefix(space), limit});
+  if (rows == nullptr) return std::nullopt;
+  DestinationPage page;
+  for (const Row& row : rows->rows) {
+    const auto id = keys::parse_destination(row.first);
+    const auto config = decode_config(row.second.view());
+    if (!id || !config) {
+      turn.damaged.push_back(row);
+      continue;
+    }
+    if (config->removed) continue;
+    // Those that are not in memory stay outside: a list must not fill the cache.
+    if (const auto found = by_destination_.find(id->value()); found != by_destination_.end()) {
+      page.destinations.push_back(view_of(residents_[found->second]));
+      continue;
+    }
+    const auto* route = turn.get(keys::route(*id));
+    const auto* owed = turn.get(keys::owed(*id));
+    if (route == nullptr || owed == nullptr) continue;
+    DestinationView view;
+    view.id = *id;
+    view.config = *config;
+    view.route = read_route(turn, *id, *route);
+    view.owed = owed->has_value();
+    page.destinations.push_back(std::move(view));
+  }
+  if (!rows->complete) page.next = rows->next;
+  if (turn.lacks()) return std::nullopt;
+  Answer answer;
+  answer.view = std::move(page);
+  return answer;
+}
+
+// First the cold space, by destination and order, then the hot one, by age.
+std::optional<Answer> Engine::Impl::list_messages(Turn& turn, const Ask& ask) {
+  std::optional<DestinationId> only;
+  if (!ask.destination.empty()) {
+    const Destined destined = find_destination(turn, ask.destination);
+    if (!destined.known) return std::nullopt;
+    if (destined.slot == kNoSlot) {
+      Answer none;
+      none.code = AnswerCode::kNotFound;
+      none.detail = "there is no destination '" + ask.destination + "'";
+      return none;
+    }
+    only = residents_[destined.slot].id;
+  }
+  std::string first = keys::space(keys::kCold);
+  std::string last = keys::after_prefix(first);
+  if (only) {
+    first = keys::cold_lane(*only, 0);
+    last = keys::after_prefix(keys::cold_lane(*only, kLanes - 1));
+  }
+  const std::string hot = keys::space(keys::kHot);
+  if (ask.cursor.starts_with(hot)) {
+    first = ask.cursor;
+    last = keys::after_prefix(hot);
+  } else if (!ask.cursor.empty()) {
+    if (ask.cursor < first || ask.cursor > last) return foreign_cursor("these messages");
+    first = ask.cursor;
+  }
+  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+  const Rows* rows = turn.scan({first, last, 2 * limit + 1});
+  if (rows == nullptr) return std::nullopt;
+  MessagePage page;
+  page.next = list_rows(turn, *rows, only, page);
+  if (page.next.empty() && first[0] == keys::kCold) page.next = hot;
+  if (turn.lacks()) return std::nullopt;
+  Answer answer;
+  answer.view = std::move(page);
+  return answer;
+}
+
+// Returns where the next page begins; empty: the rows were all.
+std::string Engine::Impl::list_rows(Turn& turn, const Rows& rows, std::optional<DestinationId> only,
+                                    MessagePage& page) {
+  for (std::size_t next = 0; next < rows.rows.size();) {
+    const Row& row = rows.rows[next];
+    const bool has_state =
+        next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
+    // Its state may be on the next page; a page of one message always has both.
+    if (!has_state && !is_whole(rows, row.first)) return row.first;
+    const Row* state = has_state ? &rows.rows[next + 1] : nullptr;
+    next += has_state ? 2 : 1;
+    const auto message = decode_message(row.second);
+    if (!message || (only && message->id.destination() != *only)) continue;
+    if (auto explanation = explain_row(turn, row, state)) page.messages.push_back(*explanation);
+  }
+  return rows.complete ? std::string() : rows.next;
+}
+
+std::optional<Explanation> Engine::Impl::explain_row(Turn& turn, const Row& row, const Row* state) {
+  auto message = decode_message(row.second);
+  if (!message) return std::nullopt;
+  if (const auto found = by_id_.find(message->id); found != by_id_.end())
+    return explain_entry(turn, entries_[found->second]);
+  const Destined destined = find_destination(turn, message->id.destination());
+  if (!destined.known || destined.slot == kNoSlot) return std::nullopt;
+  std::optional<StoredState> stored;
+  message = decode_row(turn, destined.slot, row, state, stored).value_or(Message());
+  if (!message->id.is_set()) return std::nullopt;
+  Entry entry;
+  entry.destination = destined.slot;
+  entry.hot = row.first[0] == keys::kHot;
+  entry.state.method = message->method;
+  entry.state.state = residents_[destined.slot].bound->profile->methods[message->method].initial;
+  entry.message = std::move(*message);
+  entry.visitor = true;
+  adopt_state(entry, stored);
+  return explain_entry(turn, entry);
+}
+
+std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
+  std::optional<Answer> answer = explain(turn, id);
+  if (!answer || !std::holds_alternative<Explanation>(answer->view)) return answer;
+  MessageView view;
+  view.explanation = std::get<Explanation>(std::move(answer->view));
+  view.lane = id.lane();
+  view.priority = id.priority();
+  const auto show = [&view](const Message& message) {
+    view.not_before = message.not_before;
+    view.attributes = message.attributes;
+    view.body = message.body;
+    view.has_body = true;
+  };
+  if (const auto found = by_id_.find(id); found != by_id_.end()) {
+    const Entry& entry = entries_[found->second];
+    view.first_attempt = entry.state.first_attempt;
+    show(entry.message);
+  } else {
+    const Buried buried = find_letter(turn, id);
+    if (!buried.known) return std::nullopt;
+    const auto dead = buried.letter ? decode_dead(buried.letter->view())
+                                    : Result<DeadRecord>(fail(ErrorCode::kNotFound, {}));
+    const auto message = dead ? decode_message(Blob::copy_of(dead->message))
+                              : Result<Message>(fail(ErrorCode::kNotFound, {}));
+    if (message) show(*message);
+  }
+  answer->view = std::move(view);
+  return answer;
+}
+
+// Judged with the fingerprint that it was used with: a key that was used answers as it did then.
+std::optional<Answer> Engine::Impl::look_up_operation(Turn& turn, const OperationKey& key) {
+  Remembered remembered = recall(turn, key);
+  if (turn.lacks()) return std::nullopt;
+  const LedgerVerdict verdict = judge_key(
+      key, remembered.entry ? remembered.entry->fingerprint : Fingerprint(), remembered.entry,
+      remembered.session, {options_.key_window, options_.key_ahead}, turn.now);
+  if (verdict.kind == LedgerVerdict::Kind::kReplay) return verdict.answer;
+  Answer answer;
+  answer.code = AnswerCode::kNotFound;
+  answer.detail = "nothing was done under this key, or it is forgotten";
+  if (verdict.kind == LedgerVerdict::Kind::kExpired || remembered.damaged) {
+    answer.code = AnswerCode::kKeyExpired;
+    answer.detail = "this operation key is too old to tell whether it was used";
+  }
+  return answer;
+}
+
+}  // namespace postrider
