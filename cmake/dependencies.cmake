@@ -25,8 +25,8 @@ find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 add_library(postrider_boost STATIC ${CMAKE_SOURCE_DIR}/cmake/boost.cc)
 target_compile_definitions(postrider_boost PUBLIC
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
-# g++ 12 warns about pointers inside them.
-target_compile_options(postrider_boost PRIVATE -Wno-null-dereference)
+# g++ 12 warns about pointers inside them, wherever they are inlined.
+target_compile_options(postrider_boost PUBLIC -Wno-null-dereference)
 target_link_libraries(postrider_boost PUBLIC Boost::headers OpenSSL::SSL OpenSSL::Crypto Threads::Threads)
 
 if(POSTRIDER_TESTS)

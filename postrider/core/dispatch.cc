@@ -14,7 +14,7 @@ void Engine::Impl::ring(Slot slot) {
 }
 
 void Engine::Impl::pump(Turn& turn) {
-  if (restoring_hot_) return;
+  if (restoring_hot_ || starts_held_) return;
   for (;;) {
     while (!turn.freed_gates.empty()) {
       const GateName name = turn.freed_gates.back();

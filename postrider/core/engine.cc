@@ -16,6 +16,7 @@ void Engine::close_turn(Timestamp now, Duration wall_bias, Effects& out) {
   impl_->close_turn(now, wall_bias, out);
 }
 std::optional<Timestamp> Engine::next_deadline() const { return impl_->next_deadline(); }
+void Engine::hold_starts() { impl_->hold_starts(); }
 bool Engine::restoring() const { return impl_->restoring(); }
 Stats Engine::stats() const { return impl_->stats(); }
 std::vector<Engine::RowUse> Engine::rows_used() const { return impl_->rows_used(); }

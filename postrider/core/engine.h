@@ -96,6 +96,9 @@ class Engine {
   // When to come back with TimersDue; not later than anything that is due, perhaps earlier.
   std::optional<Timestamp> next_deadline() const;
 
+  // From now on nothing is started: the process is about to stop. What is open may still end.
+  void hold_starts();
+
   bool restoring() const;
   Stats stats() const;
 

@@ -33,6 +33,7 @@ class Engine::Impl {
   Stepped step(Now now, const Event& event, const Found& found, Effects& out);
   void close_turn(Timestamp now, Duration wall_bias, Effects& out);
   std::optional<Timestamp> next_deadline() const { return timers_.next(); }
+  void hold_starts() { starts_held_ = true; }
   bool restoring() const { return restoring_hot_ || !owed_scanned_; }
   Stats stats() const;
   std::vector<RowUse> rows_used() const;
@@ -307,6 +308,7 @@ class Engine::Impl {
   Phase last_end_ =
       Phase::kDelivered;  // how the last message ended, for the answer to whoever ended it
 
+  bool starts_held_ = false;
   bool restoring_hot_ =
       true;  // nothing starts, and new messages are cold, until gates and hot messages are back
   bool owed_scanned_ = false;

@@ -65,7 +65,9 @@ class Host {
   std::optional<Timestamp> next_deadline() const;  // boot time
 
   void set_space(bool enough);  // whether the disk has room for new messages
-  void drain();  // takes nothing new, starts nothing new, and stops when all is durable
+  // Takes nothing new, starts nothing new, and stops when what is open has ended and is durable.
+  void drain();
+  void give_up();  // the same, without waiting for open attempts
 
   State state() const;
   const std::string& failure() const;  // why it stopped by itself; empty: it did not

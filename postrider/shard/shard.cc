@@ -83,7 +83,7 @@ class Shard::Impl {
       : options_(options), store_(store), epoch_(epoch), start_(start), act_(std::move(act)) {}
 
   void read_books();
-  bool post(Event event) {
+  bool post(Event&& event) {
     if (mailbox_.size() >= options_.mailbox_max) return false;
     mailbox_.push_back(std::move(event));
     return true;
@@ -102,6 +102,7 @@ class Shard::Impl {
 
   Fate fate_ = Fate::kRunning;
   std::string fate_reason_;
+  bool starts_held_ = false;
   ShardOptions options_;
   std::unique_ptr<Engine> engine_;
   Now now_;
@@ -191,6 +192,7 @@ void Shard::Impl::read_books() {
     last_ = start_;
     now_ = {timekeeper_->now(start_), start_.wall};
     engine_ = std::make_unique<Engine>(options_.engine, epoch_, std::move(*books), now_.engine);
+    if (starts_held_) engine_->hold_starts();
     chores_.push_back(Chore{});
   });
 }
@@ -401,9 +403,13 @@ Result<std::unique_ptr<Shard>> Shard::open(ShardOptions options, Store& store, I
 
 Shard::Shard() = default;
 Shard::~Shard() = default;
-bool Shard::post(Event event) { return impl_->post(std::move(event)); }
+bool Shard::post(Event&& event) { return impl_->post(std::move(event)); }
 void Shard::turn(Instant instant) { impl_->turn(instant); }
 std::optional<Timestamp> Shard::next_deadline() const { return impl_->next_deadline(); }
+void Shard::hold_starts() {
+  impl_->starts_held_ = true;
+  if (impl_->engine_) impl_->engine_->hold_starts();
+}
 Shard::Fate Shard::fate() const { return impl_->fate_; }
 const std::string& Shard::fate_reason() const { return impl_->fate_reason_; }
 bool Shard::idle() const { return impl_->idle(); }

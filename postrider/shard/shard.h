@@ -41,13 +41,16 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  // False: the mailbox is full, try again later. Events of one destination are decided in the order
+  // False: the mailbox is full and the event untouched, try again later. Events of one destination are decided in the order
   // of the posts.
-  [[nodiscard]] bool post(Event event);
+  [[nodiscard]] bool post(Event&& event);
 
   // Does everything that can be done now. Call it after posts, when a deadline has come, and after
   // the store called back.
   void turn(Instant instant);
+
+  // From now on nothing is started; see Engine. The shard must be ready, or become so.
+  void hold_starts();
 
   // When to call turn again if nothing else happens. In boot time.
   std::optional<Timestamp> next_deadline() const;

@@ -1,0 +1,18 @@
+#include "postrider/runtime/system_clock.h"
+
+#include <ctime>
+
+namespace postrider {
+namespace {
+
+Timestamp now_of(clockid_t which) {
+  timespec now{};
+  ::clock_gettime(which, &now);
+  return Timestamp(static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000);
+}
+
+}  // namespace
+
+Instant SystemClock::read() const { return {now_of(CLOCK_BOOTTIME), now_of(CLOCK_REALTIME)}; }
+
+}  // namespace postrider
