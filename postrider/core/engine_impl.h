@@ -329,7 +329,7 @@ void Engine::Impl::once(Turn& turn, const Caller& caller, const std::string& can
   const bool keyed = caller.key.kind != OperationKey::Kind::kNone;
   Fingerprint print{};
   if (keyed) {
-    print = fingerprint(canonical_bytes);
+    print = fingerprint(caller.said.empty() ? canonical_bytes : caller.said);
     auto answer = consult_ledger(turn, caller.key, print);
     if (turn.lacks()) return;
     if (answer) return reply(turn, caller.ticket, std::move(*answer));

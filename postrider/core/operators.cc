@@ -19,6 +19,15 @@ Answer no_destination(const std::string& name) {
   return answer_with(AnswerCode::kNotFound, "there is no destination '" + name + "'");
 }
 
+DestinationConfig merged(DestinationConfig config, const NamedTexts& changes) {
+  for (const NamedText& change : changes) {
+    std::erase_if(config.settings,
+                  [&](const NamedText& text) { return text.first == change.first; });
+    if (!change.second.empty()) config.settings.push_back(change);
+  }
+  return config;
+}
+
 Answer no_letter(MessageId id) {
   return answer_with(AnswerCode::kNotFound, "there is no dead letter of this message, or no longer",
                      id);
@@ -189,28 +198,33 @@ void Engine::Impl::on(Turn& turn, const Drop& drop) {
 
 void Engine::Impl::on(Turn& turn, const Configure& configure) {
   const DestinationConfig& config = configure.config;
-  const std::string bytes = canonical(config.removed ? "remove" : "configure", config.name,
-                                      config.profile + '\0' + encode_texts(config.settings));
+  const std::string_view verb =
+      config.removed ? "remove" : (configure.merge ? "merge" : "configure");
+  const std::string bytes =
+      canonical(verb, config.name, config.profile + '\0' + encode_texts(config.settings));
   once(turn, configure.caller, bytes, [&]() -> std::optional<Answer> {
     if (config.name.empty() || config.name.size() > limits_.name_bytes_max) {
       return answer_with(
           AnswerCode::kInvalid,
           "a destination's name has 1 to " + std::to_string(limits_.name_bytes_max) + " bytes");
     }
-    if (encode_texts(config.settings).size() > limits_.settings_bytes_max) {
-      return answer_with(
-          AnswerCode::kTooLarge,
-          "the settings have more than " + std::to_string(limits_.settings_bytes_max) + " bytes");
-    }
     const Destined destined = find_destination(turn, config.name);
     if (!destined.known) return std::nullopt;
-    return config.removed ? remove_destination(turn, destined.slot, config)
-                          : put_destination(turn, destined.slot, config);
+    if (config.removed) return remove_destination(turn, destined.slot, config);
+    if (!configure.merge) return put_destination(turn, destined.slot, config);
+    if (destined.slot == kNoSlot) return no_destination(config.name);
+    return put_destination(turn, destined.slot,
+                           merged(residents_[destined.slot].bound->config, config.settings));
   });
 }
 
 std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
                                                     const DestinationConfig& config) {
+  if (encode_texts(config.settings).size() > limits_.settings_bytes_max) {
+    return answer_with(
+        AnswerCode::kTooLarge,
+        "the settings have more than " + std::to_string(limits_.settings_bytes_max) + " bytes");
+  }
   const ProfileSpec* profile = nullptr;
   for (const ProfileSpec* candidate : options_.profiles) {
     if (candidate->name == config.profile) profile = candidate;

@@ -33,6 +33,10 @@ struct OperationKey {
 struct Caller {
   Ticket ticket;
   OperationKey key;
+  // What was asked for, as bytes, when the event holds more than that: a time made of "in 5 s", a
+  // trace context that is new in each repeat. Two requests with one key must have the same. Empty:
+  // the event itself.
+  std::string said;
 };
 
 struct Submit {
@@ -64,6 +68,8 @@ struct Drop {  // a dead letter for good
 struct Configure {
   Caller caller;
   DestinationConfig config;  // removed: take the destination away
+  bool merge =
+      false;  // these settings only, the others stay; an empty one goes back to its default
 };
 struct Pause {
   Caller caller;
