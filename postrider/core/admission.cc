@@ -46,12 +46,9 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
            answer.detail = "there is no destination '" + submit.destination + "'";
            return answer;
          }
-         const Resident& resident = residents_[destined.slot];
-         if (resident.route.health == Health::kDisabled &&
-             resident.bound->policy.refuse_when_disabled) {
+         if (const auto why = closed_to_new(residents_[destined.slot])) {
            answer.code = AnswerCode::kDisabled;
-           answer.detail =
-               "destination '" + submit.destination + "' is disabled: " + resident.route.reason;
+           answer.detail = *why;
            return answer;
          }
          if (submit.expires.is_set() && submit.expires <= turn.now) {
@@ -76,6 +73,15 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
          answer.id = *id;
          return answer;
        });
+}
+
+std::optional<std::string> Engine::Impl::closed_to_new(const Resident& resident) {
+  const std::string& name = resident.bound->config.name;
+  if (resident.bound->config.draining)
+    return "destination '" + name + "' is being taken away and takes no new messages";
+  if (resident.route.health == Health::kDisabled && resident.bound->policy.refuse_when_disabled)
+    return "destination '" + name + "' is disabled: " + resident.route.reason;
+  return std::nullopt;
 }
 
 Result<MessageId> Engine::Impl::admit(Turn& turn, const Draft& draft) {

@@ -58,6 +58,8 @@ void Engine::Impl::finish_step(Turn& turn) {
   for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(turn, slot);
   pump(turn);
   evict_surplus();
+  for (const DestinationId id : std::exchange(drained_, {}))
+    turn.out.chores.push_back({.kind = Chore::Kind::kRemoveDrained, .destination = id});
   if (owed_waits_at_) go_on_with_owed(turn);
   if (retain_timer_ == 0 || !timers_.armed(retain_timer_)) {
     const Timestamp at = receipts_.next_retention(turn.now);
@@ -208,6 +210,7 @@ void Engine::Impl::on(Turn& turn, const Chore& chore) {
     case Chore::Kind::kExpire: return expire_message(turn, chore);
     case Chore::Kind::kWakeRoute: return wake_route(turn, chore);
     case Chore::Kind::kLoadDue: return load_due(turn);
+    case Chore::Kind::kRemoveDrained: return remove_drained(turn, chore);
   }
 }
 

@@ -81,6 +81,7 @@ class Engine::Impl {
   // admission.cc
   void on(Turn& turn, const Submit& submit);
   std::optional<Answer> invalid(const Submit& submit) const;
+  static std::optional<std::string> closed_to_new(const Resident& resident);  // and why
   struct Draft {  // a message on its way in
     Slot resident;
     std::uint8_t lane;
@@ -249,6 +250,9 @@ class Engine::Impl {
   std::optional<Answer> put_destination(Turn& turn, Slot resident, const DestinationConfig& config);
   std::optional<Answer> remove_destination(Turn& turn, Slot resident,
                                            const DestinationConfig& config);
+  std::optional<bool> is_empty(Turn& turn, Slot resident);
+  void take_away(Turn& turn, Slot resident);
+  void remove_drained(Turn& turn, const Chore& chore);
   std::optional<Answer> change_health(Turn& turn, const std::string& name, HealthOn on,
                                       std::string_view reason);
   std::optional<DestinationId> free_probe(Turn& turn, std::string_view name);
@@ -309,6 +313,7 @@ class Engine::Impl {
       Phase::kDelivered;  // how the last message ended, for the answer to whoever ended it
 
   bool starts_held_ = false;
+  std::vector<DestinationId> drained_;  // draining, and perhaps empty: to be looked at
   bool restoring_hot_ =
       true;  // nothing starts, and new messages are cold, until gates and hot messages are back
   bool owed_scanned_ = false;

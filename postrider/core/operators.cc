@@ -146,13 +146,8 @@ void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
 Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried) {
   const MessageId old = buried.end->id;
   const std::string key = keys::dead(buried.end->dead_bucket, old);
-  const Resident& resident = residents_[slot];
-  if (resident.route.health == Health::kDisabled && resident.bound->policy.refuse_when_disabled) {
-    return answer_with(
-        AnswerCode::kDisabled,
-        "destination '" + resident.bound->config.name + "' is disabled: " + resident.route.reason,
-        old);
-  }
+  if (const auto why = closed_to_new(residents_[slot]))
+    return answer_with(AnswerCode::kDisabled, *why, old);
   const auto dead = decode_dead(buried.letter->view());
   const auto message = dead ? decode_message(Blob::copy_of(dead->message))
                             : Result<Message>(fail(ErrorCode::kCorrupt, {}));
@@ -198,8 +193,9 @@ void Engine::Impl::on(Turn& turn, const Drop& drop) {
 
 void Engine::Impl::on(Turn& turn, const Configure& configure) {
   const DestinationConfig& config = configure.config;
-  const std::string_view verb =
-      config.removed ? "remove" : (configure.merge ? "merge" : "configure");
+  const std::string_view verb = config.draining  ? "drain"
+                                : config.removed ? "remove"
+                                                 : (configure.merge ? "merge" : "configure");
   const std::string bytes =
       canonical(verb, config.name, config.profile + '\0' + encode_texts(config.settings));
   once(turn, configure.caller, bytes, [&]() -> std::optional<Answer> {
@@ -259,7 +255,7 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
     return answer_with(AnswerCode::kInvalid,
                        "a destination keeps its profile; remove it and make a new one");
   }
-  if (resident.bound->config.settings == config.settings)
+  if (resident.bound->config.settings == config.settings && !resident.bound->config.draining)
     return answer_with(AnswerCode::kNothing, "unchanged");
   turn.out.writes.put(keys::config(resident.id), encode_config(config));
   resident.bound = bound;
@@ -285,23 +281,47 @@ std::optional<DestinationId> Engine::Impl::free_probe(Turn& turn, std::string_vi
   return std::nullopt;
 }
 
+// Whether nothing of the destination lives; nothing when that must be read first.
+std::optional<bool> Engine::Impl::is_empty(Turn& turn, Slot slot) {
+  const Resident& resident = residents_[slot];
+  const std::uint64_t id = resident.id.value();
+  const Rows* rows = turn.scan({keys::cold({id << 20, 0}, keys::Part::kMessage),
+                                keys::cold({(id + 1) << 20, 0}, keys::Part::kMessage), 1});
+  if (rows == nullptr) return std::nullopt;
+  bool empty =
+      rows->rows.empty() && resident.in_memory == 0 && resident.chores == 0 && !restoring_hot_;
+  for (const MessageId& sleeper : hot_sleepers_)
+    empty = empty && sleeper.destination() != resident.id;
+  return empty;
+}
+
 std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot,
                                                        const DestinationConfig& config) {
   if (slot == kNoSlot) return no_destination(config.name);
-  const DestinationId id = residents_[slot].id;
-  const Rows* rows = turn.scan({keys::cold({id.value() << 20, 0}, keys::Part::kMessage),
-                                keys::cold({(id.value() + 1) << 20, 0}, keys::Part::kMessage), 1});
-  if (rows == nullptr) return std::nullopt;
-  Resident& resident = residents_[slot];
-  bool empty =
-      rows->rows.empty() && resident.in_memory == 0 && resident.chores == 0 && !restoring_hot_;
-  for (const MessageId& sleeper : hot_sleepers_) empty = empty && sleeper.destination() != id;
-  if (!empty)
+  const std::optional<bool> empty = is_empty(turn, slot);
+  if (!empty) return std::nullopt;
+  if (*empty) {
+    take_away(turn, slot);
+    return answer_with(AnswerCode::kDone, "removed");
+  }
+  if (!config.draining)
     return answer_with(
         AnswerCode::kNotEmpty,
         "destination '" + config.name + "' still has messages; cancel them or let them end");
+  Resident& resident = residents_[slot];
+  Bound bound = *resident.bound;
+  bound.config.draining = true;
+  turn.out.writes.put(keys::config(resident.id), encode_config(bound.config));
+  resident.bound = std::make_shared<const Bound>(std::move(bound));
+  touch(slot);
+  return answer_with(AnswerCode::kPending, "it takes no new messages, and goes with its last one");
+}
+
+void Engine::Impl::take_away(Turn& turn, Slot slot) {
+  const Resident& resident = residents_[slot];
+  const DestinationId id = resident.id;
   DestinationConfig tombstone;
-  tombstone.name = config.name;
+  tombstone.name = resident.bound->config.name;
   tombstone.removed = true;
   turn.out.writes.put(keys::config(id), encode_config(tombstone));
   turn.out.writes.remove(keys::route(id));
@@ -311,7 +331,22 @@ std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot,
         keys::due(resident.opening_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
   }
   forget_resident(slot);
-  return answer_with(AnswerCode::kDone, "removed");
+}
+
+// A draining destination has nothing in memory any more; perhaps it has nothing on disk either.
+void Engine::Impl::remove_drained(Turn& turn, const Chore& chore) {
+  const Destined destined = find_destination(turn, chore.destination);
+  if (!destined.known || destined.slot == kNoSlot) return;
+  if (!residents_[destined.slot].bound->config.draining) return;
+  const std::optional<bool> empty = is_empty(turn, destined.slot);
+  if (!empty || !*empty) return;
+  LogEntry notice;
+  notice.kind = LogEntry::Kind::kRemoved;
+  notice.at = turn.now;
+  notice.reason = "destination '" + residents_[destined.slot].bound->config.name +
+                  "' went with its last message";
+  receipts_.note(std::move(notice));
+  take_away(turn, destined.slot);
 }
 
 void Engine::Impl::on(Turn& turn, const Pause& pause) {

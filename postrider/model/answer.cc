@@ -9,8 +9,8 @@ namespace postrider {
 namespace {
 
 constexpr std::array<std::string_view, kAnswerCodes> kCodeNames = {
-    "accepted",  "done",     "nothing", "pending", "conflict",  "key-expired",
-    "not-found", "disabled", "ended",   "invalid", "too-large", "not-empty", "unavailable"};
+    "accepted", "done",  "nothing", "pending",   "conflict",  "key-expired", "not-found",
+    "disabled", "ended", "invalid", "too-large", "not-empty", "unavailable"};
 
 }  // namespace
 

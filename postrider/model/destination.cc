@@ -7,6 +7,8 @@ namespace postrider {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kRemoved = 1;
+constexpr std::uint8_t kDraining = 2;
 constexpr std::array<std::string_view, kHealths> kHealthNames = {"normal", "wait", "probe",
                                                                  "paused", "disabled"};
 
@@ -21,7 +23,8 @@ std::string_view name_of(Health health) {
 std::string encode_config(const DestinationConfig& config) {
   std::string out(1, static_cast<char>(kVersion));
   Writer(out)
-      .u8(config.removed ? 1 : 0)
+      .u8(static_cast<std::uint8_t>((config.removed ? kRemoved : 0) |
+                                    (config.draining ? kDraining : 0)))
       .text(config.name)
       .text(config.profile)
       .raw(encode_texts(config.settings));
@@ -32,7 +35,9 @@ std::string encode_config(const DestinationConfig& config) {
 Result<DestinationConfig> decode_config(std::string_view record) {
   Reader reader = open_record(record, kVersion);
   DestinationConfig config;
-  config.removed = reader.u8() == 1;
+  const std::uint8_t flags = reader.u8();
+  config.removed = (flags & kRemoved) != 0;
+  config.draining = (flags & kDraining) != 0;
   config.name = reader.text();
   config.profile = reader.text();
   if (!reader.ok()) return fail(ErrorCode::kCorrupt, "destination record");

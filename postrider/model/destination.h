@@ -19,7 +19,8 @@ struct DestinationConfig {
   std::string name;
   std::string profile;
   NamedTexts settings;
-  bool removed = false;  // a tombstone keeps the probes behind it findable
+  bool removed = false;   // a tombstone keeps the probes behind it findable
+  bool draining = false;  // takes no new messages, and is removed when the last has ended
 };
 
 // Health of a route. kProbe is half-open: one attempt at a time, until one succeeds.

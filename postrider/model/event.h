@@ -67,7 +67,8 @@ struct Drop {  // a dead letter for good
 };
 struct Configure {
   Caller caller;
-  DestinationConfig config;  // removed: take the destination away
+  DestinationConfig
+      config;  // removed: take the destination away; draining with it: when it is empty
   bool merge =
       false;  // these settings only, the others stay; an empty one goes back to its default
 };
@@ -128,7 +129,15 @@ struct Ask {
 
 // Work that the engine gave itself, because it needs to read first.
 struct Chore {
-  enum class Kind : std::uint8_t { kRestore, kRefill, kWakeMessage, kExpire, kWakeRoute, kLoadDue };
+  enum class Kind : std::uint8_t {
+    kRestore,
+    kRefill,
+    kWakeMessage,
+    kExpire,
+    kWakeRoute,
+    kLoadDue,
+    kRemoveDrained
+  };
   Kind kind = Kind::kRestore;
   DestinationId destination;
   std::uint8_t lane = 0;

@@ -123,6 +123,27 @@ std::string to_http_date(Timestamp time) {
   return text.append(" GMT");
 }
 
+std::string to_rfc3339(Timestamp time) {
+  using namespace std::chrono;
+  const sys_time<milliseconds> point{milliseconds{time.ms()}};
+  const sys_days midnight = floor<days>(point);
+  const year_month_day date{midnight};
+  const hh_mm_ss clock{point - midnight};
+  std::string text;
+  const auto put = [&text](auto number, unsigned digits, std::string_view behind) {
+    append_digits(text, static_cast<unsigned>(number), digits);
+    text.append(behind);
+  };
+  put(static_cast<int>(date.year()), 4, "-");
+  put(static_cast<unsigned>(date.month()), 2, "-");
+  put(static_cast<unsigned>(date.day()), 2, "T");
+  put(clock.hours().count(), 2, ":");
+  put(clock.minutes().count(), 2, ":");
+  put(clock.seconds().count(), 2, ".");
+  put(clock.subseconds().count(), 3, "Z");
+  return text;
+}
+
 std::optional<Duration> parse_retry_after(std::string_view text, Timestamp wall) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);

@@ -16,6 +16,9 @@ namespace postrider {
 std::optional<Timestamp> parse_http_date(std::string_view text);
 std::string to_http_date(Timestamp time);
 
+// "2026-11-15T23:59:07.250Z" (RFC 3339), in UTC with milliseconds.
+std::string to_rfc3339(Timestamp time);
+
 // Seconds, or a date seen from `wall`; a date in the past is zero. Nothing when it is neither: then
 // our own rule decides.
 std::optional<Duration> parse_retry_after(std::string_view text, Timestamp wall);

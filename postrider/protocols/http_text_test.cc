@@ -41,6 +41,11 @@ struct RetryAfterCase {
 };
 
 // req: webhook.retry-after.2
+TEST(Rfc3339, IsWrittenInUtcWithMilliseconds) {
+  EXPECT_EQ(to_rfc3339(Timestamp(784111777007)), "1994-11-06T08:49:37.007Z");
+  EXPECT_EQ(to_rfc3339(Timestamp(951827696000)), "2000-02-29T12:34:56.000Z");
+}
+
 TEST(RetryAfter, IsSecondsOrADate) {
   const RetryAfterCase cases[] = {{"0", 0s},
                                   {"120", 120s},

@@ -14,6 +14,7 @@ const std::map<std::string, World::Handler, std::less<>>& World::handlers() {
       {"engine", &World::engine_option},
       {"destination", &World::destination},
       {"remove", &World::remove},
+      {"drain", &World::drain},
       {"submit", &World::submit},
       {"cancel", &World::cancel},
       {"retry", &World::retry},
@@ -151,6 +152,16 @@ void World::remove(Words& words) {
   configure.config.removed = true;
   const std::string name = configure.config.name;
   post_and_say("remove " + name, std::move(configure));
+}
+
+void World::drain(Words& words) {
+  Configure configure;
+  configure.caller.key = take_key(words);
+  configure.config.name = words.next("the destination's name");
+  configure.config.removed = true;
+  configure.config.draining = true;
+  const std::string name = configure.config.name;
+  post_and_say("drain " + name, std::move(configure));
 }
 
 void World::learn(const std::string& name, const std::string& destination, const Answer& answer,

@@ -45,7 +45,7 @@ std::string_view notice_name(LogEntry::Kind kind) {
     case LogEntry::Kind::kDestinationDisabled: return "destination disabled";
     case LogEntry::Kind::kDestinationOpen: return "destination open";
     case LogEntry::Kind::kParked: return "parked";
-    case LogEntry::Kind::kRemoved: return "removed by retention";
+    case LogEntry::Kind::kRemoved: return "removed";
     case LogEntry::Kind::kQuarantined: return "quarantined";
   }
   return "?";

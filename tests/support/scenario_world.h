@@ -47,6 +47,7 @@ class World {
   bool set_duration(std::string_view name, std::string_view value, Words& words);
   void destination(Words& words);
   void remove(Words& words);
+  void drain(Words& words);
   void submit(Words& words);
   void submit_one(const std::string& name, const Submit& event);
   void cancel(Words& words) { command_on_message<Cancel>("cancel", words); }

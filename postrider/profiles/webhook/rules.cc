@@ -19,6 +19,8 @@ constexpr std::string_view kHeaders = "headers.";
 constexpr std::size_t kUrlBytesMax = 2048;
 constexpr std::size_t kPrefixBytesMax = 32;
 constexpr std::size_t kContentTypeBytesMax = 128;
+constexpr std::size_t kTrustBytesMax = 12 * 1024;
+constexpr std::size_t kEventTextBytesMax = 256;
 
 // Settings that only together make sense are kept here until all were read.
 struct Draft {
@@ -210,6 +212,26 @@ Result<void> set_when_disabled(Draft& draft, std::string_view value) {
   return {};
 }
 
+Result<void> set_trust(Draft& /*draft*/, std::string_view value) {
+  if (value.size() > kTrustBytesMax) return fail(ErrorCode::kInvalid, "they are too long");
+  if (value.find("-----BEGIN CERTIFICATE-----") == std::string_view::npos)
+    return fail(ErrorCode::kInvalid, "there is no certificate in it");
+  return {};
+}
+
+// Like reject, asked for when a request is made.
+Result<void> set_format(Draft& /*draft*/, std::string_view value) {
+  POSTRIDER_TRY(events, second_of(value, "plain", "cloudevents"));
+  static_cast<void>(events);
+  return {};
+}
+
+Result<void> set_event_text(Draft& /*draft*/, std::string_view value) {
+  if (value.empty() || value.size() > kEventTextBytesMax || !is_header_value(value))
+    return wrong(value, "cannot be sent as a header");
+  return {};
+}
+
 struct Setting {
   SettingRow row;
   Result<void> (*set)(Draft& draft, std::string_view value);
@@ -237,6 +259,10 @@ constexpr auto kSettings = std::to_array<Setting>({
     {{"disable_after", "5d", "", "1m to 365d, or 0 for never", "failing so long without a success disables the destination"}, set_disable_after},
     {{"order", "none", "", "none or fifo", "of the messages in a lane"}, set_order},
     {{"reject", "dead", "", "dead or retry", "what becomes of a message that was answered with 4xx"}, set_reject},
+    {{"trust", "", "", "certificates in PEM, up to 12288 bytes", "authorities that are trusted instead of the system's"}, set_trust},
+    {{"format", "plain", "", "plain or cloudevents", "cloudevents adds the headers of CloudEvents in binary mode"}, set_format},
+    {{"event_source", "postrider", "", "1 to 256 bytes of printable ASCII", "the source of events that name none"}, set_event_text},
+    {{"event_type", "message", "", "1 to 256 bytes of printable ASCII", "the type of events that name none"}, set_event_text},
     {{"when_disabled", "refuse", "", "refuse or hold", "what becomes of new messages while the destination is disabled"}, set_when_disabled},
 });
 // clang-format on

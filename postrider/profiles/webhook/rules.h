@@ -18,7 +18,7 @@ inline constexpr std::size_t kHeaderNameBytesMax = 64;
 inline constexpr std::size_t kHeaderValueBytesMax = 1024;
 inline constexpr std::size_t kCustomHeadersMax = 32;
 
-inline constexpr std::size_t kSettingCount = 21;
+inline constexpr std::size_t kSettingCount = 25;
 extern const std::array<SettingRow, kSettingCount> kSettingRows;
 
 // A destination that is told nothing but its address.

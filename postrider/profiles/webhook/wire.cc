@@ -20,8 +20,9 @@ constexpr std::string_view kUserAgent = "Postrider";
 constexpr std::size_t kHeaderBytesUsual = 256;  // one allocation for what most requests carry
 constexpr std::string_view kHeaderSetting = "headers.";
 constexpr std::string_view kHeaderAttribute = "header.";
-constexpr auto kAttributes =
-    std::to_array<std::string_view>({"content-type", "traceparent", "tracestate", "header.*"});
+constexpr auto kAttributes = std::to_array<std::string_view>(
+    {"content-type", "traceparent", "tracestate", "header.*", "ce-*"});
+constexpr std::string_view kEventAttribute = "ce-";
 
 std::string_view setting(const DestinationConfig& destination, std::string_view name,
                          std::string_view fallback) {
@@ -86,6 +87,21 @@ void put_signature(HeaderLines& headers, const Facts& facts, std::string_view pr
   }
   put("id", id);
   put("timestamp", timestamp);
+}
+
+// CloudEvents in binary mode: the event's own attributes are headers already; what is required and
+// missing is filled in.
+void put_event(HeaderLines& headers, const Facts& facts, const NamedTexts& custom) {
+  const DestinationConfig& destination = facts.destination;
+  const auto put = [&](std::string_view name, std::string_view value) {
+    if (find_text(custom, name) == nullptr) headers.add(name, value);
+  };
+  put("ce-specversion", "1.0");
+  put("ce-id", to_string(facts.message.id));
+  put("ce-source", setting(destination, "event_source", "postrider"));
+  put("ce-type", setting(destination, "event_type", "message"));
+  // Engine time runs apart from the wall's; the age of the message is the same on both.
+  put("ce-time", to_rfc3339(facts.wall - (facts.now - facts.message.accepted)));
 }
 
 struct Meaning {
@@ -162,7 +178,7 @@ Result<Admission> admit(const Offer& offer) {
   const std::string_view prefix = prefix_of(offer.destination);
   std::size_t headers = 0;
   for (const auto& [name, value] : attributes) {
-    const bool own_header = name.starts_with(kHeaderAttribute);
+    const bool own_header = name.starts_with(kHeaderAttribute) || name.starts_with(kEventAttribute);
     if (!own_header &&
         std::find(kAttributes.begin(), kAttributes.end(), name) == kAttributes.end()) {
       return fail(ErrorCode::kInvalid,
@@ -197,7 +213,10 @@ WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
   request.headers.add("content-type", content_type != nullptr
                                           ? std::string_view(*content_type)
                                           : setting(destination, "content_type", kContentType));
+  if (setting(destination, "format", "plain") == "cloudevents")
+    put_event(request.headers, facts, custom);
   put_signature(request.headers, facts, prefix);
+  request.trust = setting(destination, "trust", "");
   return request;
 }
 

@@ -8,6 +8,7 @@
 #include "postrider/model/spec_tables_testing.h"
 #include "postrider/profiles/webhook/profile.h"
 #include "postrider/profiles/webhook/rules.h"
+#include "postrider/protocols/http_text.h"
 #include "postrider/protocols/standard_webhooks.h"
 
 namespace postrider::webhook {
@@ -243,6 +244,39 @@ TEST(WebhookEncode, ForbiddenHeadersAreNotSentWhateverWasAdmitted) {
   EXPECT_EQ(header(request, "webhook-id"), to_string(kId));
   EXPECT_EQ(header(request, "content-length"), "absent");
   EXPECT_EQ(header(request, "content-type"), "application/json");
+}
+
+// req: webhook.request.8
+TEST(WebhookEncode, FillsInWhatAnEventLacks) {
+  Case event = given({{"format", "cloudevents"}, {"event_type", "order.paid"}});
+  event.message.accepted = event.now - 250ms;
+  const WireRequest request = event.request();
+  EXPECT_EQ(header(request, "ce-specversion"), "1.0");
+  EXPECT_EQ(header(request, "ce-id"), to_string(kId));
+  EXPECT_EQ(header(request, "ce-source"), "postrider");
+  EXPECT_EQ(header(request, "ce-type"), "order.paid");
+  EXPECT_EQ(header(request, "ce-time"), to_rfc3339(kWall - 250ms));
+  EXPECT_EQ(header(request, "content-type"), "application/json");
+
+  const WireRequest own = given({{"format", "cloudevents"}},
+                                {{"ce-type", "own"}, {"ce-id", "7"}, {"ce-subject", "cart"}})
+                              .request();
+  EXPECT_EQ(header(own, "ce-type"), "own");
+  EXPECT_EQ(header(own, "ce-id"), "7");
+  EXPECT_EQ(header(own, "ce-subject"), "cart");
+  EXPECT_EQ(header(own, "webhook-id"), to_string(kId)) << "the message keeps its own name";
+
+  const WireRequest plain = given({}, {{"ce-type", "own"}}).request();
+  EXPECT_EQ(header(plain, "ce-type"), "own");
+  EXPECT_EQ(header(plain, "ce-id"), "absent");
+}
+
+// req: webhook.wire.3
+TEST(WebhookEncode, NamesTheAuthoritiesOfTheDestination) {
+  const std::string pem = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
+  EXPECT_EQ(given({{"trust", pem}}).request().trust, pem);
+  EXPECT_EQ(given().request().trust, "");
+  EXPECT_FALSE(configure({{"url", kUrl}, {"trust", "a private key"}}));
 }
 
 // req: webhook.signature.1, webhook.signature.2, webhook.signature.5, webhook.signature.6
