@@ -84,7 +84,9 @@ class LimitsChecker final : public Checker {
     std::uint32_t attempts = 0;  // open, with a slot
     std::uint32_t held = 0;      // slots of messages whose state keeps them
     GateLimits limits;
-    Timestamp last;
+    Timestamp last;        // engine time of the last start …
+    Timestamp last_truth;  // … and its true time, or a little before
+    Incarnation incarnation = 0;
     std::uint64_t missing = 0;  // thousandths of tokens, at `last`
   };
   using Named = std::pair<std::uint64_t, GateLimits>;
@@ -147,15 +149,20 @@ class LimitsChecker final : public Checker {
       gate.last = Timestamp();
       gate.limits = limits;
     }
-    if (gate.last.is_set() && now - gate.last < limits.spacing)
+    // Engine times of two processes do not compare: what the first one knew of the time may never
+    // have become durable, and the wall may have been set back. True time does.
+    const Duration gap =
+        gate.incarnation == newest_ ? now - gate.last : left.when.truth - gate.last_truth;
+    if (gate.last.is_set() && gap < limits.spacing)
       verdicts_.violation(7, "two starts too close to each other: " + to_string(note.id));
-    if (limits.tokens_per_second != 0) check_tokens(gate, limits, note, now);
+    if (limits.tokens_per_second != 0) check_tokens(gate, limits, note, gap);
     gate.last = now;
+    gate.last_truth = left.when.truth - (left.when.engine - now) - Duration(1);
+    gate.incarnation = newest_;
   }
 
-  void check_tokens(Gate& gate, const GateLimits& limits, const MessageNote& note, Timestamp now) {
-    const auto elapsed =
-        gate.last.is_set() ? static_cast<std::uint64_t>((now - gate.last).count()) : 0;
+  void check_tokens(Gate& gate, const GateLimits& limits, const MessageNote& note, Duration gap) {
+    const auto elapsed = gate.last.is_set() ? static_cast<std::uint64_t>(gap.count()) : 0;
     const std::uint64_t refilled = elapsed * limits.tokens_per_second;
     gate.missing = gate.missing > refilled ? gate.missing - refilled : 0;
     gate.missing += 1000;
