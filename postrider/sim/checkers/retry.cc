@@ -101,6 +101,7 @@ class RetryChecker final : public Checker {
     }
     message_of_[{left.when.incarnation, left.start.attempt.value()}] = note->id;
     story.wish.reset();
+    story.receipted = false;
     check_not_before(*note, story, left);
     if (story.incarnation != left.when.incarnation) story.sends = story.ahead = 0;
     story.incarnation = left.when.incarnation;
@@ -116,6 +117,11 @@ class RetryChecker final : public Checker {
     if (at == message_of_.end()) return;
     stories_[at->second].wish = wish_in(outcome.reply);
     message_of_.erase(at);
+  }
+
+  void receipt(const Receipted& receipt) override {
+    const auto at = stories_.find(receipt.id);
+    if (at != stories_.end()) at->second.receipted = true;
   }
 
   void batch(const Batch& batch) override {
@@ -158,7 +164,8 @@ class RetryChecker final : public Checker {
     Incarnation incarnation = 0;
     Timestamp due;                 // of the durable sleep; unset: it does not sleep
     Timestamp since;               // of the durable state
-    std::optional<Duration> wish;  // of the last answer
+    std::optional<Duration> wish;  // of the last answer, until it was followed
+    bool receipted = false;        // since it was sent: that may be why it sleeps
     Timestamp hurried;             // an operator asked to retry now
     bool uncertain = false;
   };
@@ -220,6 +227,7 @@ class RetryChecker final : public Checker {
     if (sleeps(put) && !again && !hurried_since(story, put.state.since) &&
         note.destination->configured < put.state.since)
       check_sleep(put, story);
+    if (sleeps(put) && !again) story.wish.reset();
   }
 
   void check_sleep(const Batch::StatePut& put, const Story& story) {
@@ -229,7 +237,7 @@ class RetryChecker final : public Checker {
     Range range = delay_range_ms(rule, state.attempts);
     if (story.wish && state.certainty == Certainty::kAnswered) {
       const Wide wish = std::min<Wide>(story.wish->count(), rule.retry_after_max.count());
-      range = {std::max(range.low, wish), std::max(range.high, wish)};
+      range = {story.receipted ? range.low : std::max(range.low, wish), std::max(range.high, wish)};
     }
     const Wide earliest = round_up(state.since.ms() + range.low, rule.tick);
     const Wide latest = round_up(state.since.ms() + range.high, rule.tick);
