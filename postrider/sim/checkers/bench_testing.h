@@ -43,7 +43,8 @@ class CheckerBench {
     agenda.run_next();
   }
 
-  Moment moment() const { return {now, now, incarnation}; }
+  Timestamp engine_now() const { return now - behind; }
+  Moment moment() const { return {now, engine_now(), incarnation}; }
 
   // With the counters and the clock, as every commit has them.
   void commit(WriteBatch batch, bool with_meta = true) {
@@ -128,11 +129,11 @@ class CheckerBench {
     start.request.verb = std::move(verb);
     start.request.target = "drill:peer-0";
     start.request.headers = {{"drill-id", to_string(message.id)},
-                             {"drill-now", std::to_string(now.ms())}};
+                             {"drill-now", std::to_string(engine_now().ms())}};
     start.request.owner = message.record;
     start.request.body = message.body;
     const Call call = read_call(start.request);
-    checker->left({moment(), now - Duration(1), start, call});
+    checker->left({moment(), engine_now() - Duration(1), start, call});
     return start.attempt;
   }
 
@@ -164,7 +165,8 @@ class CheckerBench {
   std::unique_ptr<CheckerContext> context;
   std::unique_ptr<Checker> checker;
   DestinationId destination = destination_id("destination-0", "destination-0", 0);
-  Timestamp now{1'700'000'000'000};
+  Timestamp now{1'700'000'000'000};  // true time
+  Duration behind{0};                // of the engine, whose wall was set back
   Incarnation incarnation = 1;
   Counters counters;
   std::vector<Applied::Range> ranges;

@@ -187,6 +187,25 @@ TEST(LimitsChecker, SeesAStartWithoutAToken) {  // req: engine.sim.8
   EXPECT_TRUE(bench.complained());
 }
 
+// The second process does not know how late the first one had it.
+TEST(LimitsChecker, ComparesTwoProcessesInTrueTime) {  // req: engine.sim.8
+  CheckerBench bench(make_limits_checker, {{"peer", "peer-0"}, {"spacing", "1000"}});
+  const Message first = bench.accept(bench.message(1));
+  const Message second = bench.accept(bench.message(2));
+  const Message third = bench.accept(bench.message(3));
+  bench.leave(first);
+  bench.pass(2s);
+  bench.behind = 1h;
+  bench.begin(2);
+  bench.leave(second);
+  EXPECT_FALSE(bench.complained()) << bench.text();
+  bench.pass(500ms);
+  bench.behind = 0h;
+  bench.begin(3);
+  bench.leave(third);
+  EXPECT_TRUE(bench.complained());
+}
+
 TEST(LimitsChecker, SeesASharedGateExceeded) {  // req: engine.sim.8
   CheckerBench bench(make_limits_checker);
   Message fields = bench.message(1);
@@ -301,6 +320,13 @@ State sleep_of(const CheckerBench& bench, Duration delay) {
   return state;
 }
 
+State throttled(const CheckerBench& bench, Duration delay) {
+  State state = sleep_of(bench, delay);
+  state.attempts = 2;
+  state.failure = FailureClass::kThrottled;
+  return state;
+}
+
 class RetryCheckerTest : public ::testing::Test {
  protected:
   void prepare(NamedTexts settings) {
@@ -379,11 +405,29 @@ TEST_F(RetryCheckerTest, SeesAnAttemptThatNeverLeft) {  // req: engine.sim.9
 TEST_F(RetryCheckerTest, SeesAWishThatIsNotHonoured) {  // req: engine.sim.9
   prepare({{"peer", "peer-0"}});
   bench.outcome(bench.leave(message), 429, {{"retry-after", "600"}});
-  State state = sleep_of(bench, 30s);  // the second step of the list
-  state.attempts = 2;
-  state.failure = FailureClass::kThrottled;
-  bench.store_state(message, state);
+  bench.store_state(message, throttled(bench, 30s));  // the second step of the list
   EXPECT_TRUE(bench.complained());
+}
+
+// After the wish was followed, a receipt may say that it failed: then the list counts again.
+TEST_F(RetryCheckerTest, AppliesAWishToOneSleepOnly) {  // req: engine.sim.9
+  prepare({{"peer", "peer-0"}});
+  bench.outcome(bench.leave(message), 429, {{"retry-after", "600"}});
+  bench.store_state(message, throttled(bench, 600s));
+  bench.pass(60s);
+  bench.store_state(message, throttled(bench, 30s));
+  EXPECT_FALSE(bench.complained()) << bench.text();
+  bench.pass(30s);
+  bench.store_state(message, throttled(bench, 600s));
+  EXPECT_TRUE(bench.complained());
+}
+
+TEST_F(RetryCheckerTest, LetsAReceiptBeTheReasonOfASleep) {  // req: engine.sim.9
+  prepare({{"peer", "peer-0"}});
+  bench.outcome(bench.leave(message), 429, {{"retry-after", "600"}});
+  bench.checker->receipt({bench.moment(), message.id, On::kFailed});
+  bench.store_state(message, throttled(bench, 30s));
+  EXPECT_FALSE(bench.complained()) << bench.text();
 }
 
 TEST_F(RetryCheckerTest, SeesSomethingGivenUpTooEarly) {  // req: engine.sim.9
