@@ -88,8 +88,9 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
     ++tallies_.ignored_signals;
     if (row != nullptr && row->raise != Raise::kNone) raise(turn, resident, *row, entry);
     if (signal == On::kCancelled && row != nullptr && !entry.state.cancel_wanted) {
-      entry.state.cancel_wanted = true;  // raised again in its next live state, also after a crash
-      entry.visitor = false;
+      // Raised again in its next live state, also after a crash. A visitor stays one: whoever
+      // brings it in for good reads the record, and arms its timer and takes its gates.
+      entry.state.cancel_wanted = true;
       store_state(turn, entry);
     }
     return;
@@ -164,6 +165,9 @@ void Engine::Impl::mark_holding(Turn& turn, Entry& entry, bool holding) {
 // longer sleeps with it.
 void Engine::Impl::settle_visitor(Entry& entry) {
   if (!std::exchange(entry.visitor, false)) return;
+  // The restore has not come to it yet and will not look at it again.
+  const StateRow& state = state_of(entry);
+  if (state.phase == Phase::kAwaiting && state.keeps_gates) occupy_gates(entry);
   hot_sleepers_.erase(entry.message.id);
   residents_[entry.destination].the_lane(entry.message.id.lane()).asleep = false;
 }
@@ -377,10 +381,11 @@ void Engine::Impl::sleep(Turn& turn, Slot slot) {
   put_due(turn, entry.state.due, keys::DueKind::kAttempt, id);
   if (fifo) {
     cover(turn, entry.destination, lane, id);
-    lane.cursor = id;
+    if (!lane.cold_ahead || id < lane.cursor) lane.cursor = id;
     lane.cold_ahead = true;
     lane.asleep = true;
     spill(turn, entry.destination, lane);
+    lane.asleep = lane.cursor == id;  // what was revived in front of it does not wait for it
   }
   forget_entry(turn, slot);
 }
