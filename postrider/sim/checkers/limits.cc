@@ -66,8 +66,8 @@ class LimitsChecker final : public Checker {
     for (const Batch::StatePut& put : batch.states) {
       // Gates that were given back on the way are not taken again by a state that would keep them:
       // only an answer leads straight from an attempt with slots into such a state.
-      const bool keeps = keeps_gates(*put.note, put.state) && taken_.contains(put.note->id);
-      hold(*put.note, keeps);
+      if (!keeps_gates(*put.note, put.state)) taken_.erase(put.note->id);
+      hold(*put.note, taken_.contains(put.note->id));
     }
     for (MessageNote* note : batch.left) {
       hold(*note, false);

@@ -157,6 +157,21 @@ TEST(LimitsChecker, CountsSlotsThatAStateKeeps) {  // req: engine.sim.8
   EXPECT_TRUE(bench.complained());
 }
 
+// Limits bind starts: what comes back into such a state by a receipt took no slot.
+TEST(LimitsChecker, ForgetsSlotsThatWereGivenBack) {  // req: engine.sim.8
+  CheckerBench bench(make_limits_checker, {{"peer", "peer-0"}, {"in-use", "1"}});
+  const Message first = bench.accept(bench.message(1, 0));
+  const Message second = bench.accept(bench.message(2));
+  bench.outcome(bench.leave(first), 202);
+  State state;
+  for (const StateIndex next : {kHeld, kResting, kHeld}) {
+    state.state = next;
+    bench.store_state(first, state);
+  }
+  bench.leave(second);
+  EXPECT_FALSE(bench.complained()) << bench.text();
+}
+
 TEST(LimitsChecker, SeesASecondAttemptOfOneMessage) {  // req: engine.sim.8
   CheckerBench bench(make_limits_checker);
   const Message message = bench.accept(bench.message(1));
