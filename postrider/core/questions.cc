@@ -67,16 +67,20 @@ std::optional<Answer> Engine::Impl::read_log(Turn& turn, const Ask& ask) {
       turn.damaged.push_back(row);
       continue;
     }
+    bool whole = true;
     for (LogEntry& entry : *entries) {
       if (entry.position < from) continue;
-      if (page.entries.size() == limit) {
-        page.at_end = false;
-        break;
-      }
+      whole = page.entries.size() < limit;
+      if (!whole) break;
       page.next = {entry.position.bucket, entry.position.page, entry.position.index + 1};
       page.entries.push_back(std::move(entry));
     }
-    if (page.entries.size() == limit) break;
+    if (!whole) {
+      page.at_end = false;
+      break;
+    }
+    // Nothing of this page is left, so whoever waits behind it did not miss it when it goes.
+    page.next = {key->bucket, key->high + 1, 0};
   }
   // A reader that has seen everything waits behind everything, so that retention never takes what
   // it has not read.

@@ -1,5 +1,6 @@
 // Checker 2, for the log: a reader gets every entry once, in order, over restarts; an entry never
 // changes; a reader that fell behind is told so; and the end of the log is the end.
+#include <iterator>
 #include <map>
 #include <unordered_map>
 
@@ -26,7 +27,9 @@ class LogChecker final : public Checker {
       if (write.kind != Write::Kind::kRemoveRange || write.key[0] != keys::kLog) continue;
       const auto first = keys::parse_bucketed(write.last + std::string(8, '\0'));
       if (first) removed_before_ = std::max(removed_before_, first->bucket);
-      entries_.erase(entries_.begin(), entries_.lower_bound(LogPosition{removed_before_, 0, 0}));
+      const auto kept = entries_.lower_bound(LogPosition{removed_before_, 0, 0});
+      if (kept != entries_.begin()) last_removed_ = std::prev(kept)->first;
+      entries_.erase(entries_.begin(), kept);
     }
     for (const LogEntry& entry : batch.log) {
       if (!entries_.empty() && entry.position < entries_.rbegin()->first)
@@ -40,7 +43,7 @@ class LogChecker final : public Checker {
     if (ask == nullptr || ask->what != Ask::What::kLog) return;
     const bool any = !entries_.empty();
     questions_[asked.ticket.value()] = {ask->from, any ? entries_.rbegin()->first : LogPosition(),
-                                        any};
+                                        any, ask->from.bucket != 0 && ask->from <= last_removed_};
   }
 
   void told(const Told& told) override {
@@ -55,12 +58,15 @@ class LogChecker final : public Checker {
     LogPosition from;
     LogPosition last;  // durable when it was asked
     bool any = false;
+    bool behind = false;  // what it asks for was removed by then
   };
 
   void check(const Question& question, const LogPage& page) {
-    const bool behind = question.from.bucket != 0 && question.from.bucket < removed_before_;
+    const bool behind = question.from.bucket != 0 && question.from <= last_removed_;
     if (page.fell_behind && !behind)
       verdicts_.violation(2, "a reader was told to have fallen behind and had not");
+    if (!page.fell_behind && question.behind)
+      verdicts_.violation(2, "a reader fell behind and was not told");
     LogPosition expected = question.from;
     for (const LogEntry& entry : page.entries) {
       if (entry.position.bucket < removed_before_) continue;  // gone since
@@ -76,16 +82,19 @@ class LogChecker final : public Checker {
         return verdicts_.violation(2, "a log entry changed");
       expected = {entry.position.bucket, entry.position.page, entry.position.index + 1};
     }
-    if (page.at_end && question.any && page.next <= question.last &&
-        question.last.bucket >= removed_before_) {
-      verdicts_.violation(2, "the end of the log was told before its end");
-    }
+    // Whoever goes on from `next` must not miss what was durable when the question was asked.
+    const auto skipped = entries_.lower_bound(expected);
+    const bool known = question.any && skipped != entries_.end() && skipped->first <= question.last;
+    if (known && skipped->first < page.next)
+      verdicts_.violation(2, "a reader of the log is led past an entry");
+    if (known && page.at_end) verdicts_.violation(2, "the end of the log was told before its end");
   }
 
   Verdicts& verdicts_;
   std::map<LogPosition, std::uint64_t> entries_;
   std::unordered_map<std::uint64_t, Question> questions_;
   keys::Bucket removed_before_ = 0;
+  LogPosition last_removed_;  // the newest entry that retention took
 };
 
 }  // namespace
