@@ -54,11 +54,15 @@ class ExplainChecker final : public Checker {
       return;
     const auto question = questions_.find(told.ticket.value());
     if (question == questions_.end() || question->second.commands != commands_[seen->id]) return;
-    promises_[seen->id] = {seen->next, seen->next_at, told.when.engine,
-                           question->second.disturbances, crowds_[note->destination->id.value()]};
+    promises_[seen->id] = {seen->next,
+                           seen->next_at,
+                           told.when.engine,
+                           question->second.disturbances,
+                           crowds_[note->destination->id.value()],
+                           ++last_promise_};
     questions_.erase(question);
     if (seen->next == Explanation::Next::kAttempt)
-      looks_.emplace(std::max(seen->next_at, told.when.engine), seen->id);
+      looks_.emplace(std::max(seen->next_at, told.when.engine), Look{seen->id, last_promise_});
   }
 
   void left(const Left& left) override {
@@ -127,6 +131,11 @@ class ExplainChecker final : public Checker {
     Timestamp told;
     std::uint64_t disturbances = 0;
     std::uint64_t crowd = 0;  // comings and goings at the destination
+    std::uint64_t serial = 0;
+  };
+  struct Look {  // at what became of this promise
+    MessageId id;
+    std::uint64_t promise = 0;
   };
 
   struct Question {  // how things stood when it was asked
@@ -157,9 +166,10 @@ class ExplainChecker final : public Checker {
 
   // The time has come and gone. With the way open, nobody ahead and no gate to wait for, an attempt
   // must have come.
-  void look(MessageId id, Timestamp now) {
+  void look(const Look& look, Timestamp now) {
+    const MessageId id = look.id;
     const auto at = promises_.find(id);
-    if (at == promises_.end()) return;
+    if (at == promises_.end() || at->second.serial != look.promise) return;
     const MessageNote* note = notebook_.find(id);
     if (note == nullptr || !note->live() || note->damaged ||
         (note->expires.is_set() && note->expires <= now))
@@ -182,8 +192,9 @@ class ExplainChecker final : public Checker {
   std::unordered_map<MessageId, Promise> promises_;
   std::unordered_map<std::uint64_t, Question> questions_;
   std::unordered_map<MessageId, std::uint64_t> commands_;
-  std::multimap<Timestamp, MessageId> looks_;       // by engine time
-  std::multimap<Timestamp, MessageId> last_looks_;  // by true time
+  std::uint64_t last_promise_ = 0;
+  std::multimap<Timestamp, Look> looks_;       // by engine time
+  std::multimap<Timestamp, Look> last_looks_;  // by true time
   std::map<std::string, std::uint64_t> disturbed_;
   std::map<std::uint64_t, std::uint32_t> live_;  // messages of each destination
   std::map<std::uint64_t, std::uint64_t> crowds_;
