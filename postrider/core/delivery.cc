@@ -91,7 +91,7 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
       // Raised again in its next live state, also after a crash. A visitor stays one: whoever
       // brings it in for good reads the record, and arms its timer and takes its gates.
       entry.state.cancel_wanted = true;
-      store_state(turn, entry);
+      store_awake(turn, entry);
     }
     return;
   }
@@ -219,11 +219,7 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
   }
   if (target.phase == Phase::kAwaiting || (durable && in_flight) || told_otherwise || next_method ||
       released) {
-    store_state(turn, entry);
-    if (entry.due_entry.is_set()) {
-      turn.out.writes.remove(
-          keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, entry.message.id));
-    }
+    store_awake(turn, entry);
   }
   if (!entry.hot && !entry.due_entry.is_set()) {
     cover(turn, entry.destination, residents_[entry.destination].the_lane(entry.message.id.lane()),
@@ -320,6 +316,18 @@ void Engine::Impl::store_state(Turn& turn, Entry& entry) {
                                     : keys::cold(entry.message.id, keys::Part::kState);
   turn.out.writes.put(key, encode_state(entry.state, entry.reason_text()));
   entry.stored = true;
+}
+
+// The record of a message that does not sleep names no due entry, so its lane's head leads to it.
+void Engine::Impl::store_awake(Turn& turn, Entry& entry) {
+  const MessageId id = entry.message.id;
+  store_state(turn, entry);
+  if (entry.due_entry.is_set()) {
+    turn.out.writes.remove(
+        keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, id));
+  }
+  Resident& resident = residents_[entry.destination];
+  if (!entry.hot) cover(turn, entry.destination, resident.the_lane(id.lane()), id);
 }
 
 void Engine::Impl::forget_state(Turn& turn, Entry& entry) {

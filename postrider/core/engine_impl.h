@@ -156,6 +156,7 @@ class Engine::Impl {
   void park(Turn& turn, Slot slot);
   void end(Turn& turn, Slot slot, Phase phase);
   void store_state(Turn& turn, Entry& entry);
+  void store_awake(Turn& turn, Entry& entry);
   void forget_state(Turn& turn, Entry& entry);
   bool move_to_cold(Turn& turn,
                     Slot slot);  // true: its state record is gone and must be stored again
