@@ -246,6 +246,7 @@ class Engine::Impl {
   };
   Buried find_end(Turn& turn, MessageId id);
   Buried find_letter(Turn& turn, MessageId id);
+  std::optional<EndRecord> end_of_letter(Turn& turn, const Row& row, keys::Bucket bucket);
   Answer retry_now(Turn& turn, Slot slot);
   Answer redrive_letter(Turn& turn, Slot resident, const Buried& buried);
   std::optional<Answer> put_destination(Turn& turn, Slot resident, const DestinationConfig& config);

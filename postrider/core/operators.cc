@@ -49,13 +49,45 @@ Engine::Impl::Buried Engine::Impl::find_end(Turn& turn, MessageId id) {
   return out;
 }
 
+// The end says in which bucket its letter lies. Ends may be kept for less long than letters: then
+// the letter says how it ended, and is looked for in each of the few buckets.
 Engine::Impl::Buried Engine::Impl::find_letter(Turn& turn, MessageId id) {
   Buried out = find_end(turn, id);
-  if (!out.known || !out.end || out.end->dead_bucket == 0) return out;
-  const auto* value = turn.get(keys::dead(out.end->dead_bucket, id));
-  out.known = value != nullptr;
-  if (out.known && value->has_value()) out.letter = **value;
+  if (!out.known || (out.end && out.end->dead_bucket == 0)) return out;
+  std::vector<keys::Bucket> where;
+  if (out.end) where.push_back(out.end->dead_bucket);
+  if (!out.end) where = receipts_.buckets(Kept::kDead);
+  for (const keys::Bucket bucket : where) {
+    const auto* value = turn.get(keys::dead(bucket, id));
+    if (value == nullptr || !value->has_value()) continue;
+    out.letter = **value;
+    if (!out.end) out.end = end_of_letter(turn, {keys::dead(bucket, id), **value}, bucket);
+    if (!out.end) out.letter.reset();
+  }
+  out.known = !turn.lacks();
   return out;
+}
+
+std::optional<EndRecord> Engine::Impl::end_of_letter(Turn& turn, const Row& row,
+                                                     keys::Bucket bucket) {
+  const auto dead = decode_dead(row.second.view());
+  const auto message = dead ? decode_message(Blob::copy_of(dead->message))
+                            : Result<Message>(fail(ErrorCode::kCorrupt, {}));
+  if (!message) {
+    turn.damaged.push_back(row);
+    return std::nullopt;
+  }
+  EndRecord end;
+  end.id = message->id;
+  end.phase = dead->letter.phase;
+  end.cause = dead->letter.cause;
+  end.attempts = dead->letter.attempts;
+  end.accepted = message->accepted;
+  end.at = dead->letter.at;
+  end.dead_bucket = bucket;
+  end.origin = message->origin;
+  end.reason = dead->letter.reason;
+  return end;
 }
 
 Answer Engine::Impl::missing(Turn& turn, MessageId id) {
