@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/stores/conformance.h"
+#include "postrider/stores/conformance_once.h"
 
 namespace postrider {
 namespace {
@@ -17,6 +18,7 @@ struct MemoryHarness {
   void settle() {}  // the memory store answers at once
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreConformance, MemoryHarness);
+INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreOnceRules, MemoryHarness);
 
 CommitOutcome commit(MemoryStore& store, Epoch epoch, WriteBatch batch) {
   CommitOutcome outcome = CommitOutcome::kAmbiguous;

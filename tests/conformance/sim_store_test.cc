@@ -11,6 +11,7 @@
 
 #include "postrider/sim/store.h"
 #include "postrider/stores/conformance.h"
+#include "postrider/stores/conformance_once.h"
 #include "postrider/stores/memory.h"
 
 namespace postrider {
@@ -28,6 +29,7 @@ struct SimHarness {
   }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Simulated, StoreConformance, SimHarness);
+INSTANTIATE_TYPED_TEST_SUITE_P(Simulated, StoreOnceRules, SimHarness);
 
 // Random batches with crashes. A memory store gets exactly the batches that must be durable, and
 // those that the crash kept; both must hold the same after each crash and at the end.
