@@ -1,0 +1,191 @@
+#include "postrider/stores/rocks/database.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+#include <rocksdb/utilities/table_properties_collectors.h>
+
+#include "postrider/base/check.h"
+#include "postrider/model/keys.h"
+#include "postrider/stores/rocks/faulty_files.h"
+
+namespace postrider::rocks {
+namespace {
+
+constexpr std::array<const char*, kFamilies> kNames = {"default", "hot", "kept"};
+
+constexpr std::array<Family, 256> make_families() {
+  std::array<Family, 256> families{};
+  families[static_cast<unsigned char>(keys::kHot)] = Family::kHot;
+  for (const char space : {keys::kLedger, keys::kSession, keys::kLog, keys::kEnd, keys::kDead})
+    families[static_cast<unsigned char>(space)] = Family::kKept;
+  return families;
+}
+constexpr std::array<Family, 256> kFamilyOf = make_families();
+
+// Every one-byte key, to point at where a family ends.
+constexpr std::array<char, 256> make_bytes() {
+  std::array<char, 256> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i);
+  return bytes;
+}
+constexpr std::array<char, 256> kBytes = make_bytes();
+
+unsigned first_byte(std::string_view key) {
+  return key.empty() ? 0U : static_cast<unsigned char>(key[0]);
+}
+
+rocksdb::DBOptions database_options(const RocksStoreOptions& options, rocksdb::Env* env) {
+  rocksdb::DBOptions out;
+  out.env = env;
+  out.paranoid_checks = true;
+  out.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  out.track_and_verify_wals_in_manifest = true;
+  out.max_total_wal_size = options.wal_bytes_max;
+  out.bytes_per_sync = 1U << 20;
+  out.max_background_jobs = options.background_jobs;
+  // One thread writes: locks and pipelines for several would only cost.
+  out.allow_concurrent_memtable_write = false;
+  out.enable_write_thread_adaptive_yield = false;
+  out.max_open_files = options.open_files_max;
+  out.skip_stats_update_on_db_open = true;  // a restart must not read every table
+  out.skip_checking_sst_file_sizes_on_db_open = false;
+  out.max_manifest_file_size = 16U << 20;
+  out.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
+  out.max_log_file_size = 4U << 20;
+  out.keep_log_file_num = 4;
+  out.stats_dump_period_sec = 0;
+  out.stats_persist_period_sec = 0;
+  return out;
+}
+
+rocksdb::ColumnFamilyOptions family_options(const RocksStoreOptions& options, Family family,
+                                            const std::shared_ptr<rocksdb::TableFactory>& tables) {
+  rocksdb::ColumnFamilyOptions out;
+  out.write_buffer_size = options.memtable_bytes;
+  out.max_write_buffer_number = options.memtables_max;
+  out.level_compaction_dynamic_level_bytes = true;
+  out.max_bytes_for_level_base = 512U << 20;
+  out.target_file_size_base = 64U << 20;
+  out.compression = rocksdb::kLZ4Compression;
+  out.table_factory = tables;
+  // Gives the room of removed messages back soon.
+  out.table_properties_collector_factories.push_back(
+      rocksdb::NewCompactOnDeletionCollectorFactory(4096, 2048, 0.5));
+  // Hot messages are hardly ever asked for when they are not there.
+  if (family != Family::kHot) {
+    out.memtable_whole_key_filtering = true;
+    out.memtable_prefix_bloom_size_ratio = 0.05;
+  }
+  return out;
+}
+
+std::shared_ptr<rocksdb::TableFactory> table_factory(const RocksStoreOptions& options) {
+  rocksdb::BlockBasedTableOptions out;
+  out.block_size = 16U << 10;
+  out.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  out.block_cache = rocksdb::NewLRUCache(options.cache_bytes);
+  out.cache_index_and_filter_blocks = true;
+  out.pin_l0_filter_and_index_blocks_in_cache = true;
+  return std::shared_ptr<rocksdb::TableFactory>(rocksdb::NewBlockBasedTableFactory(out));
+}
+
+std::unique_ptr<rocksdb::Env> make_env(const RocksStoreOptions& options) {
+  std::shared_ptr<rocksdb::FileSystem> files = rocksdb::FileSystem::Default();
+  if (options.drop_unsynced || options.faults)
+    files = make_faulty_files(std::move(files), options.faults, options.drop_unsynced);
+  std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
+  // Compaction may wait; a flush may not, because writes would wait for it.
+  env->LowerThreadPoolCPUPriority(rocksdb::Env::LOW);
+  env->LowerThreadPoolIOPriority(rocksdb::Env::LOW);
+  return env;
+}
+
+}  // namespace
+
+Family family_of(std::string_view key) { return kFamilyOf[first_byte(key)]; }
+
+Error error_of(const rocksdb::Status& status, const std::string& what) {
+  ErrorCode code = ErrorCode::kUnavailable;
+  if (status.IsCorruption()) code = ErrorCode::kCorrupt;
+  if (status.IsNoSpace()) code = ErrorCode::kLimit;
+  return {code, what + ": " + status.ToString()};
+}
+
+void split_range(std::string_view first, std::string_view last,
+                 const std::function<bool(const FamilyRange&)>& visit) {
+  while (first < last) {
+    const Family family = family_of(first);
+    unsigned end = first_byte(first) + 1;
+    while (end < kBytes.size() && kFamilyOf[end] == family) ++end;
+    std::string_view next = last;
+    if (end < kBytes.size()) next = std::min(last, std::string_view(&kBytes[end], 1));
+    if (!visit({family, first, next})) return;
+    first = next;
+  }
+}
+
+Result<std::unique_ptr<Database>> Database::open(const RocksStoreOptions& options, Mode mode) {
+  std::unique_ptr<Database> out(new Database());
+  out->env_ = make_env(options);
+  rocksdb::DBOptions whole = database_options(options, out->env_.get());
+  whole.create_if_missing = mode == Mode::kCreate;
+  whole.create_missing_column_families = mode == Mode::kCreate;
+  if (mode == Mode::kReadOnly) whole.info_log_level = rocksdb::InfoLogLevel::FATAL_LEVEL;
+  const std::shared_ptr<rocksdb::TableFactory> tables = table_factory(options);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (std::size_t i = 0; i < kFamilies; ++i)
+    families.emplace_back(kNames[i], family_options(options, static_cast<Family>(i), tables));
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status =
+      mode == Mode::kReadOnly
+          ? rocksdb::DB::OpenForReadOnly(whole, options.directory, families, &out->handles_, &db)
+          : rocksdb::DB::Open(whole, options.directory, families, &out->handles_, &db);
+  if (!status.ok()) {
+    const std::string text = status.ToString();
+    if (text.find("/LOCK") != std::string::npos && !status.IsNoSpace())
+      return fail(ErrorCode::kConflict,
+                  "another process uses " + options.directory + " (" + text + ")");
+    Error error = error_of(status, "cannot open the store in " + options.directory);
+    if (error.code == ErrorCode::kCorrupt)
+      error.detail += ". Restore the directory from a backup, or look at it with 'postrider check'";
+    return tl::unexpected<Error>(std::move(error));
+  }
+  out->db_.reset(db);
+  return out;
+}
+
+Database::~Database() { (void)close(); }
+
+rocksdb::Status Database::close() {
+  if (!db_) return rocksdb::Status::OK();
+  rocksdb::CancelAllBackgroundWork(db_.get(), true);
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) (void)db_->DestroyColumnFamilyHandle(handle);
+  handles_.clear();
+  rocksdb::Status status = db_->Close();
+  db_.reset();
+  return status;
+}
+
+rocksdb::Status Database::for_each(const rocksdb::ReadOptions& options, std::string_view first,
+                                   std::string_view last, const Visit& visit) {
+  rocksdb::Status status;
+  split_range(first, last, [&](const FamilyRange& range) {
+    const rocksdb::Slice upper(range.last.data(), range.last.size());
+    rocksdb::ReadOptions bounded = options;
+    bounded.iterate_upper_bound = &upper;
+    const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(bounded, handle(range.family)));
+    bool wanted = true;
+    for (at->Seek({range.first.data(), range.first.size()}); wanted && at->Valid(); at->Next())
+      wanted = visit(at->key().ToStringView(), at->value().ToStringView());
+    status = at->status();
+    return wanted && status.ok();
+  });
+  return status;
+}
+
+}  // namespace postrider::rocks

@@ -1,0 +1,70 @@
+// Database: RocksDB itself, opened with our options and column families. It knows no epochs and no
+// directory rules; those are RocksStore's and check's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+
+#include "postrider/base/result.h"
+#include "postrider/stores/rocks/rocks_store.h"
+
+namespace postrider::rocks {
+
+// Spaces with different lives lie apart: a memtable of messages in order of arrival is filled at
+// its end and half emptied by its own removals, and what has a retention is only ever dropped by
+// range.
+enum class Family : std::uint8_t { kLive, kHot, kKept };
+inline constexpr std::size_t kFamilies = 3;
+Family family_of(std::string_view key);
+
+// The store's own records begin with this byte, which no key of a caller does.
+inline constexpr char kOwnSpace = '\xFF';
+
+Error error_of(const rocksdb::Status& status, const std::string& what);
+
+// Splits [first, last) into ranges that lie in one family each, in order, until `visit` says false.
+struct FamilyRange {
+  Family family;
+  std::string_view first;
+  std::string_view last;
+};
+void split_range(std::string_view first, std::string_view last,
+                 const std::function<bool(const FamilyRange&)>& visit);
+
+class Database final {
+ public:
+  enum class Mode : std::uint8_t { kOpen, kCreate, kReadOnly };
+  static Result<std::unique_ptr<Database>> open(const RocksStoreOptions& options, Mode mode);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  rocksdb::DB& db() { return *db_; }
+  rocksdb::ColumnFamilyHandle* handle(Family family) const {
+    return handles_[static_cast<std::size_t>(family)];
+  }
+  rocksdb::ColumnFamilyHandle* handle(std::string_view key) const { return handle(family_of(key)); }
+  rocksdb::FileSystem& files() { return *env_->GetFileSystem(); }
+
+  using Visit = RocksStore::Visit;
+  rocksdb::Status for_each(const rocksdb::ReadOptions& options, std::string_view first,
+                           std::string_view last, const Visit& visit);
+  rocksdb::Status close();
+
+ private:
+  Database() = default;
+
+  std::unique_ptr<rocksdb::Env> env_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles_;  // owned by db_, given back before it ends
+};
+
+}  // namespace postrider::rocks

@@ -1,0 +1,399 @@
+#include "postrider/stores/rocks/rocks_store.h"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <utility>
+
+#include <rocksdb/file_system.h>
+#include <rocksdb/snapshot.h>
+#include <rocksdb/write_batch.h>
+
+#include "postrider/base/check.h"
+#include "postrider/base/codec.h"
+#include "postrider/stores/rocks/database.h"
+#include "postrider/stores/rocks/directory.h"
+#include "postrider/stores/rocks/wal.h"
+
+namespace postrider {
+namespace {
+
+using rocks::Database;
+using rocks::Directory;
+using rocksdb::Slice;
+
+constexpr std::uint64_t kEpochMax = (std::uint64_t{1} << (64 - kCounterBits)) - 1;
+constexpr std::uint8_t kEpochVersion = 1;
+// A probe of this size tells whether a full disk has room again: opening the database writes
+// tables.
+constexpr std::size_t kProbeBytes = 1U << 20;
+constexpr const char* kProbeFile = "PROBE";
+
+Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+std::string epoch_key() { return {rocks::kOwnSpace, 'e'}; }
+std::string encode_epochs(std::uint64_t given) {
+  std::string record;
+  Writer(record).u8(kEpochVersion).u64(given);
+  seal_record(record);
+  return record;
+}
+std::optional<std::uint64_t> decode_epochs(std::string_view record) {
+  Reader reader = open_record(record, kEpochVersion);
+  const std::uint64_t given = reader.u64();
+  if (!reader.at_end()) return std::nullopt;
+  return given;
+}
+
+class Snapshot {
+ public:
+  explicit Snapshot(rocksdb::DB& db) : db_(db), snapshot_(db.GetSnapshot()) {}
+  ~Snapshot() { db_.ReleaseSnapshot(snapshot_); }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+  const rocksdb::Snapshot* get() const { return snapshot_; }
+
+ private:
+  rocksdb::DB& db_;
+  const rocksdb::Snapshot* snapshot_;
+};
+
+}  // namespace
+
+class RocksStore::Impl {
+ public:
+  explicit Impl(RocksStoreOptions options) : options_(std::move(options)) {}
+
+  Result<void> open();
+  Result<Epoch> acquire(std::uint32_t shard);
+  Written write(Epoch epoch, const WriteBatch& batch);
+  Result<Found> read(const Reads& reads);
+  Result<void> close();
+  Result<void> for_each(std::string_view first, std::string_view last, const Visit& visit);
+
+  RocksStoreOptions options_;
+  std::unique_ptr<Directory> directory_;
+  // Readers share it; acquire has it alone while it opens the database again.
+  std::shared_mutex database_mutex_;
+  std::unique_ptr<Database> database_;
+
+ private:
+  enum class Health : std::uint8_t {
+    kGood,
+    kFull,  // a write met a full disk: nothing is written until acquire has opened the store again
+    kLost,  // a write or a sync failed: nothing is written any more
+  };
+
+  Result<void> create();
+  Result<void> open_ready();
+  Result<void> read_epochs();
+  Result<void> open_again();
+  Result<void> probe();
+  rocksdb::Status put_epochs(std::uint64_t given);
+  bool owns(Epoch epoch) const;
+  void fill(const WriteBatch& batch);
+  void fill(const Write& write);
+  Written failed(const rocksdb::Status& status);
+  Result<std::optional<Blob>> get(const rocksdb::ReadOptions& options, const std::string& key);
+  Result<Rows> scan(const rocksdb::ReadOptions& options, const Scan& scan);
+  rocksdb::WriteOptions write_options() const {
+    rocksdb::WriteOptions out;
+    out.sync = options_.sync;
+    return out;
+  }
+
+  rocksdb::WriteBatch batch_;              // its memory is used again
+  std::map<std::uint32_t, Epoch> owners_;  // by shard; at most kShards
+  std::uint64_t epochs_given_ = 0;
+  Health health_ = Health::kGood;
+  std::string why_;  // not good
+};
+
+Result<void> RocksStore::Impl::open() {
+  POSTRIDER_TRY(directory, Directory::open(options_.directory, Directory::Use::kWrite));
+  directory_ = std::move(directory);
+  POSTRIDER_TRY(stage, directory_->stage());
+  const Result<void> closed = directory_->close_to_others();
+  if (!closed) return closed;
+  return stage == Directory::Stage::kReady ? open_ready() : create();
+}
+
+// FORMAT says "creating" until the store can be opened, so a ready store without its database is
+// never taken for a new one.
+Result<void> RocksStore::Impl::create() {
+  const Result<void> begun = directory_->set_stage(Directory::Stage::kCreating);
+  if (!begun) return begun;
+  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kCreate));
+  database_ = std::move(database);
+  const rocksdb::Status status = put_epochs(0);
+  if (!status.ok())
+    return tl::unexpected<Error>(rocks::error_of(status, "cannot write to " + directory_->path()));
+  return directory_->set_stage(Directory::Stage::kReady);
+}
+
+Result<void> RocksStore::Impl::open_ready() {
+  POSTRIDER_TRY(mark, directory_->clean_mark());
+  if (mark) {
+    const Result<void> whole = directory_->compare(*mark);
+    if (!whole) return whole;
+  }
+  POSTRIDER_TRY(wals, rocks::scan_wals(*directory_));
+  if (const auto damage = rocks::damage_of(wals)) {
+    return fail(ErrorCode::kCorrupt, directory_->path() + "/" + *damage +
+                                         ". Nothing was changed; restore the directory from a "
+                                         "backup, or look at it with 'postrider check'");
+  }
+  // From here on RocksDB changes files, so the mark would be wrong.
+  if (mark) {
+    const Result<void> removed = directory_->remove_clean();
+    if (!removed) return removed;
+  }
+  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kOpen));
+  database_ = std::move(database);
+  const std::uint64_t newest = database_->db().GetLatestSequenceNumber();
+  if (mark && newest < mark->sequence) {
+    (void)directory_->write_clean(mark->sequence);  // the next opening must refuse as well
+    return fail(ErrorCode::kCorrupt, directory_->path() + " was closed at write " +
+                                         std::to_string(mark->sequence) + " and holds only " +
+                                         std::to_string(newest) + ": restore it from a backup");
+  }
+  return read_epochs();
+}
+
+Result<void> RocksStore::Impl::read_epochs() {
+  std::string record;
+  const rocksdb::Status status = database_->db().Get(
+      rocksdb::ReadOptions(), database_->handle(epoch_key()), epoch_key(), &record);
+  const auto given = status.ok() ? decode_epochs(record) : std::nullopt;
+  if (!given) {
+    return fail(ErrorCode::kCorrupt, "the record of epochs in " + directory_->path() +
+                                         " cannot be read (" + status.ToString() +
+                                         "): restore the directory from a backup");
+  }
+  epochs_given_ = *given;
+  return {};
+}
+
+rocksdb::Status RocksStore::Impl::put_epochs(std::uint64_t given) {
+  return database_->db().Put(write_options(), database_->handle(epoch_key()), epoch_key(),
+                             encode_epochs(given));
+}
+
+Result<Epoch> RocksStore::Impl::acquire(std::uint32_t shard) {
+  if (shard >= kShards) return fail(ErrorCode::kInvalid, "there is no such shard");
+  if (epochs_given_ == kEpochMax) return fail(ErrorCode::kLimit, "all epochs are used up");
+  if (health_ == Health::kLost) return fail(ErrorCode::kUnavailable, why_);
+  if (health_ == Health::kFull) {
+    Result<void> ready = probe();
+    if (ready) ready = open_again();
+    if (!ready) return tl::unexpected<Error>(ready.error());
+  }
+  // A number that may have been written is not given again, whether it was or not.
+  const Epoch epoch(++epochs_given_);
+  const rocksdb::Status status = put_epochs(epochs_given_);
+  if (!status.ok()) {
+    (void)failed(status);
+    return tl::unexpected<Error>(rocks::error_of(status, "cannot write to " + directory_->path()));
+  }
+  owners_[shard] = epoch;
+  return epoch;
+}
+
+// Asks the disk with little, before the database is closed and can no longer be read.
+Result<void> RocksStore::Impl::probe() {
+  if (!database_) return {};
+  rocksdb::FileSystem& files = database_->files();
+  const std::string name = directory_->file(kProbeFile);
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  rocksdb::IOStatus status = files.NewWritableFile(name, rocksdb::FileOptions(), &file, nullptr);
+  if (status.ok()) {
+    status = file->Append(std::string(kProbeBytes, 'x'), rocksdb::IOOptions(), nullptr);
+    if (status.ok()) status = file->Fsync(rocksdb::IOOptions(), nullptr);
+    (void)file->Close(rocksdb::IOOptions(), nullptr);
+  }
+  (void)files.DeleteFile(name, rocksdb::IOOptions(), nullptr);
+  if (status.ok()) return {};
+  return tl::unexpected<Error>(rocks::error_of(status, "cannot write to " + directory_->path()));
+}
+
+// What RocksDB holds in memory after a failed write is not to be trusted; what the disk holds is.
+// Opening writes it into new tables, so a log whose end is in doubt is not written to again.
+Result<void> RocksStore::Impl::open_again() {
+  const std::unique_lock lock(database_mutex_);
+  database_.reset();
+  POSTRIDER_TRY(wals, rocks::scan_wals(*directory_));
+  if (const auto damage = rocks::damage_of(wals)) {
+    health_ = Health::kLost;
+    why_ = directory_->path() + "/" + *damage;
+    return fail(ErrorCode::kCorrupt, why_);
+  }
+  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kOpen));
+  database_ = std::move(database);
+  health_ = Health::kGood;
+  why_.clear();
+  return {};
+}
+
+bool RocksStore::Impl::owns(Epoch epoch) const {
+  for (const auto& [shard, owner] : owners_) {
+    if (owner == epoch) return true;
+  }
+  return false;
+}
+
+BlockingStore::Written RocksStore::Impl::write(Epoch epoch, const WriteBatch& batch) {
+  if (!owns(epoch)) return {CommitOutcome::kFailed, "the shard has another owner by now"};
+  if (health_ == Health::kFull) return {CommitOutcome::kFailed, why_};
+  if (health_ == Health::kLost) return {CommitOutcome::kNoSync, why_};
+  fill(batch);
+  const rocksdb::Status status = database_->db().Write(write_options(), &batch_);
+  if (!status.ok()) return failed(status);
+  return {};
+}
+
+BlockingStore::Written RocksStore::Impl::failed(const rocksdb::Status& status) {
+  why_ = "cannot write to " + directory_->path() + ": " + status.ToString();
+  const bool full = status.IsNoSpace();
+  health_ = full ? Health::kFull : Health::kLost;
+  return {full ? CommitOutcome::kAmbiguous : CommitOutcome::kNoSync, why_};
+}
+
+// Once-records are removed last: a memtable takes runs of neighbouring keys much faster than puts
+// and removals in turn. It changes nothing, since no such key is ever put again.
+void RocksStore::Impl::fill(const WriteBatch& batch) {
+  batch_.Clear();
+  for (const Write& write : batch.writes()) {
+    if (write.kind != Write::Kind::kRemoveOnce) fill(write);
+  }
+  for (const Write& write : batch.writes()) {
+    if (write.kind == Write::Kind::kRemoveOnce)
+      (void)batch_.SingleDelete(database_->handle(write.key), slice(write.key));
+  }
+}
+
+void RocksStore::Impl::fill(const Write& write) {
+  POSTRIDER_CHECK(write.key.empty() || write.key[0] != rocks::kOwnSpace);
+  switch (write.kind) {
+    case Write::Kind::kPutOnce:
+    case Write::Kind::kPut:
+      (void)batch_.Put(database_->handle(write.key), slice(write.key), slice(write.value.view()));
+      return;
+    case Write::Kind::kRemove:
+      (void)batch_.Delete(database_->handle(write.key), slice(write.key));
+      return;
+    case Write::Kind::kRemoveRange:
+      rocks::split_range(write.key, write.last, [&](const rocks::FamilyRange& range) {
+        return batch_
+            .DeleteRange(database_->handle(range.family), slice(range.first), slice(range.last))
+            .ok();
+      });
+      return;
+    case Write::Kind::kRemoveOnce: break;  // comes last
+  }
+  POSTRIDER_CHECK(false);
+}
+
+Result<Found> RocksStore::Impl::read(const Reads& reads) {
+  const std::shared_lock lock(database_mutex_);
+  if (!database_) return fail(ErrorCode::kUnavailable, "the store is being opened again");
+  rocksdb::ReadOptions options;
+  std::optional<Snapshot> snapshot;
+  if (reads.keys.size() + reads.scans.size() > 1) {
+    snapshot.emplace(database_->db());
+    options.snapshot = snapshot->get();
+  }
+  Found found;
+  for (const std::string& key : reads.keys) {
+    POSTRIDER_TRY(value, get(options, key));
+    found.set(key, std::move(value));
+  }
+  options.fill_cache = false;  // what is drained is not read again
+  for (const Scan& asked : reads.scans) {
+    POSTRIDER_TRY(rows, scan(options, asked));
+    found.set(asked, std::move(rows));
+  }
+  return found;
+}
+
+Result<std::optional<Blob>> RocksStore::Impl::get(const rocksdb::ReadOptions& options,
+                                                  const std::string& key) {
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status status =
+      database_->db().Get(options, database_->handle(key), slice(key), &value);
+  if (status.IsNotFound()) return std::optional<Blob>();
+  if (!status.ok())
+    return tl::unexpected<Error>(rocks::error_of(status, "cannot read " + directory_->path()));
+  return std::optional<Blob>(Blob::copy_of(value.ToStringView()));
+}
+
+Result<Rows> RocksStore::Impl::scan(const rocksdb::ReadOptions& options, const Scan& scan) {
+  Rows out;
+  const rocksdb::Status status = database_->for_each(
+      options, scan.first, scan.last, [&](std::string_view key, std::string_view value) {
+        out.complete = out.rows.size() < scan.limit;
+        if (out.complete) out.rows.emplace_back(std::string(key), Blob::copy_of(value));
+        return out.complete;
+      });
+  if (!status.ok())
+    return tl::unexpected<Error>(rocks::error_of(status, "cannot read " + directory_->path()));
+  return out;
+}
+
+Result<void> RocksStore::Impl::for_each(std::string_view first, std::string_view last,
+                                        const Visit& visit) {
+  const std::shared_lock lock(database_mutex_);
+  if (!database_) return fail(ErrorCode::kUnavailable, "the store is being opened again");
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  const rocksdb::Status status = database_->for_each(options, first, last, visit);
+  if (!status.ok())
+    return tl::unexpected<Error>(rocks::error_of(status, "cannot read " + directory_->path()));
+  return {};
+}
+
+Result<void> RocksStore::Impl::close() {
+  const std::unique_lock lock(database_mutex_);
+  if (!database_ || health_ != Health::kGood) {
+    database_.reset();
+    return fail(ErrorCode::kUnavailable, "the store was not closed cleanly: " + why_);
+  }
+  const rocksdb::Status synced = database_->db().SyncWAL();
+  const std::uint64_t newest = database_->db().GetLatestSequenceNumber();
+  const rocksdb::Status closed = database_->close();
+  database_.reset();
+  const rocksdb::Status& bad = synced.ok() ? closed : synced;
+  if (!bad.ok())
+    return tl::unexpected<Error>(rocks::error_of(bad, "cannot close " + directory_->path()));
+  return directory_->write_clean(newest);
+}
+
+RocksStore::RocksStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RocksStore::~RocksStore() = default;
+
+Result<std::unique_ptr<RocksStore>> RocksStore::open(RocksStoreOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  const Result<void> opened = impl->open();
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));
+}
+
+Result<Epoch> RocksStore::acquire(std::uint32_t shard) { return impl_->acquire(shard); }
+BlockingStore::Written RocksStore::write(Epoch epoch, const WriteBatch& batch) {
+  return impl_->write(epoch, batch);
+}
+Result<Found> RocksStore::read(const Reads& reads) { return impl_->read(reads); }
+Result<void> RocksStore::close() { return impl_->close(); }
+Result<std::uint64_t> RocksStore::free_bytes() const { return impl_->directory_->free_bytes(); }
+Result<void> RocksStore::for_each(std::string_view first, std::string_view last,
+                                  const Visit& visit) {
+  return impl_->for_each(first, last, visit);
+}
+std::uint64_t RocksStore::property(const std::string& name) const {
+  const std::shared_lock lock(impl_->database_mutex_);
+  std::uint64_t value = 0;
+  if (impl_->database_) (void)impl_->database_->db().GetAggregatedIntProperty(name, &value);
+  return value;
+}
+
+}  // namespace postrider

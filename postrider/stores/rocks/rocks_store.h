@@ -1,0 +1,67 @@
+// RocksStore: the embedded store, on RocksDB. One directory, one process. One thread writes
+// (acquire, write, close); any may read. Each write is one synced batch. It opens after an
+// unfinished last record as if that had never been begun; with any other damage that it can see it
+// refuses, names the file and changes nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "postrider/model/store.h"
+
+namespace postrider {
+
+struct FileFaults;
+
+struct RocksStoreOptions {
+  std::string directory;
+  std::size_t memtable_bytes = 8U << 20;
+  int memtables_max = 12;
+  std::size_t cache_bytes = 64U << 20;
+  std::uint64_t wal_bytes_max = 256U << 20;  // what a restart has to read at most
+  int open_files_max = 256;
+  int background_jobs = 2;
+
+  // For rehearsals of faults only.
+  bool sync = true;
+  bool drop_unsynced = false;          // kill -9 loses what was not synced, as a power cut does
+  std::shared_ptr<FileFaults> faults;  // shared with the test that switches them
+};
+
+class RocksStore final : public BlockingStore {
+ public:
+  // kConflict: another process uses the directory. kInvalid: a newer format. kCorrupt: damaged.
+  static Result<std::unique_ptr<RocksStore>> open(RocksStoreOptions options);
+  ~RocksStore() override;  // without close() it ends as a crash does
+  RocksStore(const RocksStore&) = delete;
+  RocksStore& operator=(const RocksStore&) = delete;
+
+  // After a write that met a full disk it opens the database again, and is kLimit until there is
+  // room.
+  Result<Epoch> acquire(std::uint32_t shard) override;
+  Written write(Epoch epoch, const WriteBatch& batch) override;
+  Result<Found> read(const Reads& reads) override;
+
+  // Leaves a synced mark of all that is here, so that a loss is noticed at the next opening.
+  // Nothing else may be called afterwards.
+  Result<void> close();
+
+  Result<std::uint64_t> free_bytes() const;  // of the file system, for us
+  // RocksDB's own figure of that name, for metrics and benches; 0: there is none.
+  std::uint64_t property(const std::string& name) const;
+
+  // Every record of [first, last) in order, until `visit` says false.
+  using Visit = std::function<bool(std::string_view key, std::string_view value)>;
+  Result<void> for_each(std::string_view first, std::string_view last, const Visit& visit);
+
+ private:
+  class Impl;
+  explicit RocksStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace postrider
