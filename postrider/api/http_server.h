@@ -12,6 +12,7 @@
 
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
+#include "postrider/model/clock.h"
 
 namespace boost::asio {
 class io_context;
@@ -25,9 +26,10 @@ struct HttpLimits {
   std::uint64_t body_bytes_max = 512 * 1024;     // of a request that is not streamed
   std::uint32_t pipelined_max = 64;              // requests of one connection under way
   std::uint64_t unsent_bytes_max = 1024 * 1024;  // of one connection; a slower reader is cut
-  Duration head_time_out{10'000};                // from the first byte to the end of the head
-  Duration body_time_out{30'000};                // between two pieces of a body
-  Duration idle_time_out{75'000};                // between two requests
+  std::uint32_t headers_max = 128;
+  Duration head_time_out{10'000};  // from the first byte to the end of the head
+  Duration body_time_out{30'000};  // between two pieces of a body
+  Duration idle_time_out{75'000};  // between two requests
 };
 
 struct HttpListen {
@@ -41,8 +43,8 @@ using HttpHeader = std::pair<std::string_view, std::string_view>;
 // Views are good until the handler returns.
 struct HttpRequest {
   std::string_view method;
-  std::string_view target;  // path and query as sent
-  std::vector<HttpHeader> headers;
+  std::string_view target;          // path and query as sent
+  std::vector<HttpHeader> headers;  // names in lower case
   std::string_view body;
   std::string_view peer;  // an address, or "unix"
   bool local = false;     // came through the Unix socket
@@ -99,11 +101,16 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
+  // With another clock than the system's; it must outlive the server.
+  HttpServer(boost::asio::io_context& loop, HttpLimits limits, HttpHandler handler,
+             const Clock& clock);
+
   // Returns the address really bound (port 0 is any). Several may listen.
   Result<std::string> listen(const HttpListen& where);
   void stop_accepting();  // and close idle connections; exchanges under way finish
   void close();           // cut everything
   std::size_t connections() const;
+  void sweep();  // looks for time-outs; called by itself every second
 
  private:
   class Impl;
