@@ -65,7 +65,7 @@ void append_status(std::string& out, int status) {
 }
 
 void append_header(std::string& out, std::string_view name, std::string_view value) {
-  if (!is_header_name(name) || !is_header_value(value)) return;
+  if (!is_header_value(value)) return;
   out += name;
   out += ": ";
   out += value;
@@ -84,7 +84,9 @@ void append_http_answer(std::string& out, const HttpResponse& response,
   if (!no_body && !response.content_type.empty()) {
     append_header(out, "content-type", response.content_type);
   }
-  for (const auto& [name, value] : response.headers) append_header(out, name, value);
+  for (const auto& [name, value] : response.headers) {
+    if (is_header_name(name)) append_header(out, name, value);
+  }
   if (form.close) {
     out += "connection: close\r\n";
   } else if (form.say_keep_alive) {

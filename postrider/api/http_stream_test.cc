@@ -1,0 +1,594 @@
+// Streamed bodies in, long answers out, Unix sockets and TLS.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+#include "postrider/api/http_server.h"
+#include "postrider/api/http_server_testing.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::string_view kStreamHead =
+    "POST /stream HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n";
+
+// A handler that streams /stream and keeps what comes.
+struct Stream {
+  explicit Stream(HttpRig& rig) {
+    rig.handler.stream = [this](const HttpRequest& request, HttpExchangePtr asked) {
+      if (request.target != "/stream") return HttpBodySink();
+      exchange = std::move(asked);
+      return HttpBodySink([this](std::string_view piece, bool end) {
+        EXPECT_FALSE(last);
+        body += piece;
+        ++pieces;
+        last = end;
+      });
+    };
+  }
+  HttpExchangePtr exchange;
+  std::string body;
+  int pieces = 0;
+  bool last = false;
+};
+
+TEST(HttpStream, HandsABodyOnAsItComes) {
+  HttpRig rig;
+  rig.limits.body_bytes_max = 4;  // does not bind what is streamed
+  Stream stream(rig);
+  rig.start();
+  auto client = rig.connect();
+  client->send(std::string(kStreamHead) + "5\r\nhello\r\n");
+  ASSERT_TRUE(rig.pump_until([&] { return stream.body == "hello"; }));
+  EXPECT_FALSE(stream.last);
+  client->send("6\r\n world\r\n");
+  ASSERT_TRUE(rig.pump_until([&] { return stream.body == "hello world"; }));
+  client->send("0\r\n\r\n" + get("/next"));
+  ASSERT_TRUE(rig.pump_until([&] { return stream.last; }));
+  stream.exchange->respond({.body = "done"});
+  EXPECT_EQ(rig.reply(*client)->body, "done");
+  EXPECT_EQ(rig.reply(*client)->body, "GET /next ");
+}
+
+TEST(HttpStream, TellsTheEndOfABodyOfKnownLength) {
+  HttpRig rig;
+  Stream stream(rig);
+  rig.start();
+  auto client = rig.connect();
+  client->send(post("/stream", "abc"));
+  ASSERT_TRUE(rig.pump_until([&] { return stream.last; }));
+  EXPECT_EQ(stream.body, "abc");
+  EXPECT_EQ(stream.pieces, 1);
+}
+
+TEST(HttpStream, OtherRequestsAreCollected) {
+  HttpRig rig;
+  Stream stream(rig);
+  rig.start();
+  auto client = rig.connect();
+  client->send(post("/other", "abc"));
+  EXPECT_EQ(rig.reply(*client)->body, "POST /other abc");
+}
+
+TEST(HttpStream, PauseStopsReadingUntilResume) {
+  HttpRig rig;
+  Stream stream(rig);
+  rig.start();
+  auto client = rig.connect();
+  client->send(std::string(kStreamHead) + "1\r\na\r\n");
+  ASSERT_TRUE(rig.pump_until([&] { return stream.body == "a"; }));
+  stream.exchange->pause();
+  rig.pump();
+  // Much more than buffers of the kernel take: the client is held back.
+  const std::string chunk = "10000\r\n" + std::string(0x10000, 'b') + "\r\n";
+  std::size_t sent = 0;
+  std::string_view rest = chunk;
+  while (true) {
+    const ssize_t count = ::send(client->fd, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (count <= 0) break;
+    sent += static_cast<std::size_t>(count);
+    rest.remove_prefix(static_cast<std::size_t>(count));
+    if (rest.empty()) rest = chunk;
+    rig.pump();
+    ASSERT_LT(sent, 100'000'000U);
+  }
+  rig.pass(rig.limits.body_time_out + rig.limits.idle_time_out);  // it is we who wait
+  EXPECT_EQ(stream.body, "a");
+  stream.exchange->resume();
+  ASSERT_TRUE(rig.pump_until([&] { return stream.body.size() + 20 > sent / 2; }));
+  EXPECT_EQ(rig.server->connections(), 1U);
+}
+
+TEST(HttpStream, PauseInTheMiddleOfWhatHasArrived) {
+  HttpRig rig;
+  std::string body;
+  HttpExchangePtr exchange;
+  rig.handler.stream = [&](const HttpRequest&, HttpExchangePtr asked) {
+    exchange = std::move(asked);
+    return HttpBodySink([&](std::string_view piece, bool last) {
+      body += piece;
+      if (last) exchange->respond({.body = body});
+      exchange->pause();
+    });
+  };
+  rig.start();
+  auto client = rig.connect();
+  client->send(std::string(kStreamHead) + "1\r\na\r\n1\r\nb\r\n1\r\nc\r\n0\r\n\r\n");
+  for (const std::string want : {"a", "ab", "abc"}) {
+    ASSERT_TRUE(rig.pump_until([&] { return body == want; })) << body;
+    rig.pump();
+    EXPECT_EQ(body, want);
+    exchange->resume();
+  }
+  EXPECT_EQ(rig.reply(*client)->body, "abc");
+}
+
+TEST(HttpStream, AnEarlyAnswerEndsTheConnection) {
+  HttpRig rig;
+  rig.handler.stream = [&](const HttpRequest&, HttpExchangePtr exchange) {
+    exchange->respond({.status = 401});
+    return HttpBodySink([](std::string_view, bool) { ADD_FAILURE() << "nobody wants it"; });
+  };
+  rig.start();
+  auto client = rig.connect();
+  client->send(std::string(kStreamHead) + "1\r\na\r\n");
+  const auto reply = rig.reply(*client);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->status, 401);
+  EXPECT_EQ(reply->header("connection"), "close");
+  EXPECT_TRUE(rig.closes(*client));
+  EXPECT_TRUE(client->send("1\r\na\r\n"));  // what is still on its way does no harm
+  rig.pump();
+  rig.pass(Duration(2'000));
+  EXPECT_EQ(rig.server->connections(), 0U);
+}
+
+TEST(HttpStream, AClientThatGivesUpIsGone) {
+  HttpRig rig;
+  Stream stream(rig);
+  rig.start();
+  auto client = rig.connect();
+  client->send(std::string(kStreamHead) + "5\r\nhel");
+  ASSERT_TRUE(rig.pump_until([&] { return stream.body == "hel"; }));
+  client.reset();
+  ASSERT_TRUE(rig.pump_until([&] { return stream.exchange->gone(); }));
+  EXPECT_FALSE(stream.last);
+  EXPECT_EQ(rig.server->connections(), 0U);
+}
+
+TEST(HttpStream, ABodyThatTurnsOutMalformedIsRefused) {
+  HttpRig rig;
+  Stream stream(rig);
+  rig.start();
+  auto client = rig.connect();
+  client->send(std::string(kStreamHead) + "1\r\na\r\nx\r\n");
+  EXPECT_EQ(rig.reply(*client)->status, 400);
+  EXPECT_TRUE(stream.exchange->gone());
+  EXPECT_TRUE(rig.closes(*client));
+}
+
+TEST(HttpStream, ASinkThatDropsItsExchangeIsAnswered500) {
+  HttpRig rig;
+  rig.handler.stream = [&](const HttpRequest&, HttpExchangePtr exchange) {
+    return HttpBodySink([exchange](std::string_view, bool) {});
+  };
+  rig.start();
+  auto client = rig.connect();
+  client->send(post("/stream", "abc"));
+  EXPECT_EQ(rig.reply(*client)->status, 500);
+  EXPECT_TRUE(rig.closes(*client));
+}
+
+TEST(HttpStream, ALongAnswerComesInPieces) {
+  HttpRig rig;
+  rig.hold();
+  rig.start();
+  auto client = rig.connect();
+  client->send(get("/0") + get("/1"));
+  ASSERT_TRUE(rig.pump_until([&] { return rig.waiting.size() == 2; }));
+  rig.waiting[1]->respond({.body = "second"});
+  rig.waiting[0]->begin({.content_type = "text/event-stream"});
+  EXPECT_TRUE(rig.waiting[0]->write("one"));
+  rig.pump();
+  client->receive();
+  EXPECT_NE(client->received.find("3\r\none\r\n"), std::string::npos);
+  EXPECT_TRUE(rig.waiting[0]->write(""));  // would end it on the wire
+  EXPECT_TRUE(rig.waiting[0]->write("two"));
+  rig.waiting[0]->end();
+  EXPECT_FALSE(rig.waiting[0]->write("three"));
+  const auto reply = rig.reply(*client);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->body, "onetwo");
+  EXPECT_EQ(rig.reply(*client)->body, "second");
+}
+
+TEST(HttpStream, ALongAnswerToOldClientsEndsWithTheConnection) {
+  HttpRig rig;
+  rig.handler.handle = [](const HttpRequest&, HttpExchangePtr exchange) {
+    exchange->begin({});
+    exchange->write("one");
+    exchange->write("two");
+    exchange->end();
+  };
+  rig.start();
+  auto client = rig.connect();
+  client->send("GET / HTTP/1.0\r\nconnection: keep-alive\r\n\r\n");
+  ASSERT_TRUE(rig.pump_until([&] { return client->receive(), client->ended; }));
+  EXPECT_TRUE(client->received.ends_with("\r\n\r\nonetwo")) << client->received;
+  EXPECT_EQ(client->received.find("chunked"), std::string::npos);
+}
+
+TEST(HttpStream, ALongAnswerToHeadHasNoBody) {
+  HttpRig rig;
+  rig.handler.handle = [](const HttpRequest&, HttpExchangePtr exchange) {
+    exchange->begin({});
+    exchange->write("one");
+    exchange->end();
+  };
+  rig.start();
+  auto client = rig.connect();
+  client->send("HEAD / HTTP/1.1\r\nhost: a\r\n\r\n");
+  ASSERT_TRUE(rig.reply(*client, true));
+  client->send(kGet);
+  const auto reply = rig.reply(*client);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->body, "one");
+}
+
+TEST(HttpStream, AnswersWhileTheBodyStillComes) {
+  HttpRig rig;
+  HttpExchangePtr exchange;
+  rig.handler.stream = [&](const HttpRequest&, HttpExchangePtr asked) {
+    exchange = asked;
+    exchange->begin({.content_type = "application/x-ndjson"});
+    return HttpBodySink([&](std::string_view piece, bool last) {
+      exchange->write("got " + std::string(piece) + ";");
+      if (last) exchange->end();
+    });
+  };
+  rig.start();
+  auto client = rig.connect();
+  client->send(std::string(kStreamHead) + "1\r\na\r\n");
+  ASSERT_TRUE(rig.pump_until([&] {
+    client->receive();
+    return client->received.find("got a;") != std::string::npos;
+  }));
+  client->send("1\r\nb\r\n0\r\n\r\n" + get("/next"));
+  EXPECT_EQ(rig.reply(*client)->body, "got a;got b;got ;");
+  EXPECT_EQ(rig.reply(*client)->body, "GET /next ");
+}
+
+TEST(HttpStream, ADroppedLongAnswerIsCutAndNotEnded) {
+  HttpRig rig;
+  rig.hold();
+  rig.start();
+  auto client = rig.connect();
+  client->send(kGet);
+  ASSERT_TRUE(rig.pump_until([&] { return rig.waiting.size() == 1; }));
+  rig.waiting[0]->begin({});
+  rig.waiting[0]->write("one");
+  rig.pump();
+  rig.waiting.clear();
+  ASSERT_TRUE(rig.pump_until([&] { return client->receive(), client->ended; }));
+  EXPECT_TRUE(client->received.ends_with("3\r\none\r\n"));
+}
+
+TEST(HttpStream, AReaderThatLeavesALongAnswerIsGone) {
+  HttpRig rig;
+  rig.hold();
+  rig.start();
+  auto client = rig.connect();
+  client->send(kGet);
+  ASSERT_TRUE(rig.pump_until([&] { return rig.waiting.size() == 1; }));
+  rig.waiting[0]->begin({});
+  rig.pump();
+  client.reset();
+  EXPECT_TRUE(rig.pump_until([&] { return rig.waiting[0]->gone(); }));
+}
+
+TEST(HttpStream, ASlowReaderIsCut) {
+  HttpRig rig;
+  rig.hold();
+  rig.start();
+  auto client = rig.connect(4096);
+  client->send(kGet);
+  ASSERT_TRUE(rig.pump_until([&] { return rig.waiting.size() == 1; }));
+  HttpExchange& exchange = *rig.waiting[0];
+  exchange.begin({});
+  const std::string piece(1000, 'x');
+  std::size_t written = 0;
+  std::size_t unsent = 0;
+  while (exchange.write(piece)) {
+    unsent = exchange.unsent();
+    ASSERT_LE(unsent, rig.limits.unsent_bytes_max);
+    written += piece.size();
+    rig.pump();
+    ASSERT_LT(written, 100'000'000U);
+  }
+  EXPECT_GT(unsent + piece.size() + 10, rig.limits.unsent_bytes_max);
+  EXPECT_TRUE(exchange.gone());
+  EXPECT_EQ(rig.server->connections(), 0U);
+}
+
+// An answer that waits for an earlier one is not written at all, so its bytes can be counted
+// exactly.
+TEST(HttpStream, UnsentBytesAtAndAboveTheirLimit) {
+  HttpRig rig;
+  rig.limits.unsent_bytes_max = 1000;
+  rig.hold();
+  rig.start();
+  auto client = rig.connect();
+  client->send(get("/0") + get("/1"));
+  ASSERT_TRUE(rig.pump_until([&] { return rig.waiting.size() == 2; }));
+  HttpExchange& exchange = *rig.waiting[1];
+  exchange.begin({});
+  const std::size_t room = 1000 - exchange.unsent() - 6;  // "2..\r\n" and "\r\n" around the piece
+  ASSERT_GE(room, 0x100U);
+  EXPECT_TRUE(exchange.write(std::string(room - 1, 'x')));
+  EXPECT_EQ(exchange.unsent(), 1000U);
+  EXPECT_TRUE(exchange.write(""));
+  EXPECT_FALSE(exchange.write("x"));
+  EXPECT_TRUE(exchange.gone());
+  EXPECT_TRUE(rig.waiting[0]->gone());
+}
+
+TEST(HttpStream, ManyPiecesOfOneTurnAreNotASlowReader) {
+  HttpRig rig;
+  rig.hold();
+  rig.start();
+  auto client = rig.connect();
+  client->send(kGet);
+  ASSERT_TRUE(rig.pump_until([&] { return rig.waiting.size() == 1; }));
+  rig.waiting[0]->begin({});
+  const std::string piece(10'000, 'x');
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_TRUE(rig.waiting[0]->write(piece));
+    if (i % 10 == 0) client->receive();
+  }
+  rig.waiting[0]->end();
+  EXPECT_EQ(rig.reply(*client)->body.size(), 3'000'000U);
+}
+
+TEST(HttpUnix, ServesASocketOfItsOwner) {
+  HttpRig rig;
+  bool local = false;
+  std::string peer;
+  rig.handler.handle = [&](const HttpRequest& request, HttpExchangePtr exchange) {
+    local = request.local;
+    peer = request.peer;
+    exchange->respond({});
+  };
+  rig.start();
+  const std::string path = rig.scratch_directory() + "/api.sock";
+  const mode_t before = ::umask(0);
+  const std::string bound = rig.listen({.address = "unix:" + path});
+  ::umask(before);
+  ASSERT_EQ(bound, "unix:" + path);
+  struct stat info {};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777U, 0600U);
+  RawClient client(bound);
+  client.send(kGet);
+  EXPECT_EQ(rig.reply(client)->status, 200);
+  EXPECT_TRUE(local);
+  EXPECT_EQ(peer, "unix");
+  rig.server->close();
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(HttpUnix, ReplacesTheSocketOfADeadDaemonOnly) {
+  HttpRig rig;
+  rig.start();
+  const std::string path = rig.scratch_directory() + "/api.sock";
+  // What a killed process leaves behind.
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const int dead = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(::bind(dead, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ::close(dead);
+  EXPECT_EQ(rig.listen({.address = "unix:" + path}), "unix:" + path);
+  EXPECT_EQ(rig.listen({.address = "unix:" + path}), "error: somebody listens on " + path);
+  RawClient client("unix:" + path);
+  client.send(kGet);
+  EXPECT_EQ(rig.reply(client)->status, 200);
+
+  const std::string file = rig.scratch_directory() + "/file";
+  std::ofstream(file) << "precious";
+  EXPECT_EQ(rig.listen({.address = "unix:" + file}),
+            "error: " + file + " exists and is not a socket");
+  EXPECT_TRUE(std::filesystem::exists(file));
+  EXPECT_TRUE(
+      rig.listen({.address = "unix:" + std::string(108, 'x')}).starts_with("error: the path"));
+}
+
+TEST(HttpListen, SaysWhyItCannot) {
+  HttpRig rig;
+  rig.start();
+  for (const std::string text :
+       {"", "127.0.0.1", "127.0.0.1:", ":8460", "127.0.0.1:99999", "[::1:80", "somewhere:80"}) {
+    EXPECT_TRUE(
+        rig.listen({.address = text}).starts_with("error: '" + text + "' is not an address"))
+        << text;
+  }
+  EXPECT_TRUE(rig.listen({.address = rig.address}).ends_with("Address already in use"));
+}
+
+// ---- TLS
+
+struct Identity {
+  std::string certificate_file;
+  std::string key_file;
+};
+
+Identity make_identity(const std::string& directory, const std::string& name) {
+  EVP_PKEY* key = EVP_EC_gen("P-256");
+  X509* certificate = X509_new();
+  ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
+  X509_gmtime_adj(X509_getm_notBefore(certificate), -60);
+  X509_gmtime_adj(X509_getm_notAfter(certificate), 3600);
+  X509_set_pubkey(certificate, key);
+  X509_NAME* subject = X509_get_subject_name(certificate);
+  X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
+                             reinterpret_cast<const unsigned char*>("localhost"), -1, -1, 0);
+  X509_set_issuer_name(certificate, subject);
+  X509_sign(certificate, key, EVP_sha256());
+  Identity identity{directory + "/" + name + ".crt", directory + "/" + name + ".key"};
+  std::FILE* file = std::fopen(identity.certificate_file.c_str(), "w");
+  PEM_write_X509(file, certificate);
+  std::fclose(file);
+  file = std::fopen(identity.key_file.c_str(), "w");
+  PEM_write_PrivateKey(file, key, nullptr, nullptr, 0, nullptr, nullptr);
+  std::fclose(file);
+  X509_free(certificate);
+  EVP_PKEY_free(key);
+  return identity;
+}
+
+// A TLS client over a raw one.
+class TlsClient {
+ public:
+  TlsClient(RawClient& raw, int version) : context_(SSL_CTX_new(TLS_client_method())) {
+    SSL_CTX_set_min_proto_version(context_, version);
+    SSL_CTX_set_max_proto_version(context_, version);
+    SSL_CTX_set_security_level(context_, 0);
+    tls_ = SSL_new(context_);
+    SSL_set_fd(tls_, raw.fd);
+  }
+  ~TlsClient() {
+    SSL_free(tls_);
+    SSL_CTX_free(context_);
+  }
+  TlsClient(const TlsClient&) = delete;
+  TlsClient& operator=(const TlsClient&) = delete;
+
+  bool shake_hands(HttpRig& rig) {
+    int code = 0;
+    rig.pump_until([&] {
+      code = SSL_connect(tls_);
+      return code == 1 || SSL_get_error(tls_, code) != SSL_ERROR_WANT_READ;
+    });
+    return code == 1;
+  }
+  bool send(std::string_view bytes) {
+    return SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size())) ==
+           static_cast<int>(bytes.size());
+  }
+  std::optional<HttpReply> reply(HttpRig& rig) {
+    std::optional<HttpReply> found;
+    rig.pump_until([&] {
+      char buffer[16384];
+      int got = 0;
+      while ((got = SSL_read(tls_, buffer, sizeof(buffer))) > 0) {
+        received_.append(buffer, static_cast<std::size_t>(got));
+      }
+      ended = SSL_get_error(tls_, got) != SSL_ERROR_WANT_READ;
+      found = take_reply(received_);
+      return found || ended;
+    });
+    return found;
+  }
+
+  bool ended = false;
+
+ private:
+  SSL_CTX* context_;
+  SSL* tls_;
+  std::string received_;
+};
+
+TEST(HttpTls, ServesRequests) {
+  HttpRig rig;
+  rig.start();
+  const Identity identity = make_identity(rig.scratch_directory(), "a");
+  const std::string bound =
+      rig.listen({"127.0.0.1:0", identity.certificate_file, identity.key_file});
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    RawClient raw(bound);
+    TlsClient client(raw, version);
+    ASSERT_TRUE(client.shake_hands(rig));
+    ASSERT_TRUE(client.send(post("/a", "x")));
+    EXPECT_EQ(client.reply(rig)->body, "POST /a x");
+    const std::string large(200'000, 'y');
+    for (std::size_t i = 0; i < 4; ++i) {
+      ASSERT_TRUE(
+          client.send(i == 0 ? "POST /b HTTP/1.1\r\nhost: a\r\ncontent-length: 200000\r\n\r\n" +
+                                   large.substr(0, 50'000)
+                             : large.substr(0, 50'000)));
+      rig.pump();
+    }
+    EXPECT_EQ(client.reply(rig)->body, "POST /b " + large);
+    ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"));
+    EXPECT_TRUE(client.reply(rig));
+    EXPECT_FALSE(client.reply(rig));
+    EXPECT_TRUE(client.ended);
+  }
+}
+
+TEST(HttpTls, RefusesOldVersionsAndPlainText) {
+  HttpRig rig;
+  rig.start();
+  const Identity identity = make_identity(rig.scratch_directory(), "a");
+  const std::string bound =
+      rig.listen({"127.0.0.1:0", identity.certificate_file, identity.key_file});
+  RawClient raw(bound);
+  TlsClient old(raw, TLS1_1_VERSION);
+  EXPECT_FALSE(old.shake_hands(rig));
+  RawClient plain(bound);
+  plain.send(kGet);
+  ASSERT_TRUE(rig.pump_until([&] { return plain.receive(), plain.ended; }));
+  EXPECT_EQ(plain.received.find("HTTP"), std::string::npos);
+  EXPECT_TRUE(rig.pump_until([&] { return rig.server->connections() == 0; }));
+}
+
+TEST(HttpTls, AHandshakeHasATimeOut) {
+  HttpRig rig;
+  rig.start();
+  const Identity identity = make_identity(rig.scratch_directory(), "a");
+  const std::string bound =
+      rig.listen({"127.0.0.1:0", identity.certificate_file, identity.key_file});
+  RawClient silent(bound);
+  ASSERT_TRUE(rig.pump_until([&] { return rig.server->connections() == 1; }));
+  rig.pass(rig.limits.head_time_out - Duration(1));
+  EXPECT_EQ(rig.server->connections(), 1U);
+  rig.pass(Duration(1));
+  EXPECT_EQ(rig.server->connections(), 0U);
+}
+
+TEST(HttpTls, SaysWhatIsWrongWithItsFiles) {
+  HttpRig rig;
+  rig.start();
+  const std::string directory = rig.scratch_directory();
+  const Identity a = make_identity(directory, "a");
+  const Identity b = make_identity(directory, "b");
+  const auto error = [&](const std::string& certificate, const std::string& key) {
+    return rig.listen({"127.0.0.1:0", certificate, key});
+  };
+  EXPECT_EQ(error(a.certificate_file, ""),
+            "error: TLS needs both a certificate file and a key file");
+  EXPECT_EQ(
+      error(directory + "/none", a.key_file),
+      "error: certificate file " + directory + "/none cannot be read: No such file or directory");
+  EXPECT_EQ(error(a.certificate_file, b.key_file),
+            "error: key file " + b.key_file + " does not belong to " + a.certificate_file);
+  EXPECT_TRUE(error(a.key_file, a.key_file)
+                  .starts_with("error: certificate file " + a.key_file + " holds no certificate"));
+  EXPECT_TRUE(error(a.certificate_file, a.certificate_file)
+                  .starts_with("error: key file " + a.certificate_file + " holds no plain key"));
+}
+
+}  // namespace
+}  // namespace postrider
