@@ -26,6 +26,7 @@ void expect_refusal(HttpRig& rig, std::string_view text, int status) {
   EXPECT_TRUE(rig.closes(*client)) << text;
 }
 
+// req: daemon.http.11
 TEST(HttpLimits, RefusalsCloseTheConnection) {
   HttpRig rig;
   rig.start();
@@ -37,6 +38,7 @@ TEST(HttpLimits, RefusalsCloseTheConnection) {
   EXPECT_TRUE(rig.seen.empty());
 }
 
+// req: daemon.http.4
 TEST(HttpLimits, RefusalsAreAnsweredInTheirOrder) {
   HttpRig rig;
   rig.hold();
@@ -69,6 +71,7 @@ TEST(HttpLimits, TheHandlerWordsRefusals) {
   EXPECT_EQ(reply->body, "why: this is not HTTP");
 }
 
+// req: daemon.http.12
 TEST(HttpLimits, HeadBytes) {
   HttpRig rig;
   rig.limits.head_bytes_max = 1000;
@@ -85,6 +88,7 @@ TEST(HttpLimits, HeadBytes) {
   expect_refusal(rig, "GET /" + std::string(5000, 'x'), 431);
 }
 
+// req: daemon.http.12
 TEST(HttpLimits, BodyBytes) {
   HttpRig rig;
   rig.limits.body_bytes_max = 100'000;
@@ -109,6 +113,7 @@ TEST(HttpLimits, BodyBytes) {
   EXPECT_EQ(rig.seen.size(), 3U);
 }
 
+// req: daemon.http.12
 TEST(HttpLimits, Connections) {
   HttpRig rig;
   rig.limits.connections_max = 2;
@@ -127,6 +132,7 @@ TEST(HttpLimits, Connections) {
   EXPECT_EQ(rig.reply(*third)->status, 200);
 }
 
+// req: daemon.http.13
 TEST(HttpLimits, IdleTimeOut) {
   HttpRig rig;
   rig.start();
@@ -146,6 +152,7 @@ TEST(HttpLimits, IdleTimeOut) {
   EXPECT_TRUE(rig.closes(*used));
 }
 
+// req: daemon.http.13
 TEST(HttpLimits, HeadTimeOutCountsFromTheFirstByte) {
   HttpRig rig;
   rig.start();
@@ -162,6 +169,7 @@ TEST(HttpLimits, HeadTimeOutCountsFromTheFirstByte) {
   EXPECT_TRUE(rig.closes(*client));
 }
 
+// req: daemon.http.13
 TEST(HttpLimits, BodyTimeOutCountsFromTheLastPiece) {
   HttpRig rig;
   rig.start();
@@ -196,6 +204,7 @@ TEST(HttpLimits, WaitingForTheHandlerHasNoTimeOut) {
   EXPECT_EQ(rig.reply(*client)->status, 200);
 }
 
+// req: daemon.http.14
 TEST(HttpLimits, AClientThatDoesNotReadItsAnswerIsCut) {
   HttpRig rig;
   rig.handler.handle = [](const HttpRequest&, HttpExchangePtr exchange) {
@@ -229,6 +238,7 @@ TEST(HttpLimits, ALargeAnswerArrivesWhole) {
 
 // Who asks and does not read is not asked for more: requests behind unsent answers wait in the
 // kernel.
+// req: daemon.http.14
 TEST(HttpLimits, PipeliningIsBoundByWhatTheClientReads) {
   HttpRig rig;
   rig.limits.pipelined_max = 1000;
@@ -266,6 +276,7 @@ class OpenFiles {
   rlimit before_{};
 };
 
+// req: daemon.http.15
 TEST(HttpLimits, ThousandsOfIdleConnectionsCostLittle) {
   const OpenFiles files;
   const rlim_t descriptors = files.limit(20'400);
@@ -291,6 +302,28 @@ TEST(HttpLimits, ThousandsOfIdleConnectionsCostLittle) {
   RecordProperty("bytes_per_connection", static_cast<int>(each));
 }
 
+// What cannot be read, or must not be, is not waited for: the loop rests. (pump() would never
+// return.) req: daemon.http.16
+TEST(HttpLimits, RestsWhileItMustNotRead) {
+  HttpRig rig;
+  rig.limits.pipelined_max = 1;
+  rig.hold();
+  rig.start();
+  auto half_closed = rig.connect();
+  half_closed->send(kGet);
+  half_closed->end_sending();
+  auto pipelined = rig.connect();
+  pipelined->send(get("/0") + get("/1"));
+  auto unread = rig.connect();
+  unread->send(get("/2"));
+  ASSERT_TRUE(rig.pump_until([&] { return rig.waiting.size() == 3; }));
+  unread->send(get("/3"));
+  rig.pump();
+  EXPECT_LE(rig.pump(), 1U);  // a sweep may fall into it
+  EXPECT_EQ(rig.waiting.size(), 3U);
+}
+
+// req: daemon.http.16
 TEST(HttpLimits, OutOfDescriptorsItRefusesAndRecovers) {
   HttpRig rig;
   rig.start();
@@ -298,21 +331,24 @@ TEST(HttpLimits, OutOfDescriptorsItRefusesAndRecovers) {
   first->send(kGet);
   ASSERT_TRUE(rig.reply(*first));
   const OpenFiles files;
-  // The client's own descriptor is the last one that there is.
+  // The last client's own descriptor is the last one that there is.
   auto second = std::make_unique<RawClient>(rig.address);
-  files.limit(static_cast<rlim_t>(second->fd) + 1);
+  auto third = std::make_unique<RawClient>(rig.address);
+  files.limit(static_cast<rlim_t>(third->fd) + 1);
   EXPECT_LT(::dup(0), 0);
-  const auto refused = rig.reply(*second);
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->status, 503);
-  EXPECT_TRUE(rig.closes(*second));
+  for (RawClient* client : {second.get(), third.get()}) {
+    const auto refused = rig.reply(*client);
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->status, 503);
+    EXPECT_TRUE(rig.closes(*client));
+  }
   first->send(kGet);  // others are served meanwhile
   EXPECT_EQ(rig.reply(*first)->status, 200);
 
-  files.limit(static_cast<rlim_t>(second->fd) + 10);
-  auto third = std::make_unique<RawClient>(rig.address);
-  third->send(kGet);
-  const auto reply = rig.reply(*third);
+  files.limit(static_cast<rlim_t>(third->fd) + 10);
+  auto fourth = std::make_unique<RawClient>(rig.address);
+  fourth->send(kGet);
+  const auto reply = rig.reply(*fourth);
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->status, 200);
 }

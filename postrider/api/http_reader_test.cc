@@ -52,6 +52,7 @@ void PrintTo(const ReadCase& each, std::ostream* out) { *out << each.name; }
 
 class HttpReaderTest : public ::testing::TestWithParam<ReadCase> {};
 
+// req: daemon.http.11
 TEST_P(HttpReaderTest, ReadsTheSameHoweverItIsCut) {
   const ReadCase& each = GetParam();
   for (const std::size_t step :
@@ -193,6 +194,7 @@ TEST(HttpReader, TakesAHeadUpToItsLimit) {
   EXPECT_EQ(read(head.substr(0, 20), 1, {20, 2}), std::vector<std::string>{"431"});
 }
 
+// req: daemon.http.12
 TEST(HttpReader, TakesHeadersUpToTheirLimit) {
   const std::string head = "GET / HTTP/1.1\r\nhost: a\r\nx: y\r\nx: z\r\n\r\n";
   EXPECT_EQ(read(head, head.size(), {100, 4}), std::vector<std::string>{"GET / "});

@@ -45,6 +45,31 @@ const Clock& system_clock() {
   return kClock;
 }
 
+// Errors of accept() that a single client brought along (accept(2)); all others may come again at
+// once.
+bool only_this_client(int error) {
+  switch (error) {
+    case EINTR:
+    case ECONNABORTED:
+    case EPROTO:
+    case EPERM:
+    case ENOPROTOOPT:
+    case EOPNOTSUPP:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENONET: return true;
+    default: return false;
+  }
+}
+
+int duplicate(int fd) {
+  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  POSTRIDER_CHECK(copy >= 0);
+  return copy;
+}
+
 int open_reserve() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
 }  // namespace
@@ -55,7 +80,7 @@ class HttpServer::Impl {
       : loop_(loop),
         clock_(clock),
         hub_(limits, std::move(handler), [this] { post_settle(); }),
-        ready_(loop, ::fcntl(hub_.descriptor(), F_DUPFD_CLOEXEC, 0)),
+        ready_(loop, duplicate(hub_.descriptor())),
         sweep_timer_(loop),
         accept_timer_(loop),
         reserve_(open_reserve()) {
@@ -155,19 +180,16 @@ void HttpServer::Impl::accept(Door& door) {
       hub_.adopt(accepted.fd, peer, door.listener->tls());
       continue;
     }
-    switch (accepted.error) {
-      case EAGAIN: return;
-      case EMFILE:
-      case ENFILE:
-      case ENOBUFS:
-      case ENOMEM: back_off(door); return;
-      default: break;  // this one client went away, or was turned away by the system
+    if (accepted.error == EAGAIN) return;
+    if (!only_this_client(accepted.error)) {
+      back_off(door);
+      return;
     }
   }
 }
 
-// Out of descriptors: the waiting client is told so with the one in reserve, and the listeners rest
-// a little. Without that the loop would spin, for the client stays in the queue.
+// Out of descriptors, or of memory: the waiting client is told so with the one in reserve, and the
+// listeners rest a little. Without that the loop would spin, for the client stays in the queue.
 void HttpServer::Impl::back_off(Door& door) {
   if (reserve_ >= 0) {
     ::close(reserve_);

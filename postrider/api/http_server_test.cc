@@ -17,6 +17,7 @@ std::string chunked(std::string_view target, std::string_view chunks) {
          " HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n" + std::string(chunks);
 }
 
+// req: daemon.http.1
 TEST(HttpServer, AnswersARequest) {
   HttpRig rig;
   rig.start();
@@ -63,6 +64,7 @@ TEST(HttpServer, ListensOnIpv6) {
   EXPECT_TRUE(rig.reply(client));
 }
 
+// req: daemon.http.2
 TEST(HttpServer, KeepsConnectionsAlive) {
   HttpRig rig;
   rig.start();
@@ -76,6 +78,7 @@ TEST(HttpServer, KeepsConnectionsAlive) {
   EXPECT_EQ(rig.server->connections(), 1U);
 }
 
+// req: daemon.http.2
 TEST(HttpServer, ClosesWhenTheClientAsksForIt) {
   HttpRig rig;
   rig.start();
@@ -103,6 +106,7 @@ TEST(HttpServer, ClosesWhenTheHandlerAsksForIt) {
   EXPECT_TRUE(rig.pump_until([&] { return rig.server->connections() == 0; }));
 }
 
+// req: daemon.http.2
 TEST(HttpServer, SpeaksHttp10) {
   HttpRig rig;
   rig.start();
@@ -145,6 +149,7 @@ TEST(HttpServer, SendsNoBodyWithStatusesThatHaveNone) {
   EXPECT_TRUE(client->received.empty());
 }
 
+// req: daemon.http.10
 TEST(HttpServer, LeavesOutHeadersThatWouldBreakTheAnswer) {
   HttpRig rig;
   rig.handler.handle = [](const HttpRequest&, HttpExchangePtr exchange) {
@@ -161,6 +166,7 @@ TEST(HttpServer, LeavesOutHeadersThatWouldBreakTheAnswer) {
   EXPECT_EQ(reply->header("x bad"), "");
 }
 
+// req: daemon.http.3
 TEST(HttpServer, UnderstandsARequestSplitAnywhere) {
   const std::string text =
       post("/a", "0123456789") +
@@ -182,6 +188,7 @@ TEST(HttpServer, UnderstandsARequestSplitAnywhere) {
   }
 }
 
+// req: daemon.http.3
 TEST(HttpServer, UnderstandsARequestByteByByte) {
   const std::string text = chunked("/b", "3\r\nabc\r\n0\r\n\r\n") + post("/a", "0123456789");
   HttpRig rig;
@@ -196,6 +203,7 @@ TEST(HttpServer, UnderstandsARequestByteByByte) {
   EXPECT_EQ(rig.seen, (std::vector<std::string>{"POST /b abc", "POST /a 0123456789"}));
 }
 
+// req: daemon.http.4
 TEST(HttpServer, AnswersPipelinedRequestsInTheirOrder) {
   HttpRig rig;
   rig.hold();
@@ -216,6 +224,7 @@ TEST(HttpServer, AnswersPipelinedRequestsInTheirOrder) {
   }
 }
 
+// req: daemon.http.5
 TEST(HttpServer, ReadsNoMorePipelinedRequestsThanAllowed) {
   HttpRig rig;
   rig.limits.pipelined_max = 3;
@@ -242,6 +251,7 @@ TEST(HttpServer, ReadsNoMorePipelinedRequestsThanAllowed) {
   EXPECT_EQ(rig.seen.back(), "GET /9 ");
 }
 
+// req: daemon.http.6
 TEST(HttpServer, SendsContinueWhenItWantsTheBody) {
   HttpRig rig;
   rig.start();
@@ -256,6 +266,7 @@ TEST(HttpServer, SendsContinueWhenItWantsTheBody) {
   EXPECT_EQ(reply->body, "POST /a abc");
 }
 
+// req: daemon.http.6
 TEST(HttpServer, SendsContinueAfterEarlierAnswersOnly) {
   HttpRig rig;
   rig.hold();
@@ -272,6 +283,7 @@ TEST(HttpServer, SendsContinueAfterEarlierAnswersOnly) {
   EXPECT_EQ(rig.reply(*client)->status, 100);
 }
 
+// req: daemon.http.6
 TEST(HttpServer, AsksForNoBodyThatItRefuses) {
   HttpRig rig;
   rig.start();
@@ -285,6 +297,7 @@ TEST(HttpServer, AsksForNoBodyThatItRefuses) {
   EXPECT_TRUE(rig.closes(*client));
 }
 
+// req: daemon.http.7
 TEST(HttpServer, Answers500ForADroppedExchange) {
   HttpRig rig;
   rig.hold();
@@ -302,6 +315,7 @@ TEST(HttpServer, Answers500ForADroppedExchange) {
   EXPECT_TRUE(rig.closes(*client));
 }
 
+// req: daemon.http.8
 TEST(HttpServer, IgnoresAnswersToClientsThatAreGone) {
   HttpRig rig;
   rig.hold();
@@ -352,6 +366,7 @@ TEST(HttpServer, ForgetsClientsThatGiveUpInTheMiddleOfARequest) {
   EXPECT_TRUE(rig.seen.empty());
 }
 
+// req: daemon.http.8
 TEST(HttpServer, OutlivedByAnExchange) {
   HttpRig rig;
   rig.hold();
@@ -380,6 +395,7 @@ TEST(HttpServer, MayBeClosedByItsHandler) {
   EXPECT_EQ(rig.server->connections(), 0U);
 }
 
+// req: daemon.http.9
 TEST(HttpServer, DrainsWhatIsUnderWay) {
   HttpRig rig;
   rig.hold();

@@ -203,7 +203,7 @@ bool HttpRig::pump_until(const std::function<bool()>& done) {
   return true;
 }
 
-void HttpRig::pump() { loop_->context.poll(); }
+std::size_t HttpRig::pump() { return loop_->context.poll(); }
 
 std::optional<HttpReply> HttpRig::reply(RawClient& client, bool to_head) {
   std::optional<HttpReply> found;

@@ -62,7 +62,7 @@ class HttpRig {
   std::string listen(const HttpListen& where);  // the address bound, or "error: …"
   std::unique_ptr<RawClient> connect(int receive_buffer = 0);
   bool pump_until(const std::function<bool()>& done);
-  void pump();  // what is ready now
+  std::size_t pump();  // what is ready now; returns how much that was
   std::optional<HttpReply> reply(RawClient& client, bool to_head = false);
   bool closes(RawClient& client);   // the server does, having said nothing more
   void pass(Duration time);         // moves the clock and sweeps

@@ -128,7 +128,12 @@ TlsIdentity::~TlsIdentity() { SSL_CTX_free(context_); }
 
 HttpSocket::~HttpSocket() { close(); }
 
+// A TLS client is told that this is the end, lest it takes the answer for a cut one.
 void HttpSocket::close() {
+  if (tls_ != nullptr && SSL_in_init(tls_) == 0) {
+    SSL_shutdown(tls_);
+    ERR_clear_error();
+  }
   SSL_free(tls_);
   tls_ = nullptr;
   if (fd_ >= 0) ::close(fd_);

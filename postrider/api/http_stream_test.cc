@@ -45,6 +45,7 @@ struct Stream {
   bool last = false;
 };
 
+// req: daemon.http.17
 TEST(HttpStream, HandsABodyOnAsItComes) {
   HttpRig rig;
   rig.limits.body_bytes_max = 4;  // does not bind what is streamed
@@ -83,6 +84,7 @@ TEST(HttpStream, OtherRequestsAreCollected) {
   EXPECT_EQ(rig.reply(*client)->body, "POST /other abc");
 }
 
+// req: daemon.http.17
 TEST(HttpStream, PauseStopsReadingUntilResume) {
   HttpRig rig;
   Stream stream(rig);
@@ -112,6 +114,7 @@ TEST(HttpStream, PauseStopsReadingUntilResume) {
   EXPECT_EQ(rig.server->connections(), 1U);
 }
 
+// req: daemon.http.17
 TEST(HttpStream, PauseInTheMiddleOfWhatHasArrived) {
   HttpRig rig;
   std::string body;
@@ -136,6 +139,7 @@ TEST(HttpStream, PauseInTheMiddleOfWhatHasArrived) {
   EXPECT_EQ(rig.reply(*client)->body, "abc");
 }
 
+// req: daemon.http.18
 TEST(HttpStream, AnEarlyAnswerEndsTheConnection) {
   HttpRig rig;
   rig.handler.stream = [&](const HttpRequest&, HttpExchangePtr exchange) {
@@ -192,6 +196,7 @@ TEST(HttpStream, ASinkThatDropsItsExchangeIsAnswered500) {
   EXPECT_TRUE(rig.closes(*client));
 }
 
+// req: daemon.http.19
 TEST(HttpStream, ALongAnswerComesInPieces) {
   HttpRig rig;
   rig.hold();
@@ -215,6 +220,7 @@ TEST(HttpStream, ALongAnswerComesInPieces) {
   EXPECT_EQ(rig.reply(*client)->body, "second");
 }
 
+// req: daemon.http.19
 TEST(HttpStream, ALongAnswerToOldClientsEndsWithTheConnection) {
   HttpRig rig;
   rig.handler.handle = [](const HttpRequest&, HttpExchangePtr exchange) {
@@ -248,6 +254,7 @@ TEST(HttpStream, ALongAnswerToHeadHasNoBody) {
   EXPECT_EQ(reply->body, "one");
 }
 
+// req: daemon.http.19
 TEST(HttpStream, AnswersWhileTheBodyStillComes) {
   HttpRig rig;
   HttpExchangePtr exchange;
@@ -271,6 +278,7 @@ TEST(HttpStream, AnswersWhileTheBodyStillComes) {
   EXPECT_EQ(rig.reply(*client)->body, "GET /next ");
 }
 
+// req: daemon.http.7
 TEST(HttpStream, ADroppedLongAnswerIsCutAndNotEnded) {
   HttpRig rig;
   rig.hold();
@@ -299,6 +307,7 @@ TEST(HttpStream, AReaderThatLeavesALongAnswerIsGone) {
   EXPECT_TRUE(rig.pump_until([&] { return rig.waiting[0]->gone(); }));
 }
 
+// req: daemon.http.14
 TEST(HttpStream, ASlowReaderIsCut) {
   HttpRig rig;
   rig.hold();
@@ -325,6 +334,7 @@ TEST(HttpStream, ASlowReaderIsCut) {
 
 // An answer that waits for an earlier one is not written at all, so its bytes can be counted
 // exactly.
+// req: daemon.http.14
 TEST(HttpStream, UnsentBytesAtAndAboveTheirLimit) {
   HttpRig rig;
   rig.limits.unsent_bytes_max = 1000;
@@ -362,6 +372,7 @@ TEST(HttpStream, ManyPiecesOfOneTurnAreNotASlowReader) {
   EXPECT_EQ(rig.reply(*client)->body.size(), 3'000'000U);
 }
 
+// req: daemon.http.20
 TEST(HttpUnix, ServesASocketOfItsOwner) {
   HttpRig rig;
   bool local = false;
@@ -389,6 +400,7 @@ TEST(HttpUnix, ServesASocketOfItsOwner) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+// req: daemon.http.20
 TEST(HttpUnix, ReplacesTheSocketOfADeadDaemonOnly) {
   HttpRig rig;
   rig.start();
@@ -495,7 +507,9 @@ class TlsClient {
       while ((got = SSL_read(tls_, buffer, sizeof(buffer))) > 0) {
         received_.append(buffer, static_cast<std::size_t>(got));
       }
-      ended = SSL_get_error(tls_, got) != SSL_ERROR_WANT_READ;
+      const int error = SSL_get_error(tls_, got);
+      ended = error != SSL_ERROR_WANT_READ;
+      ended_cleanly = error == SSL_ERROR_ZERO_RETURN;
       found = take_reply(received_);
       return found || ended;
     });
@@ -503,6 +517,7 @@ class TlsClient {
   }
 
   bool ended = false;
+  bool ended_cleanly = false;  // the server said so
 
  private:
   SSL_CTX* context_;
@@ -510,6 +525,7 @@ class TlsClient {
   std::string received_;
 };
 
+// req: daemon.http.21
 TEST(HttpTls, ServesRequests) {
   HttpRig rig;
   rig.start();
@@ -534,10 +550,11 @@ TEST(HttpTls, ServesRequests) {
     ASSERT_TRUE(client.send("GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"));
     EXPECT_TRUE(client.reply(rig));
     EXPECT_FALSE(client.reply(rig));
-    EXPECT_TRUE(client.ended);
+    EXPECT_TRUE(client.ended_cleanly);
   }
 }
 
+// req: daemon.http.21
 TEST(HttpTls, RefusesOldVersionsAndPlainText) {
   HttpRig rig;
   rig.start();
@@ -554,6 +571,7 @@ TEST(HttpTls, RefusesOldVersionsAndPlainText) {
   EXPECT_TRUE(rig.pump_until([&] { return rig.server->connections() == 0; }));
 }
 
+// req: daemon.http.13
 TEST(HttpTls, AHandshakeHasATimeOut) {
   HttpRig rig;
   rig.start();
@@ -568,6 +586,7 @@ TEST(HttpTls, AHandshakeHasATimeOut) {
   EXPECT_EQ(rig.server->connections(), 0U);
 }
 
+// req: daemon.http.21
 TEST(HttpTls, SaysWhatIsWrongWithItsFiles) {
   HttpRig rig;
   rig.start();

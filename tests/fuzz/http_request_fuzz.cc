@@ -27,8 +27,8 @@ void check_head(std::span<char> head, const HttpRequest& request) {
   POSTRIDER_CHECK(inside(request.method) && inside(request.target));
   for (const auto& [name, value] : request.headers) {
     POSTRIDER_CHECK(inside(name) && inside(value) && !name.empty());
-    POSTRIDER_CHECK((name + std::string(value)).find_first_of(std::string_view("\r\n\0", 3)) ==
-                    std::string::npos);
+    const std::string both = std::string(name).append(value);
+    POSTRIDER_CHECK(both.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos);
   }
 }
 
