@@ -1,0 +1,220 @@
+// The rows. A new setting is a new row here and nothing else.
+#include <array>
+
+#include "postrider/api/config_rows.h"
+
+namespace postrider {
+namespace {
+
+// The field at the end of a chain of members.
+template <auto... kPath>
+auto& at(Config& config) {
+  return (config.*....*kPath);
+}
+
+template <auto kMember>
+constexpr auto kServer = &at<&Config::server, kMember>;
+template <auto kMember>
+constexpr auto kHttp = &at<&Config::server, &ServerConfig::limits, kMember>;
+template <auto kMember>
+constexpr auto kApi = &at<&Config::api, kMember>;
+template <auto kMember>
+constexpr auto kStore = &at<&Config::store, kMember>;
+template <auto kMember>
+constexpr auto kHost = &at<&Config::host, kMember>;
+template <auto kMember>
+constexpr auto kShard = &at<&Config::host, &HostOptions::shard, kMember>;
+template <auto... kPath>
+constexpr auto kEngine = &at<&Config::host, &HostOptions::shard, &ShardOptions::engine, kPath...>;
+template <auto kMember>
+constexpr auto kLimit = kEngine<&EngineOptions::limits, kMember>;
+template <auto kMember>
+constexpr auto kTransport = &at<&Config::transport, kMember>;
+
+constexpr std::int64_t kKiB = 1024;
+constexpr std::int64_t kMiB = 1024 * kKiB;
+constexpr std::int64_t kGiB = 1024 * kMiB;
+constexpr std::int64_t kSecond = 1000;
+constexpr std::int64_t kMinute = 60 * kSecond;
+constexpr std::int64_t kHour = 60 * kMinute;
+constexpr std::int64_t kDay = 24 * kHour;
+constexpr std::int64_t kMillion = 1'000'000;
+
+constexpr auto kLevels = std::to_array<std::string_view>({"debug", "info", "warning", "error"});
+constexpr auto kFormats = std::to_array<std::string_view>({"text", "json"});
+
+constexpr ConfigKind kText = ConfigKind::kText;
+constexpr ConfigKind kWord = ConfigKind::kWord;
+constexpr ConfigKind kTexts = ConfigKind::kTexts;
+constexpr ConfigKind kNumber = ConfigKind::kNumber;
+constexpr ConfigKind kBytes = ConfigKind::kBytes;
+constexpr ConfigKind kDuration = ConfigKind::kDuration;
+constexpr ConfigBounds kAnyText{0, kConfigTextBytesMax};
+constexpr ConfigBounds kAnyList{0, kConfigListMax};
+
+// clang-format off
+constexpr auto kSections = std::to_array<ConfigSection>({
+    {"server", "where clients reach us, and what each may cost"},
+    {"store", "where messages are kept"},
+    {"engine", "limits of messages and memory, and how long things are remembered"},
+    {"transport", "the way out: connections to destinations, and where they may lead"},
+    {"door", "how much may wait before the door closes"},
+    {"log", "what is told on the standard error"},
+    {"drain", "the way down"},
+});
+
+constexpr auto kRows = std::to_array<ConfigRow>({
+    {"server", "listen", kTexts, kServer<&ServerConfig::listen>, kAnyList,
+     "addresses to listen on; beyond loopback only with a token"},
+    {"server", "unix_socket", kText, kServer<&ServerConfig::unix_socket>, {0, 107},
+     "path of a Unix socket; empty: none"},
+    {"server", "tls_certificate", kText, kServer<&ServerConfig::tls_certificate>, kAnyText,
+     "PEM file with the certificate chain; with tls_key, all of listen speaks TLS"},
+    {"server", "tls_key", kText, kServer<&ServerConfig::tls_key>, kAnyText,
+     "PEM file with its private key"},
+    {"server", "connections_max", kNumber, kHttp<&HttpLimits::connections_max>, {1, kMillion},
+     "clients connected at once"},
+    {"server", "head_bytes_max", kBytes, kHttp<&HttpLimits::head_bytes_max>, {kKiB, kMiB},
+     "request line and headers"},
+    {"server", "request_bytes_max", kBytes, kHttp<&HttpLimits::body_bytes_max>, {kKiB, 64 * kMiB},
+     "body of a request that is not streamed"},
+    {"server", "pipelined_max", kNumber, kHttp<&HttpLimits::pipelined_max>, {1, 1024},
+     "requests of one connection under way"},
+    {"server", "unsent_bytes_max", kBytes, kHttp<&HttpLimits::unsent_bytes_max>, {64 * kKiB, kGiB},
+     "answers that one connection has not taken; a slower reader is cut"},
+    {"server", "head_time_out", kDuration, kHttp<&HttpLimits::head_time_out>, {100, 10 * kMinute},
+     "from the first byte to the end of the head"},
+    {"server", "body_time_out", kDuration, kHttp<&HttpLimits::body_time_out>, {100, 10 * kMinute},
+     "between two pieces of a body"},
+    {"server", "idle_time_out", kDuration, kHttp<&HttpLimits::idle_time_out>, {100, kDay},
+     "between two requests of a connection"},
+    {"server", "json_depth_max", kNumber, kApi<&HttpApiOptions::json_depth_max>, {4, 256},
+     "nesting of a request's JSON"},
+    {"server", "lines_waiting_max", kNumber, kApi<&HttpApiOptions::lines_waiting_max>, {1, 65'536},
+     "lines of one NDJSON request that are not answered yet"},
+    {"server", "tails_max", kNumber, kApi<&HttpApiOptions::tails_max>, {0, 10'000},
+     "clients of /v1/events at once"},
+
+    {"store", "directory", kText, kStore<&StoreConfig::directory>, {1, kConfigTextBytesMax},
+     "where messages are kept; made with mode 0700 when it is not there"},
+    {"store", "cache_bytes", kBytes, kStore<&StoreConfig::cache_bytes>, {kMiB, 64 * kGiB},
+     "memory for blocks, indexes and filters"},
+    {"store", "free_bytes_min", kBytes, kStore<&StoreConfig::free_bytes_min>, {kMiB, 1024 * kGiB, true},
+     "less free space on the disk than this: new messages are refused; 0: never"},
+    {"store", "free_bytes_reserve", kBytes, kStore<&StoreConfig::free_bytes_reserve>, {kMiB, 64 * kGiB, true},
+     "of it, kept for the ends of messages that were accepted"},
+
+    {"engine", "body_bytes_max", kBytes, kLimit<&EngineLimits::body_bytes_max>, {kKiB, 16 * kMiB},
+     "body of a message"},
+    {"engine", "attributes_bytes_max", kBytes, kLimit<&EngineLimits::attributes_bytes_max>, {kKiB, kMiB},
+     "headers and other attributes of a message"},
+    {"engine", "key_bytes_max", kNumber, kLimit<&EngineLimits::key_bytes_max>, {16, 255},
+     "bytes of an operation key"},
+    {"engine", "name_bytes_max", kNumber, kLimit<&EngineLimits::name_bytes_max>, {16, 255},
+     "bytes of the name of a destination"},
+    {"engine", "settings_bytes_max", kBytes, kLimit<&EngineLimits::settings_bytes_max>, {kKiB, kMiB},
+     "settings of a destination"},
+    {"engine", "reason_bytes_max", kNumber, kLimit<&EngineLimits::reason_bytes_max>, {40, 4096},
+     "bytes of a reason that is kept"},
+    {"engine", "open_attempts_max", kNumber, kLimit<&EngineLimits::open_attempts_max>, {1, 65'536},
+     "attempts under way in the whole daemon"},
+    {"engine", "window_bytes_max", kBytes, kLimit<&EngineLimits::window_bytes_max>, {kMiB, 64 * kGiB},
+     "messages in memory, of all destinations"},
+    {"engine", "refill_rows_max", kNumber, kLimit<&EngineLimits::refill_rows_max>, {1, 4096},
+     "messages read at once when a window runs low"},
+    {"engine", "hot_sleepers_max", kNumber, kLimit<&EngineLimits::hot_sleepers_max>, {0, 10 * kMillion},
+     "messages in memory that wait for a near attempt"},
+    {"engine", "hot_sleep_max", kDuration, kLimit<&EngineLimits::hot_sleep_max>, {0, kHour},
+     "a message that waits longer leaves the memory"},
+    {"engine", "residents_max", kNumber, kLimit<&EngineLimits::residents_max>, {1, 10 * kMillion},
+     "destinations in memory that have nothing to do"},
+    {"engine", "due_rows_max", kNumber, kLimit<&EngineLimits::due_rows_max>, {1, 65'536},
+     "due entries read at once"},
+    {"engine", "due_horizon", kDuration, kLimit<&EngineLimits::due_horizon>, {kSecond, kDay},
+     "what is due later stays on the disk"},
+    {"engine", "restore_rows_max", kNumber, kLimit<&EngineLimits::restore_rows_max>, {1, 65'536},
+     "rows read at once after a start"},
+    {"engine", "timers_per_step_max", kNumber, kLimit<&EngineLimits::timers_per_step_max>, {1, 65'536},
+     "timers served before other events"},
+    {"engine", "answer_rows_max", kNumber, kLimit<&EngineLimits::answer_rows_max>, {10, 10'000},
+     "rows of one page of a list"},
+    {"engine", "key_window", kDuration, kEngine<&EngineOptions::key_window>, {kMinute, 30 * kDay},
+     "an operation key answers for so long"},
+    {"engine", "key_ahead", kDuration, kEngine<&EngineOptions::key_ahead>, {0, kDay},
+     "a timed operation key may be so far ahead of our clock"},
+    {"engine", "ledger_age", kDuration, kEngine<&EngineOptions::ledger, &Retention::age>, {kMinute, 60 * kDay},
+     "operation keys are kept; at least key_window and key_ahead together"},
+    {"engine", "ledger_bytes", kBytes, kEngine<&EngineOptions::ledger, &Retention::bytes>, {kMiB, 1024 * kGiB, true},
+     "and at most so many bytes of them; 0: no limit"},
+    {"engine", "log_age", kDuration, kEngine<&EngineOptions::log, &Retention::age>, {kMinute, 3650 * kDay},
+     "outcomes are kept for /v1/events and timelines"},
+    {"engine", "log_bytes", kBytes, kEngine<&EngineOptions::log, &Retention::bytes>, {kMiB, 1024 * kGiB, true},
+     "and at most so many bytes of them; 0: no limit"},
+    {"engine", "ends_age", kDuration, kEngine<&EngineOptions::ends, &Retention::age>, {kMinute, 3650 * kDay},
+     "how messages ended is kept"},
+    {"engine", "ends_bytes", kBytes, kEngine<&EngineOptions::ends, &Retention::bytes>, {kMiB, 1024 * kGiB, true},
+     "and at most so many bytes of it; 0: no limit"},
+    {"engine", "dead_age", kDuration, kEngine<&EngineOptions::dead, &Retention::age>, {kMinute, 3650 * kDay},
+     "dead letters are kept"},
+    {"engine", "dead_bytes", kBytes, kEngine<&EngineOptions::dead, &Retention::bytes>, {kMiB, 1024 * kGiB, true},
+     "and at most so many bytes of them; 0: no limit"},
+
+    {"transport", "connections_max", kNumber, kTransport<&HttpTransportOptions::connections_max>, {1, 65'536},
+     "connections to destinations at once"},
+    {"transport", "idle_connections_max", kNumber, kTransport<&HttpTransportOptions::idle_connections_max>, {0, 65'536},
+     "connections kept for the next attempt"},
+    {"transport", "idle_per_host_max", kNumber, kTransport<&HttpTransportOptions::idle_per_host_max>, {0, 1024},
+     "of them, to one host"},
+    {"transport", "idle_time_out", kDuration, kTransport<&HttpTransportOptions::idle_time_out>, {100, kHour},
+     "a kept connection is closed after it"},
+    {"transport", "connect_time_out", kDuration, kTransport<&HttpTransportOptions::connect_time_out>, {100, 5 * kMinute},
+     "to connect"},
+    {"transport", "tls_time_out", kDuration, kTransport<&HttpTransportOptions::tls_time_out>, {100, 5 * kMinute},
+     "to agree on TLS"},
+    {"transport", "first_byte_time_out", kDuration, kTransport<&HttpTransportOptions::first_byte_time_out>, {100, kHour, true},
+     "from the request to the first byte of the answer; 0: that of the whole exchange"},
+    {"transport", "reply_head_bytes_max", kBytes, kTransport<&HttpTransportOptions::reply_head_bytes_max>, {kKiB, kMiB},
+     "status line and headers of an answer"},
+    {"transport", "reply_bytes_max", kBytes, kTransport<&HttpTransportOptions::reply_bytes_max>, {kKiB, 64 * kMiB},
+     "of an answer, read before the connection is given up"},
+    {"transport", "excerpt_bytes_max", kBytes, kTransport<&HttpTransportOptions::excerpt_bytes_max>, {0, 64 * kKiB},
+     "of an answer, seen by the profile"},
+    {"transport", "allow", kTexts, kTransport<&HttpTransportOptions::allow>, kAnyList,
+     "private ranges that destinations may be in, as \"10.0.0.0/8\"; all others are refused"},
+    {"transport", "name_servers", kTexts, kTransport<&HttpTransportOptions::name_servers>, {0, 8},
+     "name servers as \"192.0.2.1:53\"; none: the system's"},
+    {"transport", "trust_file", kText, kTransport<&HttpTransportOptions::trust_file>, kAnyText,
+     "PEM file with the authorities we trust; empty: the system's"},
+
+    {"door", "waiting_max", kNumber, kHost<&HostOptions::waiting_max>, {1, kMillion},
+     "requests that wait for the engine, of all tenants"},
+    {"door", "tenant_waiting_max", kNumber, kHost<&HostOptions::tenant_waiting_max>, {1, kMillion},
+     "requests that wait, of one tenant; more are answered with 429"},
+    {"door", "restart_pause", kDuration, kHost<&HostOptions::restart_pause>, {10, kMinute},
+     "between two attempts to take the store again"},
+    {"door", "mailbox_max", kNumber, kShard<&ShardOptions::mailbox_max>, {1, kMillion},
+     "events that wait for a turn"},
+    {"door", "parked_max", kNumber, kShard<&ShardOptions::parked_max>, {1, kMillion},
+     "events that wait for a read"},
+    {"door", "turn_events_max", kNumber, kShard<&ShardOptions::turn_events_max>, {1, kMillion},
+     "events of one commit"},
+    {"door", "turn_bytes_max", kBytes, kShard<&ShardOptions::turn_bytes_max>, {64 * kKiB, kGiB},
+     "bytes of one commit"},
+
+    {"log", "level", kWord, &at<&Config::log, &LogConfig::level>, {},
+     "the least important lines that are written", kLevels},
+    {"log", "format", kWord, &at<&Config::log, &LogConfig::format>, {},
+     "of a line on the standard error", kFormats},
+
+    {"drain", "time_out", kDuration, &at<&Config::drain_time_out>, {0, kHour},
+     "after SIGTERM, attempts under way may take so long to end"},
+});
+// clang-format on
+
+}  // namespace
+
+std::span<const ConfigSection> config_sections() { return kSections; }
+
+std::span<const ConfigRow> config_rows() { return kRows; }
+
+}  // namespace postrider

@@ -1,0 +1,76 @@
+// The configuration for people: a commented file to begin with, and the reference.
+#include "postrider/api/config_rows.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::string_view kHead =
+    "# Configuration of Postrider. Every setting is shown with its default; remove the # to change "
+    "it.\n"
+    "# Each is an environment variable too, which wins: POSTRIDER_SERVER_LISTEN=127.0.0.1:9000\n"
+    "# 'postrider config check FILE' says what is wrong with a file before it is used.\n";
+
+constexpr std::string_view kTokens =
+    "\n# Who may do what. Without a token everybody who reaches us may do everything, and we "
+    "listen on\n"
+    "# loopback only. Scopes: submit (send messages), read, operate (change destinations, retry, "
+    "cancel).\n"
+    "# The secret is given as one of secret, secret_file and secret_env; it has 16 bytes or more.\n"
+    "# [[tokens]]\n"
+    "# name = \"shop\"\n"
+    "# tenant = \"default\"  # whose share of the door and whose operation keys it uses\n"
+    "# scopes = [\"submit\", \"read\"]\n"
+    "# secret_file = \"/etc/postrider/shop.token\"\n";
+
+constexpr std::string_view kDestinations =
+    "\n# Destinations that are there from the start; others come and go by 'postrider dest put'.\n"
+    "# 'postrider profile show webhook' lists the settings.\n"
+    "# [destinations.billing]\n"
+    "# profile = \"webhook\"\n"
+    "# [destinations.billing.settings]\n"
+    "# url = \"https://example.com/hook\"\n"
+    "# secret_file = \"/etc/postrider/billing.secret\"  # or secret, or secret_env\n";
+
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string config_template() {
+  const Config defaults;
+  std::string out(kHead);
+  for (const ConfigSection& section : config_sections()) {
+    out.append("\n# ").append(section.meaning).append("\n[").append(section.name).append("]\n");
+    for (const ConfigRow& row : config_rows()) {
+      if (row.section != section.name) continue;
+      out.append("# ").append(row.meaning).append(" (").append(may_be(row)).append(")\n# ");
+      out.append(row.key).append(" = ").append(written_value(row, defaults)).append("\n");
+    }
+  }
+  return out.append(kTokens).append(kDestinations);
+}
+
+std::string config_reference() {
+  const Config defaults;
+  std::string out;
+  for (const ConfigSection& section : config_sections()) {
+    out.append("### [").append(section.name).append("]: ").append(section.meaning);
+    out.append("\n\n| key | default | may be | meaning |\n|---|---|---|---|\n");
+    for (const ConfigRow& row : config_rows()) {
+      if (row.section != section.name) continue;
+      out.append("| ").append(row.key).append(" | `").append(cell(written_value(row, defaults)));
+      out.append("` | ").append(cell(may_be(row))).append(" | ").append(cell(row.meaning));
+      out.append(" |\n");
+    }
+    out.append("\n");
+  }
+  return out;
+}
+
+}  // namespace postrider
