@@ -14,8 +14,15 @@ inline constexpr int kExitUsage = 2;
 
 using Arguments = std::span<const std::string>;
 
+int run_config(Arguments arguments);
+int run_dest(Arguments arguments);
+int run_dlq(Arguments arguments);
+int run_msg(Arguments arguments);
 int run_profile(Arguments arguments);
+int run_send(Arguments arguments);
 int run_sim(Arguments arguments);
+int run_sink(Arguments arguments);
+int run_tail(Arguments arguments);
 
 // Prints the complaint and where help is, on the standard error, and returns kExitUsage. `command`
 // may be empty.

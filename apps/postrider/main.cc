@@ -16,7 +16,16 @@ struct Command {
 };
 
 constexpr auto kCommands = std::to_array<Command>({
+    {"send", run_send, "send a message"},
+    {"msg", run_msg,
+     "ls | get | explain | timeline | cancel | retry: messages, and where they are"},
+    {"dest", run_dest,
+     "put | ls | show | pause | resume | wake | limit | test | rm: where they go"},
+    {"dlq", run_dlq, "ls | show | redrive | drop: dead letters"},
+    {"tail", run_tail, "what happens, as it happens"},
     {"profile", run_profile, "ls | show NAME: the tables that really run"},
+    {"config", run_config, "init | check | reference: the file of settings"},
+    {"sink", run_sink, "a receiver that can be healthy, slow, flaky or dead"},
     {"sim", run_sim, "simulate months of faults under virtual time"},
 });
 

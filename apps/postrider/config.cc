@@ -1,0 +1,89 @@
+// postrider config init | check | reference: the file of settings.
+#include "postrider/api/config.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "apps/postrider/options.h"
+#include "apps/postrider/output.h"
+
+namespace postrider {
+namespace {
+
+constexpr auto kInitOptions =
+    std::to_array<OptionRow>({{"--force", "", "write over a file that is there"}});
+
+int failure(const Parsed& parsed, const std::string& what) {
+  std::fprintf(stderr, "postrider %s: %s\n", parsed.command.c_str(), what.c_str());
+  return kExitFailure;
+}
+
+// Only the owner may read it: tokens will be written into it.
+int init(const Parsed& parsed) {
+  const std::string text = config_template();
+  if (parsed.operands.empty()) {
+    print(text);
+    return kExitOk;
+  }
+  const std::string& path = parsed.operands[0];
+  const int mode = parsed.has("--force") ? O_TRUNC : O_EXCL;
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0600);
+  if (fd < 0 && errno == EEXIST)
+    return failure(parsed, path + " is there already; --force writes over it");
+  if (fd < 0) return failure(parsed, path + ": " + std::strerror(errno));
+  const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int reason = errno;
+  if (close(fd) != 0 || !written) return failure(parsed, path + ": " + std::strerror(reason));
+  print("wrote " + path + "; 'postrider config check " + path +
+        "' checks it, and 'postrider serve "
+        "--config " +
+        path + "' uses it\n");
+  return kExitOk;
+}
+
+// What the daemon would say, with the environment as it is here.
+int check(const Parsed& parsed) {
+  const std::string path = parsed.operands.empty() ? "" : parsed.operands[0];
+  const Result<Config> config = load_config(path, process_environment());
+  if (!config) {
+    std::fprintf(stderr, "%s\n", config.error().detail.c_str());
+    return kExitFailure;
+  }
+  for (const std::string& warning : config->warnings)
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  std::string listens;
+  for (const HttpListen& listener : listeners(*config))
+    listens.append(listens.empty() ? "" : ", ").append(listener.address);
+  FactList facts;
+  facts.add("file", path.empty() ? "none: defaults and environment" : path);
+  facts.add("listens on", listens);
+  facts.add("TLS", config->server.tls_certificate.empty() ? "no" : "yes");
+  facts.add("stores in", config->store.directory);
+  facts.add("tokens", std::to_string(config->api.tokens.size()));
+  facts.add("destinations", std::to_string(config->destinations.size()));
+  print(facts.text() + "good\n");
+  return kExitOk;
+}
+
+int reference(const Parsed& /*parsed*/) {
+  print(config_reference());
+  return kExitOk;
+}
+
+// clang-format off
+constexpr auto kVerbTable = std::to_array<Command>({
+    {"init", {"[FILE]", 0, 1}, "Writes a file with every setting and what it means.", kInitOptions, false, init},
+    {"check", {"[FILE]", 0, 1}, "Says what is wrong with a file, or what it amounts to.", {}, false, check},
+    {"reference", {}, "Prints all settings as Markdown.", {}, false, reference},
+});
+// clang-format on
+
+}  // namespace
+
+int run_config(Arguments arguments) { return run_verbs("config", kVerbTable, arguments); }
+
+}  // namespace postrider

@@ -1,0 +1,245 @@
+// postrider dest put | ls | show | pause | resume | wake | limit | test | rm: where messages go.
+#include <array>
+
+#include "apps/postrider/messages.h"
+#include "apps/postrider/output.h"
+#include "apps/postrider/session.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::size_t kSecretBytesMax = 4096;
+
+constexpr auto kPutOptions = std::to_array<OptionRow>({
+    {"--profile", "NAME", "how it is spoken to (webhook); 'postrider profile ls' lists them"},
+    {"--secret-file", "FILE", "signs requests; - for the standard input"},
+    {"--header", "NAME:VALUE", "sent with every request", true},
+    {"--set", "NAME=VALUE", "a setting; 'postrider profile show webhook' lists them", true},
+    kKeyRow,
+});
+constexpr auto kListOptions = std::to_array<OptionRow>({
+    {"--prefix", "TEXT", "whose names begin with it"},
+    {"--health", "HEALTH", "normal, wait, probe, paused or disabled"},
+    kLimitRow,
+    kCursorRow,
+    kAllRow,
+});
+constexpr auto kPauseOptions =
+    std::to_array<OptionRow>({{"--reason", "TEXT", "shown to whoever asks why"}, kKeyRow});
+constexpr auto kKeyOptions = std::to_array<OptionRow>({kKeyRow});
+constexpr auto kTestOptions = std::to_array<OptionRow>({
+    {"--wait", "", "until the message has ended; fails unless it was delivered"},
+    {"--time-out", "DURATION", "with --wait: not longer than this"},
+    kKeyRow,
+});
+constexpr auto kRemoveOptions = std::to_array<OptionRow>(
+    {{"--drain", "", "take no new messages, and remove it when those it has have ended"}, kKeyRow});
+
+std::string path_of(const Parsed& parsed, std::string_view verb = "") {
+  std::string path = "/v1/destinations/" + percent_encode(parsed.operands[0]);
+  if (!verb.empty()) path.append("/").append(verb);
+  return path;
+}
+
+// Asks, and prints "NAME: done".
+int change(const Parsed& parsed, ClientRequest request) {
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  add_key(parsed, request);
+  const std::optional<Json> answer = session->ask(request);
+  if (!answer) return kExitFailure;
+  if (!session->json()) print(parsed.operands[0] + ": " + answer_words(*answer) + "\n");
+  return kExitOk;
+}
+
+int post(const Parsed& parsed, std::string_view verb, std::string body = "") {
+  ClientRequest request;
+  request.method = "POST";
+  request.path = path_of(parsed, verb);
+  request.body = std::move(body);
+  return change(parsed, std::move(request));
+}
+
+// Appends "name": "value", split at the first `mark`.
+Result<void> add_setting(std::string_view text, char mark, std::string_view prefix,
+                         std::string& members) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos || at == 0)
+    return fail(ErrorCode::kInvalid, std::string("'") + std::string(text.substr(0, at)) +
+                                         "' has no '" + mark + "' between name and value");
+  std::string_view value = text.substr(at + 1);
+  while (mark == ':' && value.starts_with(' ')) value.remove_prefix(1);
+  members.append(members.empty() ? "" : ",");
+  members.append(json_text(std::string(prefix).append(text.substr(0, at))));
+  members.append(":").append(json_text(value));
+  return {};
+}
+
+Result<std::string> read_settings(const Parsed& parsed) {
+  std::string members;
+  if (parsed.operands.size() > 1) members = "\"url\":" + json_text(parsed.operands[1]);
+  if (const std::string* file = parsed.find("--secret-file")) {
+    POSTRIDER_TRY(secret, read_file(*file, kSecretBytesMax));
+    while (!secret.empty() && static_cast<unsigned char>(secret.back()) <= ' ') secret.pop_back();
+    members.append(members.empty() ? "" : ",").append("\"secret\":").append(json_text(secret));
+  }
+  for (const std::string& header : parsed.all("--header")) {
+    const Result<void> added = add_setting(header, ':', "headers.", members);
+    if (!added) return fail(added.error().code, "--header " + added.error().detail);
+  }
+  for (const std::string& setting : parsed.all("--set")) {
+    const Result<void> added = add_setting(setting, '=', "", members);
+    if (!added) return fail(added.error().code, "--set " + added.error().detail);
+  }
+  return members;
+}
+
+int put(const Parsed& parsed) {
+  const Result<std::string> settings = read_settings(parsed);
+  if (!settings) return complain(parsed, settings.error());
+  // Otherwise the settings, and the token, would go to the destination itself.
+  if (parsed.has("--url") && settings->find("\"url\":") == std::string::npos)
+    return usage_error(
+        parsed.command,
+        "--url is the address of the daemon; that of the destination stands behind its "
+        "name: postrider dest put NAME URL");
+  ClientRequest request;
+  request.method = "PUT";
+  request.path = path_of(parsed);
+  request.body = "{\"profile\":" + json_text(parsed.text("--profile", "webhook")) +
+                 ",\"settings\":{" + *settings + "}}";
+  return change(parsed, std::move(request));
+}
+
+std::vector<Table::Cell> row_of(const Json& destination, Timestamp now) {
+  const std::string health = shown(destination.at("health"));
+  const Json* settings = destination.find("settings");
+  return {{shown(destination.at("name"))},
+          {shown(destination.at("profile"))},
+          {health, colour_of_health(health)},
+          {moment_text(destination.at("health_since"), now)},
+          {destination.at("in_window") + (destination.at("owed") == "true" ? "+" : "")},
+          {destination.at("open_attempts")},
+          {settings == nullptr ? "" : shown(settings->at("url"), 100)}};
+}
+
+int list(const Parsed& parsed) {
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  const std::string query = query_of(parsed, {{"--prefix", "prefix"}, {"--health", "health"}});
+  Table table({"NAME", "PROFILE", "HEALTH", "SINCE", "WAITING", "OPEN", "URL"});
+  return session->list(parsed, "/v1/destinations" + query, "destinations", std::move(table),
+                       row_of);
+}
+
+std::string describe(const Json& destination, Timestamp now) {
+  FactList facts;
+  facts.add("name", shown(destination.at("name")), Colour::kStrong);
+  facts.add("profile", shown(destination.at("profile")));
+  const std::string health = shown(destination.at("health"));
+  facts.add("health", health, colour_of_health(health));
+  facts.add("since", moment_long(destination.at("health_since"), now));
+  facts.add("reason", shown(destination.at("reason")));
+  if (destination.at("strikes") != "0") facts.add("strikes", destination.at("strikes"));
+  facts.add("closed until", moment_long(destination.at("closed_until"), now));
+  facts.add("failing since", moment_long(destination.at("failing_since"), now));
+  facts.add("last seen", moment_long(destination.at("seen_at"), now));
+  facts.add("in window", destination.at("in_window"));
+  facts.add("on disk only", destination.at("owed") == "true" ? "more" : "");
+  facts.add("open attempts", destination.at("open_attempts"));
+  if (destination.at("draining") == "true")
+    facts.add("draining", "removed when its messages have ended", Colour::kWarn);
+  if (const Json* settings = destination.find("settings")) {
+    for (const auto& [name, value] : settings->members) facts.add(shown(name), shown(value.text));
+  }
+  return facts.text();
+}
+
+int show(const Parsed& parsed) {
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  ClientRequest request;
+  request.path = path_of(parsed);
+  const std::optional<Json> destination = session->ask(request);
+  if (!destination) return kExitFailure;
+  if (!session->json()) print(describe(*destination, wall_now()));
+  return kExitOk;
+}
+
+int pause(const Parsed& parsed) {
+  const std::string* reason = parsed.find("--reason");
+  return post(parsed, "pause", reason == nullptr ? "" : "{\"reason\":" + json_text(*reason) + "}");
+}
+
+int resume(const Parsed& parsed) { return post(parsed, "resume"); }
+int wake(const Parsed& parsed) { return post(parsed, "wake"); }
+
+int limit(const Parsed& parsed) {
+  std::string members;
+  for (std::size_t i = 1; i < parsed.operands.size(); ++i) {
+    const std::string& given = parsed.operands[i];
+    const std::size_t equals = given.find('=');
+    if (equals != std::string::npos && given.substr(equals + 1) == "default") {
+      members.append(members.empty() ? "" : ",").append(json_text(given.substr(0, equals)));
+      members.append(":null");
+      continue;
+    }
+    const Result<void> added = add_setting(given, '=', "", members);
+    if (!added) return complain(parsed, added.error());
+  }
+  ClientRequest request;
+  request.method = "PATCH";
+  request.path = path_of(parsed, "limits");
+  request.body = "{" + members + "}";
+  return change(parsed, std::move(request));
+}
+
+int test(const Parsed& parsed) {
+  const Result<Duration> time_out = parsed.duration("--time-out", Duration(0));
+  if (!time_out) return complain(parsed, time_out.error());
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  ClientRequest request;
+  request.method = "POST";
+  request.path = path_of(parsed, "test");
+  add_key(parsed, request);
+  const bool waits = parsed.has("--wait");
+  const std::optional<Json> accepted = session->ask(request, !waits);
+  if (!accepted) return kExitFailure;
+  if (waits) return wait_for_end(*session, accepted->at("id"), *time_out);
+  if (!session->json()) print(shown(accepted->at("id")) + "\n");
+  return kExitOk;
+}
+
+int remove(const Parsed& parsed) {
+  ClientRequest request;
+  request.method = "DELETE";
+  request.path = path_of(parsed) + (parsed.has("--drain") ? "?drain=true" : "");
+  return change(parsed, std::move(request));
+}
+
+// clang-format off
+constexpr auto kVerbTable = std::to_array<Command>({
+    {"put", {"NAME [URL]", 1, 2}, "Makes a destination, or replaces its settings.", kPutOptions, true, put,
+     "URL is where requests go: postrider dest put billing https://example.com/hook\n"},
+    {"ls", {}, "Lists destinations.", kListOptions, true, list},
+    {"show", {"NAME", 1, 1}, "Shows a destination.", {}, true, show},
+    {"pause", {"NAME", 1, 1}, "Holds its messages; new ones are still accepted.", kPauseOptions, true, pause},
+    {"resume", {"NAME", 1, 1}, "Ends a pause, or enables what was disabled.", kKeyOptions, true, resume},
+    {"wake", {"NAME", 1, 1}, "Tries it now instead of waiting.", kKeyOptions, true, wake},
+    {"limit", {"NAME SETTING=VALUE…", 2, kOperandsMax}, "Changes some settings and leaves the others.", kKeyOptions, true, limit,
+     "VALUE 'default' goes back to the default: postrider dest limit billing rate=5 burst=default\n"},
+    {"test", {"NAME", 1, 1}, "Sends a test message and prints its id.", kTestOptions, true, test},
+    {"rm", {"NAME", 1, 1}, "Removes a destination that has no messages.", kRemoveOptions, true, remove},
+});
+// clang-format on
+
+}  // namespace
+
+int run_dest(Arguments arguments) { return run_verbs("dest", kVerbTable, arguments); }
+
+}  // namespace postrider

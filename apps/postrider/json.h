@@ -1,0 +1,36 @@
+// JSON as the commands need it: what the daemon said as a plain tree, and texts quoted for what we
+// say. Boost.JSON stays in json.cc.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "postrider/base/result.h"
+
+namespace postrider {
+
+struct Json {
+  enum class Kind : std::uint8_t { kNull, kFlag, kNumber, kText, kList, kObject };
+
+  Kind kind = Kind::kNull;
+  std::string text;  // of a text; of a number, its digits; of a flag, true or false
+  std::vector<Json> items;
+  std::vector<std::pair<std::string, Json>> members;
+
+  const Json* find(std::string_view name) const;
+  // The member as a text; empty when there is none, or when it is no text, number or flag.
+  std::string at(std::string_view name) const;
+  const std::vector<Json>& list(std::string_view name) const;
+};
+
+Result<Json> parse_json(std::string_view text);  // at most 32 levels deep
+
+// Appends a JSON string; `text` must be UTF-8.
+std::string json_text(std::string_view text);
+bool is_utf8_text(std::string_view text);
+
+}  // namespace postrider

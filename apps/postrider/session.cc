@@ -1,0 +1,177 @@
+#include "apps/postrider/session.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "apps/postrider/output.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::size_t kTokenBytesMax = 4096;
+constexpr std::uint64_t kLimitDefault = 100;
+constexpr std::uint64_t kLimitMax = 1000;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string without_line_end(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
+    text.pop_back();
+  return text;
+}
+
+// What comes after "Bearer " must not begin a header of its own.
+bool is_token(std::string_view text) {
+  for (const char c : text) {
+    if (c <= ' ' || c >= 127) return false;
+  }
+  return true;
+}
+
+Result<std::string> find_token(const Parsed& parsed) {
+  if (const std::string* token = parsed.find("--token")) return *token;
+  std::string file = parsed.text("--token-file");
+  if (file.empty() && !variable("POSTRIDER_TOKEN").empty()) return variable("POSTRIDER_TOKEN");
+  if (file.empty()) file = variable("POSTRIDER_TOKEN_FILE");
+  if (file.empty()) return std::string();
+  POSTRIDER_TRY(text, read_file(file, kTokenBytesMax));
+  return without_line_end(std::move(text));
+}
+
+}  // namespace
+
+std::optional<Session> Session::open(const Parsed& parsed, int& code) {
+  Session session;
+  session.command_ = parsed.command;
+  session.json_ = parsed.has("--json");
+  code = kExitUsage;
+  const std::string from_environment = variable("POSTRIDER_URL");
+  session.client_.url = parsed.text(
+      "--url", from_environment.empty() ? kDefaultUrl : std::string_view(from_environment));
+  if (const Result<ClientTarget> target = parse_target(session.client_.url); !target) {
+    usage_error(parsed.command, target.error().detail);
+    return std::nullopt;
+  }
+  Result<std::string> token = find_token(parsed);
+  if (!token || !is_token(*token)) {
+    usage_error(parsed.command, token ? "a token has printable characters and no spaces"
+                                      : "the token: " + token.error().detail);
+    return std::nullopt;
+  }
+  session.client_.token = std::move(*token);
+  code = kExitOk;
+  return session;
+}
+
+void Session::complain(std::string_view what) const {
+  std::fprintf(stderr, "postrider %s: %s\n", command_.c_str(), std::string(what).c_str());
+}
+
+void Session::complain(const ClientAnswer& answer) const {
+  const bool problem = answer.header("content-type").starts_with("application/problem+json");
+  if (problem && json_) {
+    std::fprintf(stderr, "%s\n", answer.body.c_str());
+    return;
+  }
+  std::string what = "the daemon answered with " + std::to_string(answer.status);
+  if (const Result<Json> json = parse_json(answer.body); problem && json) {
+    what = shown(json->at("title"));
+    const std::string field = shown(json->at("field"));
+    const std::string detail = shown(json->at("detail"), 1000);
+    if (!detail.empty()) what.append(": ").append(detail);
+    if (!field.empty() && detail.find(field) == std::string::npos)
+      what.append(" (").append(field).append(")");
+  } else if (!answer.body.empty()) {
+    what.append(": ").append(shown(answer.body));
+  }
+  if (answer.status == 401)
+    what += "; say which with --token-file, POSTRIDER_TOKEN_FILE or POSTRIDER_TOKEN";
+  if (const std::string_view wait = answer.header("retry-after"); !wait.empty())
+    what.append("; try again in ").append(shown(wait)).append("s");
+  complain(what);
+}
+
+std::optional<Json> Session::ask(const ClientRequest& request, bool prints) const {
+  const Result<ClientAnswer> answer = postrider::ask(client_, request);
+  if (!answer) {
+    complain(answer.error().detail);
+    return std::nullopt;
+  }
+  if (answer->status / 100 != 2) {
+    complain(*answer);
+    return std::nullopt;
+  }
+  Result<Json> json = parse_json(answer->body);
+  if (!json) {
+    complain("the daemon's answer is no JSON; is this address really Postrider's?");
+    return std::nullopt;
+  }
+  if (json_ && prints) print(answer->body + "\n");
+  return std::move(*json);
+}
+
+int Session::list(const Parsed& parsed, std::string_view path, std::string_view name, Table table,
+                  Row row) const {
+  const Result<std::uint64_t> limit = parsed.number("--limit", kLimitDefault, 1, kLimitMax);
+  if (!limit) return postrider::complain(parsed, limit.error());
+  std::string next = parsed.text("--cursor");
+  const Timestamp now = wall_now();
+  do {
+    ClientRequest request;
+    request.path = path;
+    request.path.append(path.find('?') == std::string_view::npos ? "?" : "&");
+    request.path.append("limit=").append(std::to_string(*limit));
+    if (!next.empty()) request.path.append("&cursor=").append(percent_encode(next));
+    const std::optional<Json> page = ask(request);
+    if (!page) return kExitFailure;
+    for (const Json& item : page->list(name)) {
+      if (!json_) table.add(row(item, now));
+    }
+    next = page->at("next");
+  } while (!next.empty() && parsed.has("--all"));
+  if (json_) return kExitOk;
+  print(table.empty() ? "none\n" : table.text());
+  if (!next.empty()) print("there are more: --all, or --cursor " + shown(next) + "\n");
+  return kExitOk;
+}
+
+void add_key(const Parsed& parsed, ClientRequest& request) {
+  if (const std::string* key = parsed.find("--idempotency-key"))
+    request.headers.emplace_back("idempotency-key", *key);
+}
+
+std::string query_of(const Parsed& parsed,
+                     const std::vector<std::pair<std::string_view, std::string_view>>& names) {
+  std::string query;
+  for (const auto& [option, parameter] : names) {
+    const std::string* value = parsed.find(option);
+    if (value == nullptr) continue;
+    query.append(query.empty() ? "?" : "&").append(parameter).append("=");
+    query.append(percent_encode(*value));
+  }
+  return query;
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
+  std::FILE* const file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
+  if (file == nullptr)
+    return fail(ErrorCode::kUnavailable, "'" + path + "': " + std::strerror(errno));
+  std::string bytes(bytes_max + 1, '\0');
+  const std::size_t size = std::fread(bytes.data(), 1, bytes.size(), file);
+  const bool broken = std::ferror(file) != 0;
+  const std::string reason = std::strerror(errno);
+  if (file != stdin) std::fclose(file);
+  if (broken) return fail(ErrorCode::kUnavailable, "'" + path + "': " + reason);
+  if (size > bytes_max)
+    return fail(ErrorCode::kLimit,
+                "'" + path + "' is larger than " + std::to_string(bytes_max) + " bytes");
+  bytes.resize(size);
+  return bytes;
+}
+
+}  // namespace postrider

@@ -1,0 +1,63 @@
+// Session: one command's talk with the daemon. Finds address and token, asks, and turns refusals
+// into words and exit codes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "apps/postrider/client.h"
+#include "apps/postrider/json.h"
+#include "apps/postrider/options.h"
+#include "apps/postrider/output.h"
+
+namespace postrider {
+
+class Session {
+ public:
+  // Empty: the complaint is printed and `code` is the exit code.
+  static std::optional<Session> open(const Parsed& parsed, int& code);
+
+  bool json() const { return json_; }
+  const ClientOptions& client() const { return client_; }
+
+  // The daemon's good answer as JSON; with --json it is printed when `prints`. Nothing: a complaint
+  // is printed, and the exit code is kExitFailure.
+  std::optional<Json> ask(const ClientRequest& request, bool prints = true) const;
+
+  // Pages of a list, as --limit, --cursor and --all say. With --json each page is printed as it
+  // comes; otherwise `row` makes a row of the table, which is printed at the end. The exit code.
+  using Row = std::vector<Table::Cell> (*)(const Json& item, Timestamp now);
+  int list(const Parsed& parsed, std::string_view path, std::string_view name, Table table,
+           Row row) const;
+
+  // A refusal or a failure, in words on the standard error.
+  void complain(std::string_view what) const;
+  void complain(const ClientAnswer& answer) const;
+
+ private:
+  ClientOptions client_;
+  std::string command_;
+  bool json_ = false;
+};
+
+// Options of every command that prints a list.
+inline constexpr OptionRow kLimitRow = {"--limit", "N", "rows of a page, 1 to 1000 (100)"};
+inline constexpr OptionRow kCursorRow = {"--cursor", "CURSOR", "go on behind an earlier page"};
+inline constexpr OptionRow kAllRow = {"--all", "", "all pages"};
+inline constexpr OptionRow kKeyRow = {"--idempotency-key", "KEY",
+                                      "the same key again gets the same answer and does nothing"};
+
+// Adds the header when the key was given.
+void add_key(const Parsed& parsed, ClientRequest& request);
+
+// "?a=b&c=d" of the options that were given.
+std::string query_of(const Parsed& parsed,
+                     const std::vector<std::pair<std::string_view, std::string_view>>& names);
+
+Result<std::string> read_file(const std::string& path,
+                              std::size_t bytes_max);  // "-": standard input
+
+}  // namespace postrider
