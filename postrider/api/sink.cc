@@ -182,8 +182,11 @@ Result<void> Sink::Impl::open() {
   stop_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   listener_.reset(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (epoll_.get() < 0 || stop_.get() < 0 || listener_.get() < 0) return broken("sink");
-  const int on = 1;
-  setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  // Two sockets that may reuse an address and do not listen can have the same port; so a dead sink
+  // does not, nor one that takes any port.
+  const bool is_dead = options_.dead || options_.back_after.count() > 0;
+  const int reuses = !is_dead && address.sin_port != 0 ? 1 : 0;
+  setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &reuses, sizeof reuses);
   socklen_t size = sizeof address;
   if (bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0)
     return broken(options_.listen);
@@ -203,7 +206,6 @@ Result<void> Sink::Impl::open() {
   event.events = EPOLLIN;
   event.data.fd = stop_.get();
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, stop_.get(), &event) != 0) return broken("epoll");
-  const bool is_dead = options_.dead || options_.back_after.count() > 0;
   if (!is_dead) return listen_now();
   if (options_.back_after.count() > 0)
     back_at_ = now_ms(CLOCK_MONOTONIC) + options_.back_after.count();

@@ -1,0 +1,445 @@
+// What the commands ask the daemon and what people read, against a daemon that follows a script.
+#include "tests/cli/program.h"
+
+namespace postrider {
+namespace {
+
+using cli::Daemon;
+using cli::moment;
+using cli::problem;
+using cli::Ran;
+using cli::Reply;
+using cli::run;
+
+const std::string kId = "0123456789abcdef0123456789abcdef";
+
+std::string waiting_message() {
+  return "{\"id\":\"" + kId +
+         "\",\"destination\":\"billing\",\"phase\":\"backoff\",\"state\":\"waiting\",\"place\":"
+         "\"sleeping\",\"why\":\"waits for its next attempt\",\"next\":\"attempt\",\"next_at\":\"" +
+         moment(300) + "\",\"accepted_at\":\"" + moment(-7200) + "\",\"since\":\"" + moment(-180) +
+         "\",\"attempts\":3,\"last_failure\":\"server\",\"last_outcome\":\"HTTP 503: "
+         "no\\u001b[31m\","
+         "\"health\":\"wait\"}";
+}
+
+std::string ended_message(const std::string& phase) {
+  return "{\"id\":\"" + kId + "\",\"destination\":\"billing\",\"phase\":\"" + phase +
+         "\",\"state\":\"" + phase +
+         "\",\"place\":\"ended\",\"why\":\"HTTP 200\",\"next\":\"nothing\",\"attempts\":1,"
+         "\"health\":\"normal\"}";
+}
+
+// req: cli.send.1
+TEST(SendCommand, HandsTheMessageOverAndPrintsItsId) {
+  Daemon daemon({{.body = "{\"id\":\"" + kId + "\",\"durability\":\"synced\"}", .status = 202}});
+  const Ran ran = daemon.run("send billing 'hello \"you\"'", "");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.output, kId + "\n");
+  EXPECT_EQ(daemon.first_line(0), "POST /v1/messages");
+  EXPECT_EQ(daemon.body(0), R"({"destination":"billing","body":"hello \"you\""})");
+}
+
+// req: cli.send.1
+TEST(SendCommand, TakesEverythingAMessageCanHave) {
+  Daemon daemon({{.body = "{\"id\":\"x\"}", .status = 202}});
+  const Ran ran = daemon.run(
+      "send billing b --content-type text/plain --header 'x-a: 1' --header x-b:2 --lane 3 "
+      "--priority "
+      "9 --delay 5s --expires-in 2h --idempotency-key k-1 --json",
+      "");
+  EXPECT_EQ(ran.output, "{\"id\":\"x\"}\n");
+  EXPECT_EQ(daemon.body(0),
+            R"({"destination":"billing","body":"b","headers":{"x-a":"1","x-b":"2"},"lane":3,)"
+            R"("priority":9,"content_type":"text/plain","delay":"5s","expires_in":"2h"})");
+  EXPECT_NE(daemon.request(0).find("\r\nidempotency-key: k-1\r\n"), std::string::npos);
+}
+
+// req: cli.send.2
+TEST(SendCommand, ReadsTheBodyFromAFileOrTheStandardInput) {
+  const cli::TemporaryDirectory directory;
+  const std::string file = directory.write("body", "from a file\n");
+  const std::string binary = directory.write("binary", std::string("\xff\x00z", 3));
+  const Reply accepted{.body = "{\"id\":\"x\"}", .status = 202};
+  Daemon daemon({accepted, accepted, accepted, accepted});
+  EXPECT_EQ(daemon.run("send a @" + file).code, 0);
+  EXPECT_EQ(daemon.run("send a @" + binary).code, 0);
+  EXPECT_EQ(run("send a -", "printf piped | " + daemon.environment()).code, 0);
+  EXPECT_EQ(run("send a", "printf piped | " + daemon.environment()).code, 0);
+  EXPECT_EQ(daemon.body(0), R"({"destination":"a","body":"from a file\n"})");
+  EXPECT_EQ(daemon.body(1), R"({"destination":"a","body_base64":"/wB6"})");
+  EXPECT_EQ(daemon.body(2), R"({"destination":"a","body":"piped"})");
+  EXPECT_EQ(daemon.body(3), daemon.body(2));
+  const Ran missing = daemon.run("send a @/nowhere/x");
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_EQ(missing.output, "postrider send: '/nowhere/x': No such file or directory\n");
+}
+
+// req: cli.send.3
+TEST(SendCommand, WaitsForTheEndAndShowsIt) {
+  const Reply accepted{.body = "{\"id\":\"" + kId + "\"}", .status = 202};
+  Daemon daemon({accepted, {.body = waiting_message()}, {.body = ended_message("delivered")}});
+  const Ran ran = daemon.run("send billing b --wait", "");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.output,
+            "Message " + kId +
+                " to billing is delivered.\n  where   ended\n  why     HTTP 200\n  next "
+                "   nothing\n  so far  1 attempt\n");
+  EXPECT_EQ(daemon.requests().size(), 3U);
+  EXPECT_EQ(daemon.first_line(2), "GET /v1/messages/" + kId);
+
+  for (const char* phase : {"dead", "expired", "cancelled", "indeterminate", "parked"}) {
+    Daemon other({accepted, {.body = ended_message(phase)}});
+    EXPECT_EQ(other.run("send billing b --wait").code, 1) << phase;
+  }
+  Daemon slow({accepted, {.body = waiting_message()}, {.body = waiting_message()}});
+  const Ran late = slow.run("send billing b --wait --time-out 1ms");
+  EXPECT_EQ(late.code, 1);
+  EXPECT_NE(late.output.find("the message has not ended yet"), std::string::npos) << late.output;
+}
+
+// req: cli.refusals.1
+TEST(Refusals, AreToldInWords) {
+  Daemon daemon(
+      {problem(404, "There is nothing of this name",
+               "no destination 'biling', did you mean 'billing'?"),
+       problem(401, "A token is needed", "send one"),
+       problem(429, "Too many of your requests wait already", "", "retry-after: 3\r\n"),
+       {.body = "<html>gateway\x1b[1m</html>", .status = 502, .content_type = "text/html"},
+       {.body = "not json", .status = 200},
+       {.cut = true},
+       problem(409, "The message has ended already", "delivered")});
+  const std::pair<const char*, std::string> cases[] = {
+      {"send biling x",
+       "postrider send: There is nothing of this name: no destination 'biling', did you mean "
+       "'billing'?\n"},
+      {"dest ls",
+       "postrider dest ls: A token is needed: send one; say which with --token-file, "
+       "POSTRIDER_TOKEN_FILE or POSTRIDER_TOKEN\n"},
+      {"msg cancel 1",
+       "postrider msg cancel: Too many of your requests wait already; try again in 3s\n"},
+      {"msg get 1", "postrider msg get: the daemon answered with 502: <html>gateway [1m</html>\n"},
+      {"msg get 1",
+       "postrider msg get: the daemon's answer is no JSON; is this address really Postrider's?\n"},
+      {"msg get 1", "postrider msg get: the daemon closed the connection without an answer\n"},
+  };
+  for (const auto& [arguments, output] : cases) {
+    const Ran ran = daemon.run(arguments);
+    EXPECT_EQ(ran.code, 1) << arguments;
+    EXPECT_EQ(ran.output, output);
+  }
+  const Ran json = daemon.run("msg retry 1 --json");
+  EXPECT_EQ(json.code, 1);
+  EXPECT_TRUE(json.output.starts_with("{\"type\":\"urn:postrider:problem:x\"")) << json.output;
+}
+
+// req: cli.refusals.2
+TEST(Refusals, SayHowToStartADaemonThatIsNotThere) {
+  std::string url;
+  {
+    const Daemon gone({});
+    url = gone.url();
+  }
+  const Ran ran = run("msg ls --url " + url);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.output, "postrider msg ls: nothing answers at " + url.substr(7) +
+                            " (Connection refused); start the daemon with 'postrider serve --dev', "
+                            "or say where it is with --url or POSTRIDER_URL\n");
+  EXPECT_NE(run("msg ls --url unix:/nowhere/s").output.find("nothing answers at unix:/nowhere/s"),
+            std::string::npos);
+}
+
+// req: cli.token.1
+TEST(Tokens, ComeFromOptionFileOrEnvironment) {
+  const cli::TemporaryDirectory directory;
+  const std::string file = directory.write("token", "in-a-file\n");
+  const Reply none{.body = "{\"messages\":[]}"};
+  Daemon daemon({none, none, none, none, none});
+  const std::string before = daemon.environment();
+  EXPECT_EQ(daemon.run("msg ls --token given").code, 0);
+  EXPECT_EQ(daemon.run("msg ls --token-file " + file).code, 0);
+  EXPECT_EQ(run("msg ls", before + " POSTRIDER_TOKEN=variable").code, 0);
+  EXPECT_EQ(run("msg ls", before + " POSTRIDER_TOKEN_FILE=" + file).code, 0);
+  EXPECT_EQ(daemon.run("msg ls").code, 0);
+  const char* const wanted[] = {"given", "in-a-file", "variable", "in-a-file"};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NE(daemon.request(i).find("authorization: Bearer " + std::string(wanted[i]) + "\r\n"),
+              std::string::npos)
+        << daemon.request(i);
+  }
+  EXPECT_EQ(daemon.request(4).find("authorization"), std::string::npos);
+}
+
+TEST(Addresses, MayBeUnixSocketsAndHavePaths) {
+  const cli::TemporaryDirectory directory;
+  Daemon local({{.body = "{\"messages\":[]}"}}, directory.path("s"));
+  EXPECT_EQ(local.run("msg ls").output, "none\n");
+  Daemon daemon({{.body = "{\"messages\":[]}", .chunked = true}});
+  EXPECT_EQ(run("msg ls --url " + daemon.url() + "/below/").output, "none\n");
+  EXPECT_EQ(daemon.first_line(0), "GET /below/v1/messages?limit=100");
+}
+
+// req: cli.msg.1
+TEST(MsgCommand, ListsInAlignedColumns) {
+  Daemon daemon({{.body = "{\"messages\":[" + waiting_message() + "],\"next\":\"c+1\"}"},
+                 {.body = "{\"messages\":[" + ended_message("queued") + "]}"}});
+  const Ran ran =
+      daemon.run("msg ls --destination 'a b' --phase backoff --older-than 5m --limit 1 --all", "");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.output,
+            "ID                                DESTINATION  PHASE    ATTEMPTS  ACCEPTED  NEXT      "
+            "     WHY\n" +
+                kId +
+                "  billing      backoff  3         2h ago    attempt in 5m  waits for its next "
+                "attempt\n" +
+                kId + "  billing      queued   1                   nothing        HTTP 200\n");
+  EXPECT_EQ(daemon.first_line(0),
+            "GET /v1/messages?destination=a%20b&phase=backoff&older_than=5m&limit=1");
+  EXPECT_EQ(daemon.first_line(1),
+            "GET /v1/messages?destination=a%20b&phase=backoff&older_than=5m&limit=1&cursor=c%2B1");
+}
+
+TEST(MsgCommand, SaysWhenThereAreMore) {
+  const Reply page{.body = "{\"messages\":[" + waiting_message() + "],\"next\":\"c1\"}"};
+  Daemon daemon({page, page});
+  EXPECT_TRUE(daemon.run("msg ls").output.ends_with("there are more: --all, or --cursor c1\n"));
+  EXPECT_EQ(daemon.run("msg ls --cursor c1 --json", "").output, page.body + "\n");
+  EXPECT_EQ(daemon.first_line(1), "GET /v1/messages?limit=100&cursor=c1");
+}
+
+// req: cli.msg.2
+TEST(MsgCommand, ExplainsInAFewLines) {
+  Daemon daemon({{.body = waiting_message()}, {.body = waiting_message()}});
+  const Ran ran = daemon.run("msg explain " + kId, "");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(daemon.first_line(0), "GET /v1/messages/" + kId + "/explain");
+  const std::string accepted = moment(-7200);
+  EXPECT_TRUE(ran.output.starts_with("Message " + kId +
+                                     " to billing is backoff.\n"
+                                     "  where     sleeping, since 3m ago\n"
+                                     "  why       waits for its next attempt\n"
+                                     "  next      attempt in 5m\n"
+                                     "  so far    3 attempts, the last: server: HTTP 503: no [31m\n"
+                                     "  accepted  2h ago ("))
+      << ran.output;
+  EXPECT_TRUE(ran.output.ends_with("\n  route     wait\n")) << ran.output;
+  EXPECT_EQ(daemon.run("msg explain " + kId + " --json", "").output, waiting_message() + "\n");
+}
+
+TEST(MsgCommand, ShowsAMessageAndItsBody) {
+  const std::string message =
+      "{\"id\":\"" + kId +
+      "\",\"destination\":\"billing\",\"phase\":\"queued\",\"attempts\":0,\"content_type\":\"text/"
+      "plain\",\"headers\":{\"x-a\":\"1\"},\"has_body\":true,\"body_bytes\":3,\"lane\":2,"
+      "\"priority\":0";
+  Daemon daemon({{.body = message + "}"},
+                 {.body = message + ",\"body\":\"a\\nb\"}"},
+                 {.body = message + ",\"body_base64\":\"/wB6\"}"},
+                 {.body = "{\"has_body\":false}"}});
+  EXPECT_EQ(
+      daemon.run("msg get " + kId, "").output,
+      "id            " + kId +
+          "\ndestination   billing\nphase         queued\nattempts      0\nlane          2\n"
+          "priority      0\ncontent type  text/plain\nheader x-a    1\nbody          3 bytes\n");
+  EXPECT_EQ(daemon.run("msg get --body " + kId, "").output, "a\nb");
+  EXPECT_EQ(daemon.run("msg get --body " + kId, "").output, std::string("\xff\x00z", 3));
+  const Ran gone = daemon.run("msg get --body " + kId);
+  EXPECT_EQ(gone.code, 1);
+  EXPECT_EQ(gone.output, "postrider msg get: the body is not kept any more\n");
+  EXPECT_EQ(daemon.first_line(1), "GET /v1/messages/" + kId + "?body=true");
+}
+
+TEST(MsgCommand, ShowsTheTimeline) {
+  const std::string first = moment(-3600);
+  Daemon daemon({{.body = "{\"id\":\"x\",\"entries\":[{\"at\":\"" + first +
+                          "\",\"what\":\"accepted\"},{\"what\":\"waits-for-attempt\",\"detail\":"
+                          "\"back-off\"}]}"}});
+  const std::string when = "60m ago (" + first + ")";
+  EXPECT_EQ(daemon.run("msg timeline x", "").output,
+            "WHEN" + std::string(when.size() - 2, ' ') + "WHAT               DETAIL\n" + when +
+                "  accepted\n" + std::string(when.size() + 2, ' ') +
+                "waits-for-attempt  back-off\n");
+}
+
+// req: cli.msg.3
+TEST(MsgCommand, ActsOnEachMessageAndFailsIfOneFails) {
+  Daemon daemon({{.body = "{\"id\":\"a\",\"answer\":\"done\"}"},
+                 problem(409, "The message has ended already", "delivered"),
+                 {.body = "{\"id\":\"c\",\"answer\":\"nothing\",\"detail\":\"it is at work\"}"},
+                 {.body = "{\"id\":\"d\",\"answer\":\"done\"}"}});
+  const Ran ran = daemon.run("msg cancel a b c");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.output.find("a: done\n"), std::string::npos);
+  EXPECT_NE(ran.output.find("c: nothing to do: it is at work\n"), std::string::npos);
+  EXPECT_NE(ran.output.find("The message has ended already: delivered"), std::string::npos);
+  EXPECT_EQ(daemon.first_line(2), "POST /v1/messages/c/cancel");
+  EXPECT_EQ(daemon.run("msg retry 'd/../x' --idempotency-key k").code, 0);
+  EXPECT_EQ(daemon.first_line(3), "POST /v1/messages/d%2F..%2Fx/retry");
+  EXPECT_NE(daemon.request(3).find("idempotency-key: k\r\n"), std::string::npos);
+}
+
+// req: cli.dest.1
+TEST(DestCommand, PutsADestinationWithItsSettings) {
+  const cli::TemporaryDirectory directory;
+  const std::string secret = directory.write("s", "whsec_abc\n");
+  const Reply done{.body = "{\"destination\":\"billing\",\"answer\":\"done\"}"};
+  Daemon daemon({done, done});
+  const Ran ran = daemon.run("dest put billing https://example.com/h --secret-file " + secret +
+                                 " --header 'x-team: blue' --set rate=5 --set ladder=5s,10s",
+                             "");
+  EXPECT_EQ(ran.output, "billing: done\n");
+  EXPECT_EQ(daemon.first_line(0), "PUT /v1/destinations/billing");
+  EXPECT_EQ(
+      daemon.body(0),
+      R"({"profile":"webhook","settings":{"url":"https://example.com/h","secret":"whsec_abc",)"
+      R"("headers.x-team":"blue","rate":"5","ladder":"5s,10s"}})");
+  EXPECT_EQ(daemon.run("dest put a --profile p --set a=b=c --json", "").output, done.body + "\n");
+  EXPECT_EQ(daemon.body(1), R"({"profile":"p","settings":{"a":"b=c"}})");
+}
+
+TEST(DestCommand, ListsAndShows) {
+  const std::string since = moment(-172800);
+  const std::string one =
+      "{\"name\":\"billing\",\"profile\":\"webhook\",\"settings\":{\"url\":\"https://e/"
+      "h\",\"secret\":"
+      "\"***\"},\"secrets\":1,\"health\":\"wait\",\"health_since\":\"" +
+      since +
+      "\",\"reason\":\"HTTP 503\",\"strikes\":5,\"in_window\":8,\"open_attempts\":1,\"owed\":true,"
+      "\"draining\":false}";
+  Daemon daemon({{.body = "{\"destinations\":[" + one + "]}"}, {.body = one}});
+  EXPECT_EQ(daemon.run("dest ls --prefix b --health wait", "").output,
+            "NAME     PROFILE  HEALTH  SINCE   WAITING  OPEN  URL\n"
+            "billing  webhook  wait    2d ago  8+       1     https://e/h\n");
+  EXPECT_EQ(daemon.first_line(0), "GET /v1/destinations?prefix=b&health=wait&limit=100");
+  EXPECT_EQ(
+      daemon.run("dest show billing", "").output,
+      "name           billing\nprofile        webhook\nhealth         wait\n"
+      "since          2d ago (" +
+          since +
+          ")\nreason         HTTP 503\nstrikes        5\n"
+          "in window      8\non disk only   more\nopen attempts  1\nurl            https://e/h\n"
+          "secret         ***\n");
+}
+
+// req: cli.dest.2
+TEST(DestCommand, HoldsWakesLimitsAndRemoves) {
+  const Reply done{.body = "{\"answer\":\"done\"}"};
+  Daemon daemon({done, done, done, done, done, done, done});
+  for (const char* arguments :
+       {"dest pause b --reason 'moving house'", "dest pause b", "dest resume b", "dest wake b",
+        "dest limit b rate=5 burst=default time_out=10s", "dest rm b", "dest rm b --drain"}) {
+    EXPECT_EQ(daemon.run(arguments, "").output, "b: done\n") << arguments;
+  }
+  const char* const lines[] = {
+      "POST /v1/destinations/b/pause",       "POST /v1/destinations/b/pause",
+      "POST /v1/destinations/b/resume",      "POST /v1/destinations/b/wake",
+      "PATCH /v1/destinations/b/limits",     "DELETE /v1/destinations/b",
+      "DELETE /v1/destinations/b?drain=true"};
+  for (std::size_t i = 0; i < std::size(lines); ++i) EXPECT_EQ(daemon.first_line(i), lines[i]);
+  EXPECT_EQ(daemon.body(0), R"({"reason":"moving house"})");
+  EXPECT_EQ(daemon.body(1), "");
+  EXPECT_EQ(daemon.body(4), R"({"rate":"5","burst":null,"time_out":"10s"})");
+}
+
+TEST(DestCommand, TestsADestination) {
+  const Reply accepted{.body = "{\"id\":\"" + kId + "\"}", .status = 202};
+  Daemon daemon({accepted, accepted, {.body = ended_message("delivered")}});
+  EXPECT_EQ(daemon.run("dest test b", "").output, kId + "\n");
+  EXPECT_EQ(daemon.first_line(0), "POST /v1/destinations/b/test");
+  EXPECT_EQ(daemon.run("dest test b --wait").code, 0);
+}
+
+// req: cli.dlq.1
+TEST(DlqCommand, ListsShowsRedrivesAndDrops) {
+  Daemon daemon(
+      {{.body = "{\"dead_letters\":[{\"id\":\"" + kId + "\",\"phase\":\"dead\",\"at\":\"" +
+                moment(-600) +
+                "\",\"cause\":\"rejected\",\"attempts\":1,\"reason\":\"HTTP 400\"}]}"},
+       {.body = "{\"id\":\"n2\",\"redrives\":\"n1\",\"durability\":\"synced\"}", .status = 202},
+       {.body = "{\"id\":\"n1\",\"answer\":\"done\"}"},
+       {.body = ended_message("dead")}});
+  EXPECT_EQ(daemon.run("dlq ls", "").output,
+            "ID                                PHASE  WHEN     ATTEMPTS  CAUSE     REASON\n" + kId +
+                "  dead   10m ago  1         rejected  HTTP 400\n");
+  EXPECT_EQ(daemon.run("dlq redrive n1", "").output, "n1: redriven as n2\n");
+  EXPECT_EQ(daemon.run("dlq drop n1", "").output, "n1: done\n");
+  EXPECT_TRUE(daemon.run("dlq show n1", "").output.starts_with("id "));
+  EXPECT_EQ(daemon.first_line(1), "POST /v1/dead-letters/n1/redrive");
+  EXPECT_EQ(daemon.first_line(2), "DELETE /v1/dead-letters/n1");
+  EXPECT_EQ(daemon.first_line(3), "GET /v1/dead-letters/n1");
+}
+
+// req: cli.tail.1
+TEST(TailCommand, ShowsEventsAndComesBackBehindTheLastOne) {
+  const std::string first =
+      "retry: 1\n\n: heartbeat\n\nid: 1.1.1\nevent: end\ndata: {\"kind\":\"end\",\"at\":\"T1\","
+      "\"destination_id\":\"d\",\"id\":\"m1\",\"phase\":\"delivered\",\"attempts\":1}\n\nid: "
+      "1.1.2\n"
+      "event: destination-closed\ndata: {\"kind\":\"destination-closed\",\"at\":\"T2\","
+      "\"destination_id\":\"d\",\"reason\":\"HTTP 503\"}\n\nid: 1.1.3\ndata: half";
+  const std::string second =
+      "id: 1.1.3\r\nevent: end\r\ndata: {\"kind\":\"end\",\"at\":\"T3\",\"id\":\"m2\",\"phase\":"
+      "\"dead\",\"attempts\":3,\"cause\":\"rejected\",\"reason\":\"HTTP 400\"}\r\n\r\n";
+  const auto stream = [](std::string body) {
+    return Reply{.body = std::move(body), .content_type = "text/event-stream", .chunked = true};
+  };
+  Daemon daemon({stream(first), stream(second)});
+  const Ran ran = daemon.run("tail --from start --limit 3", "");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.output,
+            "T1  delivered  m1  attempts 1\nT2  destination-closed  d  HTTP 503\n"
+            "T3  dead  m2  attempts 3  rejected  HTTP 400\n");
+  EXPECT_EQ(daemon.first_line(0), "GET /v1/events?from=start");
+  EXPECT_EQ(daemon.request(0).find("last-event-id"), std::string::npos);
+  EXPECT_NE(daemon.request(1).find("last-event-id: 1.1.3\r\n"), std::string::npos);
+
+  Daemon once({stream(second), problem(503, "Too many readers follow the events", "close one")});
+  EXPECT_EQ(once.run("tail --once --json --last-event 1.1.2", "").output,
+            "{\"kind\":\"end\",\"at\":\"T3\",\"id\":\"m2\",\"phase\":\"dead\",\"attempts\":3,"
+            "\"cause\":\"rejected\",\"reason\":\"HTTP 400\"}\n");
+  EXPECT_NE(once.request(0).find("last-event-id: 1.1.2\r\n"), std::string::npos);
+  EXPECT_EQ(once.run("tail").code, 1);
+}
+
+// req: cli.colour.1
+TEST(Colour, IsForTerminalsOnly) {
+  const Reply reply{.body = ended_message("delivered")};
+  Daemon daemon({reply, reply, reply});
+  const std::string before = "env -u NO_COLOR TERM=xterm POSTRIDER_URL=" + daemon.url();
+  EXPECT_EQ(run("msg explain x", before, "").output.find('\033'), std::string::npos);
+  // `script` gives the program a terminal.
+  const auto on_terminal = [&](const std::string& variables) {
+    return run("msg explain x",
+               variables + " script -qec \"env TERM=xterm POSTRIDER_URL=" + daemon.url(),
+               "\" /dev/null 2>&1");
+  };
+  if (std::system("command -v script >/dev/null") != 0) GTEST_SKIP() << "there is no script(1)";
+  EXPECT_NE(on_terminal("env -u NO_COLOR").output.find("\033[32mdelivered"), std::string::npos);
+  EXPECT_EQ(on_terminal("NO_COLOR=1").output.find('\033'), std::string::npos);
+}
+
+// req: cli.sink.1
+TEST(SinkCommand, ReceivesLogsAndEndsWithASummary) {
+  const cli::TemporaryDirectory directory;
+  const std::string log = directory.path("log");
+  const std::string words = directory.path("words");
+  // The shell starts the sink, waits until it says where it is, sends to it, and ends it.
+  const Ran ran = run("",
+                      "sh -c '\"$0\" sink --listen 127.0.0.1:0 --status 202 --log " + log + " 2>" +
+                          words + " & pid=$!; until grep -q sink " + words +
+                          "; do :; done; \"$0\" send --url $(sed -n \"s/sink at //p\" " + words +
+                          ") x y; kill $pid; wait $pid; cat " + words + "'",
+                      " 2>&1");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_NE(ran.output.find("the daemon's answer is no JSON"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("1 requests: 1 good, 0 failed, 0 cut off, 0 forged\n"),
+            std::string::npos)
+      << ran.output;
+  std::ifstream file(log);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_TRUE(line.ends_with(" 202 - /v1/messages")) << line;
+}
+
+}  // namespace
+}  // namespace postrider
