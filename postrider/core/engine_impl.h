@@ -278,7 +278,7 @@ class Engine::Impl {
   std::optional<Answer> list_destinations(Turn& turn, const Ask& ask);
   std::optional<Answer> list_messages(Turn& turn, const Ask& ask);
   std::string list_rows(Turn& turn, const Rows& rows, std::optional<DestinationId> only,
-                        MessagePage& page);
+                        std::uint32_t limit, MessagePage& page);
   std::optional<Explanation> explain_row(Turn& turn, const Row& row, const Row* state);
   std::optional<Answer> show_message(Turn& turn, MessageId id);
   std::optional<Answer> look_up_operation(Turn& turn, const OperationKey& key);

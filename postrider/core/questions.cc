@@ -232,7 +232,7 @@ std::optional<Answer> Engine::Impl::list_messages(Turn& turn, const Ask& ask) {
   const Rows* rows = turn.scan({first, last, 2 * limit + 1});
   if (rows == nullptr) return std::nullopt;
   MessagePage page;
-  page.next = list_rows(turn, *rows, only, page);
+  page.next = list_rows(turn, *rows, only, limit, page);
   if (page.next.empty() && first[0] == keys::kCold) page.next = hot;
   if (turn.lacks()) return std::nullopt;
   Answer answer;
@@ -242,9 +242,10 @@ std::optional<Answer> Engine::Impl::list_messages(Turn& turn, const Ask& ask) {
 
 // Returns where the next page begins; empty: the rows were all.
 std::string Engine::Impl::list_rows(Turn& turn, const Rows& rows, std::optional<DestinationId> only,
-                                    MessagePage& page) {
+                                    std::uint32_t limit, MessagePage& page) {
   for (std::size_t next = 0; next < rows.rows.size();) {
     const Row& row = rows.rows[next];
+    if (page.messages.size() == limit) return row.first;
     const bool has_state =
         next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
     // Its state may be on the next page; a page of one message always has both.
