@@ -104,7 +104,8 @@ class Host::Impl {
 
 Door Host::Impl::post(std::string_view tenant, Event event, Done done) {
   if (draining_ || state_ == State::kStopped) return Door::kStopping;
-  if (state_ == State::kRestarting) return Door::kRestarting;
+  // Without a shard it is being restarted, and somebody who was just told so asks again at once.
+  if (state_ == State::kRestarting || !shard_) return Door::kRestarting;
   if (!has_space_ && needs_space(event)) return Door::kNoSpace;
   if (waiting_.size() >= options_.waiting_max) return Door::kBusy;
   std::uint32_t& of_tenant = tenants_[std::string(tenant)];
