@@ -1,0 +1,309 @@
+#include "postrider/api/daemon.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include "postrider/api/node.h"
+#include "postrider/base/durations.h"
+#include "postrider/profiles/all.h"
+#include "postrider/runtime/log.h"
+#include "postrider/runtime/system_clock.h"
+
+namespace postrider {
+namespace {
+
+constexpr Duration kTick(100);
+constexpr Duration kLookAtSpace(1000);
+constexpr std::string_view kSinkPath = "/dev/sink";
+constexpr std::string_view kSinkName = "sink";
+
+// Tells systemd, when it started us, how we are.
+void notify_manager(std::string_view state) {
+  const char* path = std::getenv("NOTIFY_SOCKET");
+  if (path == nullptr) return;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = std::strlen(path);
+  if (length == 0 || length >= sizeof address.sun_path) return;
+  std::memcpy(address.sun_path, path, length);
+  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return;
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
+  static_cast<void>(::sendto(socket, state.data(), state.size(), MSG_NOSIGNAL,
+                             reinterpret_cast<const sockaddr*>(&address), size));
+  ::close(socket);
+}
+
+std::uint64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::uint64_t open_files() {
+  std::error_code error;
+  std::uint64_t count = 0;
+  for (auto entry = std::filesystem::directory_iterator("/proc/self/fd", error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    ++count;
+  return count;
+}
+
+std::uint64_t cpu_ms() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto ms = [](const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * 1000 +
+           static_cast<std::uint64_t>(time.tv_usec) / 1000;
+  };
+  return ms(usage.ru_utime) + ms(usage.ru_stime);
+}
+
+LogLevel level_of(std::string_view name) {
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "warning") return LogLevel::kWarning;
+  return name == "error" ? LogLevel::kError : LogLevel::kInfo;
+}
+
+NodeOptions node_options(const DaemonOptions& options) {
+  const Config& config = options.config;
+  NodeOptions node;
+  node.store.directory = config.store.directory;
+  node.store.cache_bytes = config.store.cache_bytes;
+  node.store.drop_unsynced = options.drop_unsynced;
+  node.store.sync = !options.skip_sync;
+  node.free_bytes_min = config.store.free_bytes_min;
+  node.host = config.host;
+  node.transport = config.transport;
+  if (options.dev) {
+    node.transport.allow.emplace_back("127.0.0.0/8");
+    node.transport.allow.emplace_back("::1/128");
+  }
+  return node;
+}
+
+}  // namespace
+
+class Daemon::Impl {
+ public:
+  explicit Impl(DaemonOptions options) : options_(std::move(options)), log_(clock_) {
+    log_.set(level_of(options_.config.log.level), options_.config.log.format == "json");
+  }
+
+  Result<void> start();
+  int run();
+
+  std::vector<std::string> addresses_;
+
+ private:
+  HttpHandler handler();
+  ProcessFigures figures();
+  void wait_for_signal();
+  void on_signal(int number);
+  void reload();
+  void put_destinations(const std::vector<DestinationConfig>& destinations);
+  void put_sink();
+  void look_around();
+  void watch_space();
+
+  DaemonOptions options_;
+  SystemClock clock_;
+  Log log_;
+  std::unique_ptr<Node> node_;
+  std::unique_ptr<HttpApi> api_;
+  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<boost::asio::signal_set> signals_;
+  bool has_space_ = true;
+  bool was_restarting_ = false;
+  bool was_ready_ = false;
+  bool draining_ = false;
+  Timestamp give_up_at_;
+  int exit_code_ = 0;
+};
+
+Result<void> Daemon::Impl::start() {
+  POSTRIDER_TRY(node, Node::open(node_options(options_), clock_));
+  node_ = std::move(node);
+  HttpApiOptions api = options_.config.api;
+  api.profiles = all_profiles();
+  api.version = options_.version;
+  api.figures = [this] { return figures(); };
+  api_ = std::make_unique<HttpApi>(std::move(api), node_->host(), clock_);
+  server_ = std::make_unique<HttpServer>(node_->loop().context(), options_.config.server.limits,
+                                         handler());
+  for (const HttpListen& listen : listeners(options_.config)) {
+    POSTRIDER_TRY(address, server_->listen(listen));
+    addresses_.push_back(address);
+  }
+  signals_ =
+      std::make_unique<boost::asio::signal_set>(node_->loop().context(), SIGTERM, SIGINT, SIGHUP);
+  wait_for_signal();
+  put_destinations(options_.config.destinations);
+  if (options_.dev) put_sink();
+  for (const std::string& warning : options_.config.warnings) log_.warning(warning);
+  node_->loop().every(kTick, [this] { look_around(); });
+  node_->loop().every(kLookAtSpace, [this] { watch_space(); });
+  return {};
+}
+
+HttpHandler Daemon::Impl::handler() {
+  HttpHandler handler = api_->handler();
+  if (!options_.dev) return handler;
+  // The sink of --dev: it takes everything, so that the first message has somewhere to go.
+  handler.handle = [this, handle = handler.handle](const HttpRequest& request,
+                                                   HttpExchangePtr exchange) {
+    if (request.target != kSinkPath) return handle(request, std::move(exchange));
+    log_.info("the sink got a message", {{"id", std::string(request.header("webhook-id"))},
+                                         {"bytes", std::to_string(request.body.size())}});
+    exchange->respond({.status = 200, .content_type = "text/plain", .body = "thank you\n"});
+  };
+  return handler;
+}
+
+ProcessFigures Daemon::Impl::figures() {
+  ProcessFigures out;
+  out.resident_bytes = resident_bytes();
+  out.cpu_ms = cpu_ms();
+  out.free_bytes = node_->store().free_bytes().value_or(0);
+  out.open_files = open_files();
+  out.connections_in = server_->connections();
+  out.connections_out = node_->http()->connections();
+  return out;
+}
+
+void Daemon::Impl::put_destinations(const std::vector<DestinationConfig>& destinations) {
+  for (const DestinationConfig& config : destinations) {
+    const Door door = node_->host().post(
+        {}, Configure{.caller = {}, .config = config},
+        [this, name = config.name](const Answer& answer) {
+          if (answer.code == AnswerCode::kDone || answer.code == AnswerCode::kNothing) return;
+          log_.error("a destination could not be configured",
+                     {{"destination", name}, {"why", answer.detail}});
+        });
+    if (door != Door::kOpen)
+      log_.error("a destination could not be configured; reload to try again",
+                 {{"destination", config.name}});
+  }
+}
+
+void Daemon::Impl::put_sink() {
+  for (const std::string& address : addresses_) {
+    if (address.starts_with("unix:")) continue;
+    const bool tls = !options_.config.server.tls_certificate.empty();
+    DestinationConfig config;
+    config.name = kSinkName;
+    config.profile = "webhook";
+    config.settings = {{"url", (tls ? "https://" : "http://") + address + std::string(kSinkPath)}};
+    return put_destinations({config});
+  }
+}
+
+void Daemon::Impl::wait_for_signal() {
+  signals_->async_wait([this](const boost::system::error_code& error, int number) {
+    if (error) return;
+    on_signal(number);
+    wait_for_signal();
+  });
+}
+
+void Daemon::Impl::on_signal(int number) {
+  if (number == SIGHUP) return reload();
+  if (draining_) {
+    log_.warning("asked again: open attempts are given up");
+    return node_->host().give_up();
+  }
+  draining_ = true;
+  log_.info("stopping: open attempts may end",
+            {{"at_most", to_string(options_.config.drain_time_out)}});
+  notify_manager("STOPPING=1");
+  give_up_at_ = clock_.read().boot + options_.config.drain_time_out;
+  server_->stop_accepting();
+  node_->host().drain();
+}
+
+void Daemon::Impl::reload() {
+  notify_manager("RELOADING=1");
+  auto loaded = options_.reload ? options_.reload() : Result<Config>(options_.config);
+  if (!loaded) {
+    log_.error("the configuration is not taken: everything stays as it was",
+               {{"why", loaded.error().detail}});
+    return notify_manager("READY=1");
+  }
+  api_->set_tokens(loaded->api.tokens);
+  log_.set(level_of(loaded->log.level), loaded->log.format == "json");
+  options_.config.drain_time_out = loaded->drain_time_out;
+  options_.config.destinations = loaded->destinations;
+  put_destinations(loaded->destinations);
+  log_.info("reloaded: tokens, log, drain and destinations; other settings need a restart");
+  notify_manager("READY=1");
+}
+
+void Daemon::Impl::look_around() {
+  Host& host = node_->host();
+  api_->tick();
+  if (draining_ && clock_.read().boot >= give_up_at_) host.give_up();
+  const bool restarting = host.state() == Host::State::kRestarting;
+  if (restarting && !was_restarting_)
+    log_.error("the store is taken again", {{"why", node_->committer().last_reason()}});
+  was_restarting_ = restarting;
+  if (!was_ready_ && host.state() == Host::State::kRunning) {
+    was_ready_ = true;
+    notify_manager("READY=1");
+  }
+  if (host.state() != Host::State::kStopped) return;
+  if (!host.failure().empty()) {
+    exit_code_ = kExitStoreFailed;
+    log_.error("stopped: the store failed, and going on could lose messages",
+               {{"why", host.failure()}, {"store", node_->committer().last_reason()}});
+  }
+  node_->loop().stop();
+}
+
+void Daemon::Impl::watch_space() {
+  const bool enough = node_->look_at_space();
+  if (enough == has_space_) return;
+  has_space_ = enough;
+  if (enough) return log_.info("there is room on the disk again: messages are accepted");
+  log_.error("the disk is nearly full: new messages are refused until there is room",
+             {{"free_bytes", std::to_string(node_->store().free_bytes().value_or(0))},
+              {"wanted", std::to_string(options_.config.store.free_bytes_min)}});
+}
+
+int Daemon::Impl::run() {
+  node_->loop().run();
+  server_->close();
+  if (exit_code_ != 0) return exit_code_;
+  if (const auto closed = node_->close(); !closed) {
+    log_.error("the store could not be closed", {{"why", closed.error().detail}});
+    return kExitStoreFailed;
+  }
+  log_.info("stopped");
+  return 0;
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::start(DaemonOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (const auto started = impl->start(); !started) return tl::unexpected<Error>(started.error());
+  return std::unique_ptr<Daemon>(new Daemon(std::move(impl)));
+}
+
+Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Daemon::~Daemon() = default;
+const std::vector<std::string>& Daemon::addresses() const { return impl_->addresses_; }
+int Daemon::run() { return impl_->run(); }
+
+}  // namespace postrider

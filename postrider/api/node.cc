@@ -1,0 +1,106 @@
+#include "postrider/api/node.h"
+
+#include <sys/random.h>
+#include <utility>
+
+#include "postrider/profiles/all.h"
+
+namespace postrider {
+namespace {
+
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  // So few bytes come whole or, before the machine has any, not at all: then zero is a seed, too.
+  if (::getrandom(&seed, sizeof seed, 0) < 0) seed = 0;
+  return seed;
+}
+
+}  // namespace
+
+class Node::Impl {
+ public:
+  Impl(std::unique_ptr<RocksStore> store, std::uint64_t free_bytes_min, const Clock& clock)
+      : free_bytes_min_(free_bytes_min),
+        store_(std::move(store)),
+        loop_(clock),
+        committer_(*store_, [this] { loop_.wake(); }) {}
+
+  Result<void> start(HostOptions host, HttpTransportOptions transport, const Clock& clock,
+                     const MakeTransport& make);
+  bool look_at_space();
+
+  std::uint64_t free_bytes_min_;
+  std::unique_ptr<RocksStore> store_;
+  Loop loop_;
+  Committer committer_;
+  std::unique_ptr<Transport> transport_;
+  HttpTransport* http_ = nullptr;
+  std::unique_ptr<Host> host_;
+  std::function<void()> hook_;
+  bool has_space_ = true;
+};
+
+Result<void> Node::Impl::start(HostOptions host, HttpTransportOptions transport, const Clock& clock,
+                               const MakeTransport& make) {
+  const Ended ended = [this](AttemptId attempt, WireReply reply) {
+    host_->attempt_ended(attempt, std::move(reply));
+  };
+  if (make) {
+    POSTRIDER_TRY(made, make(loop_.context(), ended));
+    transport_ = std::move(made);
+  } else {
+    POSTRIDER_TRY(made, HttpTransport::make(loop_.context(), std::move(transport), ended));
+    http_ = made.get();
+    transport_ = std::move(made);
+  }
+  if (host.shard.engine.profiles.empty()) host.shard.engine.profiles = all_profiles();
+  if (host.shard.engine.seed == 0) host.shard.engine.seed = random_seed();
+  host_ = std::make_unique<Host>(std::move(host), committer_, *transport_, clock,
+                                 [this] { loop_.wake(); });
+  if (host_->state() == Host::State::kStopped)
+    return fail(ErrorCode::kUnavailable, host_->failure());
+  loop_.drive(*host_, [this] {
+    committer_.poll();
+    if (hook_) hook_();
+  });
+  look_at_space();
+  return {};
+}
+
+bool Node::Impl::look_at_space() {
+  const auto bytes = store_->free_bytes();
+  // Once too little, an eighth more is asked for, so that the door does not flutter.
+  const std::uint64_t wanted = has_space_ ? free_bytes_min_ : free_bytes_min_ + free_bytes_min_ / 8;
+  has_space_ = bytes.has_value() && *bytes >= wanted;
+  host_->set_space(has_space_);
+  return has_space_;
+}
+
+Result<std::unique_ptr<Node>> Node::open(NodeOptions options, const Clock& clock,
+                                         MakeTransport make) {
+  POSTRIDER_TRY(store, RocksStore::open(std::move(options.store)));
+  auto impl = std::make_unique<Impl>(std::move(store), options.free_bytes_min, clock);
+  if (const auto started =
+          impl->start(std::move(options.host), std::move(options.transport), clock, make);
+      !started)
+    return tl::unexpected<Error>(started.error());
+  return std::unique_ptr<Node>(new Node(std::move(impl)));
+}
+
+Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Node::~Node() = default;
+Loop& Node::loop() { return impl_->loop_; }
+Host& Node::host() { return *impl_->host_; }
+RocksStore& Node::store() { return *impl_->store_; }
+Committer& Node::committer() { return impl_->committer_; }
+HttpTransport* Node::http() { return impl_->http_; }
+void Node::before_turn(std::function<void()> hook) { impl_->hook_ = std::move(hook); }
+bool Node::look_at_space() { return impl_->look_at_space(); }
+
+Result<void> Node::close() {
+  impl_->committer_.stop();
+  impl_->committer_.poll();
+  return impl_->store_->close();
+}
+
+}  // namespace postrider

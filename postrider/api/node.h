@@ -1,0 +1,61 @@
+// Node: one store, one committer, one loop, one host and one transport, put together. The daemon
+// and the library are both made of it. Everything but Loop::wake belongs to the loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "postrider/base/result.h"
+#include "postrider/model/transport.h"
+#include "postrider/runtime/committer.h"
+#include "postrider/runtime/host.h"
+#include "postrider/runtime/loop.h"
+#include "postrider/stores/rocks/rocks_store.h"
+#include "postrider/transports/http/http_transport.h"
+
+namespace postrider {
+
+struct NodeOptions {
+  RocksStoreOptions store;
+  std::uint64_t free_bytes_min = 256ULL << 20;  // below it new messages are refused
+  HostOptions host;                             // without profiles: all
+  HttpTransportOptions transport;
+};
+
+class Node {
+ public:
+  using Ended = HttpTransport::Ended;
+  // Makes the transport; the default is HTTP.
+  using MakeTransport =
+      std::function<Result<std::unique_ptr<Transport>>(boost::asio::io_context& loop, Ended ended)>;
+
+  static Result<std::unique_ptr<Node>> open(NodeOptions options, const Clock& clock,
+                                            MakeTransport make = {});
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  Loop& loop();
+  Host& host();
+  RocksStore& store();
+  Committer& committer();
+  HttpTransport* http();  // null: another transport was made
+
+  // Runs in front of each turn: for those that bring work from other threads.
+  void before_turn(std::function<void()> hook);
+
+  // Looks at the disk. True while there is room for new messages.
+  bool look_at_space();
+
+  // When the host has stopped: finishes what the committer has and closes the store.
+  Result<void> close();
+
+ private:
+  class Impl;
+  explicit Node(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace postrider

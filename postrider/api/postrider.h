@@ -1,0 +1,48 @@
+// Postrider as a library: open a store, submit, observe, close. The engine runs on a thread of its
+// own; every call may come from any thread. The daemon is made of the same parts (api/node.h).
+//
+//   auto rider = postrider::Postrider::open({.store = {.directory = "data"}});
+//   (*rider)->call(postrider::Configure{.config = {.name = "shop", .profile = "webhook",
+//                                                  .settings = {{"url", "https://…"}}}});
+//   auto answer = (*rider)->call(postrider::Submit{.destination = "shop", .body = "{}"});
+//   // answer.code == kAccepted: the message is on disk, and will have exactly one end.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "postrider/api/node.h"
+#include "postrider/model/answer.h"
+#include "postrider/model/event.h"
+
+namespace postrider {
+
+class Postrider {
+ public:
+  using Done = std::function<void(Answer)>;
+
+  static Result<std::unique_ptr<Postrider>> open(NodeOptions options,
+                                                 Node::MakeTransport make = {});
+  ~Postrider();  // closes
+  Postrider(const Postrider&) = delete;
+  Postrider& operator=(const Postrider&) = delete;
+
+  // Asks for a command or a question (everything with a ticket in model/event.h). `done` is called
+  // once, on the engine's thread, when the answer is durable; it must not block. When too much
+  // waits already, or we are stopping, it is called with kUnavailable.
+  void ask(Event event, Done done);
+
+  // The same, waiting for the answer. Not from `done`.
+  Answer call(Event event);
+
+  // Takes nothing new, lets open attempts end for so long, and closes the store. The Error says
+  // what went wrong with it.
+  Result<void> close(Duration patience = Duration(30'000));
+
+ private:
+  class Impl;
+  explicit Postrider(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace postrider
