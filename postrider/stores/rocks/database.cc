@@ -1,15 +1,19 @@
 #include "postrider/stores/rocks/database.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdarg>
 #include <utility>
 
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/sst_file_manager.h>
 #include <rocksdb/table.h>
 #include <rocksdb/utilities/table_properties_collectors.h>
 
-#include "postrider/base/check.h"
+#include "postrider/base/codec.h"
 #include "postrider/model/keys.h"
 #include "postrider/stores/rocks/faulty_files.h"
 
@@ -38,6 +42,16 @@ constexpr std::array<char, 256> kBytes = make_bytes();
 unsigned first_byte(std::string_view key) {
   return key.empty() ? 0U : static_cast<unsigned char>(key[0]);
 }
+
+constexpr std::uint8_t kEpochVersion = 1;
+std::string epoch_key() { return {kOwnSpace, 'e'}; }
+
+// Looking at a store must not write into its directory.
+class NoLog final : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
+};
 
 rocksdb::DBOptions database_options(const RocksStoreOptions& options, rocksdb::Env* env) {
   rocksdb::DBOptions out;
@@ -107,6 +121,22 @@ std::unique_ptr<rocksdb::Env> make_env(const RocksStoreOptions& options) {
 
 }  // namespace
 
+// Remembers why work in the background failed.
+class Database::Background final : public rocksdb::EventListener {
+ public:
+  void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/,
+                         rocksdb::Status* status) override {
+    if (status->IsNoSpace()) no_space = true;
+  }
+  std::atomic<bool> no_space{false};
+};
+
+Database::Database() : background_(std::make_shared<Background>()) {}
+
+bool Database::is_full(const rocksdb::Status& status) const {
+  return status.IsNoSpace() || (status.IsIncomplete() && background_->no_space);
+}
+
 Family family_of(std::string_view key) { return kFamilyOf[first_byte(key)]; }
 
 Error error_of(const rocksdb::Status& status, const std::string& what) {
@@ -133,9 +163,14 @@ Result<std::unique_ptr<Database>> Database::open(const RocksStoreOptions& option
   std::unique_ptr<Database> out(new Database());
   out->env_ = make_env(options);
   rocksdb::DBOptions whole = database_options(options, out->env_.get());
+  whole.listeners.push_back(out->background_);
+  if (mode != Mode::kReadOnly) {
+    // Lets compactions that met a full disk go on by themselves when there is room again.
+    whole.sst_file_manager.reset(rocksdb::NewSstFileManager(out->env_.get()));
+  }
   whole.create_if_missing = mode == Mode::kCreate;
   whole.create_missing_column_families = mode == Mode::kCreate;
-  if (mode == Mode::kReadOnly) whole.info_log_level = rocksdb::InfoLogLevel::FATAL_LEVEL;
+  if (mode == Mode::kReadOnly) whole.info_log = std::make_shared<NoLog>();
   const std::shared_ptr<rocksdb::TableFactory> tables = table_factory(options);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (std::size_t i = 0; i < kFamilies; ++i)
@@ -186,6 +221,26 @@ rocksdb::Status Database::for_each(const rocksdb::ReadOptions& options, std::str
     return wanted && status.ok();
   });
   return status;
+}
+
+Result<std::uint64_t> epochs_given(Database& database) {
+  std::string record;
+  const rocksdb::Status status =
+      database.db().Get(rocksdb::ReadOptions(), database.handle(epoch_key()), epoch_key(), &record);
+  Reader reader = open_record(status.ok() ? record : std::string(), kEpochVersion);
+  const std::uint64_t given = reader.u64();
+  if (reader.at_end()) return given;
+  return fail(ErrorCode::kCorrupt, "the record of epochs in " + database.db().GetName() +
+                                       " cannot be read (" + status.ToString() +
+                                       "): restore the directory from a backup");
+}
+
+rocksdb::Status put_epochs_given(Database& database, const rocksdb::WriteOptions& options,
+                                 std::uint64_t given) {
+  std::string record;
+  Writer(record).u8(kEpochVersion).u64(given);
+  seal_record(record);
+  return database.db().Put(options, database.handle(epoch_key()), epoch_key(), record);
 }
 
 }  // namespace postrider::rocks

@@ -59,12 +59,24 @@ class Database final {
                            std::string_view last, const Visit& visit);
   rocksdb::Status close();
 
+  // Whether a failed write means that there is no space. RocksDB says so itself, unless the write
+  // had to wait for a flush or a compaction, and that failed.
+  bool is_full(const rocksdb::Status& status) const;
+
  private:
-  Database() = default;
+  class Background;
+  Database();
+
+  std::shared_ptr<Background> background_;
 
   std::unique_ptr<rocksdb::Env> env_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;  // owned by db_, given back before it ends
 };
+
+// How many epochs the store gave out. kCorrupt: the record is not there or damaged.
+Result<std::uint64_t> epochs_given(Database& database);
+rocksdb::Status put_epochs_given(Database& database, const rocksdb::WriteOptions& options,
+                                 std::uint64_t given);
 
 }  // namespace postrider::rocks

@@ -18,23 +18,27 @@ class Faults {
       : faults_(std::move(faults)), drop_unsynced_(drop_unsynced) {}
 
   bool drop_unsynced() const { return drop_unsynced_; }
+  Faults of_file(const std::string& name) const {
+    Faults out = *this;
+    out.table_ = name.ends_with(".sst");
+    return out;
+  }
   IOStatus of_write() const { return faults_ ? strike(faults_->writes.load()) : IOStatus::OK(); }
   IOStatus of_sync() const { return faults_ ? strike(faults_->syncs.load()) : IOStatus::OK(); }
 
  private:
   IOStatus strike(FileFaults::Fault fault) const {
-    switch (fault) {
-      case FileFaults::Fault::kNone: return IOStatus::OK();
-      case FileFaults::Fault::kNoSpace:
-        faults_->struck.fetch_add(1);
-        return IOStatus::NoSpace("rehearsed: no space left on device");
-      case FileFaults::Fault::kIoError:
-        faults_->struck.fetch_add(1);
-        return IOStatus::IOError("rehearsed: input/output error");
-    }
-    return IOStatus::OK();
+    if (fault == FileFaults::Fault::kNone || (faults_->tables_only && !table_) ||
+        faults_->works_for.fetch_sub(1) > 0)
+      return IOStatus::OK();
+    faults_->works_for = 0;
+    faults_->struck.fetch_add(1);
+    return fault == FileFaults::Fault::kNoSpace
+               ? IOStatus::NoSpace("rehearsed: no space left on device")
+               : IOStatus::IOError("rehearsed: input/output error");
   }
 
+  bool table_ = false;
   std::shared_ptr<FileFaults> faults_;
   bool drop_unsynced_;
 };
@@ -125,7 +129,8 @@ class FaultyFiles final : public rocksdb::FileSystemWrapper {
   IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
                            std::unique_ptr<rocksdb::FSWritableFile>* out,
                            IODebugContext* debug) override {
-    const IOStatus fault = faults_.of_write();
+    const Faults faults = faults_.of_file(name);
+    const IOStatus fault = faults.of_write();
     if (!fault.ok()) return fault;
     // Memory-mapped and direct writing would go around us.
     rocksdb::FileOptions plain = options;
@@ -133,7 +138,7 @@ class FaultyFiles final : public rocksdb::FileSystemWrapper {
     plain.use_direct_writes = false;
     std::unique_ptr<rocksdb::FSWritableFile> real;
     IOStatus made = target()->NewWritableFile(name, plain, &real, debug);
-    if (made.ok()) *out = std::make_unique<FaultyFile>(std::move(real), faults_);
+    if (made.ok()) *out = std::make_unique<FaultyFile>(std::move(real), faults);
     return made;
   }
   IOStatus ReopenWritableFile(const std::string& /*name*/, const rocksdb::FileOptions& /*options*/,

@@ -11,7 +11,6 @@
 #include <rocksdb/write_batch.h>
 
 #include "postrider/base/check.h"
-#include "postrider/base/codec.h"
 #include "postrider/stores/rocks/database.h"
 #include "postrider/stores/rocks/directory.h"
 #include "postrider/stores/rocks/wal.h"
@@ -24,27 +23,12 @@ using rocks::Directory;
 using rocksdb::Slice;
 
 constexpr std::uint64_t kEpochMax = (std::uint64_t{1} << (64 - kCounterBits)) - 1;
-constexpr std::uint8_t kEpochVersion = 1;
 // A probe of this size tells whether a full disk has room again: opening the database writes
 // tables.
 constexpr std::size_t kProbeBytes = 1U << 20;
 constexpr const char* kProbeFile = "PROBE";
 
 Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-
-std::string epoch_key() { return {rocks::kOwnSpace, 'e'}; }
-std::string encode_epochs(std::uint64_t given) {
-  std::string record;
-  Writer(record).u8(kEpochVersion).u64(given);
-  seal_record(record);
-  return record;
-}
-std::optional<std::uint64_t> decode_epochs(std::string_view record) {
-  Reader reader = open_record(record, kEpochVersion);
-  const std::uint64_t given = reader.u64();
-  if (!reader.at_end()) return std::nullopt;
-  return given;
-}
 
 class Snapshot {
  public:
@@ -87,10 +71,8 @@ class RocksStore::Impl {
 
   Result<void> create();
   Result<void> open_ready();
-  Result<void> read_epochs();
   Result<void> open_again();
   Result<void> probe();
-  rocksdb::Status put_epochs(std::uint64_t given);
   bool owns(Epoch epoch) const;
   void fill(const WriteBatch& batch);
   void fill(const Write& write);
@@ -126,7 +108,7 @@ Result<void> RocksStore::Impl::create() {
   if (!begun) return begun;
   POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kCreate));
   database_ = std::move(database);
-  const rocksdb::Status status = put_epochs(0);
+  const rocksdb::Status status = rocks::put_epochs_given(*database_, write_options(), 0);
   if (!status.ok())
     return tl::unexpected<Error>(rocks::error_of(status, "cannot write to " + directory_->path()));
   return directory_->set_stage(Directory::Stage::kReady);
@@ -158,26 +140,9 @@ Result<void> RocksStore::Impl::open_ready() {
                                          std::to_string(mark->sequence) + " and holds only " +
                                          std::to_string(newest) + ": restore it from a backup");
   }
-  return read_epochs();
-}
-
-Result<void> RocksStore::Impl::read_epochs() {
-  std::string record;
-  const rocksdb::Status status = database_->db().Get(
-      rocksdb::ReadOptions(), database_->handle(epoch_key()), epoch_key(), &record);
-  const auto given = status.ok() ? decode_epochs(record) : std::nullopt;
-  if (!given) {
-    return fail(ErrorCode::kCorrupt, "the record of epochs in " + directory_->path() +
-                                         " cannot be read (" + status.ToString() +
-                                         "): restore the directory from a backup");
-  }
-  epochs_given_ = *given;
+  POSTRIDER_TRY(given, rocks::epochs_given(*database_));
+  epochs_given_ = given;
   return {};
-}
-
-rocksdb::Status RocksStore::Impl::put_epochs(std::uint64_t given) {
-  return database_->db().Put(write_options(), database_->handle(epoch_key()), epoch_key(),
-                             encode_epochs(given));
 }
 
 Result<Epoch> RocksStore::Impl::acquire(std::uint32_t shard) {
@@ -191,7 +156,8 @@ Result<Epoch> RocksStore::Impl::acquire(std::uint32_t shard) {
   }
   // A number that may have been written is not given again, whether it was or not.
   const Epoch epoch(++epochs_given_);
-  const rocksdb::Status status = put_epochs(epochs_given_);
+  const rocksdb::Status status =
+      rocks::put_epochs_given(*database_, write_options(), epochs_given_);
   if (!status.ok()) {
     (void)failed(status);
     return tl::unexpected<Error>(rocks::error_of(status, "cannot write to " + directory_->path()));
@@ -247,6 +213,7 @@ BlockingStore::Written RocksStore::Impl::write(Epoch epoch, const WriteBatch& ba
   if (health_ == Health::kFull) return {CommitOutcome::kFailed, why_};
   if (health_ == Health::kLost) return {CommitOutcome::kNoSync, why_};
   fill(batch);
+  if (batch_.Count() == 0) return {};  // all before it is durable
   const rocksdb::Status status = database_->db().Write(write_options(), &batch_);
   if (!status.ok()) return failed(status);
   return {};
@@ -254,7 +221,7 @@ BlockingStore::Written RocksStore::Impl::write(Epoch epoch, const WriteBatch& ba
 
 BlockingStore::Written RocksStore::Impl::failed(const rocksdb::Status& status) {
   why_ = "cannot write to " + directory_->path() + ": " + status.ToString();
-  const bool full = status.IsNoSpace();
+  const bool full = database_->is_full(status);
   health_ = full ? Health::kFull : Health::kLost;
   return {full ? CommitOutcome::kAmbiguous : CommitOutcome::kNoSync, why_};
 }

@@ -308,6 +308,51 @@ TEST_F(RocksStoreFaults, DiskThatIsFullWhenTheStoreIsOpenedAgainOnlyDelaysIt) {
   }
 }
 
+// Wherever the disk fills up while the store is opened again: nothing is lost, and the next acquire
+// with room succeeds.
+TEST_F(RocksStoreFaults, FullDiskAtAnyPointOfTheReopeningOnlyDelaysIt) {
+  ASSERT_TRUE(open(options));
+  int refused = 0;
+  for (std::int64_t works = 0; works < 40; works += 3) {
+    ASSERT_EQ(put("M", std::to_string(works)).outcome, CommitOutcome::kDurable);
+    faults->works_for = 0;
+    faults->writes = FileFaults::Fault::kNoSpace;
+    EXPECT_EQ(put("H", "?").outcome, CommitOutcome::kAmbiguous);
+    faults->works_for = works;
+    const auto early = store->acquire(0);
+    if (!early) {
+      ++refused;
+      EXPECT_EQ(early.error().code, ErrorCode::kLimit) << early.error().detail;
+    }
+    faults->writes = FileFaults::Fault::kNone;
+    const auto taken = store->acquire(0);
+    ASSERT_TRUE(taken) << works << ": " << taken.error().detail;
+    epoch = *taken;
+    EXPECT_EQ(get("M"), std::to_string(works));
+  }
+  EXPECT_GT(refused, 3);
+}
+
+TEST_F(RocksStoreFaults, FullDiskMetByTheBackgroundIsNotTakenForABrokenOne) {
+  options.memtable_bytes = 64U << 10;
+  options.memtables_max = 2;
+  ASSERT_TRUE(open(options));
+  faults->tables_only = true;
+  faults->writes = FileFaults::Fault::kNoSpace;
+  int durable = 0;
+  BlockingStore::Written last;
+  while (last.outcome == CommitOutcome::kDurable && durable < 1000) {
+    last = put("C" + std::to_string(durable), std::string(4000, 'x'));
+    if (last.outcome == CommitOutcome::kDurable) ++durable;
+  }
+  EXPECT_EQ(last.outcome, CommitOutcome::kAmbiguous) << last.reason;
+  EXPECT_EQ(store->acquire(0).error().code, ErrorCode::kLimit);
+  faults->writes = FileFaults::Fault::kNone;
+  const auto taken = store->acquire(0);
+  ASSERT_TRUE(taken) << taken.error().detail;
+  for (int i = 0; i < durable; ++i) EXPECT_TRUE(get("C" + std::to_string(i)).has_value()) << i;
+}
+
 TEST_F(RocksStoreFaults, FailedWriteOrSyncStopsForGood) {
   for (const bool sync : {false, true}) {
     ASSERT_TRUE(open(options));
