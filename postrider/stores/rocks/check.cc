@@ -1,0 +1,110 @@
+#include "postrider/stores/rocks/check.h"
+
+#include <memory>
+#include <utility>
+
+#include <rocksdb/db.h>
+#include <rocksdb/metadata.h>
+#include <rocksdb/sst_file_reader.h>
+
+#include "postrider/stores/rocks/check_records.h"
+#include "postrider/stores/rocks/database.h"
+#include "postrider/stores/rocks/directory.h"
+#include "postrider/stores/rocks/wal.h"
+
+namespace postrider {
+namespace {
+
+using rocks::Database;
+using rocks::Directory;
+
+void check_files(const Directory& directory, CheckReport& report) {
+  const auto mark = directory.clean_mark();
+  if (!mark) report.add_damage(mark.error().detail);
+  if (mark && *mark) {
+    const Result<void> whole = directory.compare(**mark);
+    if (!whole) report.add_damage(whole.error().detail);
+  }
+  if (mark && !*mark) report.notes.emplace_back("the store was not closed cleanly");
+  const auto wals = rocks::scan_wals(directory);
+  if (!wals) return report.add_damage(wals.error().detail);
+  if (const auto damage = rocks::damage_of(*wals)) {
+    report.add_damage(directory.file(*damage));
+    return;
+  }
+  for (const rocks::WalFile& wal : *wals) {
+    if (wal.scan.broken)
+      report.notes.push_back(wal.name +
+                             " ends with an unfinished record, which is normal after a "
+                             "crash");
+  }
+}
+
+// One by one, so that each damaged table is named.
+void check_tables(Database& database, CheckReport& report) {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  database.db().GetLiveFilesMetaData(&files);
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    rocksdb::Options options;
+    rocksdb::SstFileReader reader(options);
+    const std::string path = file.db_path + file.name;
+    rocksdb::Status status = reader.Open(path);
+    if (status.ok()) status = reader.VerifyChecksum();
+    if (!status.ok()) report.add_damage(path + ": " + status.ToString());
+  }
+}
+
+rocks::RecordSource source_of(Database& database, CheckReport& report) {
+  rocks::RecordSource source;
+  source.epochs_given = rocks::epochs_given(database).value_or(0);
+  source.get = [&database](std::string_view key) -> std::optional<std::string> {
+    std::string value;
+    const rocksdb::Status status = database.db().Get(rocksdb::ReadOptions(), database.handle(key),
+                                                     {key.data(), key.size()}, &value);
+    if (!status.ok()) return std::nullopt;  // a table that cannot be read is named elsewhere
+    return value;
+  };
+  source.for_each = [&database, &report](std::string_view first, std::string_view last,
+                                         const auto& visit) {
+    rocksdb::ReadOptions options;
+    options.fill_cache = false;
+    const rocksdb::Status status =
+        database.for_each(options, first, last, [&](std::string_view key, std::string_view value) {
+          visit(key, value);
+          return true;
+        });
+    if (!status.ok()) report.add_damage("records cannot be read: " + status.ToString());
+    return status.ok();
+  };
+  return source;
+}
+
+}  // namespace
+
+void CheckReport::add_damage(std::string line) {
+  ++damages;
+  if (damage.size() < kLinesMax) damage.push_back(std::move(line));
+}
+
+Result<CheckReport> check_store(const std::string& path) {
+  POSTRIDER_TRY(directory, Directory::open(path, Directory::Use::kCheck));
+  POSTRIDER_TRY(stage, directory->stage());
+  if (stage != Directory::Stage::kReady)
+    return fail(ErrorCode::kNotFound, "there is no store in " + path);
+  CheckReport report;
+  check_files(*directory, report);
+  RocksStoreOptions options;
+  options.directory = path;
+  const auto database = Database::open(options, Database::Mode::kReadOnly);
+  if (!database) {
+    report.add_damage(database.error().detail);
+    return report;
+  }
+  check_tables(**database, report);
+  const auto epochs = rocks::epochs_given(**database);
+  if (!epochs) report.add_damage(epochs.error().detail);
+  rocks::check_records(source_of(**database, report), report);
+  return report;
+}
+
+}  // namespace postrider

@@ -1,0 +1,441 @@
+#include "postrider/stores/rocks/check_records.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "postrider/base/codec.h"
+#include "postrider/model/destination.h"
+#include "postrider/model/keys.h"
+#include "postrider/model/message.h"
+#include "postrider/model/records.h"
+
+namespace postrider::rocks {
+namespace {
+
+constexpr std::array<Kept, kKept> kAllKept = {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead};
+
+std::string hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    out.push_back(kDigits[value >> 4]);
+    out.push_back(kDigits[value & 15]);
+  }
+  return out;
+}
+
+std::string hex(std::uint64_t number) {
+  std::string bytes;
+  Writer(bytes).u64(number);
+  return hex(bytes);
+}
+
+struct SpaceName {
+  char space;
+  std::string_view name;
+};
+constexpr std::array<SpaceName, 16> kSpaceNames = {{{keys::kMeta, "meta"},
+                                                    {keys::kBuckets, "buckets"},
+                                                    {keys::kConfig, "configuration"},
+                                                    {keys::kRoute, "route"},
+                                                    {keys::kOwed, "owed lanes"},
+                                                    {keys::kHot, "hot"},
+                                                    {keys::kCold, "cold"},
+                                                    {keys::kParked, "parked"},
+                                                    {keys::kHolding, "holding"},
+                                                    {keys::kDue, "due entry"},
+                                                    {keys::kLedger, "ledger entry"},
+                                                    {keys::kSession, "session"},
+                                                    {keys::kLog, "log page"},
+                                                    {keys::kEnd, "end"},
+                                                    {keys::kDead, "dead letter"},
+                                                    {keys::kQuarantine, "quarantine"}}};
+
+std::string_view name_of_space(char space) {
+  for (const SpaceName& row : kSpaceNames) {
+    if (row.space == space) return row.name;
+  }
+  return "unknown space";
+}
+
+std::string describe_rest(std::string_view key) {
+  switch (key[0]) {
+    case keys::kHot:
+      if (const auto hot = keys::parse_hot(key))
+        return (hot->part == keys::Part::kState ? " state of sequence " : " message of sequence ") +
+               hex(hot->sequence.value());
+      break;
+    case keys::kCold:
+      if (const auto cold = keys::parse_cold(key))
+        return (cold->part == keys::Part::kState ? " state of message " : " message ") +
+               to_string(cold->id);
+      break;
+    case keys::kParked:
+    case keys::kHolding: {
+      const auto id = key[0] == keys::kParked ? keys::parse_parked(key) : keys::parse_holding(key);
+      if (id) return " message " + to_string(*id);
+      break;
+    }
+    case keys::kDue:
+      if (const auto due = keys::parse_due(key)) {
+        const char* what = due->kind == keys::DueKind::kAttempt  ? " attempt of message "
+                           : due->kind == keys::DueKind::kExpiry ? " expiry of message "
+                                                                 : " opening of ";
+        return " at " + std::to_string(due->at.ms()) + "," + what + to_string(due->id);
+      }
+      break;
+    case keys::kConfig:
+    case keys::kRoute:
+    case keys::kOwed:
+      if (const auto id = keys::parse_destination(key))
+        return " of destination " + hex(id->value());
+      break;
+    case keys::kLog:
+    case keys::kEnd:
+    case keys::kDead:
+      if (const auto kept = keys::parse_bucketed(key))
+        return " of bucket " + std::to_string(kept->bucket) + ", " + hex(key.substr(5));
+      break;
+    default: break;
+  }
+  return key.size() > 1 ? " 0x" + hex(key.substr(1)) : "";
+}
+
+class RecordCheck {
+ public:
+  RecordCheck(const RecordSource& source, CheckReport& report) : source_(source), report_(report) {}
+
+  void run() {
+    read_books();
+    const bool all = source_.for_each(
+        "", "\xFF", [this](std::string_view key, std::string_view value) { see(key, value); });
+    // Sums over records that could not all be read would only accuse the innocent.
+    if (!all) {
+      report_.notes.emplace_back("not every record could be read, so the sums were not compared");
+      return;
+    }
+    for (const MessageId id : unled_)
+      bad(keys::cold(id, keys::Part::kMessage),
+          "nothing leads to it: no owed head, no due entry, not parked");
+    compare_counters();
+    compare_buckets();
+    compare_sequences();
+    if (strays_ > 0)
+      report_.notes.push_back(std::to_string(strays_) +
+                              " entries (W, P or A) lead to nothing, as quarantine leaves them");
+  }
+
+ private:
+  void bad(std::string_view key, std::string what) {
+    report_.add_damage(describe_key(key) + ": " + std::move(what));
+  }
+  bool has(const std::string& key) const { return source_.get(key).has_value(); }
+
+  void read_books() {
+    if (const auto record = source_.get(keys::meta())) {
+      if (const auto meta = decode_meta(*record)) meta_ = *meta;  // told when its turn comes
+    }
+    report_.counters = meta_.counters;
+    for (const Kept kept : kAllKept) {
+      const auto at = static_cast<std::size_t>(kept);
+      if (const auto record = source_.get(keys::buckets(space_of(kept)))) {
+        if (const auto list = decode_buckets(*record)) buckets_[at] = *list;
+      }
+      buckets_[at].push_back(meta_.running[at]);
+    }
+  }
+
+  void see(std::string_view key, std::string_view value) {
+    if (key.empty()) return bad(key, "an empty key");
+    ++report_.records[key[0]];
+    report_.bytes += key.size() + value.size();
+    switch (key[0]) {
+      case keys::kMeta: return decodes(key, decode_meta(value));
+      case keys::kBuckets: return decodes(key, decode_buckets(value));
+      case keys::kConfig: return see_destination(key, decode_config(value));
+      case keys::kRoute: return see_destination(key, decode_route(value));
+      case keys::kOwed: return see_destination(key, decode_owed(value));
+      case keys::kHot: return see_hot(key, value);
+      case keys::kCold: return see_cold(key, value);
+      case keys::kParked: return see_entry(key, keys::parse_parked(key));
+      case keys::kHolding: return see_entry(key, keys::parse_holding(key));
+      case keys::kDue: return see_due(key);
+      case keys::kLedger: return see_kept(key, Kept::kLedger, decode_ledger(value));
+      case keys::kSession: return see_kept(key, Kept::kLedger, decode_session(value));
+      case keys::kLog: return see_log(key, value);
+      case keys::kEnd: return see_end(key, value);
+      case keys::kDead: return see_dead(key, value);
+      case keys::kQuarantine: return see_quarantined(key.substr(1));
+      default: return bad(key, "a space that nobody knows");
+    }
+  }
+
+  template <class T>
+  void decodes(std::string_view key, const Result<T>& decoded) {
+    if (!decoded) bad(key, decoded.error().detail);
+  }
+  template <class T>
+  void see_destination(std::string_view key, const Result<T>& decoded) {
+    if (!keys::parse_destination(key)) return bad(key, "the key has the wrong length");
+    decodes(key, decoded);
+  }
+
+  void see_sequence(std::string_view key, Sequence sequence) {
+    if (sequence.value() >> kCounterBits > source_.epochs_given)
+      bad(key, "its epoch was never given out");
+  }
+
+  bool is_quarantined(std::string_view key) const { return has(keys::quarantine(key)); }
+
+  void see_hot(std::string_view key, std::string_view value) {
+    const auto parsed = keys::parse_hot(key);
+    if (!parsed) return bad(key, "the key is not one of the hot space");
+    see_sequence(key, parsed->sequence);
+    if (parsed->part == keys::Part::kState)
+      return see_state(key, value, keys::hot(parsed->sequence, keys::Part::kMessage));
+    const auto message = decode_message(Blob::copy_of(value));
+    last_message_ = key;
+    ++report_.hot;
+    live_.push_back(parsed->sequence.value());
+    if (!message) return bad(key, message.error().detail);
+    if (message->id.sequence() != parsed->sequence) return bad(key, "it holds another message");
+    see_message(key, *message);
+  }
+
+  void see_cold(std::string_view key, std::string_view value) {
+    const auto parsed = keys::parse_cold(key);
+    if (!parsed) return bad(key, "the key is not one of the cold space");
+    see_sequence(key, parsed->sequence);
+    if (parsed->part == keys::Part::kState)
+      return see_state(key, value, keys::cold(parsed->id, keys::Part::kMessage));
+    const auto message = decode_message(Blob::copy_of(value));
+    last_message_ = key;
+    ++report_.cold;
+    live_.push_back(parsed->sequence.value());
+    if (!is_covered(parsed->id)) unled_.insert(parsed->id);
+    if (!message) return bad(key, message.error().detail);
+    if (message->id != parsed->id) return bad(key, "it holds another message");
+    see_message(key, *message);
+  }
+
+  void see_state(std::string_view key, std::string_view value, const std::string& message) {
+    decodes(key, decode_state(value));
+    if (last_message_ != message && !is_quarantined(message))
+      bad(key, "the message that it belongs to is not there");
+  }
+
+  void see_message(std::string_view key, const Message& message) {
+    const DestinationId destination = message.id.destination();
+    if (destination != checked_destination_) {
+      const auto record = source_.get(keys::config(destination));
+      const auto config = decode_config(record.value_or(""));
+      destination_known_ =
+          (config && !config->removed) || is_quarantined(keys::config(destination));
+      checked_destination_ = destination;
+    }
+    if (!destination_known_) bad(key, "its destination is not there");
+    if (message.expires.is_set() &&
+        !has(keys::due(message.expires, keys::DueKind::kExpiry, message.id)))
+      bad(key, "it expires, and no due entry says when");
+  }
+
+  // Most cold messages lie behind their lane's head, and the head is read once for a destination.
+  bool is_covered(MessageId id) {
+    if (id.destination() != owed_destination_) {
+      owed_destination_ = id.destination();
+      owed_ = Owed();
+      const auto record = source_.get(keys::owed(id.destination()));
+      const auto owed = decode_owed(record.value_or(""));
+      if (owed) owed_ = *owed;
+      owed_unknown_ = record && !owed;  // told by itself
+    }
+    if (owed_unknown_) return true;
+    const MessageId head = owed_.heads[id.lane()];
+    if (head.is_set() && head <= id) return true;
+    if (has(keys::parked(id)) || has(keys::holding(id))) return true;
+    const auto state = source_.get(keys::cold(id, keys::Part::kState));
+    const auto stored = decode_state(state.value_or(""));
+    return stored && has(keys::due(stored->state.due, keys::DueKind::kAttempt, id));
+  }
+
+  bool is_live(MessageId id) const {
+    return has(keys::cold(id, keys::Part::kMessage)) ||
+           has(keys::hot(id.sequence(), keys::Part::kMessage)) ||
+           is_quarantined(keys::cold(id, keys::Part::kMessage)) ||
+           is_quarantined(keys::hot(id.sequence(), keys::Part::kMessage));
+  }
+
+  void see_entry(std::string_view key, const std::optional<MessageId>& id) {
+    if (!id) return bad(key, "the key has the wrong length");
+    const std::string message = keys::cold(*id, keys::Part::kMessage);
+    if (!has(message) && !is_quarantined(message)) ++strays_;
+  }
+
+  void see_due(std::string_view key) {
+    const auto due = keys::parse_due(key);
+    if (!due) return bad(key, "the key is not a due entry");
+    if (due->kind == keys::DueKind::kOpening ? !has(keys::route(due->id.destination()))
+                                             : !is_live(due->id))
+      ++strays_;
+    // A state that was lost no longer says when its message is due; the entry still wakes it.
+    if (due->kind == keys::DueKind::kAttempt) unled_.erase(due->id);
+  }
+
+  void count_kept(std::string_view key, Kept kept) {
+    const auto at = static_cast<std::size_t>(kept);
+    Reader reader(key.substr(1));
+    const std::uint32_t number = reader.u32();
+    const BucketList& list = buckets_[at];
+    const bool known = std::any_of(list.begin(), list.end(), [&](const BucketInfo& bucket) {
+      return bucket.number == number;
+    });
+    if (!reader.ok() || !known) return bad(key, "its bucket is not in the books");
+    ++kept_[at][number];
+  }
+
+  template <class T>
+  void see_kept(std::string_view key, Kept kept, const Result<T>& decoded) {
+    decodes(key, decoded);
+    count_kept(key, kept);
+  }
+
+  void see_log(std::string_view key, std::string_view value) {
+    const auto parsed = keys::parse_bucketed(key);
+    if (!parsed) return bad(key, "the key is not one of the log");
+    see_sequence(key, Sequence(parsed->high));
+    if (parsed->high <= last_page_) bad(key, "the page is not newer than the one before it");
+    last_page_ = parsed->high;
+    see_kept(key, Kept::kLog, decode_log(value, parsed->bucket, Sequence(parsed->high)));
+  }
+
+  void see_end(std::string_view key, std::string_view value) {
+    const auto parsed = keys::parse_bucketed(key);
+    if (!parsed) return bad(key, "the key is not one of an end");
+    see_sequence(key, Sequence(parsed->high));
+    ended_.push_back(parsed->high);
+    const auto end = decode_end(value);
+    see_kept(key, Kept::kEnds, end);
+    if (end && end->id.sequence() != Sequence(parsed->high)) bad(key, "it is another message's");
+  }
+
+  void see_dead(std::string_view key, std::string_view value) {
+    const auto parsed = keys::parse_bucketed(key);
+    if (!parsed || key.size() != 21) return bad(key, "the key is not one of a dead letter");
+    const auto dead = decode_dead(value);
+    see_kept(key, Kept::kDead, dead);
+    if (!dead) return;
+    const auto message = decode_message(Blob::copy_of(dead->message));
+    const MessageId id{parsed->high, parsed->low};
+    if (!message) return bad(key, "its message: " + message.error().detail);
+    if (message->id != id || dead->letter.id != id) bad(key, "it is another message's");
+  }
+
+  void see_quarantined(std::string_view key) {
+    const auto hot = keys::parse_hot(key);
+    const auto cold = keys::parse_cold(key);
+    const bool message =
+        (hot && hot->part == keys::Part::kMessage) || (cold && cold->part == keys::Part::kMessage);
+    if (message) ++report_.quarantined;
+    if (!key.empty() && key[0] == keys::kEnd) {
+      if (const auto end = keys::parse_bucketed(key)) ++quarantined_ends_[end->bucket];
+    }
+    report_.notes.push_back("in quarantine: " + describe_key(key));
+    if (report_.notes.size() > CheckReport::kLinesMax) report_.notes.pop_back();
+  }
+
+  void compare_counters() {
+    const Counters& counters = meta_.counters;
+    const std::uint64_t there = report_.hot + report_.cold + report_.quarantined;
+    if (counters.accepted < counters.ended() || counters.live() != there) {
+      bad(keys::meta(), "accepted " + std::to_string(counters.accepted) + " - ended " +
+                            std::to_string(counters.ended()) + " = live " +
+                            std::to_string(counters.live()) + ", but there are " +
+                            std::to_string(there) + " (hot " + std::to_string(report_.hot) +
+                            ", cold " + std::to_string(report_.cold) + ", quarantined " +
+                            std::to_string(report_.quarantined) + ")");
+    }
+    std::uint64_t ends = ended_.size();
+    for (const BucketInfo& bucket : buckets_[static_cast<std::size_t>(Kept::kEnds)]) {
+      const auto lost = quarantined_ends_.find(bucket.number);
+      if (lost != quarantined_ends_.end()) ends += lost->second;
+    }
+    if (counters.ended() != counters.removed_ends + ends)
+      bad(keys::meta(), "ended " + std::to_string(counters.ended()) + ", but there are " +
+                            std::to_string(ends) + " ends and retention removed " +
+                            std::to_string(counters.removed_ends));
+  }
+
+  // Pages and letters are counted exactly. Ledger entries and sessions may be written again and
+  // records may go to quarantine, so for the others the books hold at least what is there.
+  void compare_buckets() {
+    for (const Kept kept : kAllKept) {
+      const auto at = static_cast<std::size_t>(kept);
+      const bool exact = kept == Kept::kDead;
+      for (const BucketInfo& bucket : buckets_[at]) {
+        const std::uint64_t there = kept_[at][bucket.number];
+        if (there == bucket.count || (!exact && there < bucket.count)) continue;
+        bad(keys::buckets(space_of(kept)), "bucket " + std::to_string(bucket.number) +
+                                               " should hold " + std::to_string(bucket.count) +
+                                               " records and holds " + std::to_string(there));
+      }
+    }
+  }
+
+  // A message is live once, or has ended once.
+  void compare_sequences() {
+    std::sort(live_.begin(), live_.end());
+    std::sort(ended_.begin(), ended_.end());
+    find_twice(live_, "it is in the store twice");
+    find_twice(ended_, "it ended twice");
+    std::vector<std::uint64_t> both;
+    std::set_intersection(live_.begin(), live_.end(), ended_.begin(), ended_.end(),
+                          std::back_inserter(both));
+    for (const std::uint64_t sequence : both)
+      report_.add_damage("message of sequence " + hex(sequence) + ": it ended and is still live");
+  }
+  void find_twice(const std::vector<std::uint64_t>& sorted, const std::string& what) {
+    for (std::size_t i = 1; i < sorted.size(); ++i) {
+      if (sorted[i] == sorted[i - 1])
+        report_.add_damage("message of sequence " + hex(sorted[i]) + ": " + what);
+    }
+  }
+
+  const RecordSource& source_;
+  CheckReport& report_;
+  Meta meta_;
+  std::array<BucketList, kKept> buckets_;  // closed and running
+  std::array<std::map<keys::Bucket, std::uint64_t>, kKept> kept_;
+  std::map<keys::Bucket, std::uint64_t> quarantined_ends_;
+  std::vector<std::uint64_t> live_;   // sequences
+  std::vector<std::uint64_t> ended_;  // sequences
+  std::string last_message_;          // the key before a state
+  DestinationId checked_destination_;
+  bool destination_known_ = false;
+  DestinationId owed_destination_;
+  Owed owed_;
+  bool owed_unknown_ = false;
+  std::set<MessageId> unled_;  // cold messages that nothing seen so far leads to; hardly ever any
+  std::uint64_t last_page_ = 0;
+  std::uint64_t strays_ = 0;
+};
+
+}  // namespace
+
+std::string describe_key(std::string_view key) {
+  if (key.empty()) return "empty key";
+  std::string out(name_of_space(key[0]));
+  const bool printable = key[0] > ' ' && key[0] < '\x7F';
+  out += printable ? std::string(" (") + key[0] + ")" : " (0x" + hex(key.substr(0, 1)) + ")";
+  return out + describe_rest(key);
+}
+
+void check_records(const RecordSource& source, CheckReport& report) {
+  RecordCheck(source, report).run();
+}
+
+}  // namespace postrider::rocks

@@ -1,0 +1,332 @@
+#include "postrider/stores/rocks/check.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "postrider/model/destination.h"
+#include "postrider/model/keys.h"
+#include "postrider/model/message.h"
+#include "postrider/model/records.h"
+#include "postrider/stores/rocks/check_records.h"
+#include "postrider/stores/rocks/rocks_store.h"
+#include "postrider/stores/rocks/rocks_testing.h"
+
+namespace postrider {
+namespace {
+
+using Part = keys::Part;
+constexpr std::uint64_t kEpoch = std::uint64_t{1} << kCounterBits;
+
+// A small store in good order: one message of each kind, an end with its letter, a ledger entry.
+class SoundStore {
+ public:
+  SoundStore() {
+    DestinationConfig config;
+    config.name = "shop";
+    config.profile = "webhook";
+    records[keys::config(destination)] = encode_config(config);
+    records[keys::route(destination)] = encode_route({});
+    add(keys::hot(hot.sequence(), Part::kMessage), hot, {});
+    add(keys::cold(owed, Part::kMessage), owed, Timestamp(9000));
+    records[keys::due(Timestamp(9000), keys::DueKind::kExpiry, owed)] = "";
+    Owed heads;
+    heads.heads[2] = owed;
+    records[keys::owed(destination)] = encode_owed(heads);
+    add(keys::cold(asleep, Part::kMessage), asleep, {});
+    State state;
+    state.due = Timestamp(5000);
+    records[keys::cold(asleep, Part::kState)] = encode_state(state, "busy");
+    records[keys::due(Timestamp(5000), keys::DueKind::kAttempt, asleep)] = "";
+    add(keys::cold(parked, Part::kMessage), parked, {});
+    records[keys::cold(parked, Part::kState)] = encode_state({}, "poison");
+    records[keys::parked(parked)] = "";
+    bury();
+    records[keys::ledger(1, "tenant", "key")] = encode_ledger({});
+    meta.counters.accepted = 5;
+    meta.counters.dead = 1;
+    for (const Kept kept : {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead})
+      meta.running[static_cast<std::size_t>(kept)].count = 1;
+    write_meta();
+  }
+
+  void write_meta() { records[keys::meta()] = encode_meta(meta); }
+  CheckReport check() const {
+    CheckReport report;
+    rocks::RecordSource source;
+    source.epochs_given = 1;
+    source.get = [this](std::string_view key) -> std::optional<std::string> {
+      const auto record = records.find(std::string(key));
+      if (record == records.end()) return std::nullopt;
+      return record->second;
+    };
+    source.for_each = [this](std::string_view, std::string_view, const auto& visit) {
+      for (const auto& [key, value] : records) visit(key, value);
+      return true;
+    };
+    rocks::check_records(source, report);
+    return report;
+  }
+
+  const DestinationId destination = destination_id("shop", "shop", 0);
+  const MessageId hot = MessageId::make(destination, 0, 0, Sequence(kEpoch + 1));
+  const MessageId owed = MessageId::make(destination, 2, 0, Sequence(kEpoch + 2));
+  const MessageId asleep = MessageId::make(destination, 1, 0, Sequence(kEpoch + 3));
+  const MessageId parked = MessageId::make(destination, 1, 0, Sequence(kEpoch + 4));
+  const MessageId dead = MessageId::make(destination, 1, 0, Sequence(kEpoch + 5));
+  Meta meta;
+  std::map<std::string, std::string> records;
+
+ private:
+  void add(const std::string& key, MessageId id, Timestamp expires) {
+    Message message;
+    message.id = id;
+    message.expires = expires;
+    records[key] = std::string(encode_message(message, "", "body").record.view());
+  }
+  void bury() {
+    EndRecord end;
+    end.id = dead;
+    end.phase = Phase::kDead;
+    end.dead_bucket = 1;
+    records[keys::end(1, dead.sequence())] = encode_end(end);
+    Message message;
+    message.id = dead;
+    DeadLetter letter;
+    letter.id = dead;
+    letter.phase = Phase::kDead;
+    records[keys::dead(1, dead)] =
+        encode_dead(letter, encode_message(message, "", "body").record.view());
+    LogEntry entry;
+    entry.id = dead;
+    records[keys::log(1, Sequence(kEpoch + 6))] = encode_log({entry});
+  }
+};
+
+TEST(CheckRecords, FindsNothingInASoundStore) {
+  const CheckReport report = SoundStore().check();
+  EXPECT_EQ(report.damage, std::vector<std::string>());
+  EXPECT_EQ(report.notes, std::vector<std::string>());
+  EXPECT_EQ(report.hot, 1U);
+  EXPECT_EQ(report.cold, 3U);
+  EXPECT_EQ(report.records.at(keys::kCold), 5U);
+}
+
+struct DamageCase {
+  const char* name;
+  std::function<void(SoundStore&)> harm;
+  const char* said;
+};
+class CheckRecordsCase : public ::testing::TestWithParam<DamageCase> {};
+
+TEST_P(CheckRecordsCase, IsNamed) {
+  SoundStore store;
+  GetParam().harm(store);
+  const CheckReport report = store.check();
+  EXPECT_FALSE(report.whole());
+  std::string all;
+  for (const std::string& line : report.damage) all += line + "\n";
+  EXPECT_NE(all.find(GetParam().said), std::string::npos) << all;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Damage, CheckRecordsCase,
+    ::testing::Values(
+        DamageCase{
+            "LostHotMessage",
+            [](SoundStore& s) { s.records.erase(keys::hot(s.hot.sequence(), Part::kMessage)); },
+            "live 4, but there are 3"},
+        DamageCase{"LostColdMessage",
+                   [](SoundStore& s) { s.records.erase(keys::cold(s.asleep, Part::kMessage)); },
+                   "the message that it belongs to is not there"},
+        DamageCase{"LostParkedMessage",
+                   [](SoundStore& s) { s.records.erase(keys::cold(s.parked, Part::kMessage)); },
+                   "live 4, but there are 3"},
+        DamageCase{"LostHead", [](SoundStore& s) { s.records.erase(keys::owed(s.destination)); },
+                   "nothing leads to it"},
+        DamageCase{"HeadTooFar",
+                   [](SoundStore& s) {
+                     Owed heads;
+                     heads.heads[2] = {s.owed.high, s.owed.low + 1};
+                     s.records[keys::owed(s.destination)] = encode_owed(heads);
+                   },
+                   "nothing leads to it"},
+        DamageCase{"LostDueEntry",
+                   [](SoundStore& s) {
+                     s.records.erase(keys::due(Timestamp(5000), keys::DueKind::kAttempt, s.asleep));
+                   },
+                   "nothing leads to it"},
+        DamageCase{"LostParkedEntry",
+                   [](SoundStore& s) { s.records.erase(keys::parked(s.parked)); },
+                   "nothing leads to it"},
+        DamageCase{"LostExpiry",
+                   [](SoundStore& s) {
+                     s.records.erase(keys::due(Timestamp(9000), keys::DueKind::kExpiry, s.owed));
+                   },
+                   "it expires, and no due entry says when"},
+        DamageCase{"LostDestination",
+                   [](SoundStore& s) { s.records.erase(keys::config(s.destination)); },
+                   "its destination is not there"},
+        DamageCase{"LostEnd",
+                   [](SoundStore& s) { s.records.erase(keys::end(1, s.dead.sequence())); },
+                   "ended 1, but there are 0 ends"},
+        DamageCase{"LostLetter", [](SoundStore& s) { s.records.erase(keys::dead(1, s.dead)); },
+                   "should hold 1 records and holds 0"},
+        DamageCase{"LostMeta", [](SoundStore& s) { s.records.erase(keys::meta()); },
+                   "live 0, but there are 4"},
+        DamageCase{"EndOfALiveMessage",
+                   [](SoundStore& s) {
+                     EndRecord end;
+                     end.id = s.hot;
+                     s.records[keys::end(1, s.hot.sequence())] = encode_end(end);
+                   },
+                   "it ended and is still live"},
+        DamageCase{"MessageTwice",
+                   [](SoundStore& s) {
+                     s.records[keys::cold(s.hot, Part::kMessage)] =
+                         s.records[keys::hot(s.hot.sequence(), Part::kMessage)];
+                   },
+                   "it is in the store twice"},
+        DamageCase{"EndTwice",
+                   [](SoundStore& s) {
+                     s.meta.running[static_cast<std::size_t>(Kept::kEnds)].number = 2;
+                     s.write_meta();
+                     s.records[keys::buckets(keys::kEnd)] =
+                         encode_buckets({BucketInfo{.count = 1}});
+                     s.records[keys::end(2, s.dead.sequence())] =
+                         s.records[keys::end(1, s.dead.sequence())];
+                   },
+                   "it ended twice"},
+        DamageCase{
+            "UnknownBucket",
+            [](SoundStore& s) { s.records[keys::ledger(7, "tenant", "key")] = encode_ledger({}); },
+            "its bucket is not in the books"},
+        DamageCase{"UnknownSpace", [](SoundStore& s) { s.records["x1"] = ""; },
+                   "unknown space (x) 0x31: a space that nobody knows"},
+        DamageCase{"FutureEpoch",
+                   [](SoundStore& s) {
+                     s.records[keys::hot(Sequence(2 * kEpoch + 1), Part::kMessage)] =
+                         s.records[keys::hot(s.hot.sequence(), Part::kMessage)];
+                   },
+                   "its epoch was never given out"},
+        DamageCase{"AnothersMessage",
+                   [](SoundStore& s) {
+                     s.records[keys::cold(s.asleep, Part::kMessage)] =
+                         s.records[keys::cold(s.parked, Part::kMessage)];
+                   },
+                   "it holds another message"}),
+    [](const auto& one) { return one.param.name; });
+
+// Every record with a checksum, changed by one bit, is named by its key.
+TEST(CheckRecords, NamesEveryRecordThatCannotBeRead) {
+  const SoundStore sound;
+  for (const auto& [key, value] : sound.records) {
+    if (value.empty()) continue;
+    SoundStore store;
+    store.records[key][value.size() / 2] = static_cast<char>(value[value.size() / 2] ^ 0x10);
+    const CheckReport report = store.check();
+    const bool named = std::any_of(
+        report.damage.begin(), report.damage.end(),
+        [&](const std::string& line) { return line.starts_with(rocks::describe_key(key) + ": "); });
+    EXPECT_TRUE(named) << rocks::describe_key(key);
+  }
+}
+
+TEST(CheckRecords, MessageInQuarantineIsLiveAndOnlyNoted) {
+  SoundStore store;
+  const std::string key = keys::cold(store.asleep, Part::kMessage);
+  store.records[keys::quarantine(key)] = "what was there";
+  store.records.erase(key);
+  const CheckReport report = store.check();
+  EXPECT_EQ(report.damage, std::vector<std::string>());
+  EXPECT_EQ(report.quarantined, 1U);
+  EXPECT_EQ(report.notes.size(), 1U);
+}
+
+TEST(CheckRecords, KeysOfAllSpacesAreReadable) {
+  EXPECT_EQ(rocks::describe_key(keys::meta()), "meta (M)");
+  EXPECT_EQ(rocks::describe_key(keys::cold({1, 2}, Part::kState)),
+            "cold (C) state of message 00000000000000010000000000000002");
+  EXPECT_EQ(rocks::describe_key(keys::due(Timestamp(7), keys::DueKind::kExpiry, {0, 1})),
+            "due entry (W) at 7, expiry of message 00000000000000000000000000000001");
+  EXPECT_EQ(rocks::describe_key("\x01"), "unknown space (0x01)");
+  EXPECT_EQ(rocks::describe_key(""), "empty key");
+}
+
+// The same over files.
+
+void write_to(RocksStore& store, const SoundStore& sound) {
+  const Epoch epoch = *store.acquire(0);
+  WriteBatch batch;
+  for (const auto& [key, value] : sound.records) batch.put(key, value);
+  ASSERT_EQ(store.write(epoch, batch).outcome, CommitOutcome::kDurable);
+}
+
+RocksStoreOptions in(const TemporaryDirectory& directory) {
+  RocksStoreOptions options;
+  options.directory = directory.path();
+  return options;
+}
+
+std::map<std::string, std::string> files_of(const TemporaryDirectory& directory) {
+  std::map<std::string, std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path()))
+    out[entry.path().filename().string()] = read_whole(entry.path().string());
+  return out;
+}
+
+TEST(CheckStore, FindsNothingInASoundStoreAndChangesNothing) {
+  const TemporaryDirectory directory;
+  write_to(**RocksStore::open(in(directory)), SoundStore());
+  const auto before = files_of(directory);
+  const auto report = check_store(directory.path());
+  ASSERT_TRUE(report) << report.error().detail;
+  EXPECT_EQ(report->damage, std::vector<std::string>());
+  EXPECT_EQ(report->notes, std::vector<std::string>{"the store was not closed cleanly"});
+  EXPECT_EQ(files_of(directory), before);
+}
+
+TEST(CheckStore, NamesDamagedFiles) {
+  const TemporaryDirectory directory;
+  {
+    const auto store = std::move(*RocksStore::open(in(directory)));
+    write_to(*store, SoundStore());
+    ASSERT_TRUE(store->close());
+  }
+  // The second opening puts everything into tables.
+  ASSERT_TRUE((*RocksStore::open(in(directory)))->close());
+  int tables = 0;
+  for (const auto& [name, content] : files_of(directory)) {
+    if (!name.ends_with(".sst") && !name.ends_with(".log")) continue;
+    if (content.empty()) continue;
+    std::string changed = content;
+    changed[10] = static_cast<char>(changed[10] ^ 1);
+    write_whole(directory.file(name), changed);
+    const auto report = check_store(directory.path());
+    ASSERT_TRUE(report) << report.error().detail;
+    ASSERT_FALSE(report->whole()) << name;
+    EXPECT_NE(report->damage[0].find(name), std::string::npos) << report->damage[0];
+    write_whole(directory.file(name), content);
+    ++tables;
+  }
+  EXPECT_GT(tables, 0);
+  EXPECT_TRUE(check_store(directory.path())->whole());
+}
+
+TEST(CheckStore, SaysWhenThereIsNothingToLookAt) {
+  const TemporaryDirectory directory;
+  EXPECT_EQ(check_store(directory.path()).error().code, ErrorCode::kNotFound);
+  EXPECT_FALSE(check_store(directory.file("absent")).has_value());
+  const auto store = RocksStore::open(in(directory));
+  EXPECT_EQ(check_store(directory.path()).error().code, ErrorCode::kConflict);
+}
+
+}  // namespace
+}  // namespace postrider
