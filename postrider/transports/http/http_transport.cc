@@ -1,0 +1,582 @@
+#include "postrider/transports/http/http_transport.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "postrider/base/check.h"
+#include "postrider/transports/http/address_guard.h"
+#include "postrider/transports/http/connection.h"
+#include "postrider/transports/http/hosts.h"
+#include "postrider/transports/http/resolver.h"
+#include "postrider/transports/http/target.h"
+#include "postrider/transports/http/tls.h"
+
+namespace postrider {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr Duration kSweepCoarse{1'000};
+constexpr Duration kSweepFine{100};
+constexpr std::size_t kSpareExchangesMax = 1024;
+
+Timestamp steady_now() {
+  return Timestamp(
+      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
+ConnectionSettings connection_settings(const HttpTransportOptions& options) {
+  return {.connect_time_out = options.connect_time_out,
+          .tls_time_out = options.tls_time_out,
+          .first_byte_time_out = options.first_byte_time_out,
+          .reply = {.head_bytes_max = options.reply_head_bytes_max,
+                    .body_bytes_max = options.reply_bytes_max,
+                    .excerpt_bytes_max = options.excerpt_bytes_max,
+                    .interim_max = options.interim_replies_max},
+          .keeps = options.idle_per_host_max > 0 && options.idle_connections_max > 0};
+}
+
+ResolverOptions resolver_options(const HttpTransportOptions& options) {
+  return {.servers = options.name_servers,
+          .ask_time_out = options.name_time_out,
+          .asks_max = options.name_asks_max,
+          .names_max = options.names_max,
+          .asking_max = options.names_asking_max,
+          .addresses_max = options.addresses_max,
+          .ttl_max = options.name_ttl_max,
+          .negative_ttl = options.name_negative_ttl};
+}
+
+Result<void> check(const HttpTransportOptions& options) {
+  const std::pair<std::uint32_t, const char*> counts[] = {
+      {options.connections_max, "connections_max"},
+      {options.addresses_max, "addresses_max"},
+      {options.names_max, "names_max"},
+      {options.names_asking_max, "names_asking_max"},
+      {options.name_asks_max, "name_asks_max"},
+      {options.reply_head_bytes_max, "reply_head_bytes_max"},
+  };
+  for (const auto& [value, name] : counts) {
+    if (value == 0) return fail(ErrorCode::kInvalid, std::string(name) + " must be at least 1");
+  }
+  const std::pair<Duration, const char*> spans[] = {
+      {options.connect_time_out, "connect_time_out"},
+      {options.tls_time_out, "tls_time_out"},
+      {options.name_time_out, "name_time_out"},
+      {options.exchange_time_out_max, "exchange_time_out_max"},
+  };
+  for (const auto& [span, name] : spans) {
+    if (span.count() < 1) return fail(ErrorCode::kInvalid, std::string(name) + " must not be 0");
+  }
+  return {};
+}
+
+}  // namespace
+
+class HttpTransport::Impl final : public ConnectionOwner,
+                                  public std::enable_shared_from_this<HttpTransport::Impl> {
+ public:
+  Impl(asio::io_context& loop, HttpTransportOptions options, Ended ended, AddressGuard guard,
+       TlsContext usual)
+      : loop_(loop),
+        options_(std::move(options)),
+        settings_(connection_settings(options_)),
+        ended_(std::move(ended)),
+        guard_(std::move(guard)),
+        hosts_(std::move(usual), options_.unused_hosts_max),
+        timer_(loop) {
+    if (!options_.now) options_.now = steady_now;
+  }
+  Result<void> open();
+
+  void start(AttemptId attempt, WireRequest request);
+  void abort(AttemptId attempt);
+  void sweep();
+  void close();
+  std::size_t connections() const { return connections_; }
+  std::size_t idle_connections() const { return idle_; }
+  std::size_t waiting() const { return waiting_count_; }
+  HttpTransportCounts counts() const { return counts_; }
+
+  // ConnectionOwner
+  void replied(Connection& connection, bool keep) override;
+  void failed(Connection& connection, WireEnd end, bool repeatable) override;
+  void lost(Connection& connection) override;
+  void resumed() override { ++counts_.resumptions; }
+  bool make_room() override;
+  Timestamp now() override { return options_.now(); }
+  void note_due(Timestamp due) override;
+  void flush() override;
+
+ private:
+  Exchange& take_exchange(AttemptId attempt, WireRequest request);
+  Exchange* find(std::uint64_t attempt);
+  void free_exchange(Exchange& exchange);
+  std::optional<WireEnd> aim(Exchange& exchange);
+  void begin(Exchange& exchange);
+  void resolved(Exchange& exchange, const Addresses& addresses);
+  void find_connection(Exchange& exchange);
+  bool send_on_idle(Exchange& exchange);
+  void open_connection(Exchange& exchange);
+  void wait(Exchange& exchange);
+  void serve_waiting();
+  void tell(Exchange& exchange, WireEnd end);
+  void tell_soon();
+  void keep(Connection& connection);
+  void leave_idle(Connection& connection);
+  void drop(Connection& connection);
+  void expire(Exchange& exchange, bool whole);
+  Timestamp sweep_exchanges();
+  Timestamp sweep_idle();
+  void arm(Duration after);
+
+  asio::io_context& loop_;
+  HttpTransportOptions options_;
+  ConnectionSettings settings_;
+  Ended ended_;
+  AddressGuard guard_;
+  Hosts hosts_;
+  std::unique_ptr<Resolver> resolver_;
+  asio::steady_timer timer_;
+  bool armed_ = false;
+  Timestamp armed_for_;
+  // The time of the last start or sweep: good enough for ages, and free.
+  Timestamp recently_;
+  bool closed_ = false;
+  bool serving_ = false;
+  bool telling_ = false;
+  bool tell_posted_ = false;
+  std::size_t connections_ = 0;
+  std::size_t idle_ = 0;
+  std::size_t waiting_count_ = 0;
+  HttpTransportCounts counts_;
+  boost::unordered_flat_map<std::uint64_t, std::unique_ptr<Exchange>> exchanges_;
+  std::vector<std::unique_ptr<Exchange>> spare_;
+  std::vector<Exchange*> told_;             // have ended and are not told yet, in order
+  std::vector<std::uint64_t> sweep_found_;  // keeps its memory
+  LinkedList<Exchange, WaitingExchange> waiting_;
+  LinkedList<Connection, AnyConnection> all_;
+  LinkedList<Connection, IdleConnection> idle_list_;  // longest idle first
+};
+
+Result<void> HttpTransport::Impl::open() {
+  auto resolver = Resolver::make(
+      loop_, resolver_options(options_), options_.now,
+      [this](Resolver::Token attempt, const Addresses& addresses) {
+        Exchange* exchange = find(attempt);
+        if (exchange != nullptr && exchange->place == Place::kResolving)
+          resolved(*exchange, addresses);
+      },
+      [this] { flush(); });
+  if (!resolver) return tl::unexpected(resolver.error());
+  resolver_ = std::move(*resolver);
+  return {};
+}
+
+Exchange* HttpTransport::Impl::find(std::uint64_t attempt) {
+  const auto found = exchanges_.find(attempt);
+  return found == exchanges_.end() ? nullptr : found->second.get();
+}
+
+Exchange& HttpTransport::Impl::take_exchange(AttemptId attempt, WireRequest request) {
+  std::unique_ptr<Exchange> exchange;
+  if (spare_.empty()) {
+    exchange = std::make_unique<Exchange>();
+  } else {
+    exchange = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  exchange->attempt = attempt;
+  exchange->request = std::move(request);
+  Exchange& out = *exchange;
+  const bool fresh = exchanges_.try_emplace(attempt.value(), std::move(exchange)).second;
+  POSTRIDER_CHECK(fresh);  // an attempt starts once
+  return out;
+}
+
+void HttpTransport::Impl::free_exchange(Exchange& exchange) {
+  if (exchange.host != nullptr) hosts_.leave(*exchange.host);
+  const auto found = exchanges_.find(exchange.attempt.value());
+  std::unique_ptr<Exchange> owned = std::move(found->second);
+  exchanges_.erase(found);
+  if (spare_.size() >= kSpareExchangesMax) return;
+  owned->request = WireRequest{};
+  owned->reply = WireReply{};
+  owned->host = nullptr;
+  owned->addresses.clear();
+  owned->place = Place::kResolving;
+  owned->repeated = false;
+  owned->maybe_sent = false;
+  spare_.push_back(std::move(owned));
+}
+
+void HttpTransport::Impl::start(AttemptId attempt, WireRequest request) {
+  if (closed_) return;
+  recently_ = now();
+  Exchange& exchange = take_exchange(attempt, std::move(request));
+  const Duration given = exchange.request.time_out;
+  const Duration most = options_.exchange_time_out_max;
+  exchange.due = recently_ + (given.count() > 0 ? std::min(given, most) : most);
+  note_due(exchange.due);
+  if (const auto end = aim(exchange)) {
+    tell(exchange, *end);
+  } else {
+    begin(exchange);
+  }
+  tell_soon();
+}
+
+// Finds out where the request goes; an end when it can go nowhere.
+std::optional<WireEnd> HttpTransport::Impl::aim(Exchange& exchange) {
+  const WireRequest& request = exchange.request;
+  const std::string_view origin = origin_of(request.target);
+  const auto path = path_of(request.target, origin);
+  if (origin.empty() || !path) return WireEnd::kNoName;
+  exchange.path = *path;
+  exchange.host = &hosts_.take(origin, request.trust);
+  if (exchange.host->kind == HostKind::kNonsense) return WireEnd::kNoName;
+  if (!exchange.host->trusted) return WireEnd::kNoTls;
+  return std::nullopt;
+}
+
+void HttpTransport::Impl::begin(Exchange& exchange) {
+  if (send_on_idle(exchange)) return;
+  const Host& host = *exchange.host;
+  if (host.kind == HostKind::kAddress) return resolved(exchange, {host.address});
+  exchange.place = Place::kResolving;
+  const Addresses* known = resolver_->ask(host.name, exchange.attempt.value());
+  if (known != nullptr) return resolved(exchange, *known);
+  note_due(recently_ + kSweepFine);
+}
+
+// The guard sees every address that we will connect to, and no other is ever connected to.
+void HttpTransport::Impl::resolved(Exchange& exchange, const Addresses& addresses) {
+  if (addresses.empty()) return tell(exchange, WireEnd::kNoName);
+  exchange.addresses.clear();
+  std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(exchange.addresses),
+               [this](const IpAddress& address) { return guard_.permits(address); });
+  if (exchange.addresses.empty()) return tell(exchange, WireEnd::kForbidden);
+  if (exchange.host->prefers_v4) {
+    std::stable_partition(exchange.addresses.begin(), exchange.addresses.end(),
+                          [](const IpAddress& address) { return address.is_v4(); });
+  }
+  find_connection(exchange);
+}
+
+// While somebody waits there is no idle connection and no room for a new one, so nobody overtakes.
+void HttpTransport::Impl::find_connection(Exchange& exchange) {
+  if (send_on_idle(exchange)) return;
+  const bool room = connections_ < options_.connections_max || make_room();
+  if (!waiting_.empty() || !room) return wait(exchange);
+  open_connection(exchange);
+}
+
+bool HttpTransport::Impl::send_on_idle(Exchange& exchange) {
+  // A repeated exchange has met one connection that was cut off; its siblings may be cut off too.
+  if (exchange.host->idle.empty() || exchange.repeated) return false;
+  Connection& connection = *exchange.host->idle.back();
+  leave_idle(connection);
+  ++counts_.reuses;
+  connection.send(exchange);
+  return true;
+}
+
+void HttpTransport::Impl::open_connection(Exchange& exchange) {
+  ++connections_;
+  ++counts_.connects;
+  hosts_.add_user(*exchange.host);
+  const Connection::Ref connection(
+      new Connection(loop_, settings_, *this, *exchange.host));  // counted, keeps itself
+  connection->born = recently_;
+  all_.push_back(*connection);
+  connection->connect(exchange);
+}
+
+void HttpTransport::Impl::wait(Exchange& exchange) {
+  if (waiting_count_ >= options_.waiting_max) return tell(exchange, WireEnd::kRefused);
+  exchange.place = Place::kWaiting;
+  ++waiting_count_;
+  // What is repeated had its turn already.
+  waiting_.insert(exchange.repeated ? waiting_.begin() : waiting_.end(), exchange);
+}
+
+void HttpTransport::Impl::serve_waiting() {
+  if (serving_) return;  // a connection that fails at once comes back here
+  serving_ = true;
+  while (!waiting_.empty() && (connections_ < options_.connections_max || make_room())) {
+    Exchange& exchange = waiting_.front();
+    waiting_.pop_front();
+    --waiting_count_;
+    if (!send_on_idle(exchange)) open_connection(exchange);
+  }
+  serving_ = false;
+}
+
+void HttpTransport::Impl::tell(Exchange& exchange, WireEnd end) {
+  // After a first round that may have arrived, nobody can say any more that nothing was sent.
+  const bool nothing_sent = end == WireEnd::kRefused || end == WireEnd::kNoName ||
+                            end == WireEnd::kNoTls || end == WireEnd::kForbidden;
+  exchange.reply.end = nothing_sent && exchange.maybe_sent ? WireEnd::kReset : end;
+  exchange.place = Place::kTelling;
+  told_.push_back(&exchange);
+}
+
+void HttpTransport::Impl::tell_soon() {
+  if (told_.empty() || telling_ || tell_posted_) return;
+  tell_posted_ = true;
+  asio::post(loop_, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->tell_posted_ = false;
+    self->flush();
+  });
+}
+
+// Tells all that has ended, outside of everything else: whoever is told may call us again.
+void HttpTransport::Impl::flush() {
+  if (telling_) return;
+  telling_ = true;
+  for (std::size_t i = 0; i < told_.size() && !closed_; ++i) {
+    Exchange& exchange = *told_[i];
+    const bool wanted = exchange.place == Place::kTelling;
+    const AttemptId attempt = exchange.attempt;
+    WireReply reply = std::move(exchange.reply);
+    free_exchange(exchange);
+    if (wanted) ended_(attempt, std::move(reply));
+  }
+  told_.clear();
+  telling_ = false;
+}
+
+void HttpTransport::Impl::replied(Connection& connection, bool keep_it) {
+  Exchange& exchange = connection.release_exchange();
+  tell(exchange, WireEnd::kAnswered);
+  const bool old = recently_ - connection.born >= options_.connection_life_max;
+  const bool wanted = waiting_.empty() || waiting_.front().host == &connection.host();
+  if (!keep_it || old || !wanted) {
+    drop(connection);
+    serve_waiting();
+  } else if (waiting_.empty()) {
+    keep(connection);
+  } else {
+    Exchange& next = waiting_.front();
+    waiting_.pop_front();
+    --waiting_count_;
+    ++counts_.reuses;
+    connection.send(next);
+  }
+}
+
+void HttpTransport::Impl::failed(Connection& connection, WireEnd end, bool repeatable) {
+  Exchange& exchange = connection.release_exchange();
+  drop(connection);
+  if (repeatable && !exchange.repeated) {
+    exchange.repeated = true;
+    ++counts_.repeats;
+    begin(exchange);
+  } else {
+    tell(exchange, end);
+  }
+  serve_waiting();
+}
+
+void HttpTransport::Impl::lost(Connection& connection) {
+  leave_idle(connection);
+  drop(connection);
+  serve_waiting();
+}
+
+bool HttpTransport::Impl::make_room() {
+  if (idle_list_.empty()) return false;
+  Connection& oldest = idle_list_.front();
+  leave_idle(oldest);
+  drop(oldest);
+  return true;
+}
+
+void HttpTransport::Impl::keep(Connection& connection) {
+  Host& host = connection.host();
+  if (host.idle.size() >= options_.idle_per_host_max || options_.idle_connections_max == 0)
+    return drop(connection);
+  if (idle_ >= options_.idle_connections_max) make_room();
+  host.idle.push_back(&connection);
+  connection.idle_since = recently_;
+  idle_list_.push_back(connection);
+  ++idle_;
+  note_due(recently_ + options_.idle_time_out);
+}
+
+void HttpTransport::Impl::leave_idle(Connection& connection) {
+  std::vector<Connection*>& idle = connection.host().idle;
+  // From the end: the one used last is the one that is wanted most.
+  const auto found = std::find(idle.rbegin(), idle.rend(), &connection);
+  POSTRIDER_CHECK(found != idle.rend());
+  idle.erase(std::next(found).base());
+  connection.Hook<IdleConnection>::unlink();
+  --idle_;
+}
+
+void HttpTransport::Impl::drop(Connection& connection) {
+  --connections_;
+  Host& host = connection.host();
+  connection.close();
+  hosts_.leave(host);
+}
+
+void HttpTransport::Impl::abort(AttemptId attempt) {
+  Exchange* exchange = find(attempt.value());
+  if (exchange == nullptr) return;
+  const Place place = std::exchange(exchange->place, Place::kDropped);
+  if (place == Place::kTelling) return;  // its turn comes, and nothing is told
+  if (place == Place::kWaiting) {
+    waiting_.erase(waiting_.iterator_to(*exchange));
+    --waiting_count_;
+  }
+  if (place == Place::kConnection) {
+    Connection& connection = *exchange->connection;
+    connection.release_exchange();
+    drop(connection);
+  }
+  free_exchange(*exchange);
+  serve_waiting();
+  tell_soon();
+}
+
+void HttpTransport::Impl::expire(Exchange& exchange, bool whole) {
+  switch (exchange.place) {
+    case Place::kResolving: return tell(exchange, WireEnd::kNoName);
+    case Place::kWaiting:
+      waiting_.erase(waiting_.iterator_to(exchange));
+      --waiting_count_;
+      return tell(exchange, WireEnd::kRefused);
+    case Place::kConnection: return exchange.connection->time_out(whole);
+    case Place::kTelling:
+    case Place::kDropped: return;
+  }
+}
+
+Timestamp HttpTransport::Impl::sweep_exchanges() {
+  const auto due_of = [](const Exchange& exchange) {
+    if (exchange.place == Place::kTelling || exchange.place == Place::kDropped)
+      return Timestamp::never();
+    if (exchange.place != Place::kConnection) return exchange.due;
+    return std::min(exchange.due, exchange.connection->phase_due());
+  };
+  Timestamp next = Timestamp::never();
+  sweep_found_.clear();
+  for (const auto& [attempt, exchange] : exchanges_) {
+    const Timestamp due = due_of(*exchange);
+    if (due <= recently_) {
+      sweep_found_.push_back(attempt);
+    } else {
+      next = std::min(next, due);
+    }
+  }
+  // One that ends makes room for another, so each is looked at again before it is touched.
+  for (const std::uint64_t attempt : sweep_found_) {
+    Exchange* exchange = find(attempt);
+    if (exchange != nullptr && due_of(*exchange) <= recently_)
+      expire(*exchange, exchange->due <= recently_);
+  }
+  return next;
+}
+
+Timestamp HttpTransport::Impl::sweep_idle() {
+  while (!idle_list_.empty()) {
+    const Timestamp due = idle_list_.front().idle_since + options_.idle_time_out;
+    if (due > recently_) return due;
+    make_room();
+  }
+  return Timestamp::never();
+}
+
+void HttpTransport::Impl::sweep() {
+  if (closed_) return;
+  recently_ = now();
+  resolver_->sweep();
+  if (closed_) return;  // it tells, too
+  Timestamp next = sweep_exchanges();
+  next = std::min(next, sweep_idle());
+  if (!exchanges_.empty() || idle_ > 0 || resolver_->busy()) {
+    const bool near = resolver_->busy() || next < recently_ + kSweepCoarse;
+    arm(near ? kSweepFine : kSweepCoarse);
+  }
+  flush();
+}
+
+void HttpTransport::Impl::note_due(Timestamp due) {
+  if (armed_ && due >= armed_for_) return;
+  const Duration left = due - recently_;
+  arm(std::clamp(left, kSweepFine, kSweepCoarse));
+}
+
+void HttpTransport::Impl::arm(Duration after) {
+  if (closed_) return;
+  const Timestamp at = recently_ + after;
+  if (armed_ && armed_for_ <= at) return;
+  armed_ = true;
+  armed_for_ = at;
+  timer_.expires_after(after);
+  timer_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
+    const auto self = weak.lock();
+    if (error || self == nullptr || self->closed_) return;
+    self->armed_ = false;
+    self->sweep();
+  });
+}
+
+void HttpTransport::Impl::close() {
+  if (closed_) return;
+  closed_ = true;
+  timer_.cancel();
+  resolver_->close();
+  waiting_.clear();
+  waiting_count_ = 0;
+  idle_list_.clear();
+  while (!all_.empty()) all_.front().close();
+  connections_ = 0;
+  idle_ = 0;
+  // What is being told right now is still in use; the destructor frees all.
+}
+
+HttpTransport::HttpTransport(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpTransport::~HttpTransport() { close(); }
+
+Result<std::unique_ptr<HttpTransport>> HttpTransport::make(asio::io_context& loop,
+                                                           HttpTransportOptions options,
+                                                           Ended ended) {
+  if (const auto good = check(options); !good) return tl::unexpected(good.error());
+  auto guard = AddressGuard::make(options.allow);
+  if (!guard) return fail(guard.error().code, "allow: " + guard.error().detail);
+  TlsContext usual;
+  if (!options.trust_file.empty()) {
+    auto read = tls_context_of_file(options.trust_file);
+    if (!read) return fail(read.error().code, "trust_file: " + read.error().detail);
+    usual = std::move(*read);
+  }
+  auto impl = std::make_shared<Impl>(loop, std::move(options), std::move(ended), std::move(*guard),
+                                     std::move(usual));
+  if (const auto opened = impl->open(); !opened) return tl::unexpected(opened.error());
+  return std::unique_ptr<HttpTransport>(new HttpTransport(std::move(impl)));
+}
+
+void HttpTransport::start(AttemptId attempt, WireRequest request) {
+  impl_->start(attempt, std::move(request));
+}
+void HttpTransport::abort(AttemptId attempt) { impl_->abort(attempt); }
+std::size_t HttpTransport::connections() const { return impl_->connections(); }
+std::size_t HttpTransport::idle_connections() const { return impl_->idle_connections(); }
+std::size_t HttpTransport::waiting() const { return impl_->waiting(); }
+HttpTransportCounts HttpTransport::counts() const { return impl_->counts(); }
+void HttpTransport::sweep() { impl_->sweep(); }
+void HttpTransport::close() { impl_->close(); }
+
+}  // namespace postrider

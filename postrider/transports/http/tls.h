@@ -1,0 +1,74 @@
+// TLS for a client, by OpenSSL and without I/O: TlsStream turns plain bytes into encrypted ones and
+// back, a connection moves the encrypted ones. Used on the loop's thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "postrider/base/result.h"
+
+using SSL = struct ssl_st;
+using SSL_CTX = struct ssl_ctx_st;
+using SSL_SESSION = struct ssl_session_st;
+using BIO = struct bio_st;
+
+namespace postrider {
+
+struct TlsFree {
+  void operator()(SSL* ssl) const;
+  void operator()(SSL_SESSION* session) const;
+};
+
+// Shared by all connections that trust the same authorities.
+using TlsContext = std::shared_ptr<SSL_CTX>;
+
+// Trusts the certificates of a file, or the system's when `file` is empty.
+Result<TlsContext> tls_context_of_file(const std::string& file);
+// Trusts these certificates and no others, also when they are not authorities: whoever names the
+// very certificate of a destination means that one.
+Result<TlsContext> tls_context_of_pem(std::string_view pem);
+
+// The last session of one destination, to shorten the next handshake. Shared, because a stream may
+// learn of a session after its destination was forgotten.
+struct TlsMemory {
+  std::unique_ptr<SSL_SESSION, TlsFree> session;
+};
+
+enum class TlsStep : std::uint8_t {
+  kDone,    // something came of it
+  kMore,    // needs bytes of the peer
+  kClosed,  // the peer has said good-bye
+  kFailed,
+};
+
+class TlsStream {
+ public:
+  // `host` is a name or an address; the certificate must be for it.
+  TlsStream(const TlsContext& context, const std::string& host, bool is_address,
+            std::shared_ptr<TlsMemory> memory);
+  TlsStream(const TlsStream&) = delete;
+  TlsStream& operator=(const TlsStream&) = delete;
+
+  void feed(std::string_view encrypted);
+  TlsStep handshake();  // kDone: encrypted, and the peer is who it should be
+  TlsStep read(char* into, std::size_t room, std::size_t& got);
+  bool write(std::string_view plain);  // all of it, or the stream is broken
+  void say_goodbye();
+  std::string_view unsent();  // encrypted bytes for the peer
+  void sent(std::size_t bytes);
+  bool resumed() const;
+
+ private:
+  friend int keep_tls_session(SSL* ssl, SSL_SESSION* session);
+  TlsStep step_of(int returned) const;
+
+  TlsContext context_;
+  std::unique_ptr<SSL, TlsFree> ssl_;
+  BIO* in_ = nullptr;  // both belong to ssl_
+  BIO* out_ = nullptr;
+  std::shared_ptr<TlsMemory> memory_;
+};
+
+}  // namespace postrider
