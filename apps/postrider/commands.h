@@ -11,6 +11,7 @@ namespace postrider {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
+inline constexpr int kExitStore = 3;  // the store failed: the daemon stopped rather than guess
 
 using Arguments = std::span<const std::string>;
 

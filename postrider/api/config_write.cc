@@ -60,6 +60,7 @@ std::string config_reference() {
   const Config defaults;
   std::string out;
   for (const ConfigSection& section : config_sections()) {
+    if (!out.empty()) out += '\n';
     out.append("### [").append(section.name).append("]: ").append(section.meaning);
     out.append("\n\n| key | default | may be | meaning |\n|---|---|---|---|\n");
     for (const ConfigRow& row : config_rows()) {
@@ -68,7 +69,6 @@ std::string config_reference() {
       out.append("` | ").append(cell(may_be(row))).append(" | ").append(cell(row.meaning));
       out.append(" |\n");
     }
-    out.append("\n");
   }
   return out;
 }
