@@ -135,6 +135,7 @@ std::shared_ptr<const WriteBatch> batch_of(const std::string& key, std::string_v
   return batch;
 }
 
+// req: engine.committer.1
 TEST(Committer, RunsCallbacksInPollOnly) {
   Loop loop;
   const Epoch epoch = *loop.committer.acquire(0);

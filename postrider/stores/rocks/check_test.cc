@@ -110,6 +110,7 @@ class SoundStore {
   }
 };
 
+// req: engine.check.1
 TEST(CheckRecords, FindsNothingInASoundStore) {
   const CheckReport report = SoundStore().check();
   EXPECT_EQ(report.damage, std::vector<std::string>());

@@ -168,6 +168,7 @@ TEST_F(DamageTest, ChangedLengthInTheLastBlockIsNotTakenForAnUnfinishedRecord) {
   EXPECT_NE(said.find("a record follows it"), std::string::npos) << said;
 }
 
+// req: engine.store.19
 TEST_F(DamageTest, ChangedTablesGiveAnErrorAndNeverAWrongValue) {  // req: engine.store.13
   RocksStoreOptions options = small("");
   options.memtable_bytes = 64U << 10;

@@ -120,6 +120,7 @@ TEST_F(RocksStoreTest, OwnersOfDifferentShardsDoNotFenceEachOther) {  // req: en
   EXPECT_EQ(store->acquire(kShards).error().code, ErrorCode::kInvalid);
 }
 
+// req: engine.store.16
 TEST_F(RocksStoreTest, SecondOpeningIsRefusedWhileTheFirstRuns) {
   ASSERT_TRUE(open());
   const auto second = RocksStore::open(small(directory.path()));
@@ -267,6 +268,7 @@ class RocksStoreFaults : public RocksStoreTest {
   RocksStoreOptions options;
 };
 
+// req: engine.store.17
 TEST_F(RocksStoreFaults, FullDiskIsAmbiguousAndAcquireBringsTheStoreBack) {
   ASSERT_TRUE(open(options));
   ASSERT_EQ(put("M", "before").outcome, CommitOutcome::kDurable);
@@ -353,6 +355,7 @@ TEST_F(RocksStoreFaults, FullDiskMetByTheBackgroundIsNotTakenForABrokenOne) {
   for (int i = 0; i < durable; ++i) EXPECT_TRUE(get("C" + std::to_string(i)).has_value()) << i;
 }
 
+// req: engine.store.18
 TEST_F(RocksStoreFaults, FailedWriteOrSyncStopsForGood) {
   for (const bool sync : {false, true}) {
     ASSERT_TRUE(open(options));
@@ -379,6 +382,7 @@ TEST_F(RocksStoreFaults, FailedAcquireGivesNoEpoch) {
 
 // Bytes that were not synced are in memory only, so a copy of the directory is what a power cut
 // would leave.
+// req: engine.store.20
 TEST_F(RocksStoreFaults, WhatWasNotSyncedIsNotInTheFiles) {
   options.drop_unsynced = true;
   for (const bool sync : {true, false}) {
