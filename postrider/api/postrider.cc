@@ -50,6 +50,8 @@ class Postrider::Impl {
     node_->loop().wake();
   }
 
+  CommitCounters commits() const { return node_->committer().counters(); }
+
   Result<void> close(Duration patience) {
     if (!thread_.joinable()) return {};
     {
@@ -122,6 +124,7 @@ Answer Postrider::call(Event event) {
   return answer.get();
 }
 
+CommitCounters Postrider::commits() const { return impl_->commits(); }
 Result<void> Postrider::close(Duration patience) { return impl_->close(patience); }
 
 }  // namespace postrider

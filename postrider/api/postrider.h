@@ -35,6 +35,8 @@ class Postrider {
   // The same, waiting for the answer. Not from `done`.
   Answer call(Event event);
 
+  CommitCounters commits() const;  // what the store was given so far
+
   // Takes nothing new, lets open attempts end for so long, and closes the store. The Error says
   // what went wrong with it.
   Result<void> close(Duration patience = Duration(30'000));

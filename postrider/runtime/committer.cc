@@ -5,6 +5,17 @@
 #include "postrider/base/check.h"
 
 namespace postrider {
+namespace {
+
+std::uint64_t puts_in(const WriteBatch& batch) {
+  std::uint64_t count = 0;
+  for (const Write& write : batch.writes()) {
+    count += write.kind == Write::Kind::kPutOnce || write.kind == Write::Kind::kPut ? 1U : 0U;
+  }
+  return count;
+}
+
+}  // namespace
 
 Committer::Committer(BlockingStore& store, std::function<void()> wake, CommitterOptions options)
     : store_(store), wake_(std::move(wake)), options_(options) {
@@ -102,6 +113,7 @@ void Committer::write(std::vector<CommitRequest>& requests) {
       if (written.outcome == CommitOutcome::kDurable) {
         ++counters_.commits;
         counters_.records += request.batch->writes().size();
+        counters_.puts += puts_in(*request.batch);
         counters_.bytes += request.batch->bytes();
         counters_.time += time;
       } else {

@@ -27,7 +27,8 @@ struct CommitterOptions {
 struct CommitCounters {
   std::uint64_t commits = 0;  // durable ones
   std::uint64_t failed = 0;   // the others
-  std::uint64_t records = 0;  // of the durable ones, as the next two
+  std::uint64_t records = 0;  // of the durable ones, as the next three
+  std::uint64_t puts = 0;     // of the records; the others remove
   std::uint64_t bytes = 0;
   std::chrono::nanoseconds time{0};
   std::uint64_t reads = 0;

@@ -1,0 +1,74 @@
+// What the benchmarks of `postrider bench` share: options, figures and a place on the disk.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/postrider/options.h"
+
+namespace postrider {
+
+struct BenchOptions {
+  std::uint32_t depth = 64;  // messages under way, or connections
+  double seconds = 5;
+  std::uint32_t destinations = 10'000;
+  std::uint32_t payload = 512;
+  std::uint64_t messages = 1'000'000;  // of a backlog
+  bool json = false;
+};
+
+// A directory of its own that goes when it is done.
+class BenchDirectory {
+ public:
+  BenchDirectory();
+  ~BenchDirectory();
+  BenchDirectory(const BenchDirectory&) = delete;
+  BenchDirectory& operator=(const BenchDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// Wall and processor time since it was made.
+class Stopwatch {
+ public:
+  Stopwatch();
+  double wall() const;
+  double cpu() const;
+
+ private:
+  std::chrono::steady_clock::time_point wall_;
+  double cpu_;
+};
+
+double resident_mb();
+
+// Microseconds that were waited; a percentile of them.
+class Latencies {
+ public:
+  void add(double us) { us_.push_back(static_cast<float>(us)); }
+  double percentile(double percent);
+  void clear() { us_.clear(); }
+
+ private:
+  std::vector<float> us_;
+};
+
+// Figures in the order they were added, as JSON or as a table.
+class Figures {
+ public:
+  void add(std::string name, double value, int digits = 0);
+  void add(std::string name, std::string text);
+  void print(bool json) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> rows_;  // the value as JSON
+};
+
+int bench_lifecycle(const BenchOptions& options);
+
+}  // namespace postrider

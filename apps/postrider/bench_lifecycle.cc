@@ -1,0 +1,163 @@
+// bench lifecycle: `depth` messages are always between their submit and their attempt. Each commit
+// so holds the submits of one group and the ends of the group before it.
+#include <atomic>
+#include <cstdio>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include "apps/postrider/bench.h"
+#include "apps/postrider/commands.h"
+#include "postrider/api/postrider.h"
+
+namespace postrider {
+namespace {
+
+// Takes everything and answers at once. On the loop's thread.
+class Void final : public Transport {
+ public:
+  Void(boost::asio::io_context& loop, Node::Ended ended, std::function<void(std::size_t)> took)
+      : loop_(loop), ended_(std::move(ended)), took_(std::move(took)) {}
+
+  void start(AttemptId attempt, WireRequest /*request*/) override {
+    started_.push_back(attempt);
+    if (started_.size() == 1) boost::asio::post(loop_, [this] { answer(); });
+  }
+  void abort(AttemptId /*attempt*/) override {}
+
+ private:
+  void answer() {
+    answering_.swap(started_);
+    for (const AttemptId attempt : answering_)
+      ended_(attempt, {.end = WireEnd::kAnswered, .status = 200});
+    took_(answering_.size());
+    answering_.clear();
+  }
+
+  boost::asio::io_context& loop_;
+  Node::Ended ended_;
+  std::function<void(std::size_t)> took_;
+  std::vector<AttemptId> started_;
+  std::vector<AttemptId> answering_;
+};
+
+class Load {
+ public:
+  explicit Load(const BenchOptions& options) : options_(options), body_(options.payload, 'x') {}
+
+  Result<void> open(const std::string& directory) {
+    NodeOptions node;
+    node.store.directory = directory;
+    node.host.waiting_max = node.host.tenant_waiting_max = 16384;
+    node.host.shard.mailbox_max = 32768;
+    node.host.shard.engine.limits.open_attempts_max = 16384;
+    POSTRIDER_TRY(rider,
+                  Postrider::open(node, [this](boost::asio::io_context& loop, Node::Ended ended) {
+                    return Result<std::unique_ptr<Transport>>(std::make_unique<Void>(
+                        loop, std::move(ended), [this](std::size_t count) { go_on(count); }));
+                  }));
+    rider_ = std::move(rider);
+    for (std::uint32_t i = 0; i < options_.destinations; ++i) {
+      Configure configure;
+      configure.config = {.name = "d" + std::to_string(i),
+                          .profile = "webhook",
+                          .settings = {{"url", "http://127.0.0.1:1/"}, {"in_flight_max", "1024"}}};
+      rider_->ask(configure, [this](const Answer& answer) {
+        refused_ += answer.code == AnswerCode::kDone ? 0U : 1U;
+      });
+      if (i % 1024 == 1023) rider_->call(Ask{});
+    }
+    rider_->call(Ask{});
+    if (refused_ > 0) return fail(ErrorCode::kUnavailable, "destinations could not be made");
+    return {};
+  }
+
+  void begin() {
+    going_ = true;
+    go_on(options_.depth);
+  }
+  void end() { going_ = false; }
+  Counters counters() { return std::get<Stats>(rider_->call(Ask{}).view).counters; }
+  Postrider& rider() { return *rider_; }
+  Latencies take_latencies() { return std::exchange(latencies_, {}); }
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void go_on(std::size_t count) {
+    if (!going_) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      Submit submit;
+      submit.destination = "d" + std::to_string(next_++ % options_.destinations);
+      submit.body = body_;
+      rider_->ask(std::move(submit), [this, from = Clock::now()](const Answer& answer) {
+        refused_ += answer.code == AnswerCode::kAccepted ? 0U : 1U;
+        latencies_.add(std::chrono::duration<double, std::micro>(Clock::now() - from).count());
+      });
+    }
+  }
+
+  BenchOptions options_;
+  std::string body_;
+  std::unique_ptr<Postrider> rider_;
+  std::atomic<bool> going_ = false;
+  std::atomic<std::uint64_t> refused_ = 0;
+  std::uint64_t next_ = 0;
+  Latencies latencies_;
+};
+
+}  // namespace
+
+int bench_lifecycle(const BenchOptions& options) {
+  const BenchDirectory directory;
+  Load load(options);
+  if (const auto opened = load.open(directory.path()); !opened) {
+    std::fprintf(stderr, "postrider bench: %s\n", opened.error().detail.c_str());
+    return kExitFailure;
+  }
+  const CommitCounters before = load.rider().commits();
+  const Counters counted = load.counters();
+  const Stopwatch watch;
+  load.begin();
+  std::this_thread::sleep_for(std::chrono::duration<double>(options.seconds));
+  load.end();
+  const Counters after = load.counters();
+  const double wall = watch.wall();
+  const double cpu = watch.cpu();
+  const CommitCounters commits = load.rider().commits();
+  const double rss = resident_mb();
+  if (const auto closed = load.rider().close(); !closed || load.refused() > 0) {
+    std::fprintf(stderr, "postrider bench: some messages were refused\n");
+    return kExitFailure;
+  }
+  const auto lifecycles = static_cast<double>(after.delivered - counted.delivered);
+  const auto of = [&](std::uint64_t a, std::uint64_t b) {
+    return static_cast<double>(a - b) / lifecycles;
+  };
+  Latencies latencies = load.take_latencies();
+  Figures figures;
+  figures.add("bench", "lifecycle");
+  figures.add("depth", options.depth);
+  figures.add("payload", options.payload);
+  figures.add("destinations", options.destinations);
+  figures.add("lifecycles", lifecycles);
+  figures.add("rate", lifecycles / wall);
+  figures.add("p50_us", latencies.percentile(50));
+  figures.add("p99_us", latencies.percentile(99));
+  figures.add("commits_per_second", static_cast<double>(commits.commits - before.commits) / wall);
+  figures.add("records_per_lifecycle", of(commits.puts, before.puts), 3);
+  figures.add("deletes_per_lifecycle",
+              of(commits.records - commits.puts, before.records - before.puts), 3);
+  figures.add("bytes_per_lifecycle", of(commits.bytes, before.bytes));
+  figures.add("cpu_us_per_lifecycle", cpu * 1e6 / lifecycles, 2);
+  figures.add("rss_mb", rss, 1);
+  figures.add("sync", "fdatasync before every answer");
+  figures.print(options.json);
+  return kExitOk;
+}
+
+}  // namespace postrider
