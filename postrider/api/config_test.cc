@@ -514,6 +514,45 @@ TEST(ConfigFile, IsBoundedInSizeLinesAndDepth) {
   EXPECT_NE(problems_of("[server]\nlisten = " + std::string(4000, '[')), "");
 }
 
+TEST(ConfigFile, WithTooManyBracketsDoesNotStopTheProcess) {
+  EXPECT_EQ(problems_of("[[[tokens]]\n"),
+            "p.toml: is not TOML: look for brackets that are too many");
+  for (const char* text : {"[", "[[", "[]", "[=]", "[[]]", "=", "a.=1", "a={", "a=[", "\""})
+    EXPECT_NE(problems_of(text), "") << text;
+}
+
+TEST(ConfigFile, HasLettersBeyondAsciiInQuotesAndCommentsOnly) {
+  for (const char* text : {
+           "# \u00e4\n",
+           "\xef\xbb\xbf# a byte order mark\n",
+           "[store]\ndirectory = \"\u00e4\" # \u00e4\n",
+           "[store]\ndirectory = '\u00e4\\'\n",
+           "[store]\ndirectory = \"\"\"\n\u00e4\\\"\"\n\u00e4\"\"\"\"\n",
+           "[store]\ndirectory = '''\u00e4\n''\u00e4'''\n",
+           "[destinations.\"\u00e4\".settings]\nurl = \"http://x/\"\n",
+       }) {
+    EXPECT_EQ(problems_of(text), "") << text;
+  }
+  for (const char* text :
+       {"[log]\n\u00e4 = 1\n", "[log]\nlevel = \u00e4\n", "[log]\nlevel = \"\" \u00e4\n",
+        "#\n\u00e4", "[log]\nlevel = '''a''' \u00e4\n", "[log]\nlevel = \"\\\"\" \u00e4\n"}) {
+    EXPECT_EQ(problems_of(text), "p.toml:2: a letter beyond ASCII stands outside of quotes")
+        << text;
+  }
+}
+
+TEST(ConfigFile, HasNoQuotesInsideWords) {
+  for (const char* text : {"\na = 2\"x\"", "\na = x'y'", "\na\"b\" = 1", "\na = \"b\"\"c\""})
+    EXPECT_EQ(problems_of(text), "p.toml:2: a quotation mark stands inside a word") << text;
+}
+
+TEST(ConfigFile, HasNoControlCharacters) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(problems_of("[\0[tokens]]\n"sv), "p.toml:1: the line has a control character");
+  EXPECT_EQ(problems_of("\r\n\t#\x7f"), "p.toml:2: the line has a control character");
+  EXPECT_EQ(problems_of("\r\n\t# tabs and line ends are none\r\n"), "");
+}
+
 TEST(ConfigFile, IsReadFromDisk) {
   const TemporaryDirectory directory;
   const std::string path = directory.write("p.toml", "[door]\nwaiting_max = 9000\n");
