@@ -28,8 +28,9 @@ enum class Bug : std::uint8_t {
   kColdOvertakesHot,
   kRetryAfterIgnored,
   kBudgetCountsHeldTime,
+  kLetterStaysCounted,
 };
-inline constexpr std::size_t kBugs = 17;
+inline constexpr std::size_t kBugs = 18;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -50,6 +51,7 @@ constexpr std::string_view name_of(Bug bug) {
       "cold-overtakes-hot",
       "retry-after-ignored",
       "budget-counts-held-time",
+      "letter-stays-counted",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");
