@@ -20,7 +20,20 @@ std::uint64_t operation_in(std::string_view body) {
 
 bool is_put(Write::Kind kind) { return kind == Write::Kind::kPut || kind == Write::Kind::kPutOnce; }
 
+std::optional<MessageId> letter_in(std::string_view key) {
+  const auto parsed = keys::parse_bucketed(key);
+  if (!parsed || key[0] != keys::kDead) return std::nullopt;
+  return MessageId{parsed->high, parsed->low};
+}
+
 }  // namespace
+
+keys::Bucket bucket_in(std::string_view key) {
+  keys::Bucket number = 0;
+  for (std::size_t i = 1; i < 5 && i < key.size(); ++i)
+    number = (number << 8) | static_cast<unsigned char>(key[i]);
+  return number;
+}
 
 MessageNote* Notebook::find(Sequence sequence) {
   const auto at = messages_.find(sequence.value());
@@ -35,6 +48,18 @@ MessageNote* Notebook::find(MessageId id) {
 DestinationNote* Notebook::find(DestinationId id) {
   const auto at = destinations_.find(id.value());
   return at == destinations_.end() ? nullptr : at->second.get();
+}
+
+const LetterNote* Notebook::letter(MessageId id) const {
+  const auto at = letters_.find(id);
+  return at == letters_.end() ? nullptr : &at->second;
+}
+
+const DestinationNote* Notebook::find(std::string_view name) const {
+  for (const auto& [number, note] : destinations_) {
+    if (note->config.name == name && !note->config.removed) return note.get();
+  }
+  return nullptr;
 }
 
 MessageNote* Notebook::owner_of(std::string_view key) {
@@ -56,6 +81,10 @@ void Notebook::damaged(std::string_view key) {
     DestinationNote* note = id ? find(*id) : nullptr;
     if (note != nullptr) note->damaged = true;
   }
+  if (const auto id = letter_in(key)) {
+    const auto at = letters_.find(*id);
+    if (at != letters_.end()) at->second.damaged = true;
+  }
 }
 
 Batch Notebook::read(const Durable& durable, std::vector<std::string>& faults) {
@@ -68,6 +97,8 @@ Batch Notebook::read(const Durable& durable, std::vector<std::string>& faults) {
       read_put(reading, write);
     } else if (write.kind != Write::Kind::kRemoveRange) {
       read_remove(reading, write.key, write.kind == Write::Kind::kRemoveOnce);
+    } else if (write.key[0] == keys::kDead) {
+      remove_letters(write);
     }
   }
   for (const EndRecord& end : batch.ends) {
@@ -104,7 +135,7 @@ void Notebook::read_put(Reading& reading, const Write& write) {
     case keys::kRoute: return read_route(reading, write);
     case keys::kLedger: ++reading.batch.ledger_puts; return;
     case keys::kSession: ++reading.batch.session_puts; return;
-    case keys::kDead: ++reading.batch.dead_puts; return;
+    case keys::kDead: return read_letter(reading, write.key);
     case keys::kQuarantine: return read_quarantine(reading, write);
     case keys::kMeta:
     case keys::kLog:
@@ -175,7 +206,12 @@ void Notebook::read_state(Reading& reading, const Write& write) {
 }
 
 void Notebook::read_remove(Reading& reading, std::string_view key, bool once) {
-  if (key[0] == keys::kDead) ++reading.batch.dead_removes;
+  if (const auto letter = letter_in(key)) {
+    ++reading.batch.dead_removes;
+    if (letters_.erase(*letter) == 0)
+      reading.faults.push_back("a dead letter was removed that was not there");
+    return;
+  }
   if (key[0] == keys::kParked) {
     const auto id = keys::parse_parked(key);
     MessageNote* note = id ? find(*id) : nullptr;
@@ -240,6 +276,14 @@ void Notebook::read_route(Reading& reading, const Write& write) {
 void Notebook::read_quarantine(Reading& reading, const Write& write) {
   ++reading.batch.quarantined;
   const std::string_view key = std::string_view(write.key).substr(1);
+  if (const auto id = letter_in(key)) {
+    ++reading.batch.letters_lost;
+    ++letters_lost_;
+    const LetterNote* lost = letter(*id);
+    if (lost == nullptr || !lost->damaged)
+      reading.faults.push_back("a good dead letter went into quarantine: " + to_string(*id));
+    return;
+  }
   MessageNote* note = owner_of(key);
   if (note == nullptr) return;
   if (!note->damaged)
@@ -247,6 +291,20 @@ void Notebook::read_quarantine(Reading& reading, const Write& write) {
   if (static_cast<keys::Part>(key.back()) != keys::Part::kMessage) return;
   note->quarantined = true;
   ++lost_;
+}
+
+void Notebook::read_letter(Reading& reading, std::string_view key) {
+  ++reading.batch.dead_puts;
+  const auto id = letter_in(key);
+  if (!id || !letters_.emplace(*id, LetterNote{bucket_in(key)}).second)
+    reading.faults.push_back("a dead letter of nobody, or a second one");
+}
+
+void Notebook::remove_letters(const Write& range) {
+  std::erase_if(letters_,
+                [first = bucket_in(range.key), last = bucket_in(range.last)](const auto& item) {
+                  return item.second.bucket >= first && item.second.bucket < last;
+                });
 }
 
 void Notebook::read_books(Reading& reading, const Write& write) {

@@ -92,7 +92,17 @@ struct Batch {
   std::uint32_t meta_puts = 0;
   std::uint32_t dead_puts = 0;
   std::uint32_t dead_removes = 0;
+  std::uint32_t letters_lost = 0;  // dead letters that came into quarantine
 };
+
+// A dead letter that is there.
+struct LetterNote {
+  keys::Bucket bucket = 0;
+  bool damaged = false;
+};
+
+// The bucket of a key of a space with a retention, also when nothing follows it.
+keys::Bucket bucket_in(std::string_view key);
 
 class Notebook {
  public:
@@ -105,10 +115,14 @@ class Notebook {
   MessageNote* find(MessageId id);
   MessageNote* find(Sequence sequence);
   DestinationNote* find(DestinationId id);
+  const LetterNote* letter(MessageId id) const;
+  const DestinationNote* find(std::string_view name) const;  // one that was not removed
 
   std::uint64_t live() const { return live_; }        // messages with a record that is not damaged
   std::uint64_t records() const { return records_; }  // message records, damaged ones too
   std::uint64_t lost() const { return lost_; }        // live messages that are in quarantine
+  std::uint64_t letters() const { return letters_.size(); }     // dead ones that are there
+  std::uint64_t letters_lost() const { return letters_lost_; }  // that are in quarantine
   const Counters& counters() const { return meta_.counters; }
   const Meta& meta() const { return meta_; }
   std::uint64_t attempts() const { return attempts_; }
@@ -125,11 +139,15 @@ class Notebook {
   void read_config(Reading& reading, const Write& write);
   void read_route(Reading& reading, const Write& write);
   void read_quarantine(Reading& reading, const Write& write);
+  void read_letter(Reading& reading, std::string_view key);
+  void remove_letters(const Write& range);
   void read_books(Reading& reading, const Write& write);
   MessageNote* owner_of(std::string_view key);
 
   std::unordered_map<std::uint64_t, MessageNote> messages_;  // by sequence; never iterated
   std::map<std::uint64_t, std::unique_ptr<DestinationNote>> destinations_;
+  std::map<MessageId, LetterNote> letters_;
+  std::uint64_t letters_lost_ = 0;
   Meta meta_;
   std::uint64_t live_ = 0;
   std::uint64_t records_ = 0;

@@ -76,6 +76,19 @@ NamedTexts drill_settings(std::uint32_t peer, Rng& rng) {
   return settings;
 }
 
+// Hours and kilobytes instead of weeks and gigabytes, so that a short world sees things go.
+void shorten_memory(EngineOptions& engine, Rng& rng) {
+  using Durations = std::array<Duration, 3>;
+  using Counts = std::array<std::uint32_t, 3>;
+  for (Retention* kept : {&engine.log, &engine.ends, &engine.dead}) {
+    kept->age = pick(Durations{1h, 7h, 50h}, rng);
+    kept->bytes = pick(Counts{0, 3000, 30'000}, rng);
+  }
+  engine.key_window = pick(Durations{2h, 9h, 24h}, rng);
+  engine.key_ahead = pick(Durations{10min, 1h, 2h}, rng);
+  engine.ledger.age = engine.key_window + engine.key_ahead;
+}
+
 }  // namespace
 
 std::span<const ProfileSpec* const> sim_profiles() {
@@ -129,6 +142,7 @@ ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng)
   if (third()) shard.parked_max = pick(Counts{1, 2, 10}, rng);
   if (third()) shard.turn_events_max = pick(Counts{1, 2, 10}, rng);
   if (third()) shard.turn_bytes_max = pick(Counts{1, 300, 5000}, rng);
+  if (third()) shorten_memory(shard.engine, rng);
   return shard;
 }
 

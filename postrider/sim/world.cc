@@ -219,6 +219,14 @@ void World::trace_limits() {
   say("parked_max", shard_.parked_max);
   say("turn_events_max", shard_.turn_events_max);
   say("turn_bytes_max", shard_.turn_bytes_max);
+  say("key_window", static_cast<std::uint64_t>(shard_.engine.key_window.count()));
+  const auto keep = [&say](std::string_view age, std::string_view bytes, const Retention& kept) {
+    say(age, static_cast<std::uint64_t>(kept.age.count()));
+    say(bytes, kept.bytes);
+  };
+  keep("log_age", "log_bytes", shard_.engine.log);
+  keep("ends_age", "ends_bytes", shard_.engine.ends);
+  keep("dead_age", "dead_bytes", shard_.engine.dead);
 }
 
 Report World::run() {

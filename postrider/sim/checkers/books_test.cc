@@ -76,6 +76,56 @@ TEST(EndsChecker, SeesACommitWithoutCounters) {  // req: engine.sim.12
   EXPECT_TRUE(bench.complained());
 }
 
+// A letter goes when it is redriven, dropped, too old or unreadable, and in no other way.
+TEST(EndsChecker, KnowsWhereEveryDeadLetterWent) {  // req: engine.sim.12
+  for (const std::string_view way : {"redriven", "dropped", "removed", "lost", "nowhere"}) {
+    CheckerBench bench(make_ends_checker);
+    const Message message = bench.accept(bench.message(1));
+    bench.end(message, Phase::kDead);
+    ASSERT_FALSE(bench.complained()) << bench.text();
+    WriteBatch batch;
+    const std::string key = keys::dead(1, message.id);
+    if (way == "removed") {
+      batch.remove_range(keys::bucket(keys::kDead, 1), keys::bucket(keys::kDead, 2));
+      ++bench.counters.removed_dead;
+    } else {
+      batch.remove(key);
+    }
+    if (way == "redriven") ++bench.counters.redriven;
+    if (way == "dropped") ++bench.counters.dropped;
+    if (way == "lost") {
+      bench.notebook.damaged(key);
+      batch = WriteBatch();
+      batch.put(keys::quarantine(key), std::string_view("letter"));
+      batch.remove(key);
+      ++bench.counters.quarantined;
+    }
+    bench.commit(std::move(batch));
+    EXPECT_EQ(bench.complained(), way == "nowhere") << way << ": " << bench.text();
+  }
+}
+
+TEST(EndsChecker, SeesLettersThatRetentionDidNotCount) {  // req: engine.sim.12
+  CheckerBench bench(make_ends_checker);
+  bench.end(bench.accept(bench.message(1)), Phase::kExpired);
+  WriteBatch batch;
+  batch.remove_range(keys::bucket(keys::kDead, 1), keys::bucket(keys::kDead, 2));
+  bench.commit(std::move(batch));
+  EXPECT_TRUE(bench.complained());
+}
+
+TEST(DurabilityChecker, SeesALetterThatIsNotFound) {  // req: engine.sim.3
+  CheckerBench bench(make_durability_checker);
+  const Message message = bench.accept(bench.message(1));
+  Answer answer;
+  answer.code = AnswerCode::kNotFound;
+  bench.tell(bench.ask(Redrive{{}, message.id}), answer);
+  EXPECT_FALSE(bench.complained()) << "there is none";
+  bench.end(message, Phase::kDead);
+  bench.tell(bench.ask(Redrive{{}, message.id}), answer);
+  EXPECT_TRUE(bench.complained());
+}
+
 TEST(ReceiptsChecker, SeesAnArrivedMessageSentAgain) {  // req: engine.sim.2
   CheckerBench bench(make_receipts_checker);
   const Message message = bench.accept(bench.message(1));
@@ -90,22 +140,27 @@ TEST(ReceiptsChecker, SeesAnArrivedMessageSentAgain) {  // req: engine.sim.2
   EXPECT_TRUE(bench.complained());
 }
 
+// As retention does it: counted, and told in the log.
+void remove_ends(CheckerBench& bench, bool counted, bool told) {
+  WriteBatch batch;
+  batch.remove_range(keys::bucket(keys::kEnd, 1), keys::bucket(keys::kEnd, 2));
+  bench.ranges = {{keys::kEnd, 1}};
+  if (counted) ++bench.counters.removed_ends;
+  LogEntry notice;
+  notice.kind = LogEntry::Kind::kRemoved;
+  if (told) batch.put(keys::log(1, Sequence(++bench.pages)), encode_log({notice}));
+  bench.commit(std::move(batch));
+}
+
 TEST(RetentionChecker, SeesYoungRecordsGo) {  // req: engine.sim.12
   CheckerBench bench(make_retention_checker);
-  const auto remove_ends = [&bench] {
-    WriteBatch batch;
-    batch.remove_range(keys::bucket(keys::kEnd, 1), keys::bucket(keys::kEnd, 2));
-    bench.ranges = {{keys::kEnd, 1}};
-    ++bench.counters.removed_ends;
-    bench.commit(std::move(batch));
-  };
   bench.end(bench.accept(bench.message(1)), Phase::kDelivered);
   bench.pass(8 * 24h);
-  remove_ends();
+  remove_ends(bench, true, true);
   EXPECT_FALSE(bench.complained()) << bench.text();
   bench.end(bench.accept(bench.message(2)), Phase::kDelivered);
   bench.pass(24h);
-  remove_ends();
+  remove_ends(bench, true, true);
   EXPECT_TRUE(bench.complained());
 }
 
@@ -113,11 +168,34 @@ TEST(RetentionChecker, SeesRemovalsThatAreNotCounted) {  // req: engine.sim.12
   CheckerBench bench(make_retention_checker);
   bench.end(bench.accept(bench.message(1)), Phase::kDelivered);
   bench.pass(8 * 24h);
-  WriteBatch batch;
-  batch.remove_range(keys::bucket(keys::kEnd, 1), keys::bucket(keys::kEnd, 2));
-  bench.ranges = {{keys::kEnd, 1}};
-  bench.commit(std::move(batch));
+  remove_ends(bench, false, true);
   EXPECT_TRUE(bench.complained());
+}
+
+TEST(RetentionChecker, SeesRemovalsThatAreNotTold) {  // req: engine.sim.12
+  CheckerBench bench(make_retention_checker);
+  bench.end(bench.accept(bench.message(1)), Phase::kDelivered);
+  bench.pass(8 * 24h);
+  remove_ends(bench, true, false);
+  EXPECT_TRUE(bench.complained());
+}
+
+TEST(RetentionChecker, SeesMoreBytesThanAllowed) {  // req: engine.sim.12
+  for (const std::uint64_t bytes : {100'000U, 100U}) {
+    CheckerBench bench(make_retention_checker);
+    bench.shard.engine.ends.bytes = bytes;
+    for (std::uint64_t i = 1; i <= 5; ++i)
+      bench.end(bench.accept(bench.message(i)), Phase::kDelivered);
+    EXPECT_EQ(bench.complained(), bytes == 100) << bench.text();
+  }
+}
+
+TEST(RetentionChecker, LetsTooMuchGoEarly) {  // req: engine.sim.12
+  CheckerBench bench(make_retention_checker);
+  bench.shard.engine.ends.bytes = 10;
+  bench.end(bench.accept(bench.message(1)), Phase::kDelivered);
+  remove_ends(bench, true, true);
+  EXPECT_FALSE(bench.complained()) << bench.text();
 }
 
 TEST(RetentionChecker, SeesEngineTimeGoBack) {  // req: engine.sim.12
@@ -245,6 +323,8 @@ class LogCheckerTest : public ::testing::Test {
     ask.from = from;
     LogPage page;
     page.next = entries.empty() ? from : LogPosition{1, entries.back().position.page, 1};
+    if (next) page.next = *next;
+    page.fell_behind = fell_behind;
     page.entries = std::move(entries);
     page.at_end = at_end;
     Answer answer;
@@ -252,6 +332,8 @@ class LogCheckerTest : public ::testing::Test {
     bench.tell(bench.ask(ask), answer);
   }
   CheckerBench bench{make_log_checker};
+  std::optional<LogPosition> next;  // where the reader is sent; unset: where it should be
+  bool fell_behind = false;
 };
 
 TEST_F(LogCheckerTest, LetsAReaderPass) {  // req: engine.sim.3
@@ -267,6 +349,27 @@ TEST_F(LogCheckerTest, SeesAMissedEntry) {  // req: engine.sim.3
 
 TEST_F(LogCheckerTest, SeesAnEarlyEnd) {  // req: engine.sim.3
   read({}, {entry_at(1), entry_at(2)}, true);
+  EXPECT_TRUE(bench.complained());
+}
+
+TEST_F(LogCheckerTest, SeesAReaderLedPastAnEntry) {  // req: engine.sim.3
+  next = LogPosition{1, 9, 0};
+  read({}, {entry_at(1), entry_at(2)}, false);
+  EXPECT_TRUE(bench.complained());
+}
+
+TEST_F(LogCheckerTest, KnowsWhoFellBehind) {  // req: engine.sim.3
+  WriteBatch batch;
+  batch.remove_range(keys::bucket(keys::kLog, 1), keys::bucket(keys::kLog, 2));
+  bench.commit(std::move(batch));
+  next = LogPosition{2, 4, 0};
+  read({1, 4, 0}, {}, true);
+  EXPECT_FALSE(bench.complained()) << "it had read everything";
+  fell_behind = true;
+  read({1, 3, 0}, {}, true);
+  EXPECT_FALSE(bench.complained()) << bench.text();
+  fell_behind = false;
+  read({1, 3, 0}, {}, true);
   EXPECT_TRUE(bench.complained());
 }
 

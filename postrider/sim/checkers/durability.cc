@@ -52,6 +52,9 @@ class DurabilityChecker final : public Checker {
   void asked(const Asked& asked) override {
     if (const auto* ask = std::get_if<Ask>(&asked.event))
       questions_[asked.ticket.value()] = ask->id;
+    if (const auto* redrive = std::get_if<Redrive>(&asked.event))
+      note_letter(asked.ticket, redrive->id);
+    if (const auto* drop = std::get_if<Drop>(&asked.event)) note_letter(asked.ticket, drop->id);
   }
 
   void told(const Told& told) override {
@@ -63,6 +66,7 @@ class DurabilityChecker final : public Checker {
     if (const auto* stats = std::get_if<Stats>(&told.answer.view)) check_counters(stats->counters);
     if (const auto* explanation = std::get_if<Explanation>(&told.answer.view))
       check_explanation(*explanation);
+    check_letter(told);
     const auto asked = questions_.find(told.ticket.value());
     if (asked == questions_.end()) return;
     const MessageNote* subject = notebook_.find(asked->second);
@@ -74,6 +78,23 @@ class DurabilityChecker final : public Checker {
   }
 
  private:
+  // A dead letter that is there can be redriven and dropped, for as long as it is there.
+  void note_letter(Ticket ticket, MessageId id) {
+    if (notebook_.letter(id) != nullptr) letters_[ticket.value()] = id;
+  }
+  void check_letter(const Told& told) {
+    const auto asked = letters_.find(told.ticket.value());
+    if (asked == letters_.end()) return;
+    const MessageId id = asked->second;
+    letters_.erase(asked);
+    const LetterNote* letter = notebook_.letter(id);
+    const DestinationNote* destination = notebook_.find(id.destination());
+    const bool there = letter != nullptr && !letter->damaged && destination != nullptr &&
+                       !destination->config.removed;
+    if (there && told.answer.code == AnswerCode::kNotFound)
+      verdicts_.violation(2, "a dead letter was not found: " + to_string(id));
+  }
+
   void check_counters(const Counters& seen) {
     const Counters& durable = notebook_.counters();
     const bool ahead = seen.accepted > durable.accepted || seen.ended() > durable.ended() ||
@@ -116,6 +137,7 @@ class DurabilityChecker final : public Checker {
   Counters seen_;
   std::unordered_map<MessageId, Phase> ended_;
   std::unordered_map<std::uint64_t, MessageId> questions_;
+  std::unordered_map<std::uint64_t, MessageId> letters_;  // that were there when it was asked
 };
 
 // What must not run twice does not, whatever the network and the crashes do. Two copies of one

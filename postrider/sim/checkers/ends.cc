@@ -98,9 +98,20 @@ class EndsChecker final : public Checker {
     if (letters != batch.dead_puts)
       verdicts_.violation(11, "dead letters and dead messages differ");
     const std::uint64_t taken =
-        (after.redriven - before.redriven) + (after.dropped - before.dropped);
+        (after.redriven - before.redriven) + (after.dropped - before.dropped) + batch.letters_lost;
     if (taken != batch.dead_removes)
       verdicts_.violation(11, "dead letters went that were neither redriven nor dropped");
+    check_letters(after);
+  }
+
+  // Every dead letter is there, or somebody knows where it went.
+  void check_letters(const Counters& now) {
+    const std::uint64_t gone = now.redriven + now.dropped + now.removed_dead;
+    const std::uint64_t there = notebook_.letters() + notebook_.letters_lost();
+    if (now.dead + now.expired == gone + there) return;
+    verdicts_.violation(11, "dead + expired = " + std::to_string(now.dead + now.expired) +
+                                ", but " + std::to_string(gone) + " letters went and " +
+                                std::to_string(there) + " are there");
   }
 
   Verdicts& verdicts_;

@@ -1,4 +1,5 @@
-// Checker 11, second half: what retention removes is old enough or too much, and it is counted.
+// Checker 11, second half: what retention removes is old enough or too much, it is counted and
+// told, and nothing grows beyond its bytes.
 // Engine time, as every commit tells it, never goes back.
 #include <array>
 #include <map>
@@ -18,20 +19,33 @@ class RetentionChecker final : public Checker {
     if (batch.meta->clock_floor < batch.meta_before.clock_floor)
       verdicts_.violation(11, "engine time went back");
     const Timestamp now = batch.meta->clock_floor;
+    put_now_.clear();
+    std::uint64_t told = 0;
+    for (const LogEntry& entry : batch.log) told += entry.kind == LogEntry::Kind::kRemoved ? 1 : 0;
     for (const Write& write : batch.applied.batch.writes()) {
+      if (retention_of(write.key[0]) == nullptr) {
+        if (write.kind == Write::Kind::kRemoveRange)
+          verdicts_.violation(11, "a range was removed from a space without retention");
+        continue;
+      }
       if (write.kind == Write::Kind::kPut) note_put(write, now);
-      if (write.kind == Write::Kind::kRemoveRange) check_range(write, now);
+      if (write.kind == Write::Kind::kRemove) note_remove(write);
+      if (write.kind != Write::Kind::kRemoveRange) continue;
+      check_range(write, now);
+      const bool silent = write.key[0] == keys::kLog || write.key[0] == keys::kSession;
+      if (!silent && told-- == 0)
+        return verdicts_.violation(11, "retention removed something and did not tell");
     }
+    check_sizes();
     check_counts(batch);
   }
 
  private:
-  static constexpr std::uint64_t kNeverReached = 64U << 20;  // no simulated store holds so much
-
   static constexpr Duration kTurnMost = 2min;
 
   struct Bucket {
     Timestamp newest;
+    std::uint64_t bytes = 0;
   };
 
   const Retention* retention_of(char space) const {
@@ -45,31 +59,55 @@ class RetentionChecker final : public Checker {
     }
   }
 
-  static std::uint32_t bucket_of(std::string_view key) {
-    std::uint32_t number = 0;
-    for (std::size_t i = 1; i < 5 && i < key.size(); ++i)
-      number = (number << 8) | static_cast<unsigned char>(key[i]);
-    return number;
-  }
+  // Sessions live in the ledger's buckets, and its bytes are theirs too.
+  static char space_of(char space) { return space == keys::kSession ? keys::kLedger : space; }
 
   void note_put(const Write& write, Timestamp now) {
-    if (retention_of(write.key[0]) == nullptr) return;
-    newest_[{write.key[0], bucket_of(write.key)}].newest = now;
+    const std::uint64_t bytes = write.key.size() + write.value.size();
+    const char space = space_of(write.key[0]);
+    Bucket& bucket = buckets_[{space, bucket_in(write.key)}];
+    bucket.newest = now;
+    bucket.bytes += bytes;
+    total_[space] += bytes;
+    put_now_[space] += bytes;
+    if (write.key[0] == keys::kDead) letters_[write.key] = bytes;
+  }
+
+  void note_remove(const Write& write) {
+    const auto letter = letters_.find(write.key);
+    if (letter == letters_.end()) return;
+    const char space = write.key[0];
+    const auto bucket = buckets_.find({space, bucket_in(write.key)});
+    if (bucket != buckets_.end()) bucket->second.bytes -= letter->second;
+    total_[space] -= letter->second;
+    letters_.erase(letter);
   }
 
   void check_range(const Write& write, Timestamp now) {
     const Retention* retention = retention_of(write.key[0]);
-    if (retention == nullptr)
-      return verdicts_.violation(11, "a range was removed from a space without retention");
-    const auto at = newest_.find({write.key[0], bucket_of(write.key)});
-    if (at == newest_.end()) return;
-    const bool by_size = retention->bytes != 0 && retention->bytes < kNeverReached;
+    const char space = space_of(write.key[0]);
+    const auto at = buckets_.find({space, bucket_in(write.key)});
+    if (at == buckets_.end()) return;
     // A bucket may be closed in the middle of a turn, before the time that the commit tells.
-    if (!by_size && now - at->second.newest + kTurnMost < retention->age) {
-      verdicts_.violation(
-          11, std::string("retention removed from space ") + write.key[0] + " what was too young");
+    const bool too_old = now - at->second.newest + kTurnMost >= retention->age;
+    const bool too_big = retention->bytes != 0 && total_[space] > retention->bytes;
+    if (!too_old && !too_big) {
+      verdicts_.violation(11, std::string("retention removed from space ") + write.key[0] +
+                                  " what was neither too old nor too much");
     }
-    newest_.erase(at);
+    total_[space] -= at->second.bytes;
+    buckets_.erase(at);
+    letters_.erase(letters_.lower_bound(write.key), letters_.lower_bound(write.last));
+  }
+
+  // What was put by this very commit may be too much; the next one settles it.
+  void check_sizes() {
+    for (const auto& [space, bytes] : total_) {
+      const Retention* retention = retention_of(space);
+      if (retention == nullptr || retention->bytes == 0) continue;
+      if (bytes > retention->bytes + put_now_[space])
+        verdicts_.violation(11, std::string("more bytes than allowed in space ") + space);
+    }
   }
 
   void check_counts(const Batch& batch) {
@@ -94,7 +132,10 @@ class RetentionChecker final : public Checker {
 
   Verdicts& verdicts_;
   const EngineOptions& options_;
-  std::map<std::pair<char, std::uint32_t>, Bucket> newest_;
+  std::map<std::pair<char, keys::Bucket>, Bucket> buckets_;
+  std::map<char, std::uint64_t> total_;                        // bytes of each space
+  std::map<char, std::uint64_t> put_now_;                      // … that this commit brought
+  std::map<std::string, std::uint64_t, std::less<>> letters_;  // bytes of each, by key
 };
 
 }  // namespace
