@@ -279,7 +279,7 @@ std::string& HttpConnection::output_of(HttpSlot& slot) {
 }
 
 void HttpConnection::offer_continue(HttpSlot& slot) {
-  if (!slot.owes_continue || &slot != first_) return;
+  if (!slot.owes_continue) return;
   slot.owes_continue = false;
   output_of(slot) += kHttpContinue;
   hub_.mark(*this);
@@ -379,7 +379,6 @@ void HttpConnection::finish(HttpSlot& slot) {
     } else if (first_ != nullptr) {
       out_ += first_->held;
       hub_.give_buffer(first_->held);
-      if (receiving_ == first_) offer_continue(*first_);
     }
   }
   if (in_.empty() && receiving_ == nullptr) since_ = hub_.now();  // idle from here

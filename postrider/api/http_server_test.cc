@@ -251,6 +251,24 @@ TEST(HttpServer, ReadsNoMorePipelinedRequestsThanAllowed) {
   EXPECT_EQ(rig.seen.back(), "GET /9 ");
 }
 
+TEST(HttpServer, TimeOutsOfARequestThatHadToWaitCountFromItsTurn) {
+  HttpRig rig;
+  rig.limits.pipelined_max = 1;
+  rig.hold();
+  rig.start();
+  auto client = rig.connect();
+  client->send(get("/0") + "GET /1 HT");
+  ASSERT_TRUE(rig.pump_until([&] { return rig.waiting.size() == 1; }));
+  rig.pass(rig.limits.head_time_out * 2);
+  rig.waiting[0]->respond({});
+  ASSERT_TRUE(rig.reply(*client));
+  rig.pass(rig.limits.head_time_out - Duration(1));
+  client->send("TP/1.1\r\nhost: a\r\n\r\n");
+  ASSERT_TRUE(rig.pump_until([&] { return rig.waiting.size() == 2; }));
+  rig.waiting[1]->respond({});
+  EXPECT_EQ(rig.reply(*client)->status, 200);
+}
+
 // req: daemon.http.6
 TEST(HttpServer, SendsContinueWhenItWantsTheBody) {
   HttpRig rig;
