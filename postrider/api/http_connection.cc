@@ -27,10 +27,10 @@ class HttpSlotExchange final : public HttpExchange {
   HttpSlotExchange& operator=(const HttpSlotExchange&) = delete;
 
   void respond(HttpResponse response) override {
-    if (slot_ != nullptr) slot_->connection->respond(*slot_, std::move(response));
+    if (slot_ != nullptr) slot_->connection->respond(*slot_, response);
   }
   void begin(HttpResponse head) override {
-    if (slot_ != nullptr) slot_->connection->begin(*slot_, std::move(head));
+    if (slot_ != nullptr) slot_->connection->begin(*slot_, head);
   }
   bool write(std::string_view piece) override {
     return slot_ != nullptr && slot_->connection->write(*slot_, piece);
@@ -307,11 +307,11 @@ void HttpConnection::answer(HttpSlot& slot, const HttpResponse& response) {
   finish(slot);
 }
 
-void HttpConnection::respond(HttpSlot& slot, HttpResponse response) {
+void HttpConnection::respond(HttpSlot& slot, const HttpResponse& response) {
   if (slot.stage == HttpSlot::Stage::kWaiting) answer(slot, response);
 }
 
-void HttpConnection::begin(HttpSlot& slot, HttpResponse head) {
+void HttpConnection::begin(HttpSlot& slot, const HttpResponse& head) {
   if (slot.stage != HttpSlot::Stage::kWaiting) return;
   slot.stage = HttpSlot::Stage::kBegun;
   slot.mute = slot.head_only || has_no_body(head.status);

@@ -54,8 +54,8 @@ class HttpConnection final : public HttpWatched {
   bool marked = false;
 
   // For exchanges.
-  void respond(HttpSlot& slot, HttpResponse response);
-  void begin(HttpSlot& slot, HttpResponse head);
+  void respond(HttpSlot& slot, const HttpResponse& response);
+  void begin(HttpSlot& slot, const HttpResponse& head);
   bool write(HttpSlot& slot, std::string_view piece);
   void end(HttpSlot& slot);
   void dropped(HttpSlot& slot);

@@ -18,7 +18,7 @@ constexpr int kEventsMax = 128;  // of one turn; other work of the loop comes in
 
 // What is kept for the next busy connection, so that a request allocates nothing.
 constexpr std::size_t kBuffersKept = 64;
-constexpr std::size_t kBufferBytesKept = 32 * 1024;
+constexpr std::size_t kBufferBytesKept = 32'768;
 constexpr std::size_t kSlotsKept = 1024;
 
 // Refused connections wait a little for their client to read why.

@@ -70,7 +70,7 @@ class HttpHub {
   void expire_at(std::size_t index, Timestamp due);  // or earlier
   void remove(HttpConnection& connection);
 
-  static constexpr std::size_t kScratchBytes = 64 * 1024;
+  static constexpr std::size_t kScratchBytes = 65'536;
 
  private:
   void set_time(Instant now);

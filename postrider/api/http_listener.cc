@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace postrider {
@@ -19,7 +20,7 @@ constexpr std::string_view kUnixPrefix = "unix:";
 
 tl::unexpected<Error> fail_errno(const std::string& what) {
   const ErrorCode code = errno == EADDRINUSE ? ErrorCode::kConflict : ErrorCode::kUnavailable;
-  return fail(code, what + ": " + std::strerror(errno));
+  return fail(code, what + ": " + std::generic_category().message(errno));
 }
 
 union Address {

@@ -22,10 +22,10 @@ namespace postrider {
 
 struct HttpLimits {
   std::uint32_t connections_max = 20'000;
-  std::uint32_t head_bytes_max = 16 * 1024;      // request line and headers
-  std::uint64_t body_bytes_max = 512 * 1024;     // of a request that is not streamed
-  std::uint32_t pipelined_max = 64;              // requests of one connection under way
-  std::uint64_t unsent_bytes_max = 1024 * 1024;  // of one connection; a slower reader is cut
+  std::uint32_t head_bytes_max = 16 * 1024;    // request line and headers
+  std::uint64_t body_bytes_max = 524'288;      // of a request that is not streamed
+  std::uint32_t pipelined_max = 64;            // requests of one connection under way
+  std::uint64_t unsent_bytes_max = 1'048'576;  // of one connection; a slower reader is cut
   std::uint32_t headers_max = 128;
   Duration head_time_out{10'000};  // from the first byte to the end of the head
   Duration body_time_out{30'000};  // between two pieces of a body

@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <climits>
 #include <cstdint>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -20,7 +20,7 @@ namespace {
 // A BIO over a socket like OpenSSL's own, but without SIGPIPE.
 int bio_write(BIO* bio, const char* bytes, int size) {
   BIO_clear_retry_flags(bio);
-  const int fd = static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+  const int fd = *static_cast<const int*>(BIO_get_data(bio));
   const ssize_t sent = ::send(fd, bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
   if (sent < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
   return static_cast<int>(sent);
@@ -28,7 +28,7 @@ int bio_write(BIO* bio, const char* bytes, int size) {
 
 int bio_read(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
-  const int fd = static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+  const int fd = *static_cast<const int*>(BIO_get_data(bio));
   const ssize_t got = ::recv(fd, into, static_cast<std::size_t>(size), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
   return static_cast<int>(got);
@@ -42,7 +42,7 @@ int bio_create(BIO* bio) {
 }
 
 const BIO_METHOD* bio_method() {
-  static BIO_METHOD* const kMethod = [] {
+  static const BIO_METHOD* const kMethod = [] {
     BIO_METHOD* method = BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "postrider");
     BIO_meth_set_write(method, bio_write);
     BIO_meth_set_read(method, bio_read);
@@ -63,8 +63,8 @@ std::string tls_reason() {
 Result<void> check_readable(std::string_view what, const std::string& file) {
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
-    return fail(ErrorCode::kInvalid,
-                std::string(what) + " " + file + " cannot be read: " + std::strerror(errno));
+    return fail(ErrorCode::kInvalid, std::string(what) + " " + file + " cannot be read: " +
+                                         std::generic_category().message(errno));
   }
   ::close(fd);
   return {};
@@ -148,7 +148,7 @@ bool HttpSocket::start_tls(const TlsIdentity& identity) {
     ERR_clear_error();
     return false;
   }
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd_)));
+  BIO_set_data(bio, &fd_);
   SSL_set_bio(tls_, bio, bio);
   SSL_set_accept_state(tls_);
   return true;
