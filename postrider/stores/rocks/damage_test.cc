@@ -68,9 +68,14 @@ class DamageTest : public ::testing::Test {
       ASSERT_EQ(store->write(epoch, batch).outcome, CommitOutcome::kDurable);
     }
   }
+  // The store is open: a file may go while we copy, and then the whole is copied again.
   void copy() {
-    std::filesystem::remove_all(damaged.path());
-    std::filesystem::copy(live.path(), damaged.path());
+    std::error_code error;
+    do {
+      std::filesystem::remove_all(damaged.path());
+      std::filesystem::copy(live.path(), damaged.path(), error);
+    } while (error == std::errc::no_such_file_or_directory);
+    ASSERT_FALSE(error) << error.message();
   }
 
   enum class Seen { kRefused, kReadError, kWhole, kMissing, kWrong };
