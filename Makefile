@@ -17,9 +17,8 @@ release: build-release ## Build build/release/postrider (the default)
 test: build-release ## Build once, run all fast tests and the checks of the repository
 	scripts/run-tests build/release
 
-run: build-release ## Show the commands (the daemon comes with the next release)
-	@echo "The daemon (postrider serve) arrives with the next release. What there is today:"
-	@$(POSTRIDER) --help
+run: build-release ## Start the daemon on ./data to try it out; Ctrl-C stops it
+	@exec $(POSTRIDER) serve --dev --data ./data
 
 sim: build-release ## Simulate months of faults for every profile (SIM_ARGUMENTS=…)
 	$(POSTRIDER) sim --profile webhook $(SIM_ARGUMENTS)

@@ -21,6 +21,7 @@ int run_dlq(Arguments arguments);
 int run_msg(Arguments arguments);
 int run_profile(Arguments arguments);
 int run_send(Arguments arguments);
+int run_serve(Arguments arguments);
 int run_sim(Arguments arguments);
 int run_bench(Arguments arguments);
 int run_sink(Arguments arguments);

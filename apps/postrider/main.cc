@@ -16,6 +16,7 @@ struct Command {
 };
 
 constexpr auto kCommands = std::to_array<Command>({
+    {"serve", run_serve, "the daemon"},
     {"send", run_send, "send a message"},
     {"msg", run_msg,
      "ls | get | explain | timeline | cancel | retry: messages, and where they are"},

@@ -1,0 +1,240 @@
+#include "postrider/api/http_api.h"
+
+#include <algorithm>
+
+#include "postrider/api/http_api_impl.h"
+#include "postrider/api/http_api_texts.h"
+#include "postrider/api/json_fields.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+constexpr std::string_view kNdjson = "application/x-ndjson";
+
+using api::Takes;
+
+struct Split {
+  std::string_view path;
+  std::string_view query;
+};
+
+Split split_target(std::string_view target) {
+  const std::size_t mark = target.find('?');
+  if (mark == std::string_view::npos) return {target, {}};
+  return {target.substr(0, mark), target.substr(mark + 1)};
+}
+
+}  // namespace
+
+// Every path there is. The first one is the hot one.
+struct HttpApi::Impl::Table {
+  using Self = HttpApi::Impl;
+  static constexpr api::Scopes kSubmit = api::kSubmit;
+  static constexpr api::Scopes kRead = api::kRead;
+  static constexpr api::Scopes kOperate = api::kOperate;
+  static constexpr api::Scopes kAnyScope = api::kAnyScope;
+  static constexpr api::Scopes kNoToken = api::kNoToken;
+  static constexpr Takes kNothing = Takes::kNothing;
+  static constexpr Takes kBody = Takes::kJson;
+  static constexpr Takes kMaybe = Takes::kJsonOrNothing;
+  static constexpr std::string_view kText = "text/plain";
+  static constexpr std::string_view kStream = "text/event-stream";
+
+  // clang-format off
+  static constexpr auto kRoutes = std::to_array<Route>({
+    {{"POST",   "/v1/messages",                     kSubmit,   kBody,    true,  kJson,   ""}, &Self::post_message},
+    {{"GET",    "/v1/messages",                     kRead,     kNothing, false, kJson,   "destination phase older_than cursor limit"}, &Self::list_messages},
+    {{"GET",    "/v1/messages/{id}",                kRead,     kNothing, false, kJson,   "body"}, &Self::get_message},
+    {{"GET",    "/v1/messages/{id}/timeline",       kRead,     kNothing, false, kJson,   ""}, &Self::get_timeline},
+    {{"GET",    "/v1/messages/{id}/explain",        kRead,     kNothing, false, kJson,   ""}, &Self::explain_message},
+    {{"POST",   "/v1/messages/{id}/cancel",         kOperate,  kNothing, true,  kJson,   ""}, &Self::cancel_message},
+    {{"POST",   "/v1/messages/{id}/retry",          kOperate,  kNothing, true,  kJson,   ""}, &Self::retry_message},
+    {{"GET",    "/v1/operations/{key}",             kSubmit | kRead, kNothing, false, kJson, ""}, &Self::get_operation},
+    {{"GET",    "/v1/destinations",                 kRead,     kNothing, false, kJson,   "prefix health cursor limit"}, &Self::list_destinations},
+    {{"PUT",    "/v1/destinations/{name}",          kOperate,  kBody,    true,  kJson,   ""}, &Self::put_destination},
+    {{"GET",    "/v1/destinations/{name}",          kRead,     kNothing, false, kJson,   ""}, &Self::get_destination},
+    {{"DELETE", "/v1/destinations/{name}",          kOperate,  kNothing, true,  kJson,   "drain"}, &Self::delete_destination},
+    {{"POST",   "/v1/destinations/{name}/pause",    kOperate,  kMaybe,   true,  kJson,   ""}, &Self::pause_destination},
+    {{"POST",   "/v1/destinations/{name}/resume",   kOperate,  kNothing, true,  kJson,   ""}, &Self::resume_destination},
+    {{"POST",   "/v1/destinations/{name}/wake",     kOperate,  kNothing, true,  kJson,   ""}, &Self::wake_destination},
+    {{"PATCH",  "/v1/destinations/{name}/limits",   kOperate,  kBody,    true,  kJson,   ""}, &Self::patch_limits},
+    {{"POST",   "/v1/destinations/{name}/test",     kOperate,  kNothing, true,  kJson,   ""}, &Self::test_destination},
+    {{"GET",    "/v1/dead-letters",                 kRead,     kNothing, false, kJson,   "cursor limit"}, &Self::list_dead_letters},
+    {{"GET",    "/v1/dead-letters/{id}",            kRead,     kNothing, false, kJson,   "body"}, &Self::get_dead_letter},
+    {{"POST",   "/v1/dead-letters/{id}/redrive",    kOperate,  kNothing, true,  kJson,   ""}, &Self::redrive_dead_letter},
+    {{"DELETE", "/v1/dead-letters/{id}",            kOperate,  kNothing, true,  kJson,   ""}, &Self::drop_dead_letter},
+    {{"GET",    "/v1/events",                       kRead,     kNothing, false, kStream, "from"}, &Self::get_events},
+    {{"GET",    "/v1/stats",                        kRead,     kNothing, false, kJson,   ""}, &Self::get_stats},
+    {{"GET",    "/v1/profiles",                     kAnyScope, kNothing, false, kJson,   ""}, &Self::list_profiles},
+    {{"GET",    "/v1/profiles/{name}",              kAnyScope, kNothing, false, kJson,   ""}, &Self::get_profile},
+    {{"GET",    "/metrics",                         kRead,     kNothing, false, kText,   ""}, &Self::get_metrics},
+    {{"GET",    "/livez",                           kNoToken,  kNothing, false, kJson,   ""}, &Self::get_livez},
+    {{"GET",    "/readyz",                          kNoToken,  kNothing, false, kJson,   ""}, &Self::get_readyz},
+    {{"GET",    "/openapi.json",                    kAnyScope, kNothing, false, kJson,   ""}, &Self::get_openapi},
+  });
+  // clang-format on
+
+  static constexpr auto kRows = [] {
+    std::array<api::RouteRow, kRoutes.size()> rows{};
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = kRoutes[i].row;
+    return rows;
+  }();
+  static constexpr std::size_t kNoRoute = kRoutes.size();  // counted as "other"
+};
+
+std::span<const api::RouteRow> api::route_rows() { return HttpApi::Impl::Table::kRows; }
+
+HttpApi::Impl::Impl(HttpApiOptions options, Host& host, const Clock& clock)
+    : options_(std::move(options)),
+      host_(host),
+      clock_(clock),
+      limits_{
+          .body_bytes_max = options_.body_bytes_max,
+          .json = {.depth_max = options_.json_depth_max, .values_max = options_.json_values_max}},
+      submit_reader_(limits_),
+      counts_(Table::kRoutes.size() + 1),
+      tails_(host, {.tails_max = options_.tails_max}),
+      batches_(host, clock, limits_,
+               {.lines_waiting_max = options_.lines_waiting_max,
+                .line_bytes_max = options_.line_bytes_max}) {
+  access_.set_tokens(options_.tokens);
+}
+
+HttpApi::Impl::~Impl() = default;
+
+// Who asks for what; everything that can be told from the head.
+api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& request,
+                                                         Waiting waiting) {
+  const auto refused = [](api::Problem& problem) {
+    return tl::unexpected<api::Problem>(std::move(problem));
+  };
+  const Split target = split_target(request.target);
+  // The server leaves the body of an answer to HEAD away.
+  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  auto routed = api::find_route(Table::kRows, method, target.path);
+  if (!routed) return refused(routed.error());
+  waiting.route = routed->route;
+  const api::RouteRow& row = Table::kRows[routed->route];
+  auto tenant = access_.admit(request, row.scopes);
+  if (!tenant) return refused(tenant.error());
+  auto query = api::Query::read(target.query, row.parameters);
+  if (!query) return refused(query.error());
+  auto key = api::read_key(request, *tenant, row.changes);
+  if (!key) return refused(key.error());
+  return Call{.request = request,
+              .waiting = std::move(waiting),
+              .tenant = *tenant,
+              .capture = std::move(routed->capture),
+              .query = std::move(*query),
+              .key = std::move(*key)};
+}
+
+void HttpApi::Impl::handle(const HttpRequest& request, HttpExchangePtr exchange) {
+  Waiting waiting{std::move(exchange), Table::kNoRoute, clock_.read().boot};
+  auto call = look_at(request, waiting);
+  if (!call) return refuse(waiting, call.error());
+  const Route& route = Table::kRoutes[call->waiting.route];
+  if (auto problem = api::check_forms(request, route.row)) return refuse(call->waiting, *problem);
+  (this->*route.handle)(*call);
+}
+
+HttpBodySink HttpApi::Impl::stream(const HttpRequest& request, const HttpExchangePtr& exchange) {
+  const bool batch = request.method == "POST" &&
+                     split_target(request.target).path == Table::kRows[0].pattern &&
+                     api::is_media_type(request.header("content-type"), kNdjson);
+  if (!batch) return {};
+  Waiting waiting{exchange, Table::kNoRoute, clock_.read().boot};
+  auto call = look_at(request, waiting);
+  std::optional<api::Problem> problem;
+  if (!call) problem = std::move(call.error());
+  if (!problem && !api::accepts(request.header("accept"), kNdjson))
+    problem = api::complaint(api::ProblemType::kNotAcceptable,
+                             "NDJSON is answered with NDJSON: accept application/x-ndjson");
+  if (!problem && call->key.key.size() > api::Batches::kKeyBytesMax) {
+    problem = api::complaint(api::ProblemType::kInvalidKey,
+                             "the Idempotency-Key of a batch has at most 240 characters, because "
+                             "line n has the key KEY#n");
+  }
+  if (problem) {
+    // Nothing more is read of what may be endless.
+    HttpResponse response = api::problem_response(*problem);
+    response.close = true;
+    finish(call ? call->waiting : waiting, std::move(response));
+    return [](std::string_view, bool) {};
+  }
+  counts_.count(call->waiting.route, 200);
+  HttpResponse head;
+  head.content_type = kNdjson;
+  add_usual_headers(head);
+  exchange->begin(std::move(head));
+  return batches_.begin({.exchange = exchange,
+                         .tenant = std::string(call->tenant),
+                         .key = std::move(call->key),
+                         .traceparent = std::string(request.header("traceparent")),
+                         .tracestate = std::string(request.header("tracestate"))});
+}
+
+// Nothing of ours is to be guessed at, or kept by anybody in between.
+void HttpApi::Impl::add_usual_headers(HttpResponse& response) {
+  response.headers.emplace_back("Cache-Control", "no-store");
+  response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+}
+
+void HttpApi::Impl::finish_replayed(const Waiting& waiting, const Answer& answer,
+                                    HttpResponse response) {
+  if (answer.replayed) response.headers.emplace_back("Idempotency-Replayed", "true");
+  finish(waiting, std::move(response));
+}
+
+void HttpApi::Impl::finish(const Waiting& waiting, HttpResponse response) {
+  counts_.count(waiting.route, response.status);
+  add_usual_headers(response);
+  waiting.exchange->respond(std::move(response));
+}
+
+void HttpApi::Impl::refuse(const Waiting& waiting, const api::Problem& problem) {
+  finish(waiting, api::problem_response(problem));
+}
+
+api::Checked<api::JsonValue> HttpApi::Impl::root_of(const Call& call) {
+  return api::read_root(document_, call.request.body, limits_.json);
+}
+
+void HttpApi::Impl::set_tokens(std::vector<AccessToken> tokens) {
+  access_.set_tokens(tokens);
+  // Whoever reads on needs a token that is still good.
+  tails_.cut_all();
+}
+
+void HttpApi::Impl::tick() {
+  const Timestamp boot = clock_.read().boot;
+  if (host_.state() == Host::State::kStopped) tails_.cut_all();
+  tails_.tick(boot);
+  batches_.tick();
+}
+
+HttpApi::HttpApi(HttpApiOptions options, Host& host, const Clock& clock)
+    : impl_(std::make_shared<Impl>(std::move(options), host, clock)) {}
+
+HttpApi::~HttpApi() = default;
+
+HttpHandler HttpApi::handler() {
+  HttpHandler handler;
+  Impl* const impl = impl_.get();
+  handler.handle = [impl](const HttpRequest& request, HttpExchangePtr exchange) {
+    impl->handle(request, std::move(exchange));
+  };
+  handler.stream = [impl](const HttpRequest& request, const HttpExchangePtr& exchange) {
+    return impl->stream(request, exchange);
+  };
+  handler.refuse = [](int status, std::string_view detail) {
+    return api::refusal_response(status, detail);
+  };
+  return handler;
+}
+
+void HttpApi::set_tokens(std::vector<AccessToken> tokens) { impl_->set_tokens(std::move(tokens)); }
+void HttpApi::tick() { impl_->tick(); }
+
+}  // namespace postrider

@@ -1,0 +1,86 @@
+#include "postrider/api/http_api_access.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+
+#include "postrider/base/check.h"
+#include "postrider/protocols/http_text.h"
+
+namespace postrider::api {
+namespace {
+
+constexpr std::string_view kScheme = "bearer ";
+constexpr std::size_t kSecretBytesMax = 1024;  // nobody hashes a megabyte for us
+
+std::string words_of(Scopes scopes) {
+  std::string words;
+  const auto add = [&](Scopes scope, std::string_view word) {
+    if ((scopes & scope) != 0) words.append(words.empty() ? "" : " or ").append(word);
+  };
+  add(kSubmit, "submit");
+  add(kRead, "read");
+  add(kOperate, "operate");
+  return words;
+}
+
+// The secret of an Authorization header; empty when it is none of ours.
+std::string_view secret_of(const HttpRequest& request) {
+  const std::string_view header = request.header("authorization");
+  if (header.size() <= kScheme.size()) return {};
+  if (to_lower(header.substr(0, kScheme.size())) != kScheme) return {};
+  const std::string_view secret = header.substr(kScheme.size());
+  return secret.size() > kSecretBytesMax ? std::string_view() : secret;
+}
+
+}  // namespace
+
+Access::Digest Access::digest_of(std::string_view secret) {
+  Digest digest{};
+  // EVP_sha256() is looked up anew in each call of the one-shot functions; fetched once it is not.
+  static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  POSTRIDER_CHECK(
+      EVP_Digest(secret.data(), secret.size(), digest.data(), nullptr, sha256, nullptr) == 1);
+  return digest;
+}
+
+void Access::set_tokens(const std::vector<AccessToken>& tokens) {
+  entries_.clear();
+  for (const AccessToken& token : tokens) {
+    Scopes scopes = 0;
+    if (token.may_submit) scopes |= kSubmit;
+    if (token.may_read) scopes |= kRead;
+    if (token.may_operate) scopes |= kOperate;
+    entries_.push_back({digest_of(token.secret), token.tenant, scopes});
+  }
+}
+
+const Access::Entry* Access::find(std::string_view secret) const {
+  const Digest digest = digest_of(secret);
+  const Entry* found = nullptr;
+  // All of them, whichever it is.
+  for (const Entry& entry : entries_) {
+    if (CRYPTO_memcmp(entry.digest.data(), digest.data(), digest.size()) == 0) found = &entry;
+  }
+  return found;
+}
+
+Checked<std::string_view> Access::admit(const HttpRequest& request, Scopes needed) const {
+  if (needed == kNoToken || request.local || entries_.empty()) return kDefaultTenant;
+  const std::string_view secret = secret_of(request);
+  if (secret.empty()) {
+    return refuse(ProblemType::kUnauthorized,
+                  "send a token with the scope " + words_of(needed) +
+                      " in the header Authorization: Bearer …, or use the Unix socket");
+  }
+  const Entry* entry = find(secret);
+  if (entry == nullptr) {
+    return refuse(ProblemType::kUnauthorized,
+                  "this token is not known; look whether it was replaced");
+  }
+  if ((entry->scopes & needed) == 0) {
+    return refuse(ProblemType::kForbidden, "this needs a token with the scope " + words_of(needed));
+  }
+  return std::string_view(entry->tenant);
+}
+
+}  // namespace postrider::api

@@ -1,0 +1,46 @@
+// Access: who asks, and what he may do. Tokens are compared as hashes and in constant time, so that
+// neither their contents nor their number of equal characters can be measured.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "postrider/api/http_api.h"
+#include "postrider/api/problems.h"
+
+namespace postrider::api {
+
+using Scopes = std::uint8_t;  // a set
+inline constexpr Scopes kSubmit = 1;
+inline constexpr Scopes kRead = 2;
+inline constexpr Scopes kOperate = 4;
+inline constexpr Scopes kAnyScope = kSubmit | kRead | kOperate;
+inline constexpr Scopes kNoToken = 0;  // of a route: open to everybody
+
+// Whose share of the mailbox and whose keys it is when nobody has a token, and of the Unix socket.
+inline constexpr std::string_view kDefaultTenant = "default";
+
+class Access {
+ public:
+  void set_tokens(const std::vector<AccessToken>& tokens);
+
+  // The tenant, when one of `needed` is granted; the view is good until the tokens are changed.
+  Checked<std::string_view> admit(const HttpRequest& request, Scopes needed) const;
+
+ private:
+  using Digest = std::array<std::uint8_t, 32>;
+  struct Entry {
+    Digest digest;
+    std::string tenant;
+    Scopes scopes;
+  };
+  static Digest digest_of(std::string_view secret);
+  const Entry* find(std::string_view secret) const;
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace postrider::api

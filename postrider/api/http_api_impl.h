@@ -1,0 +1,149 @@
+// HttpApi's inside, split over files by resource: http_api.cc (the table of routes, dispatch),
+// http_api_messages.cc (dead letters too), http_api_destinations.cc, http_api_status.cc. Long
+// answers are objects of their own: Listing, Batches (NDJSON) and Tails (events).
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "postrider/api/events.h"
+#include "postrider/api/http_api.h"
+#include "postrider/api/http_api_access.h"
+#include "postrider/api/http_api_batch.h"
+#include "postrider/api/http_api_router.h"
+#include "postrider/api/http_api_submit.h"
+#include "postrider/api/json_reader.h"
+#include "postrider/api/metrics.h"
+#include "postrider/api/problems.h"
+
+namespace postrider {
+
+class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
+ public:
+  Impl(HttpApiOptions options, Host& host, const Clock& clock);
+  ~Impl();
+
+  void handle(const HttpRequest& request, HttpExchangePtr exchange);
+  HttpBodySink stream(const HttpRequest& request, const HttpExchangePtr& exchange);
+  void set_tokens(std::vector<AccessToken> tokens);
+  void tick();
+
+  struct Call;  // a request while it is looked at
+  struct Route {
+    api::RouteRow row;
+    void (Impl::*handle)(Call& call);
+  };
+  struct Table;  // of all routes, in http_api.cc
+
+ private:
+  // What an answer needs when it comes.
+  struct Waiting {
+    HttpExchangePtr exchange;
+    std::size_t route;
+    Timestamp began;
+  };
+  struct Listing;
+
+  // http_api.cc
+  api::Checked<Call> look_at(const HttpRequest& request, Waiting waiting);
+  void finish(const Waiting& waiting, HttpResponse response);
+  void finish_replayed(const Waiting& waiting, const Answer& answer, HttpResponse response);
+  void refuse(const Waiting& waiting, const api::Problem& problem);
+  static void add_usual_headers(HttpResponse& response);
+  template <class Good>
+  void post(Call& call, Event event, Good good);
+  api::Checked<api::JsonValue> root_of(const Call& call);
+
+  // http_api_messages.cc
+  void post_message(Call& call);
+  void list_messages(Call& call);
+  void get_message(Call& call);
+  void get_timeline(Call& call);
+  void explain_message(Call& call);
+  void cancel_message(Call& call);
+  void retry_message(Call& call);
+  void get_operation(Call& call);
+  template <class Command>
+  void command_message(Call& call);
+  template <class Good>
+  void ask_message(Call& call, Ask::What what, Good good);
+
+  // http_api_destinations.cc
+  void put_destination(Call& call);
+  void get_destination(Call& call);
+  void list_destinations(Call& call);
+  void delete_destination(Call& call);
+  void pause_destination(Call& call);
+  void resume_destination(Call& call);
+  void wake_destination(Call& call);
+  void patch_limits(Call& call);
+  void test_destination(Call& call);
+
+  void list_dead_letters(Call& call);
+  void get_dead_letter(Call& call);
+  void redrive_dead_letter(Call& call);
+  void drop_dead_letter(Call& call);
+
+  // http_api_listing.cc
+  void begin_listing(Call& call, std::shared_ptr<Listing> listing);
+  void go_on(const std::shared_ptr<Listing>& listing);
+  void take_page(const std::shared_ptr<Listing>& listing, Answer& answer);
+
+  // http_api_status.cc
+  static constexpr std::string_view kProbeTenant =
+      "probes";  // health checks have a share of their own
+  void get_events(Call& call);
+  void get_stats(Call& call);
+  void get_metrics(Call& call);
+  void get_livez(Call& call);
+  void get_readyz(Call& call);
+  void get_openapi(Call& call);
+  void list_profiles(Call& call);
+  void get_profile(Call& call);
+  ProcessFigures figures() const;
+  HttpResponse metrics_response(const Stats* stats) const;
+
+  HttpApiOptions options_;
+  Host& host_;
+  const Clock& clock_;
+  const api::SubmitLimits limits_;
+  api::Access access_;
+  api::SubmitReader submit_reader_;
+  api::JsonDocument document_;
+  api::RequestCounts counts_;
+  api::Tails tails_;
+  api::Batches batches_;
+};
+
+struct HttpApi::Impl::Call {
+  const HttpRequest& request;
+  Waiting waiting;
+  std::string_view tenant;
+  std::string capture;  // what the path has for {…}
+  api::Query query;
+  OperationKey key;
+
+  Caller caller() { return {.ticket = {}, .key = std::move(key), .said = {}}; }
+};
+
+// Posts, and answers when the answer comes: a problem, or what `good(Answer&)` makes of it.
+template <class Good>
+void HttpApi::Impl::post(Call& call, Event event, Good good) {
+  const Door door = host_.post(call.tenant, std::move(event),
+                               [weak = weak_from_this(), waiting = call.waiting,
+                                good = std::move(good)](Answer answer) mutable {
+                                 const std::shared_ptr<Impl> self = weak.lock();
+                                 if (!self) return;
+                                 if (const auto problem = api::problem_of(answer))
+                                   return self->refuse(waiting, *problem);
+                                 HttpResponse response = good(answer);
+                                 self->finish_replayed(waiting, answer, std::move(response));
+                               });
+  if (door != Door::kOpen) refuse(call.waiting, api::problem_of(door));
+}
+
+}  // namespace postrider

@@ -1,0 +1,300 @@
+#include "postrider/api/http_api_render.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "postrider/api/http_api_texts.h"
+#include "postrider/api/json_reader.h"
+#include "postrider/base/check.h"
+#include "postrider/model/attributes.h"
+#include "postrider/protocols/base64.h"
+#include "postrider/protocols/http_text.h"
+
+namespace postrider::api {
+namespace {
+
+constexpr std::string_view kHeaderAttribute = "header.";
+
+void time_field(JsonWriter& json, std::string_view name, Timestamp time) {
+  if (time.is_set()) json.field(name, to_text(time));
+}
+
+void text_field(JsonWriter& json, std::string_view name, std::string_view text) {
+  if (!text.empty()) json.field(name, text);
+}
+
+void failure_field(JsonWriter& json, std::string_view name, FailureClass failure) {
+  if (failure != FailureClass::kNone) json.field(name, name_of(failure));
+}
+
+std::size_t count_words(std::string_view text) {
+  std::size_t count = 0;
+  bool inside = false;
+  for (const char c : text) {
+    if (c != ' ' && !inside) ++count;
+    inside = c != ' ';
+  }
+  return count;
+}
+
+void write_explanation_fields(JsonWriter& json, const Explanation& it) {
+  json.field("id", to_string(it.id));
+  text_field(json, "destination", it.destination);
+  json.field("phase", name_of(it.phase)).field("state", it.state);
+  json.field("place", name_of(it.place)).field("why", it.why).field("next", name_of(it.next));
+  time_field(json, "next_at", it.next_at);
+  time_field(json, "accepted_at", it.accepted);
+  time_field(json, "since", it.since);
+  time_field(json, "expires_at", it.expires);
+  json.count("attempts", it.attempts);
+  failure_field(json, "last_failure", it.failure);
+  text_field(json, "last_outcome", it.reason);
+  json.field("health", name_of(it.health));
+  if (it.cancel_wanted) json.flag("cancel_wanted", true);
+  if (it.origin.is_set()) json.field("redrives", to_string(it.origin));
+}
+
+void write_attributes(JsonWriter& json, std::string_view bytes) {
+  const NamedTexts texts = decode_texts(bytes).value_or(NamedTexts());
+  if (texts.empty()) return;
+  for (const auto& [name, value] : texts) {
+    if (name == "content-type") json.field("content_type", value);
+    if (name == "traceparent" || name == "tracestate") json.field(name, value);
+  }
+  json.name("headers").open_object();
+  for (const auto& [name, value] : texts) {
+    if (!name.starts_with(kHeaderAttribute)) continue;
+    const std::string_view header = std::string_view(name).substr(kHeaderAttribute.size());
+    json.text_name(header).text(is_secret_name(header) ? kHidden : std::string_view(value));
+  }
+  json.close_object();
+}
+
+void write_body(JsonWriter& json, std::string_view body) {
+  if (is_utf8(body)) {
+    json.field("body", body);
+    return;
+  }
+  json.field("body_base64", base64_encode(std::span(
+                                reinterpret_cast<const std::uint8_t*>(body.data()), body.size())));
+}
+
+// The beginning of the ids of its messages.
+std::string to_text(DestinationId id) {
+  return to_string(MessageId{id.value() << 20, 0}).substr(0, 11);
+}
+
+void write_entry(JsonWriter& json, Timestamp at, std::string_view what, std::string_view detail) {
+  json.open_object();
+  time_field(json, "at", at);
+  json.field("what", what);
+  text_field(json, "detail", detail);
+  json.close_object();
+}
+
+}  // namespace
+
+bool is_secret_name(std::string_view name) {
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"secret", "auth", "cookie", "token", "password", "signature", "credential"});
+  // It chooses a way of signing, and says nothing.
+  if (name == "signature") return false;
+  const std::string lower = to_lower(name);
+  return lower.ends_with("key") ||
+         std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+}
+
+std::string_view name_of(Explanation::Place place) {
+  using Place = Explanation::Place;
+  switch (place) {
+    case Place::kWindow: return "window";
+    case Place::kDisk: return "disk";
+    case Place::kOnTheWire: return "on-the-wire";
+    case Place::kAtPeer: return "at-peer";
+    case Place::kSleeping: return "sleeping";
+    case Place::kParked: return "parked";
+    case Place::kEnded: return "ended";
+    case Place::kQuarantine: return "quarantine";
+  }
+  POSTRIDER_CHECK(false);
+  return {};
+}
+
+std::string_view name_of(Explanation::Next next) {
+  using Next = Explanation::Next;
+  switch (next) {
+    case Next::kAttempt: return "attempt";
+    case Next::kOutcome: return "outcome";
+    case Next::kNews: return "news";
+    case Next::kOperator: return "operator";
+    case Next::kNothing: return "nothing";
+  }
+  POSTRIDER_CHECK(false);
+  return {};
+}
+
+std::string_view name_of(LogEntry::Kind kind) {
+  using Kind = LogEntry::Kind;
+  switch (kind) {
+    case Kind::kEnd: return "end";
+    case Kind::kDestinationClosed: return "destination-closed";
+    case Kind::kDestinationDisabled: return "destination-disabled";
+    case Kind::kDestinationOpen: return "destination-open";
+    case Kind::kParked: return "parked";
+    case Kind::kRemoved: return "removed";
+    case Kind::kQuarantined: return "quarantined";
+  }
+  POSTRIDER_CHECK(false);
+  return {};
+}
+
+void write_accepted(std::string& out, MessageId id, std::string_view destination) {
+  JsonWriter json(out);
+  json.open_object().field("id", to_string(id));
+  json.field("destination", destination).field("durability", "synced").close_object();
+}
+
+void write_done(std::string& out, const Answer& answer, std::string_view about,
+                std::string_view subject) {
+  JsonWriter json(out);
+  json.open_object().field(about, subject).field("answer", name_of(answer.code));
+  text_field(json, "detail", answer.detail);
+  json.close_object();
+}
+
+void write_explanation(JsonWriter& json, const Explanation& explanation) {
+  json.open_object();
+  write_explanation_fields(json, explanation);
+  json.close_object();
+}
+
+void write_message(JsonWriter& json, const MessageView& view, bool with_body) {
+  json.open_object();
+  write_explanation_fields(json, view.explanation);
+  json.count("lane", view.lane).count("priority", view.priority);
+  time_field(json, "not_before", view.not_before);
+  time_field(json, "first_attempt_at", view.first_attempt);
+  write_attributes(json, view.attributes);
+  json.flag("has_body", view.has_body);
+  if (view.has_body) json.count("body_bytes", view.body.size());
+  if (view.has_body && with_body) write_body(json, view.body);
+  json.close_object();
+}
+
+void write_timeline(JsonWriter& json, const MessageView& view) {
+  const Explanation& it = view.explanation;
+  const bool ended = it.place == Explanation::Place::kEnded;
+  json.open_object().field("id", to_string(it.id));
+  text_field(json, "destination", it.destination);
+  json.count("attempts", it.attempts);
+  json.name("entries").open_array();
+  if (it.accepted.is_set()) {
+    write_entry(json, it.accepted, "accepted",
+                it.origin.is_set() ? "redrives " + to_string(it.origin) : std::string());
+  }
+  if (view.not_before.is_set()) write_entry(json, view.not_before, "not-before", "");
+  if (view.first_attempt.is_set()) write_entry(json, view.first_attempt, "first-attempt", "");
+  if (!ended && it.failure != FailureClass::kNone) {
+    const bool since = it.phase == Phase::kBackoff || it.phase == Phase::kParked;
+    write_entry(json, since ? it.since : Timestamp(), "last-failure",
+                std::string(name_of(it.failure)) + (it.reason.empty() ? "" : ": " + it.reason));
+  }
+  if (ended) {
+    write_entry(json, it.since, name_of(it.phase), it.reason);
+  } else {
+    write_entry(json, it.next_at, "waits-for-" + std::string(name_of(it.next)), it.why);
+    if (it.expires.is_set()) write_entry(json, it.expires, "expires", "");
+  }
+  json.close_array().close_object();
+}
+
+void write_destination(JsonWriter& json, const DestinationView& view) {
+  json.open_object().field("name", view.config.name).field("destination_id", to_text(view.id));
+  json.field("profile", view.config.profile);
+  json.name("settings").open_object();
+  std::size_t hidden = 0;
+  for (const auto& [name, value] : view.config.settings) {
+    const bool secret = is_secret_name(name);
+    hidden += secret ? 1 : 0;
+    json.text_name(name).text(secret ? kHidden : std::string_view(value));
+  }
+  json.close_object();
+  // How many, so that somebody who rotates them sees how far he is.
+  const std::string* secrets = find_text(view.config.settings, "secret");
+  json.count("secrets", secrets == nullptr ? 0 : count_words(*secrets));
+  json.count("hidden_settings", hidden);
+  const Route& route = view.route;
+  json.field("health", name_of(route.health));
+  time_field(json, "health_since", route.health_since);
+  text_field(json, "reason", route.reason);
+  json.count("strikes", route.strikes);
+  time_field(json, "closed_until", route.closed_until);
+  time_field(json, "failing_since", route.failing_since);
+  time_field(json, "seen_at", route.seen_at);
+  json.count("in_window", view.in_window).count("open_attempts", view.open_attempts);
+  json.flag("owed", view.owed).flag("draining", view.config.draining).close_object();
+}
+
+void write_dead_letter(JsonWriter& json, const DeadLetter& letter) {
+  json.open_object().field("id", to_string(letter.id));
+  json.field("destination_id", to_text(letter.id.destination()));
+  json.field("phase", name_of(letter.phase));
+  time_field(json, "at", letter.at);
+  json.field("cause", name_of(letter.cause)).count("attempts", letter.attempts);
+  text_field(json, "reason", letter.reason);
+  json.close_object();
+}
+
+void write_log_entry(JsonWriter& json, const LogEntry& entry) {
+  const bool about_message = entry.kind == LogEntry::Kind::kEnd ||
+                             entry.kind == LogEntry::Kind::kParked ||
+                             entry.kind == LogEntry::Kind::kQuarantined;
+  json.open_object().field("kind", name_of(entry.kind));
+  time_field(json, "at", entry.at);
+  if (entry.id.is_set()) {
+    json.field("destination_id", to_text(entry.id.destination()));
+    if (about_message) json.field("id", to_string(entry.id));
+  }
+  if (about_message) {
+    json.field("phase", name_of(entry.phase)).count("attempts", entry.attempts);
+    failure_field(json, "cause", entry.cause);
+  }
+  text_field(json, "reason", entry.reason);
+  json.close_object();
+}
+
+void write_operation(JsonWriter& json, const Answer& answer, std::string_view key) {
+  json.open_object().field("key", key).field("answer", name_of(answer.code));
+  if (answer.id.is_set()) json.field("id", to_string(answer.id));
+  text_field(json, "detail", answer.detail);
+  json.close_object();
+}
+
+void write_stats(JsonWriter& json, const Stats& stats, const ProcessFigures& figures) {
+  const Counters& it = stats.counters;
+  json.open_object().name("conservation").open_object();
+  json.count("accepted", it.accepted).count("delivered", it.delivered).count("dead", it.dead);
+  json.count("expired", it.expired).count("cancelled", it.cancelled);
+  json.count("indeterminate", it.indeterminate).count("live", it.live()).close_object();
+  json.name("dead_letters").open_object().count("redriven", it.redriven);
+  json.count("dropped", it.dropped).close_object();
+  json.count("quarantined", it.quarantined);
+  json.name("removed_by_retention").open_object().count("ends", it.removed_ends);
+  json.count("dead_letters", it.removed_dead).count("operations", it.removed_ledger).close_object();
+  json.count("in_window", stats.in_window).count("open_attempts", stats.open_attempts);
+  json.count("destinations_in_memory", stats.residents).flag("restoring", stats.restoring);
+  const Tallies& tallies = stats.tallies;
+  json.name("since_start").open_object().count("attempts", tallies.attempts);
+  json.count("ignored_signals", tallies.ignored_signals);
+  json.count("late_outcomes", tallies.late_outcomes).count("late_receipts", tallies.late_receipts);
+  json.count("stray_timers", tallies.stray_timers).count("needs", tallies.needs);
+  json.count("steps", tallies.steps).close_object();
+  json.name("process").open_object().count("resident_bytes", figures.resident_bytes);
+  json.count("cpu_ms", figures.cpu_ms).count("free_bytes", figures.free_bytes);
+  json.count("open_files", figures.open_files).count("connections_in", figures.connections_in);
+  json.count("connections_out", figures.connections_out).close_object().close_object();
+}
+
+}  // namespace postrider::api

@@ -1,0 +1,37 @@
+// Views of the engine as JSON. Secrets are left out here and nowhere else, so that there is one
+// place to look.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "postrider/api/http_api.h"
+#include "postrider/api/json_writer.h"
+#include "postrider/model/answer.h"
+
+namespace postrider::api {
+
+inline constexpr std::string_view kHidden = "***";
+
+// Whether a setting or a header holds a secret, told by its name.
+bool is_secret_name(std::string_view name);
+
+std::string_view name_of(Explanation::Place place);
+std::string_view name_of(Explanation::Next next);
+std::string_view name_of(LogEntry::Kind kind);
+
+void write_accepted(std::string& out, MessageId id, std::string_view destination);
+// What a command came to. `about` is the field that names its subject, "id" or "destination".
+void write_done(std::string& out, const Answer& answer, std::string_view about,
+                std::string_view subject);
+void write_explanation(JsonWriter& json, const Explanation& explanation);
+void write_message(JsonWriter& json, const MessageView& view, bool with_body);
+// From what is recorded: attempts between the first and the last are not.
+void write_timeline(JsonWriter& json, const MessageView& view);
+void write_destination(JsonWriter& json, const DestinationView& view);
+void write_dead_letter(JsonWriter& json, const DeadLetter& letter);
+void write_log_entry(JsonWriter& json, const LogEntry& entry);
+void write_operation(JsonWriter& json, const Answer& answer, std::string_view key);
+void write_stats(JsonWriter& json, const Stats& stats, const ProcessFigures& figures);
+
+}  // namespace postrider::api

@@ -1,0 +1,156 @@
+// ApiRig: the API over a real host, engine and profile, with a memory store, a transport that
+// writes down what it is told, and a clock that stands where the test puts it. Every answer is held
+// against /openapi.json.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/json/value.hpp>
+#include <gtest/gtest.h>
+
+#include "postrider/api/http_api.h"
+#include "postrider/api/http_server.h"
+#include "postrider/api/openapi_testing.h"
+#include "postrider/model/clock.h"
+#include "postrider/model/transport.h"
+#include "postrider/runtime/host.h"
+#include "postrider/stores/memory.h"
+
+namespace postrider::api {
+
+class RigClock final : public Clock {
+ public:
+  Instant read() const override { return now; }
+  Instant now{Timestamp(1'000'000), Timestamp(1'800'000'000'000)};
+};
+
+class RigTransport final : public Transport {
+ public:
+  struct Started {
+    AttemptId attempt;
+    WireRequest request;
+  };
+  void start(AttemptId attempt, WireRequest request) override {
+    started.push_back({attempt, std::move(request)});
+  }
+  void abort(AttemptId /*attempt*/) override {}
+  std::vector<Started> started;
+};
+
+// The memory store, but it can hold commits back, or fail one.
+class RigStore final : public Store {
+ public:
+  Result<Epoch> acquire(std::uint32_t shard) override;
+  void commit(Epoch epoch, std::shared_ptr<const WriteBatch> batch, CommitDone done) override;
+  void read(const Reads& reads, ReadDone done) override { inner.read(reads, std::move(done)); }
+  void release();
+
+  MemoryStore inner;
+  CommitOutcome next_outcome = CommitOutcome::kDurable;
+  bool closed = false;  // acquire says that the disk is full
+  bool held = false;
+
+ private:
+  std::deque<std::function<void()>> late_;
+};
+
+// What a client would see.
+class RigExchange final : public HttpExchange {
+ public:
+  void respond(HttpResponse response) override;
+  void begin(HttpResponse head) override;
+  bool write(std::string_view piece) override;
+  void end() override { ended = true; }
+  bool gone() const override { return left; }
+  std::size_t unsent() const override { return reads ? 0 : text.size() - taken; }
+  void pause() override;
+  void resume() override;
+
+  std::optional<HttpResponse> response;
+  std::string text;  // of a long answer
+  std::size_t taken = 0;
+  bool begun = false;
+  bool ended = false;
+  bool left = false;     // the client has gone
+  bool reads = true;     // the client takes what it is sent
+  bool refuses = false;  // write() says that the client is too slow
+  bool paused = false;
+  int pauses = 0;
+};
+
+struct Reply {
+  int status = 0;
+  std::string content_type;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;
+
+  std::string header(std::string_view name) const;  // empty: it has none
+  bool has(std::string_view name) const;
+  boost::json::value json() const;
+  std::string text(std::string_view field) const;  // of the JSON object; empty: it has none
+  std::int64_t number(std::string_view field) const;
+  std::string problem() const;  // the name of its type; empty: it is none
+};
+
+using RigHeaders = std::vector<std::pair<std::string, std::string>>;
+
+struct RigRequest {
+  std::string method;
+  std::string target;
+  std::string body;
+  RigHeaders headers;  // names in lower case; a body gets its content type by itself
+  bool local = false;
+};
+
+class ApiRig : public ::testing::Test {
+ protected:
+  ApiRig();
+  ~ApiRig() override;
+
+  void open();  // with the options as they are now; SetUp does it
+  void SetUp() override { open(); }
+
+  std::shared_ptr<RigExchange> send(const RigRequest& request);  // and does not wait
+  Reply reply_of(const RigRequest& request, const RigExchange& exchange);
+  Reply call(const RigRequest& request);
+  Reply get(const std::string& target, RigHeaders headers = {});
+  Reply post(const std::string& target, const std::string& body = {}, RigHeaders headers = {});
+  Reply put(const std::string& target, const std::string& body, RigHeaders headers = {});
+  Reply patch(const std::string& target, const std::string& body, RigHeaders headers = {});
+  Reply remove(const std::string& target, RigHeaders headers = {});
+
+  // A streamed body in one or several pieces; `last` ends it.
+  struct Stream {
+    std::shared_ptr<RigExchange> exchange;
+    HttpBodySink sink;
+    std::vector<std::string> lines() const;
+  };
+  Stream stream(RigHeaders headers = {}, const std::string& target = "/v1/messages");
+
+  void settle();  // everything that can happen now
+  void pass(Duration time);
+  void answer_last(int status);  // the attempt that was started last
+  void make_destination(const std::string& name, const std::string& more_settings = {});
+  std::string submit(const std::string& destination);  // the id
+  std::string dead_letter(const std::string& destination);
+
+  RigClock clock;
+  RigStore store;
+  RigTransport transport;
+  HostOptions host_options;
+  HttpApiOptions options;
+  std::unique_ptr<Host> host;
+  std::unique_ptr<HttpApi> api;
+  HttpHandler handler;
+  OpenapiChecker checker;
+  std::string everything_said;  // all bytes of all answers
+};
+
+}  // namespace postrider::api

@@ -1,0 +1,149 @@
+#include "postrider/api/metrics.h"
+
+#include <cstdio>
+
+namespace postrider::api {
+namespace {
+
+void head(std::string& out, std::string_view name, std::string_view type, std::string_view help) {
+  out.append("# HELP ").append(name).append(" ").append(help).append("\n# TYPE ");
+  out.append(name).append(" ").append(type).append("\n");
+}
+
+void sample(std::string& out, std::string_view name, std::string_view labels, std::uint64_t value) {
+  out.append(name);
+  if (!labels.empty()) out.append("{").append(labels).append("}");
+  out.append(" ").append(std::to_string(value)).append("\n");
+}
+
+void one(std::string& out, std::string_view name, std::string_view type, std::string_view help,
+         std::uint64_t value) {
+  head(out, name, type, help);
+  sample(out, name, {}, value);
+}
+
+std::string seconds(std::uint64_t ms) {
+  std::array<char, 40> text{};
+  const int size = std::snprintf(text.data(), text.size(), "%llu.%03llu",
+                                 static_cast<unsigned long long>(ms / 1000),
+                                 static_cast<unsigned long long>(ms % 1000));
+  return {text.data(), static_cast<std::size_t>(size)};
+}
+
+void append_counters(std::string& out, const Stats& stats) {
+  const Counters& it = stats.counters;
+  one(out, "postrider_messages_accepted_total", "counter", "Messages made durable.", it.accepted);
+  constexpr std::string_view kEnded = "postrider_messages_ended_total";
+  head(out, kEnded, "counter", "Messages that have ended, by how.");
+  sample(out, kEnded, "end=\"delivered\"", it.delivered);
+  sample(out, kEnded, "end=\"dead\"", it.dead);
+  sample(out, kEnded, "end=\"expired\"", it.expired);
+  sample(out, kEnded, "end=\"cancelled\"", it.cancelled);
+  sample(out, kEnded, "end=\"indeterminate\"", it.indeterminate);
+  one(out, "postrider_messages_live", "gauge", "Messages accepted and not ended.", it.live());
+  one(out, "postrider_dead_letters_redriven_total", "counter",
+      "Dead letters sent again as new messages.", it.redriven);
+  one(out, "postrider_dead_letters_dropped_total", "counter",
+      "Dead letters removed by an operator.", it.dropped);
+  one(out, "postrider_quarantined_total", "counter", "Records that nobody could read.",
+      it.quarantined);
+  constexpr std::string_view kRemoved = "postrider_removed_total";
+  head(out, kRemoved, "counter", "Records removed by retention.");
+  sample(out, kRemoved, "what=\"ends\"", it.removed_ends);
+  sample(out, kRemoved, "what=\"dead_letters\"", it.removed_dead);
+  sample(out, kRemoved, "what=\"operations\"", it.removed_ledger);
+}
+
+void append_engine(std::string& out, const Stats& stats) {
+  const Tallies& it = stats.tallies;
+  one(out, "postrider_attempts_total", "counter", "Attempts started since the start.", it.attempts);
+  one(out, "postrider_attempts_open", "gauge", "Attempts under way.", stats.open_attempts);
+  one(out, "postrider_window_messages", "gauge", "Messages in memory.", stats.in_window);
+  one(out, "postrider_destinations_in_memory", "gauge", "Destinations in memory.", stats.residents);
+  one(out, "postrider_restoring", "gauge", "1 while an earlier life is still being read.",
+      stats.restoring ? 1 : 0);
+  one(out, "postrider_late_outcomes_total", "counter", "Outcomes of attempts that were given up.",
+      it.late_outcomes);
+  one(out, "postrider_late_receipts_total", "counter", "Receipts for messages that had ended.",
+      it.late_receipts);
+  one(out, "postrider_steps_total", "counter", "Decisions of the engine.", it.steps);
+  one(out, "postrider_reads_needed_total", "counter", "Decisions that had to read first.",
+      it.needs);
+}
+
+void append_process(std::string& out, const ProcessFigures& it) {
+  one(out, "postrider_resident_memory_bytes", "gauge", "Memory of the process.", it.resident_bytes);
+  constexpr std::string_view kCpu = "postrider_cpu_seconds_total";
+  head(out, kCpu, "counter", "CPU time of the process.");
+  out.append(kCpu).append(" ").append(seconds(it.cpu_ms)).append("\n");
+  one(out, "postrider_store_free_bytes", "gauge", "Free space where the store lies.",
+      it.free_bytes);
+  one(out, "postrider_open_files", "gauge", "Open file descriptors.", it.open_files);
+  constexpr std::string_view kConnections = "postrider_connections";
+  head(out, kConnections, "gauge", "Open connections.");
+  sample(out, kConnections, "direction=\"in\"", it.connections_in);
+  sample(out, kConnections, "direction=\"out\"", it.connections_out);
+}
+
+}  // namespace
+
+void RequestCounts::count(std::size_t route, int status) {
+  const auto status_class = static_cast<std::size_t>(status / 100 - 1);
+  if (route < by_route_.size() && status_class < kClasses) ++by_route_[route][status_class];
+}
+
+void RequestCounts::took(Duration duration) {
+  std::size_t bucket = 0;
+  while (bucket < kBucketsMs.size() && duration.count() > kBucketsMs[bucket]) ++bucket;
+  ++by_duration_[bucket];
+  if (duration.count() > 0) duration_ms_sum_ += static_cast<std::uint64_t>(duration.count());
+}
+
+void append_requests(std::string& out, const RequestCounts& counts,
+                     std::span<const RouteRow> rows) {
+  constexpr std::string_view kRequests = "postrider_http_requests_total";
+  head(out, kRequests, "counter", "Requests answered, by route and class of status.");
+  for (std::size_t route = 0; route < counts.by_route_.size(); ++route) {
+    for (std::size_t i = 0; i < RequestCounts::kClasses; ++i) {
+      const std::uint64_t value = counts.by_route_[route][i];
+      if (value == 0) continue;
+      const bool known = route < rows.size();
+      const std::string labels = "method=\"" + std::string(known ? rows[route].method : "other") +
+                                 "\",route=\"" +
+                                 std::string(known ? rows[route].pattern : "other") + "\",code=\"" +
+                                 std::to_string(i + 1) + "xx\"";
+      sample(out, kRequests, labels, value);
+    }
+  }
+  const std::string name = "postrider_accept_duration_seconds";
+  head(out, name, "histogram", "From a message's arrival to its durable acceptance.");
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < counts.by_duration_.size(); ++i) {
+    sum += counts.by_duration_[i];
+    const std::string edge =
+        i < RequestCounts::kBucketsMs.size() ? seconds(RequestCounts::kBucketsMs[i]) : "+Inf";
+    sample(out, name + "_bucket", "le=\"" + edge + "\"", sum);
+  }
+  out.append(name).append("_sum ").append(seconds(counts.duration_ms_sum_)).append("\n");
+  sample(out, name + "_count", {}, sum);
+}
+
+std::string render_metrics(const MetricsInput& input, const RequestCounts& counts,
+                           std::span<const RouteRow> rows) {
+  std::string out;
+  constexpr std::string_view kBuild = "postrider_build_info";
+  head(out, kBuild, "gauge", "The version that runs.");
+  sample(out, kBuild, "version=\"" + input.version + "\"", 1);
+  one(out, "postrider_ready", "gauge", "1 when requests are taken.", input.ready ? 1 : 0);
+  if (input.stats != nullptr) {
+    append_counters(out, *input.stats);
+    append_engine(out, *input.stats);
+  }
+  append_process(out, input.figures);
+  one(out, "postrider_event_readers", "gauge", "Clients that follow the events.", input.tails);
+  one(out, "postrider_batches", "gauge", "NDJSON requests under way.", input.batches);
+  append_requests(out, counts, rows);
+  return out;
+}
+
+}  // namespace postrider::api

@@ -1,0 +1,16 @@
+// The API's description in OpenAPI 3.1, as it is served at /openapi.json. It is written by hand, in
+// openapi_paths.cc and openapi_components.cc; the tests hold every answer against it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace postrider::api {
+
+std::string openapi_document(std::string_view version);
+
+// Its two halves, each one JSON object.
+std::string_view openapi_paths();
+std::string_view openapi_components();
+
+}  // namespace postrider::api

@@ -1,0 +1,165 @@
+// The schemas of /openapi.json: what goes in and what comes out. Objects of answers are closed, so
+// that the tests find every field that is not described.
+#include "postrider/api/openapi.h"
+
+namespace postrider::api {
+namespace {
+
+constexpr std::string_view kComponents = R"json({
+"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+"parameters": {
+  "IdempotencyKey": {"name": "Idempotency-Key", "in": "header", "description": "1 to 255 printable characters, plain or in quotes. A UUID of version 7 is recognised as too old when nobody can tell any more.", "schema": {"type": "string"}},
+  "Traceparent": {"name": "traceparent", "in": "header", "description": "W3C Trace Context; sent with the message", "schema": {"type": "string"}},
+  "Tracestate": {"name": "tracestate", "in": "header", "schema": {"type": "string"}},
+  "Id": {"name": "id", "in": "path", "required": true, "schema": {"$ref": "#/components/schemas/Id"}},
+  "Name": {"name": "name", "in": "path", "required": true, "schema": {"type": "string"}},
+  "Body": {"name": "body", "in": "query", "description": "With the body", "schema": {"type": "boolean"}},
+  "Cursor": {"name": "cursor", "in": "query", "description": "`next` of the page before", "schema": {"type": "string"}},
+  "Limit": {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}}
+},
+"headers": {
+  "Replayed": {"description": "true when the key was used before and this is the answer of then", "schema": {"const": "true"}}
+},
+"responses": {
+  "Problem": {"description": "What is wrong, and what to do next", "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+  "MessageDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessageDone"}}}},
+  "DestinationDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DestinationDone"}}}},
+  "State": {"description": "How it is", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/State"}}}}
+},
+"schemas": {
+  "Id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+  "DestinationId": {"type": "string", "pattern": "^[0-9a-f]{11}$", "description": "What the ids of its messages begin with"},
+  "Time": {"type": "string", "format": "date-time", "pattern": "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$"},
+  "Count": {"type": "integer", "minimum": 0},
+  "Duration": {"type": "string", "description": "A whole number and one of ms, s, m, h, d"},
+  "Phase": {"enum": ["queued", "in-flight", "awaiting", "backoff", "parked", "delivered", "dead", "expired", "cancelled", "indeterminate"]},
+  "Failure": {"enum": ["none", "connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired"]},
+  "Health": {"enum": ["normal", "wait", "probe", "paused", "disabled"]},
+  "Done": {"enum": ["done", "nothing", "pending"], "description": "nothing: it was so already; pending: happens unless an open attempt succeeds, or when it can"},
+
+  "Message": {"type": "object", "additionalProperties": false, "required": ["destination"], "properties": {
+    "destination": {"type": "string"},
+    "body": {"description": "A text is sent as it is, any other value as compact JSON"},
+    "body_base64": {"type": "string", "description": "Instead of body: any bytes"},
+    "content_type": {"type": "string"},
+    "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+    "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
+    "lane": {"type": "integer", "minimum": 0, "maximum": 15},
+    "priority": {"type": "integer", "minimum": 0, "maximum": 65535, "description": "Higher first; a FIFO lane has none"},
+    "not_before": {"type": "string", "format": "date-time"}, "delay": {"$ref": "#/components/schemas/Duration"},
+    "expires_at": {"type": "string", "format": "date-time"}, "expires_in": {"$ref": "#/components/schemas/Duration"}}},
+  "MessageLine": {"description": "A Message; it may also have idempotency_key", "type": "object", "required": ["destination"], "properties": {
+    "idempotency_key": {"type": "string"}}},
+  "Accepted": {"type": "object", "additionalProperties": false, "required": ["id", "destination", "durability"], "properties": {
+    "id": {"$ref": "#/components/schemas/Id"}, "destination": {"type": "string"}, "durability": {"const": "synced"}}},
+  "LineAnswer": {"oneOf": [
+    {"type": "object", "additionalProperties": false, "required": ["line", "id"], "properties": {
+      "line": {"type": "integer", "minimum": 1}, "id": {"$ref": "#/components/schemas/Id"}, "replayed": {"const": true}}},
+    {"type": "object", "additionalProperties": false, "required": ["line", "problem"], "properties": {
+      "line": {"type": "integer", "minimum": 1}, "problem": {"$ref": "#/components/schemas/Problem"}}}]},
+  "Redriven": {"type": "object", "additionalProperties": false, "required": ["id", "redrives", "durability"], "properties": {
+    "id": {"$ref": "#/components/schemas/Id"}, "redrives": {"$ref": "#/components/schemas/Id"}, "durability": {"const": "synced"}}},
+  "MessageDone": {"type": "object", "additionalProperties": false, "required": ["id", "answer"], "properties": {
+    "id": {"$ref": "#/components/schemas/Id"}, "answer": {"$ref": "#/components/schemas/Done"}, "detail": {"type": "string"}}},
+  "Explanation": {"type": "object", "additionalProperties": false, "required": ["id", "phase", "state", "place", "why", "next", "attempts", "health"], "properties": {
+    "id": {"$ref": "#/components/schemas/Id"},
+    "destination": {"type": "string", "description": "Absent when it was removed"},
+    "phase": {"$ref": "#/components/schemas/Phase"},
+    "state": {"type": "string", "description": "The profile's own word"},
+    "place": {"enum": ["window", "disk", "on-the-wire", "at-peer", "sleeping", "parked", "ended", "quarantine"]},
+    "why": {"type": "string"},
+    "next": {"enum": ["attempt", "outcome", "news", "operator", "nothing"], "description": "What happens next"},
+    "next_at": {"$ref": "#/components/schemas/Time"},
+    "accepted_at": {"$ref": "#/components/schemas/Time"}, "since": {"$ref": "#/components/schemas/Time"}, "expires_at": {"$ref": "#/components/schemas/Time"},
+    "attempts": {"$ref": "#/components/schemas/Count"},
+    "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_outcome": {"type": "string"},
+    "health": {"$ref": "#/components/schemas/Health"},
+    "cancel_wanted": {"const": true},
+    "redrives": {"$ref": "#/components/schemas/Id"}}},
+  "MessageView": {"type": "object", "additionalProperties": false, "required": ["id", "phase", "state", "place", "why", "next", "attempts", "health", "lane", "priority", "has_body"], "properties": {
+    "id": {"$ref": "#/components/schemas/Id"}, "destination": {"type": "string"},
+    "phase": {"$ref": "#/components/schemas/Phase"}, "state": {"type": "string"},
+    "place": {"$ref": "#/components/schemas/Explanation/properties/place"}, "why": {"type": "string"},
+    "next": {"$ref": "#/components/schemas/Explanation/properties/next"}, "next_at": {"$ref": "#/components/schemas/Time"},
+    "accepted_at": {"$ref": "#/components/schemas/Time"}, "since": {"$ref": "#/components/schemas/Time"}, "expires_at": {"$ref": "#/components/schemas/Time"},
+    "attempts": {"$ref": "#/components/schemas/Count"},
+    "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_outcome": {"type": "string"},
+    "health": {"$ref": "#/components/schemas/Health"}, "cancel_wanted": {"const": true}, "redrives": {"$ref": "#/components/schemas/Id"},
+    "lane": {"$ref": "#/components/schemas/Count"}, "priority": {"$ref": "#/components/schemas/Count"},
+    "not_before": {"$ref": "#/components/schemas/Time"}, "first_attempt_at": {"$ref": "#/components/schemas/Time"},
+    "content_type": {"type": "string"}, "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
+    "headers": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Those that hold secrets are ***"},
+    "has_body": {"type": "boolean", "description": "An ended message keeps none, unless it is a dead letter"},
+    "body_bytes": {"$ref": "#/components/schemas/Count"},
+    "body": {"type": "string"}, "body_base64": {"type": "string", "description": "When it is not UTF-8"}}},
+  "MessagePage": {"type": "object", "additionalProperties": false, "required": ["messages"], "properties": {
+    "messages": {"type": "array", "items": {"$ref": "#/components/schemas/Explanation"}}, "next": {"type": "string"}}},
+  "Timeline": {"type": "object", "additionalProperties": false, "required": ["id", "attempts", "entries"], "properties": {
+    "id": {"$ref": "#/components/schemas/Id"}, "destination": {"type": "string"}, "attempts": {"$ref": "#/components/schemas/Count"},
+    "entries": {"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["what"], "properties": {
+      "at": {"$ref": "#/components/schemas/Time"}, "what": {"type": "string"}, "detail": {"type": "string"}}}}}},
+  "Operation": {"type": "object", "additionalProperties": false, "required": ["key", "answer"], "properties": {
+    "key": {"type": "string"}, "answer": {"enum": ["accepted", "done", "nothing", "pending"]},
+    "id": {"$ref": "#/components/schemas/Id"}, "detail": {"type": "string"}}},
+
+  "DestinationConfig": {"type": "object", "additionalProperties": false, "required": ["profile", "settings"], "properties": {
+    "profile": {"type": "string"},
+    "settings": {"type": "object", "description": "GET /v1/profiles/{name} lists them; headers may be an object of their own"}}},
+  "Limits": {"type": "object", "additionalProperties": false, "minProperties": 1, "properties": {
+    "in_flight_max": {}, "rate": {}, "burst": {}, "time_out": {}, "ladder": {}, "jitter_percent": {}, "budget": {}, "retry_after_max": {}, "strikes_max": {}, "wait_base": {}, "wait_max": {}, "disable_after": {}}},
+  "Pause": {"type": "object", "additionalProperties": false, "properties": {"reason": {"type": "string"}}},
+  "DestinationDone": {"type": "object", "additionalProperties": false, "required": ["destination", "answer"], "properties": {
+    "destination": {"type": "string"}, "answer": {"$ref": "#/components/schemas/Done"}, "detail": {"type": "string"}}},
+  "Destination": {"type": "object", "additionalProperties": false, "required": ["name", "destination_id", "profile", "settings", "secrets", "hidden_settings", "health", "strikes", "in_window", "open_attempts", "owed", "draining"], "properties": {
+    "name": {"type": "string"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"}, "profile": {"type": "string"},
+    "settings": {"type": "object", "additionalProperties": {"type": "string"}, "description": "As they were given; secrets are ***"},
+    "secrets": {"$ref": "#/components/schemas/Count"}, "hidden_settings": {"$ref": "#/components/schemas/Count"},
+    "health": {"$ref": "#/components/schemas/Health"}, "health_since": {"$ref": "#/components/schemas/Time"},
+    "reason": {"type": "string"}, "strikes": {"$ref": "#/components/schemas/Count"},
+    "closed_until": {"$ref": "#/components/schemas/Time"}, "failing_since": {"$ref": "#/components/schemas/Time"}, "seen_at": {"$ref": "#/components/schemas/Time"},
+    "in_window": {"$ref": "#/components/schemas/Count"}, "open_attempts": {"$ref": "#/components/schemas/Count"},
+    "owed": {"type": "boolean", "description": "Messages wait on disk"}, "draining": {"type": "boolean"}}},
+  "DestinationPage": {"type": "object", "additionalProperties": false, "required": ["destinations"], "properties": {
+    "destinations": {"type": "array", "items": {"$ref": "#/components/schemas/Destination"}}, "next": {"type": "string"}}},
+
+  "DeadLetter": {"type": "object", "additionalProperties": false, "required": ["id", "destination_id", "phase", "cause", "attempts"], "properties": {
+    "id": {"$ref": "#/components/schemas/Id"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"},
+    "phase": {"enum": ["dead", "expired", "parked"]}, "at": {"$ref": "#/components/schemas/Time"},
+    "cause": {"$ref": "#/components/schemas/Failure"}, "attempts": {"$ref": "#/components/schemas/Count"}, "reason": {"type": "string"}}},
+  "DeadLetterPage": {"type": "object", "additionalProperties": false, "required": ["dead_letters"], "properties": {
+    "dead_letters": {"type": "array", "items": {"$ref": "#/components/schemas/DeadLetter"}}, "next": {"type": "string"}}},
+
+  "Event": {"type": "object", "additionalProperties": false, "required": ["kind"], "properties": {
+    "kind": {"enum": ["end", "destination-closed", "destination-disabled", "destination-open", "parked", "removed", "quarantined", "fell-behind"]},
+    "at": {"$ref": "#/components/schemas/Time"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"}, "id": {"$ref": "#/components/schemas/Id"},
+    "phase": {"$ref": "#/components/schemas/Phase"}, "attempts": {"$ref": "#/components/schemas/Count"},
+    "cause": {"$ref": "#/components/schemas/Failure"}, "reason": {"type": "string"}, "detail": {"type": "string"}}},
+  "Stats": {"type": "object", "additionalProperties": false, "required": ["conservation", "dead_letters", "quarantined", "removed_by_retention", "in_window", "open_attempts", "destinations_in_memory", "restoring", "since_start", "process"], "properties": {
+    "conservation": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}, "required": ["accepted", "delivered", "dead", "expired", "cancelled", "indeterminate", "live"]},
+    "dead_letters": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
+    "quarantined": {"$ref": "#/components/schemas/Count"},
+    "removed_by_retention": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
+    "in_window": {"$ref": "#/components/schemas/Count"}, "open_attempts": {"$ref": "#/components/schemas/Count"},
+    "destinations_in_memory": {"$ref": "#/components/schemas/Count"}, "restoring": {"type": "boolean"},
+    "since_start": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
+    "process": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}}}},
+  "State": {"type": "object", "additionalProperties": false, "required": ["state"], "properties": {
+    "state": {"enum": ["alive", "ready", "restoring", "busy"]}}},
+  "ProfileList": {"type": "object", "additionalProperties": false, "required": ["profiles"], "properties": {
+    "profiles": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}},
+  "Profile": {"type": "object", "required": ["name", "states", "methods", "settings", "health"], "properties": {
+    "name": {"type": "string"}, "states": {"type": "array"}, "methods": {"type": "array"}, "settings": {"type": "array"}, "health": {"type": "array"}}},
+  "Problem": {"type": "object", "additionalProperties": false, "required": ["type", "title", "status", "detail"], "properties": {
+    "type": {"type": "string", "pattern": "^urn:postrider:problem:[a-z-]+$"},
+    "title": {"type": "string"}, "status": {"type": "integer", "minimum": 400, "maximum": 599},
+    "detail": {"type": "string", "description": "What to do next"},
+    "field": {"type": "string", "description": "Of the body, or the parameter"},
+    "suggestion": {"type": "string", "description": "What was probably meant"}}}
+}
+})json";
+
+}  // namespace
+
+std::string_view openapi_components() { return kComponents; }
+
+}  // namespace postrider::api

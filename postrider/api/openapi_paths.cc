@@ -1,0 +1,240 @@
+// The paths of /openapi.json. JSON as it is served; one operation after the other, as in the table
+// of routes.
+#include "postrider/api/openapi.h"
+
+namespace postrider::api {
+namespace {
+
+constexpr std::string_view kPaths = R"json({
+"/v1/messages": {
+  "post": {
+    "operationId": "submit", "tags": ["messages"], "summary": "Submit one message, or many as NDJSON",
+    "description": "202 is sent after the message is durable, never before. As application/x-ndjson, each line is a message, and each line of the answer tells what became of one, in order; line n has the key KEY#n unless it names its own. Blank lines are counted and not answered.",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, {"$ref": "#/components/parameters/Traceparent"}, {"$ref": "#/components/parameters/Tracestate"}],
+    "requestBody": {"required": true, "content": {
+      "application/json": {"schema": {"$ref": "#/components/schemas/Message"}},
+      "application/x-ndjson": {"schema": {"$ref": "#/components/schemas/MessageLine"}}}},
+    "responses": {
+      "202": {"description": "Durable", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Accepted"}}}},
+      "200": {"description": "One line per line", "content": {"application/x-ndjson": {"schema": {"$ref": "#/components/schemas/LineAnswer"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}},
+  "get": {
+    "operationId": "listMessages", "tags": ["messages"], "summary": "Messages that live, parked ones among them",
+    "description": "Follow `next` until it is absent; a page may be short, or empty, and not the last.",
+    "parameters": [
+      {"name": "destination", "in": "query", "schema": {"type": "string"}},
+      {"name": "phase", "in": "query", "schema": {"enum": ["queued", "in-flight", "awaiting", "backoff", "parked"]}},
+      {"name": "older_than", "in": "query", "description": "A duration like 10m", "schema": {"type": "string"}},
+      {"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
+    "responses": {
+      "200": {"description": "A page", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessagePage"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/messages/{id}": {
+  "parameters": [{"$ref": "#/components/parameters/Id"}],
+  "get": {
+    "operationId": "getMessage", "tags": ["messages"], "summary": "One message, live or ended",
+    "parameters": [{"$ref": "#/components/parameters/Body"}],
+    "responses": {
+      "200": {"description": "The message", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessageView"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/messages/{id}/timeline": {
+  "parameters": [{"$ref": "#/components/parameters/Id"}],
+  "get": {
+    "operationId": "getTimeline", "tags": ["messages"], "summary": "What is recorded of its life, and what comes next",
+    "responses": {
+      "200": {"description": "The timeline", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Timeline"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/messages/{id}/explain": {
+  "parameters": [{"$ref": "#/components/parameters/Id"}],
+  "get": {
+    "operationId": "explainMessage", "tags": ["messages"], "summary": "Where it is, why, and what happens next",
+    "responses": {
+      "200": {"description": "The explanation", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Explanation"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/messages/{id}/cancel": {
+  "parameters": [{"$ref": "#/components/parameters/Id"}],
+  "post": {
+    "operationId": "cancelMessage", "tags": ["messages"], "summary": "Stop it; pending while an attempt is open",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "responses": {
+      "200": {"$ref": "#/components/responses/MessageDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/messages/{id}/retry": {
+  "parameters": [{"$ref": "#/components/parameters/Id"}],
+  "post": {
+    "operationId": "retryMessage", "tags": ["messages"], "summary": "End its back-off, or revive it when it is parked",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "responses": {
+      "200": {"$ref": "#/components/responses/MessageDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/operations/{key}": {
+  "parameters": [{"name": "key", "in": "path", "required": true, "schema": {"type": "string"}}],
+  "get": {
+    "operationId": "getOperation", "tags": ["operations"], "summary": "What became of an Idempotency-Key, without acting",
+    "responses": {
+      "200": {"description": "It was used", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Operation"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/destinations": {
+  "get": {
+    "operationId": "listDestinations", "tags": ["destinations"], "summary": "Destinations, in a stable order",
+    "parameters": [
+      {"name": "prefix", "in": "query", "description": "Of the name", "schema": {"type": "string"}},
+      {"name": "health", "in": "query", "schema": {"$ref": "#/components/schemas/Health"}},
+      {"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
+    "responses": {
+      "200": {"description": "A page", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DestinationPage"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/destinations/{name}": {
+  "parameters": [{"$ref": "#/components/parameters/Name"}],
+  "put": {
+    "operationId": "putDestination", "tags": ["destinations"], "summary": "Create or change a destination",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DestinationConfig"}}}},
+    "responses": {
+      "200": {"$ref": "#/components/responses/DestinationDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}},
+  "get": {
+    "operationId": "getDestination", "tags": ["destinations"], "summary": "One destination; secrets are never shown",
+    "responses": {
+      "200": {"description": "The destination", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Destination"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}},
+  "delete": {
+    "operationId": "deleteDestination", "tags": ["destinations"], "summary": "Remove it; refused while it has messages",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"},
+      {"name": "drain", "in": "query", "description": "Take no new messages, and remove it when it is empty", "schema": {"type": "boolean"}}],
+    "responses": {
+      "200": {"$ref": "#/components/responses/DestinationDone"},
+      "202": {"$ref": "#/components/responses/DestinationDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/destinations/{name}/pause": {
+  "parameters": [{"$ref": "#/components/parameters/Name"}],
+  "post": {
+    "operationId": "pauseDestination", "tags": ["destinations"], "summary": "Hold its messages",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pause"}}}},
+    "responses": {
+      "200": {"$ref": "#/components/responses/DestinationDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/destinations/{name}/resume": {
+  "parameters": [{"$ref": "#/components/parameters/Name"}],
+  "post": {
+    "operationId": "resumeDestination", "tags": ["destinations"], "summary": "End a pause, or enable it again",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "responses": {
+      "200": {"$ref": "#/components/responses/DestinationDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/destinations/{name}/wake": {
+  "parameters": [{"$ref": "#/components/parameters/Name"}],
+  "post": {
+    "operationId": "wakeDestination", "tags": ["destinations"], "summary": "Look now whether it is there again",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "responses": {
+      "200": {"$ref": "#/components/responses/DestinationDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/destinations/{name}/limits": {
+  "parameters": [{"$ref": "#/components/parameters/Name"}],
+  "patch": {
+    "operationId": "patchLimits", "tags": ["destinations"], "summary": "Change limits and leave the other settings; null is the default",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Limits"}}}},
+    "responses": {
+      "200": {"$ref": "#/components/responses/DestinationDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/destinations/{name}/test": {
+  "parameters": [{"$ref": "#/components/parameters/Name"}],
+  "post": {
+    "operationId": "testDestination", "tags": ["destinations"], "summary": "Send a small signed message {\"type\": \"postrider.test\"}",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "responses": {
+      "202": {"description": "Durable", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Accepted"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/dead-letters": {
+  "get": {
+    "operationId": "listDeadLetters", "tags": ["dead letters"], "summary": "Parked messages, then the dead and the expired",
+    "parameters": [{"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
+    "responses": {
+      "200": {"description": "A page", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DeadLetterPage"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/dead-letters/{id}": {
+  "parameters": [{"$ref": "#/components/parameters/Id"}],
+  "get": {
+    "operationId": "getDeadLetter", "tags": ["dead letters"], "summary": "One dead letter",
+    "parameters": [{"$ref": "#/components/parameters/Body"}],
+    "responses": {
+      "200": {"description": "The dead letter", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessageView"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}},
+  "delete": {
+    "operationId": "dropDeadLetter", "tags": ["dead letters"], "summary": "Remove it for good",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "responses": {
+      "200": {"$ref": "#/components/responses/MessageDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/dead-letters/{id}/redrive": {
+  "parameters": [{"$ref": "#/components/parameters/Id"}],
+  "post": {
+    "operationId": "redriveDeadLetter", "tags": ["dead letters"], "summary": "Send it again, as a new message; a parked one is revived",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "responses": {
+      "202": {"description": "A new message is durable", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Redriven"}}}},
+      "200": {"$ref": "#/components/responses/MessageDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/events": {
+  "get": {
+    "operationId": "followEvents", "tags": ["events"], "summary": "Ends and notices as server-sent events",
+    "description": "`data` of an event is an Event. A client that comes back with Last-Event-ID misses nothing; `fell-behind` tells that retention was faster. A client that does not read is cut.",
+    "parameters": [
+      {"name": "from", "in": "query", "description": "Without Last-Event-ID; now is the default", "schema": {"enum": ["start", "now"]}},
+      {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}],
+    "responses": {
+      "200": {"description": "Events", "content": {"text/event-stream": {"schema": {"$ref": "#/components/schemas/Event"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/stats": {
+  "get": {
+    "operationId": "getStats", "tags": ["status"], "summary": "Counters: accepted = delivered + dead + expired + cancelled + indeterminate + live",
+    "responses": {
+      "200": {"description": "The numbers", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Stats"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/profiles": {
+  "get": {
+    "operationId": "listProfiles", "tags": ["profiles"], "summary": "The profiles there are",
+    "responses": {
+      "200": {"description": "The profiles", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ProfileList"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/profiles/{name}": {
+  "parameters": [{"$ref": "#/components/parameters/Name"}],
+  "get": {
+    "operationId": "getProfile", "tags": ["profiles"], "summary": "The tables that run, and the settings a destination may have",
+    "responses": {
+      "200": {"description": "The profile", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Profile"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/metrics": {
+  "get": {
+    "operationId": "getMetrics", "tags": ["status"], "summary": "For Prometheus",
+    "responses": {
+      "200": {"description": "Metrics", "content": {"text/plain": {"schema": {"type": "string"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/livez": {
+  "get": {
+    "operationId": "getLivez", "tags": ["status"], "summary": "Whether the process answers", "security": [{}],
+    "responses": {
+      "200": {"$ref": "#/components/responses/State"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/readyz": {
+  "get": {
+    "operationId": "getReadyz", "tags": ["status"], "summary": "Whether it takes messages", "security": [{}],
+    "responses": {
+      "200": {"$ref": "#/components/responses/State"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/openapi.json": {
+  "get": {
+    "operationId": "getOpenapi", "tags": ["status"], "summary": "This description",
+    "responses": {
+      "200": {"description": "OpenAPI 3.1", "content": {"application/json": {"schema": {"type": "object"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}}
+})json";
+
+}  // namespace
+
+std::string_view openapi_paths() { return kPaths; }
+
+}  // namespace postrider::api
