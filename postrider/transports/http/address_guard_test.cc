@@ -25,6 +25,7 @@ std::string read(std::string_view host) {
   return "?";
 }
 
+// req: webhook.wire.11
 TEST(ReadHost, KnowsEverySpellingOfAnAddress) {
   const std::pair<const char*, const char*> cases[] = {
       {"127.0.0.1", "127.0.0.1"},

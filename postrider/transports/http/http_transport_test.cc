@@ -157,6 +157,7 @@ TEST(HttpTransport, CallsAConnectionThatIsCutOffDuringTheRequestAReset) {
   EXPECT_EQ(rig.post(peer.url(), std::string(8'000'000, 'x')).end, WireEnd::kReset);
 }
 
+// req: webhook.wire.13
 TEST(HttpTransport, CallsGarbageAReset) {
   for (const std::string& garbage :
        {std::string("SSH-2.0-OpenSSH_9.2\r\n\r\n"), std::string("\x16\x03\x01\x00\x00\r\n\r\n", 9),
@@ -168,6 +169,7 @@ TEST(HttpTransport, CallsGarbageAReset) {
   }
 }
 
+// req: webhook.wire.13
 TEST(HttpTransport, SkipsInterimAnswersUpToALimit) {
   const std::string interim = "HTTP/1.1 100 Continue\r\n\r\n";
   for (const int count : {1, 16, 17, 5000}) {
@@ -180,6 +182,7 @@ TEST(HttpTransport, SkipsInterimAnswersUpToALimit) {
   }
 }
 
+// req: webhook.wire.12
 TEST(HttpTransport, HonoursAnAnswerThatComesBeforeTheRequestIsSent) {
   Rig rig;
   Peer peer(rig.loop, [](Link& link) -> Task {
@@ -257,7 +260,7 @@ TEST(HttpTransport, SaysNoNameForATargetThatIsNone) {
     EXPECT_EQ(rig.post(target).end, WireEnd::kNoName) << target;
 }
 
-// req: webhook.wire.2
+// req: webhook.wire.2, webhook.wire.11
 TEST(HttpTransport, RefusesForbiddenAddressesInEverySpelling) {
   HttpTransportOptions options;
   Rig rig(options);
@@ -279,6 +282,7 @@ TEST(HttpTransport, ReachesOtherSpellingsOfWhatIsAllowed) {
     EXPECT_EQ(rig.post("http://" + std::string(host) + port).status, 200) << host;
 }
 
+// req: webhook.wire.15
 TEST(HttpTransport, TellsNothingAfterAnAbortAtEveryByteOfTheExchange) {
   const std::string whole = answer(200, "hello");
   for (std::size_t cut = 0; cut < whole.size(); ++cut) {

@@ -170,6 +170,7 @@ TEST(HttpNames, OfManyWhoWaitAreAskedForOnce) {
   for (const auto& [attempt, replies] : rig.ended) EXPECT_EQ(replies.at(0).status, 200);
 }
 
+// req: webhook.wire.17
 TEST(HttpNames, AreTriedAtTheirNextAddressWhenOneFails) {
   Rig rig(keeping_nothing());
   Peer peer(rig.loop, always(answer(200)), "127.0.0.3");
@@ -179,6 +180,7 @@ TEST(HttpNames, AreTriedAtTheirNextAddressWhenOneFails) {
   EXPECT_EQ(rig.post(at("hook.example", peer)).end, WireEnd::kRefused);
 }
 
+// req: webhook.wire.17
 TEST(HttpNames, AreTriedAtTheirNextAddressWhenOneDoesNotAnswer) {
   Rig rig(keeping_nothing());
   Peer peer(rig.loop, always(answer(200)), "127.0.0.2");

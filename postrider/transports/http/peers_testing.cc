@@ -150,7 +150,11 @@ Task Peer::accept() {
   while (true) {
     auto [error, socket] = co_await acceptor_.async_accept(kQuietly);
     if (error == asio::error::operation_aborted || error == asio::error::bad_descriptor) co_return;
-    if (error) continue;
+    if (error) {  // out of descriptors, and the test is about that
+      asio::steady_timer timer(loop_, std::chrono::milliseconds(1));
+      co_await timer.async_wait(kQuietly);
+      continue;
+    }
     auto link = std::make_shared<Link>(std::move(socket), tls_);
     link->number = ++accepted;
     asio::co_spawn(loop_, serve(std::move(link)), asio::detached);

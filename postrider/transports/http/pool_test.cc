@@ -148,7 +148,7 @@ TEST(HttpPool, DoesNotUseAConnectionBeyondItsLife) {
   EXPECT_EQ(peer.accepted, 2);
 }
 
-// req: webhook.wire.5
+// req: webhook.wire.5, webhook.wire.10
 TEST(HttpPool, ServesThoseWhoWaitForAConnectionInOrder) {
   HttpTransportOptions options = Rig::local();
   options.connections_max = 2;
@@ -186,7 +186,7 @@ TEST(HttpPool, GivesUpKeptConnectionsForHostsThatNeedOne) {
   EXPECT_EQ(rig.transport->connections(), 1U);
 }
 
-// req: webhook.wire.7
+// req: webhook.wire.7, webhook.wire.10
 TEST(HttpPool, CountsTheTimeOfWaitingAndSaysThatNothingWasSent) {
   HttpTransportOptions options = Rig::local();
   options.connections_max = 1;
@@ -268,7 +268,7 @@ Peer::Script cuts_off_reuse(bool rudely, std::string bytes, int& served) {
   };
 }
 
-// req: webhook.wire.6 engine.life.14
+// req: webhook.wire.6, engine.life.14
 TEST(HttpPool, RepeatsOnceWhenAKeptConnectionIsCutOffBeforeAnyByteOfTheAnswer) {
   for (const bool rudely : {false, true}) {
     Rig rig;
@@ -326,7 +326,7 @@ TEST(HttpPool, RepeatsOnAFreshConnectionAndNotASecondTime) {
   EXPECT_EQ(peer.accepted, 3);  // not the other kept one
 }
 
-// req: webhook.certainty.2 engine.life.14
+// req: webhook.certainty.2, engine.life.14, webhook.wire.14
 TEST(HttpPool, IsUnknownWhenTheRepetitionMeetsNobody) {
   Rig rig;
   int served = 0;
@@ -382,11 +382,13 @@ TEST(HttpTimeOut, OfTheFirstByteStopsWithIt) {
   Rig rig(options);
   int received = 0;
   bool begin = false;
+  bool begun = false;
   Peer peer(rig.loop, [&](Link& link) -> Task {
     co_await link.request();
     ++received;
     co_await link.until([&] { return begin; });
     co_await link.write("H");
+    begun = true;
     co_await link.gone();
   });
   const AttemptId silent = rig.start(peer.url());
@@ -396,16 +398,19 @@ TEST(HttpTimeOut, OfTheFirstByteStopsWithIt) {
   EXPECT_FALSE(rig.has_ended(silent));
   rig.advance(1ms);
   EXPECT_EQ(rig.end_of(silent).end, WireEnd::kTimedOut);
+  rig.until([&] { return rig.transport->connections() == 0; });
 
   begin = true;
-  const AttemptId begun = rig.start(peer.url());
-  rig.until([&] { return received == 2; });
-  rig.until([&] {  // until the byte has been read: then only the whole exchange has a time-out
-    rig.advance(0ms);
-    return !rig.loop.poll_one();
-  });
+  rig.until([&] { return peer.open == 0; });
+  begun = false;
+  const AttemptId talking = rig.start(peer.url());
+  rig.until([&] { return begun; });
+  rig.settle();  // now the byte has been read
+  rig.advance(14'999ms);
   rig.settle();
-  EXPECT_FALSE(rig.has_ended(begun));
+  EXPECT_FALSE(rig.has_ended(talking));
+  rig.advance(1ms);
+  EXPECT_EQ(rig.end_of(talking).end, WireEnd::kTimedOut);
 }
 
 // req: webhook.wire.7
@@ -501,6 +506,7 @@ class FewDescriptors {
   rlimit before_{};
 };
 
+// req: webhook.wire.16
 TEST(HttpPool, SaysRefusedWhenThereAreNoMoreDescriptors) {
   Rig rig;
   Peer peer(rig.loop, always(answer(200)));
@@ -514,6 +520,7 @@ TEST(HttpPool, SaysRefusedWhenThereAreNoMoreDescriptors) {
   EXPECT_EQ(rig.post(peer.url()).status, 200);
 }
 
+// req: webhook.wire.16
 TEST(HttpPool, GivesUpAKeptConnectionWhenThereAreNoMoreDescriptors) {
   Rig rig;
   Peer first(rig.loop, always(answer(200)));
