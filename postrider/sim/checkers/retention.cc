@@ -29,7 +29,7 @@ class RetentionChecker final : public Checker {
         continue;
       }
       if (write.kind == Write::Kind::kPut) note_put(write, now);
-      if (write.kind == Write::Kind::kRemove) note_remove(write);
+      if (write.kind == Write::Kind::kRemove) note_remove(write, batch.letters_lost > 0);
       if (write.kind != Write::Kind::kRemoveRange) continue;
       check_range(write, now);
       const bool silent = write.key[0] == keys::kLog || write.key[0] == keys::kSession;
@@ -73,13 +73,15 @@ class RetentionChecker final : public Checker {
     if (write.key[0] == keys::kDead) letters_[write.key] = bytes;
   }
 
-  void note_remove(const Write& write) {
+  // Of a letter that was cut off nobody knows how large it was.
+  void note_remove(const Write& write, bool perhaps_cut) {
     const auto letter = letters_.find(write.key);
     if (letter == letters_.end()) return;
     const char space = write.key[0];
     const auto bucket = buckets_.find({space, bucket_in(write.key)});
     if (bucket != buckets_.end()) bucket->second.bytes -= letter->second;
     total_[space] -= letter->second;
+    if (perhaps_cut) unknown_ += letter->second;
     letters_.erase(letter);
   }
 
@@ -90,7 +92,8 @@ class RetentionChecker final : public Checker {
     if (at == buckets_.end()) return;
     // A bucket may be closed in the middle of a turn, before the time that the commit tells.
     const bool too_old = now - at->second.newest + kTurnMost >= retention->age;
-    const bool too_big = retention->bytes != 0 && total_[space] > retention->bytes;
+    const std::uint64_t unknown = space == keys::kDead ? unknown_ : 0;
+    const bool too_big = retention->bytes != 0 && total_[space] + unknown > retention->bytes;
     if (!too_old && !too_big) {
       verdicts_.violation(11, std::string("retention removed from space ") + write.key[0] +
                                   " what was neither too old nor too much");
@@ -133,8 +136,9 @@ class RetentionChecker final : public Checker {
   Verdicts& verdicts_;
   const EngineOptions& options_;
   std::map<std::pair<char, keys::Bucket>, Bucket> buckets_;
-  std::map<char, std::uint64_t> total_;                        // bytes of each space
-  std::map<char, std::uint64_t> put_now_;                      // … that this commit brought
+  std::map<char, std::uint64_t> total_;    // bytes of each space
+  std::map<char, std::uint64_t> put_now_;  // … that this commit brought
+  std::uint64_t unknown_ = 0;
   std::map<std::string, std::uint64_t, std::less<>> letters_;  // bytes of each, by key
 };
 
