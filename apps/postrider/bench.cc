@@ -12,6 +12,7 @@
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is not in the C++ one
 
 #include "apps/postrider/commands.h"
+#include "postrider/base/rng.h"
 
 namespace postrider {
 namespace {
@@ -69,6 +70,30 @@ constexpr Command kBenches[] = {
      .options = kOptions,
      .asks_daemon = false,
      .run = run<bench_lifecycle>},
+    {.name = "http",
+     .operands = {},
+     .summary = "accepting over HTTP for paused destinations, one by one and as lines",
+     .options = kOptions,
+     .asks_daemon = false,
+     .run = run<bench_http>},
+    {.name = "webhook",
+     .operands = {},
+     .summary = "in by HTTP, out by HTTP to a sink",
+     .options = kOptions,
+     .asks_daemon = false,
+     .run = run<bench_webhook>},
+    {.name = "backlog",
+     .operands = {},
+     .summary = "many waiting messages: accepting, a kill -9, the start, the drain",
+     .options = kOptions,
+     .asks_daemon = false,
+     .run = run<bench_backlog>},
+    {.name = "timers",
+     .operands = {},
+     .summary = "arming and firing",
+     .options = kOptions,
+     .asks_daemon = false,
+     .run = run<bench_timers>},
 };
 
 }  // namespace
@@ -106,6 +131,17 @@ double Latencies::percentile(double percent) {
   const auto at = static_cast<std::ptrdiff_t>(static_cast<double>(us_.size() - 1) * percent / 100);
   std::nth_element(us_.begin(), us_.begin() + at, us_.end());
   return us_[static_cast<std::size_t>(at)];
+}
+
+Bodies::Bodies(std::uint32_t size) : pool_((8U << 20) + size, ' '), size_(size) {
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  Rng rng(1);
+  for (char& letter : pool_) letter = kLetters[rng.below(kLetters.size())];
+}
+std::string_view Bodies::operator[](std::uint64_t number) const {
+  const std::size_t places = pool_.size() - size_ + 1;
+  return std::string_view(pool_).substr(number * 7919 * 512 % places, size_);
 }
 
 void Figures::add(std::string name, double value, int digits) {

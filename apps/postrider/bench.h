@@ -58,6 +58,17 @@ class Latencies {
   std::vector<float> us_;
 };
 
+// Bodies that do not compress into nothing: pieces of a pool of random letters.
+class Bodies {
+ public:
+  explicit Bodies(std::uint32_t size);
+  std::string_view operator[](std::uint64_t number) const;
+
+ private:
+  std::string pool_;
+  std::size_t size_;
+};
+
 // Figures in the order they were added, as JSON or as a table.
 class Figures {
  public:
@@ -70,5 +81,9 @@ class Figures {
 };
 
 int bench_lifecycle(const BenchOptions& options);
+int bench_http(const BenchOptions& options);
+int bench_webhook(const BenchOptions& options);
+int bench_backlog(const BenchOptions& options);
+int bench_timers(const BenchOptions& options);
 
 }  // namespace postrider

@@ -6,47 +6,17 @@
 #include <string>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-
 #include "apps/postrider/bench.h"
+#include "apps/postrider/bench_void.h"
 #include "apps/postrider/commands.h"
 #include "postrider/api/postrider.h"
 
 namespace postrider {
 namespace {
 
-// Takes everything and answers at once. On the loop's thread.
-class Void final : public Transport {
- public:
-  Void(boost::asio::io_context& loop, Node::Ended ended, std::function<void(std::size_t)> took)
-      : loop_(loop), ended_(std::move(ended)), took_(std::move(took)) {}
-
-  void start(AttemptId attempt, WireRequest /*request*/) override {
-    started_.push_back(attempt);
-    if (started_.size() == 1) boost::asio::post(loop_, [this] { answer(); });
-  }
-  void abort(AttemptId /*attempt*/) override {}
-
- private:
-  void answer() {
-    answering_.swap(started_);
-    for (const AttemptId attempt : answering_)
-      ended_(attempt, {.end = WireEnd::kAnswered, .status = 200});
-    took_(answering_.size());
-    answering_.clear();
-  }
-
-  boost::asio::io_context& loop_;
-  Node::Ended ended_;
-  std::function<void(std::size_t)> took_;
-  std::vector<AttemptId> started_;
-  std::vector<AttemptId> answering_;
-};
-
 class Load {
  public:
-  explicit Load(const BenchOptions& options) : options_(options), body_(options.payload, 'x') {}
+  explicit Load(const BenchOptions& options) : options_(options), bodies_(options.payload) {}
 
   Result<void> open(const std::string& directory) {
     NodeOptions node;
@@ -92,8 +62,8 @@ class Load {
     if (!going_) return;
     for (std::size_t i = 0; i < count; ++i) {
       Submit submit;
-      submit.destination = "d" + std::to_string(next_++ % options_.destinations);
-      submit.body = body_;
+      submit.destination = "d" + std::to_string(next_ % options_.destinations);
+      submit.body = bodies_[next_++];
       rider_->ask(std::move(submit), [this, from = Clock::now()](const Answer& answer) {
         refused_ += answer.code == AnswerCode::kAccepted ? 0U : 1U;
         latencies_.add(std::chrono::duration<double, std::micro>(Clock::now() - from).count());
@@ -102,7 +72,7 @@ class Load {
   }
 
   BenchOptions options_;
-  std::string body_;
+  Bodies bodies_;
   std::unique_ptr<Postrider> rider_;
   std::atomic<bool> going_ = false;
   std::atomic<std::uint64_t> refused_ = 0;

@@ -1,0 +1,215 @@
+// bench backlog: many messages for destinations that are paused, a kill -9, a start on what is
+// there, and the drain into a transport that takes everything.
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <filesystem>
+#include <mutex>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): kill is not in the C++ one
+#include <string>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "apps/postrider/bench.h"
+#include "apps/postrider/bench_void.h"
+#include "apps/postrider/commands.h"
+#include "postrider/api/postrider.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::uint32_t kDestinations = 1000;
+constexpr std::size_t kUnderWay = 1024;
+
+Result<std::unique_ptr<Postrider>> open_rider(const std::string& directory) {
+  NodeOptions node;
+  node.store.directory = directory;
+  node.free_bytes_min = 1U << 20;
+  return Postrider::open(node, [](boost::asio::io_context& loop, Node::Ended ended) {
+    return Result<std::unique_ptr<Transport>>(
+        std::make_unique<Void>(loop, std::move(ended), [](std::size_t) {}));
+  });
+}
+
+std::string name_of_number(std::uint64_t number) {
+  return "d" + std::to_string(number % kDestinations);
+}
+
+// Submits and waits so that a bounded number is under way.
+class Filler {
+ public:
+  Filler(Postrider& rider, std::uint32_t payload) : rider_(rider), bodies_(payload) {}
+
+  void fill(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return under_way_ < kUnderWay; });
+      ++under_way_;
+      lock.unlock();
+      Submit submit;
+      submit.destination = name_of_number(next_);
+      submit.body = bodies_[next_++];
+      rider_.ask(std::move(submit), [this](const Answer& answer) { answered(answer); });
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return under_way_ == 0; });
+  }
+  std::uint64_t refused() const { return refused_; }
+
+ private:
+  void answered(const Answer& answer) {
+    if (answer.code != AnswerCode::kAccepted) ++refused_;
+    const std::lock_guard lock(mutex_);
+    // Woken in groups: a wake-up for each would be what is measured.
+    if (--under_way_ == kUnderWay / 2 || under_way_ == 0) changed_.notify_one();
+  }
+
+  Postrider& rider_;
+  Bodies bodies_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t under_way_ = 0;
+  std::uint64_t next_ = 0;
+  std::atomic<std::uint64_t> refused_ = 0;
+};
+
+struct Filled {  // what the process that is killed tells before
+  double first_rate = 0;
+  double last_rate = 0;
+  double rate = 0;
+  double rss_mb = 0;
+};
+
+bool make_paused(Postrider& rider) {
+  bool good = true;
+  for (std::uint32_t i = 0; i < kDestinations; ++i) {
+    Configure configure;
+    configure.config = {.name = name_of_number(i),
+                        .profile = "webhook",
+                        .settings = {{"url", "http://127.0.0.1:1/"}, {"in_flight_max", "64"}}};
+    good = rider.call(configure).code == AnswerCode::kDone && good;
+    Pause pause;
+    pause.destination = name_of_number(i);
+    good = rider.call(pause).code == AnswerCode::kDone && good;
+  }
+  return good;
+}
+
+// In a process of its own, which never ends by itself.
+[[noreturn]] void fill_and_wait(const std::string& directory, const BenchOptions& options,
+                                int out) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  Filled filled;
+  auto rider = open_rider(directory);
+  if (!rider || !make_paused(**rider)) ::_exit(1);
+  Filler filler(**rider, options.payload);
+  const std::uint64_t part = std::max<std::uint64_t>(1, options.messages / 20);
+  const Stopwatch all;
+  std::uint64_t done = 0;
+  while (done < options.messages) {
+    const std::uint64_t count = std::min(part, options.messages - done);
+    const Stopwatch watch;
+    filler.fill(count);
+    done += count;
+    const double rate = static_cast<double>(count) / watch.wall();
+    if (filled.first_rate == 0) filled.first_rate = rate;
+    filled.last_rate = rate;
+    std::fprintf(stderr, "\r%llu messages, %.0f a second, %.0f MB of memory ",
+                 static_cast<unsigned long long>(done), rate, resident_mb());
+  }
+  std::fputc('\n', stderr);
+  filled.rate = static_cast<double>(done) / all.wall();
+  filled.rss_mb = resident_mb();
+  if (filler.refused() > 0 || ::write(out, &filled, sizeof filled) != sizeof filled) ::_exit(1);
+  for (;;) ::pause();
+}
+
+Result<Filled> fill(const std::string& directory, const BenchOptions& options) {
+  std::array<int, 2> pipe{};
+  if (::pipe(pipe.data()) != 0) return fail(ErrorCode::kUnavailable, "there is no pipe");
+  const pid_t child = ::fork();
+  if (child == 0) fill_and_wait(directory, options, pipe[1]);
+  ::close(pipe[1]);
+  Filled filled;
+  const bool good = ::read(pipe[0], &filled, sizeof filled) == sizeof filled;
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(pipe[0]);
+  if (!good) return fail(ErrorCode::kUnavailable, "the backlog could not be made");
+  return filled;
+}
+
+std::uint64_t size_of(const std::string& directory) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
+    bytes += entry.is_regular_file(error) ? entry.file_size(error) : 0;
+  return bytes;
+}
+
+Result<Figures> measure(const BenchOptions& options) {
+  const BenchDirectory directory;
+  POSTRIDER_TRY(filled, fill(directory.path(), options));
+  const std::uint64_t disk = size_of(directory.path());
+  const Stopwatch restart;
+  POSTRIDER_TRY(rider, open_rider(directory.path()));
+  Submit first;
+  first.destination = name_of_number(0);
+  first.body = "first";
+  if (rider->call(first).code != AnswerCode::kAccepted)
+    return fail(ErrorCode::kUnavailable, "nothing is accepted after the start");
+  const double serving = restart.wall();
+  const auto stats = [&] { return std::get<Stats>(rider->call(Ask{}).view).counters; };
+  const std::uint64_t all = stats().live();
+  if (all != options.messages + 1)
+    return fail(ErrorCode::kUnavailable, "messages are missing after the kill");
+  const Stopwatch drain;
+  for (std::uint32_t i = 0; i < kDestinations; ++i) {
+    Resume resume;
+    resume.destination = name_of_number(i);
+    rider->call(resume);
+  }
+  double rss = filled.rss_mb;
+  while (stats().live() > 0) {
+    rss = std::max(rss, resident_mb());
+    std::fprintf(stderr, "\r%llu left ", static_cast<unsigned long long>(stats().live()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  const double drained = drain.wall();
+  const double cpu = drain.cpu();
+  std::fputs("\r", stderr);
+  const Counters end = stats();
+  if (end.delivered != all) return fail(ErrorCode::kUnavailable, "not all were delivered");
+  Figures figures;
+  figures.add("bench", "backlog");
+  figures.add("messages", static_cast<double>(all));
+  figures.add("payload", options.payload);
+  figures.add("destinations", kDestinations);
+  figures.add("accept_rate", filled.rate);
+  figures.add("accept_rate_empty", filled.first_rate);
+  figures.add("accept_rate_full", filled.last_rate);
+  figures.add("disk_bytes_per_message", static_cast<double>(disk) / static_cast<double>(all));
+  figures.add("restart_seconds", serving, 3);
+  figures.add("rate", static_cast<double>(all) / drained);
+  figures.add("cpu_us_per_lifecycle", cpu * 1e6 / static_cast<double>(all), 2);
+  figures.add("rss_mb", rss, 1);
+  figures.add("sync", "fdatasync before every answer");
+  return figures;
+}
+
+}  // namespace
+
+int bench_backlog(const BenchOptions& options) {
+  const auto figures = measure(options);
+  if (!figures) {
+    std::fprintf(stderr, "postrider bench: %s\n", figures.error().detail.c_str());
+    return kExitFailure;
+  }
+  figures->print(options.json);
+  return kExitOk;
+}
+
+}  // namespace postrider
