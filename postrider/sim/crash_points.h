@@ -17,6 +17,9 @@ namespace postrider::sim {
 // thousand.
 std::optional<SimOptions> reference_world(const std::string& profile);
 
+// Phases that states of the profile have, and that no message came into.
+std::vector<Phase> phases_never_visited(const std::string& profile, const Report& report);
+
 struct CrashPoints {
   std::uint64_t points = 0;  // in the run without a crash
   std::uint64_t runs = 0;

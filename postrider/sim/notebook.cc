@@ -69,7 +69,10 @@ MessageNote* Notebook::owner_of(std::string_view key) {
   return cold ? find(cold->id) : nullptr;
 }
 
-void Notebook::left(const Left& /*left*/) { ++attempts_; }
+void Notebook::left(const Left& /*left*/) {
+  ++attempts_;
+  visit(Phase::kInFlight);
+}
 
 void Notebook::damaged(std::string_view key) {
   if (MessageNote* note = owner_of(key)) {
@@ -109,6 +112,7 @@ Batch Notebook::read(const Durable& durable, std::vector<std::string>& faults) {
     }
     if (note->end) faults.push_back("a second end of message " + to_string(end.id));
     note->end = end;
+    visit(end.phase);
   }
   return batch;
 }
@@ -172,6 +176,7 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     note.was_cold = !hot;
     ++live_;
     ++records_;
+    visit(Phase::kQueued);
     reading.batch.entered.push_back(&note);
     return;
   }
@@ -203,6 +208,8 @@ void Notebook::read_state(Reading& reading, const Write& write) {
     reading.batch.states.push_back({note, stored->state, note->state});
   }
   note->state = note->last_state = stored->state;
+  const ProfileSpec* profile = note->destination == nullptr ? nullptr : note->destination->profile;
+  if (profile != nullptr) visit(profile->states[stored->state.state].phase);
 }
 
 void Notebook::read_remove(Reading& reading, std::string_view key, bool once) {

@@ -3,6 +3,7 @@
 // and nothing of the engine.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -126,6 +127,9 @@ class Notebook {
   const Counters& counters() const { return meta_.counters; }
   const Meta& meta() const { return meta_; }
   std::uint64_t attempts() const { return attempts_; }
+  // How often messages came into each phase, as the disk and the network saw it.
+  using Visits = std::array<std::uint64_t, kPhases>;
+  const Visits& visits() const { return visits_; }
 
  private:
   struct Reading {
@@ -143,6 +147,7 @@ class Notebook {
   void remove_letters(const Write& range);
   void read_books(Reading& reading, const Write& write);
   MessageNote* owner_of(std::string_view key);
+  void visit(Phase phase) { ++visits_[static_cast<std::size_t>(phase)]; }
 
   std::unordered_map<std::uint64_t, MessageNote> messages_;  // by sequence; never iterated
   std::map<std::uint64_t, std::unique_ptr<DestinationNote>> destinations_;
@@ -153,6 +158,7 @@ class Notebook {
   std::uint64_t records_ = 0;
   std::uint64_t lost_ = 0;
   std::uint64_t attempts_ = 0;
+  Visits visits_{};
   std::uint64_t batches_ = 0;
 };
 

@@ -55,6 +55,7 @@ struct Report {
   std::uint64_t restarts = 0;
   std::uint64_t twins = 0;  // comparisons with a restored copy
   std::uint64_t attempts = 0;
+  std::array<std::uint64_t, kPhases> visits{};  // how often messages came into each phase
 };
 
 }  // namespace postrider::sim

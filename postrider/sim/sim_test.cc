@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "postrider/base/hash.h"
-#include "postrider/sim/crash_points.h"
 #include "postrider/sim/plan.h"
 #include "postrider/sim/runner.h"
 #include "postrider/sim/world.h"
@@ -157,20 +156,6 @@ TEST(Simulation, WithoutFaultsHasNone) {
   for (const std::uint64_t struck : report.faults) EXPECT_EQ(struck, 0U);
   EXPECT_GT(report.counters.delivered, 200U);
   EXPECT_EQ(report.counters.live(), 0U);
-}
-
-TEST(ReferenceWorld, VisitsEveryVerb) {  // req: engine.crash.2
-  for (const char* profile : {"webhook", "drill"}) {
-    const auto options = reference_world(profile);
-    ASSERT_TRUE(options.has_value()) << profile;
-    const CrashPoints some = crash_everywhere(*options, {5, 41});
-    std::printf("%llu crash points in the reference world of %s\n",
-                static_cast<unsigned long long>(some.points), profile);
-    EXPECT_GT(some.points, 300U);
-    EXPECT_GT(some.runs, 20U);
-    for (const CrashPoints::Failure& failure : some.failures)
-      ADD_FAILURE() << failure.point << ": " << failure.what;
-  }
 }
 
 TEST(FaultList, NamesWhatItDoesNotKnow) {

@@ -256,6 +256,7 @@ Report World::run() {
   report.violations = verdicts_.list();
   report.twins = twins_.compared();
   report.attempts = checkers_.notebook().attempts();
+  report.visits = checkers_.notebook().visits();
   return report;
 }
 
