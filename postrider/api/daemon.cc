@@ -87,6 +87,7 @@ NodeOptions node_options(const DaemonOptions& options) {
   node.store.drop_unsynced = options.drop_unsynced;
   node.store.sync = !options.skip_sync;
   node.free_bytes_min = config.store.free_bytes_min;
+  node.reserve_bytes = config.store.free_bytes_reserve;
   node.host = config.host;
   node.transport = config.transport;
   if (options.dev) {

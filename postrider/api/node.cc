@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "postrider/profiles/all.h"
+#include "postrider/runtime/reserve.h"
 
 namespace postrider {
 namespace {
@@ -19,8 +20,9 @@ std::uint64_t random_seed() {
 
 class Node::Impl {
  public:
-  Impl(std::unique_ptr<RocksStore> store, std::uint64_t free_bytes_min, const Clock& clock)
-      : free_bytes_min_(free_bytes_min),
+  Impl(std::unique_ptr<RocksStore> store, const NodeOptions& options, const Clock& clock)
+      : free_bytes_min_(options.free_bytes_min),
+        reserve_(options.store.directory + "/RESERVE", options.reserve_bytes),
         store_(std::move(store)),
         loop_(clock),
         committer_(*store_, [this] { loop_.wake(); }) {}
@@ -30,6 +32,7 @@ class Node::Impl {
   bool look_at_space();
 
   std::uint64_t free_bytes_min_;
+  Reserve reserve_;
   std::unique_ptr<RocksStore> store_;
   Loop loop_;
   Committer committer_;
@@ -72,14 +75,19 @@ bool Node::Impl::look_at_space() {
   // Once too little, an eighth more is asked for, so that the door does not flutter.
   const std::uint64_t wanted = has_space_ ? free_bytes_min_ : free_bytes_min_ + free_bytes_min_ / 8;
   has_space_ = bytes.has_value() && *bytes >= wanted;
+  if (host_->state() == Host::State::kRestarting) {
+    reserve_.give();  // the disk is full: the room is for the ends of what we have
+  } else if (has_space_ && !reserve_.is_held() && *bytes >= wanted + reserve_.bytes()) {
+    static_cast<void>(reserve_.hold());  // if not now, then the next time
+  }
   host_->set_space(has_space_);
   return has_space_;
 }
 
 Result<std::unique_ptr<Node>> Node::open(NodeOptions options, const Clock& clock,
                                          MakeTransport make) {
-  POSTRIDER_TRY(store, RocksStore::open(std::move(options.store)));
-  auto impl = std::make_unique<Impl>(std::move(store), options.free_bytes_min, clock);
+  POSTRIDER_TRY(store, RocksStore::open(options.store));
+  auto impl = std::make_unique<Impl>(std::move(store), options, clock);
   if (const auto started =
           impl->start(std::move(options.host), std::move(options.transport), clock, make);
       !started)

@@ -20,7 +20,8 @@ namespace postrider {
 struct NodeOptions {
   RocksStoreOptions store;
   std::uint64_t free_bytes_min = 256ULL << 20;  // below it new messages are refused
-  HostOptions host;                             // without profiles: all
+  std::uint64_t reserve_bytes = 0;  // held on the disk, and given when a commit met a full one
+  HostOptions host;                 // without profiles: all
   HttpTransportOptions transport;
 };
 
@@ -46,7 +47,7 @@ class Node {
   // Runs in front of each turn: for those that bring work from other threads.
   void before_turn(std::function<void()> hook);
 
-  // Looks at the disk. True while there is room for new messages.
+  // Looks at the disk, now and then. True while there is room for new messages.
   bool look_at_space();
 
   // When the host has stopped: finishes what the committer has and closes the store.
