@@ -35,6 +35,8 @@ if(POSTRIDER_TESTS)
     endif()
   endif()
 
+  include(crash)
+
   function(postrider_tool_test name)
     add_test(NAME tools/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(tools/${name} PROPERTIES TIMEOUT 60 LABELS fast)
