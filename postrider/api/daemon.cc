@@ -84,6 +84,9 @@ NodeOptions node_options(const DaemonOptions& options) {
   NodeOptions node;
   node.store.directory = config.store.directory;
   node.store.cache_bytes = config.store.cache_bytes;
+  node.store.memtable_bytes = config.store.memtable_bytes;
+  node.store.wal_bytes_max = config.store.wal_bytes_max;
+  node.store.open_files_max = static_cast<int>(config.store.open_files_max);
   node.store.drop_unsynced = options.drop_unsynced;
   node.store.sync = !options.skip_sync;
   node.free_bytes_min = config.store.free_bytes_min;
