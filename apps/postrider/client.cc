@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -12,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <system_error>
 #include <unistd.h>
 
 #include <openssl/err.h>
@@ -23,13 +23,15 @@
 namespace postrider {
 namespace {
 
-constexpr std::size_t kHeadBytesMax = 64 * 1024;
+constexpr std::size_t kHeadBytesMax = 65'536;
 constexpr std::size_t kChunkLineBytesMax = 256;
 
 tl::unexpected<Error> wrong(std::string what) { return fail(ErrorCode::kInvalid, std::move(what)); }
 tl::unexpected<Error> gone(std::string what) {
   return fail(ErrorCode::kUnavailable, std::move(what));
 }
+
+std::string reason_text(int code) { return std::generic_category().message(code); }
 
 struct FreeSsl {
   void operator()(SSL* ssl) const { SSL_free(ssl); }
@@ -84,7 +86,7 @@ Result<void> Wire::open_unix(const ClientTarget& target, Duration time_out) {
   set_time_out(time_out);
   if (fd_ >= 0 && connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
     return {};
-  return gone("nothing answers at unix:" + target.host + " (" + std::strerror(errno) + ")" +
+  return gone("nothing answers at unix:" + target.host + " (" + reason_text(errno) + ")" +
               start_hint());
 }
 
@@ -104,8 +106,8 @@ Result<void> Wire::open_tcp(const ClientTarget& target, Duration time_out) {
   }
   freeaddrinfo(found);
   if (reason == 0) return {};
-  return gone("nothing answers at " + target.host + ":" + target.port + " (" +
-              std::strerror(reason) + ")" + start_hint());
+  return gone("nothing answers at " + target.host + ":" + target.port + " (" + reason_text(reason) +
+              ")" + start_hint());
 }
 
 // The certificate must be for this name or address; only a name is told to the server.
@@ -161,7 +163,7 @@ Result<std::size_t> Wire::read_some(char* data, std::size_t size) {
     if (ssl_) return std::size_t{0};
     if (errno == EINTR) continue;
     if (errno == EAGAIN) return gone("the daemon does not answer in time");
-    return gone(std::string("the connection broke: ") + std::strerror(errno));
+    return gone(std::string("the connection broke: ") + reason_text(errno));
   }
 }
 
@@ -187,7 +189,7 @@ class Reading {
 };
 
 Result<bool> Reading::more() {
-  std::array<char, 16 * 1024> fresh{};
+  std::array<char, 16'384> fresh{};
   POSTRIDER_TRY(size, wire_.read_some(fresh.data(), fresh.size()));
   buffer_.append(fresh.data(), size);
   return size > 0;
@@ -304,7 +306,8 @@ std::string request_text(const ClientOptions& options, const ClientTarget& targe
   if (!request.body.empty()) text += "content-type: application/json\r\n";
   if (!request.body.empty() || request.method != "GET")
     text += "content-length: " + std::to_string(request.body.size()) + "\r\n";
-  for (const auto& [name, value] : request.headers) text += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : request.headers)
+    text.append(name).append(": ").append(value).append("\r\n");
   return text + "\r\n" + request.body;
 }
 

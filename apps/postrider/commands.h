@@ -11,10 +11,10 @@ namespace postrider {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
-inline constexpr int kExitStore = 3;  // the store failed: the daemon stopped rather than guess
 
 using Arguments = std::span<const std::string>;
 
+int run_check(Arguments arguments);
 int run_config(Arguments arguments);
 int run_dest(Arguments arguments);
 int run_dlq(Arguments arguments);

@@ -4,8 +4,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fcntl.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "apps/postrider/options.h"
@@ -34,10 +34,11 @@ int init(const Parsed& parsed) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0600);
   if (fd < 0 && errno == EEXIST)
     return failure(parsed, path + " is there already; --force writes over it");
-  if (fd < 0) return failure(parsed, path + ": " + std::strerror(errno));
+  if (fd < 0) return failure(parsed, path + ": " + std::generic_category().message(errno));
   const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int reason = errno;
-  if (close(fd) != 0 || !written) return failure(parsed, path + ": " + std::strerror(reason));
+  if (close(fd) != 0 || !written)
+    return failure(parsed, path + ": " + std::generic_category().message(reason));
   print("wrote " + path + "; 'postrider config check " + path +
         "' checks it, and 'postrider serve "
         "--config " +

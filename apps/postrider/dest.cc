@@ -152,7 +152,8 @@ std::string describe(const Json& destination, Timestamp now) {
   if (destination.at("draining") == "true")
     facts.add("draining", "removed when its messages have ended", Colour::kWarn);
   if (const Json* settings = destination.find("settings")) {
-    for (const auto& [name, value] : settings->members) facts.add(shown(name), shown(value.text));
+    for (std::size_t i = 0; i < settings->names.size(); ++i)
+      facts.add(shown(settings->names[i]), shown(settings->items[i].text));
   }
   return facts.text();
 }

@@ -31,8 +31,10 @@ Json copy_of(const boost::json::value& value) {
       break;
     case boost::json::kind::object:
       out.kind = Json::Kind::kObject;
-      for (const auto& member : value.get_object())
-        out.members.emplace_back(std::string(member.key()), copy_of(member.value()));
+      for (const auto& member : value.get_object()) {
+        out.names.emplace_back(member.key());
+        out.items.push_back(copy_of(member.value()));
+      }
       break;
   }
   return out;
@@ -41,8 +43,8 @@ Json copy_of(const boost::json::value& value) {
 }  // namespace
 
 const Json* Json::find(std::string_view name) const {
-  for (const auto& [member, value] : members) {
-    if (member == name) return &value;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return &items[i];
   }
   return nullptr;
 }
@@ -53,9 +55,9 @@ std::string Json::at(std::string_view name) const {
 }
 
 const std::vector<Json>& Json::list(std::string_view name) const {
-  static const std::vector<Json> none;
+  static const std::vector<Json> kNone;
   const Json* value = find(name);
-  return value == nullptr ? none : value->items;
+  return value == nullptr ? kNone : value->items;
 }
 
 Result<Json> parse_json(std::string_view text) {

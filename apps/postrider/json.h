@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "postrider/base/result.h"
@@ -17,9 +16,9 @@ struct Json {
   enum class Kind : std::uint8_t { kNull, kFlag, kNumber, kText, kList, kObject };
 
   Kind kind = Kind::kNull;
-  std::string text;  // of a text; of a number, its digits; of a flag, true or false
-  std::vector<Json> items;
-  std::vector<std::pair<std::string, Json>> members;
+  std::string text;                // of a text; of a number, its digits; of a flag, true or false
+  std::vector<Json> items;         // of a list or an object
+  std::vector<std::string> names;  // of an object's items
 
   const Json* find(std::string_view name) const;
   // The member as a text; empty when there is none, or when it is no text, number or flag.

@@ -27,7 +27,7 @@ std::string attempts_text(const Json& message) {
 
 std::string last_text(const Json& message) {
   const std::string failure = shown(message.at("last_failure"));
-  const std::string outcome = shown(message.at("last_outcome"));
+  std::string outcome = shown(message.at("last_outcome"));
   if (failure.empty()) return outcome;
   return outcome.empty() ? failure : failure + ": " + outcome;
 }
@@ -67,8 +67,8 @@ std::string describe_message(const Json& message, Timestamp now) {
   facts.add("priority", message.at("priority"));
   facts.add("content type", shown(message.at("content_type")));
   if (const Json* headers = message.find("headers")) {
-    for (const auto& [name, value] : headers->members)
-      facts.add("header " + shown(name), shown(value.text));
+    for (std::size_t i = 0; i < headers->names.size(); ++i)
+      facts.add("header " + shown(headers->names[i]), shown(headers->items[i].text));
   }
   facts.add("body",
             message.at("has_body") == "false" ? "not kept" : message.at("body_bytes") + " bytes");

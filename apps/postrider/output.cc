@@ -42,13 +42,15 @@ std::string_view code_of(Colour colour) {
 }  // namespace
 
 bool colour_wanted() {
-  static const bool wanted = [] {
+  // NOLINTBEGIN(concurrency-mt-unsafe): commands have one thread
+  static const bool kWanted = [] {
     const char* const no = std::getenv("NO_COLOR");
     const char* const terminal = std::getenv("TERM");
     const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
     return isatty(STDOUT_FILENO) == 1 && (no == nullptr || *no == '\0') && !dumb;
   }();
-  return wanted;
+  // NOLINTEND(concurrency-mt-unsafe)
+  return kWanted;
 }
 
 std::string coloured(std::string_view text, Colour colour) {
@@ -96,7 +98,7 @@ std::string Table::text() const {
   return out;
 }
 
-void FactList::add(std::string_view name, std::string value, Colour colour) {
+void FactList::add(std::string_view name, const std::string& value, Colour colour) {
   if (!value.empty()) rows_.push_back({std::string(name), coloured(value, colour)});
 }
 

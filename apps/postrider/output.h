@@ -43,7 +43,7 @@ class Table {
 // "name   value" lines with aligned values; empty values are left out.
 class FactList {
  public:
-  void add(std::string_view name, std::string value, Colour colour = Colour::kPlain);
+  void add(std::string_view name, const std::string& value, Colour colour = Colour::kPlain);
   std::string text() const;
 
  private:

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <system_error>
 
 #include "apps/postrider/output.h"
 
@@ -15,7 +15,7 @@ constexpr std::uint64_t kLimitDefault = 100;
 constexpr std::uint64_t kLimitMax = 1000;
 
 std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
   return value == nullptr ? "" : value;
 }
 
@@ -160,11 +160,12 @@ std::string query_of(const Parsed& parsed,
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max) {
   std::FILE* const file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
   if (file == nullptr)
-    return fail(ErrorCode::kUnavailable, "'" + path + "': " + std::strerror(errno));
+    return fail(ErrorCode::kUnavailable,
+                "'" + path + "': " + std::generic_category().message(errno));
   std::string bytes(bytes_max + 1, '\0');
   const std::size_t size = std::fread(bytes.data(), 1, bytes.size(), file);
   const bool broken = std::ferror(file) != 0;
-  const std::string reason = std::strerror(errno);
+  const std::string reason = std::generic_category().message(errno);
   if (file != stdin) std::fclose(file);
   if (broken) return fail(ErrorCode::kUnavailable, "'" + path + "': " + reason);
   if (size > bytes_max)

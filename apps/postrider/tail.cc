@@ -14,7 +14,7 @@ namespace {
 constexpr Duration kPauseDefault{2000};  // before it comes back, until the daemon says otherwise
 constexpr Duration kPauseMax{60'000};
 constexpr Duration kSilenceMax{120'000};  // the daemon's heartbeats are far closer
-constexpr std::size_t kLineBytesMax = 1024 * 1024;
+constexpr std::size_t kLineBytesMax = 1U << 20;
 
 constexpr auto kOptions = std::to_array<OptionRow>({
     {"--from", "now|start",

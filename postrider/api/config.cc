@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "postrider/api/config_reader.h"
 #include "postrider/base/nearest.h"
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to us
+// POSIX leaves it to us. NOLINTNEXTLINE
+extern char** environ;
 
 namespace postrider {
 namespace {
@@ -53,7 +54,7 @@ Result<std::string> read_whole(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const auto broken = [&] {
     return fail(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable,
-                path + ": " + std::strerror(errno));
+                path + ": " + std::generic_category().message(errno));
   };
   if (fd < 0) return broken();
   std::string text(kConfigBytesMax + 1, '\0');

@@ -20,7 +20,7 @@
 
 namespace postrider {
 
-inline constexpr std::size_t kConfigBytesMax = 1024 * 1024;
+inline constexpr std::size_t kConfigBytesMax = 1U << 20;
 inline constexpr std::size_t kConfigTokensMax = 1000;
 inline constexpr std::size_t kConfigDestinationsMax = 10'000;
 inline constexpr std::size_t kConfigListMax = 64;           // elements of one list
@@ -40,8 +40,11 @@ struct ServerConfig {
 struct StoreConfig {
   std::string directory = "data";
   std::uint64_t cache_bytes = 64ULL << 20;
-  std::uint64_t free_bytes_min = 256ULL << 20;     // below it new messages are refused
-  std::uint64_t free_bytes_reserve = 64ULL << 20;  // kept for the ends of those we have
+  std::uint64_t memtable_bytes = 8ULL << 20;
+  std::uint64_t wal_bytes_max = 64ULL << 20;  // what a restart has to read at most
+  std::uint32_t open_files_max = 256;
+  std::uint64_t free_bytes_min =
+      256ULL << 20;  // below it new messages are refused; what is left is for ends
 };
 
 struct LogConfig {

@@ -118,11 +118,8 @@ void ConfigReader::check_ranges() {
 }
 
 void ConfigReader::check_sizes() {
-  const StoreConfig& store = config_.store;
   const EngineOptions& engine = config_.host.shard.engine;
   const HttpTransportOptions& transport = config_.transport;
-  if (store.free_bytes_reserve > store.free_bytes_min)
-    problem_with("store.free_bytes_reserve", "must not be above store.free_bytes_min");
   if (engine.ledger.age < engine.key_window + engine.key_ahead)
     problem_with("engine.ledger_age",
                  "must be at least engine.key_window and engine.key_ahead "

@@ -1,9 +1,9 @@
 // Tokens and destinations of a configuration: lists whose length the operator chooses.
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "postrider/api/config_reader.h"
@@ -66,7 +66,7 @@ bool is_secret_key(std::string_view key) {
 std::optional<std::string> ConfigReader::read_secret_file(const TomlEntry& entry) {
   const int fd = open(entry.text.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    problem(entry.line, std::string("secret_file: ") + std::strerror(errno));
+    problem(entry.line, "secret_file: " + std::generic_category().message(errno));
     return std::nullopt;
   }
   struct stat about {};

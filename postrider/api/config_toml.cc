@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+// NOLINTBEGIN(readability-identifier-naming): the names are the library's.
 // The library asserts what a file can break: "[[[" aborts it (3.3.0). Its assertions become
 // exceptions, which read_toml catches like its other ones; the daemon must survive a reload.
 namespace postrider {
@@ -19,6 +20,7 @@ struct TomlAssertion {};
 #define TOML_EXCEPTIONS 1
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_MAX_NESTED_VALUES 16
+// NOLINTEND(readability-identifier-naming)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpragmas"
 #pragma GCC diagnostic ignored "-Wunknown-warning-option"

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <ctime>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -16,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -25,7 +25,7 @@
 namespace postrider {
 namespace {
 
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kReadBytes = 65'536;
 constexpr int kEvents = 512;
 constexpr int kBacklog = 4096;
 
@@ -36,7 +36,8 @@ std::int64_t now_ms(clockid_t clock) {
 }
 
 tl::unexpected<Error> broken(std::string_view what) {
-  return fail(ErrorCode::kUnavailable, std::string(what) + ": " + std::strerror(errno));
+  return fail(ErrorCode::kUnavailable,
+              std::string(what) + ": " + std::generic_category().message(errno));
 }
 
 class Fd {

@@ -16,11 +16,11 @@ bool mentions(const Ran& ran, std::string_view part) {
 }
 
 constexpr const char* kCommands[] = {
-    "send",       "msg ls",      "msg get",      "msg explain",      "msg timeline",
-    "msg cancel", "msg retry",   "dest put",     "dest ls",          "dest show",
-    "dest pause", "dest resume", "dest wake",    "dest limit",       "dest test",
-    "dest rm",    "dlq ls",      "dlq show",     "dlq redrive",      "dlq drop",
-    "tail",       "config init", "config check", "config reference", "sink"};
+    "send",        "msg ls",     "msg get",   "msg explain", "msg timeline", "msg cancel",
+    "msg retry",   "dest put",   "dest ls",   "dest show",   "dest pause",   "dest resume",
+    "dest wake",   "dest limit", "dest test", "dest rm",     "dlq ls",       "dlq show",
+    "dlq redrive", "dlq drop",   "tail",      "config init", "config check", "config reference",
+    "check",       "sink"};
 
 // req: cli.help.1
 TEST(Options, EveryCommandHelpsAndNamesNoOptionTwice) {
@@ -95,6 +95,7 @@ TEST(Options, MistakesAreUsageErrors) {
       {"tail --from yesterday", "--from is now or start"},
       {"tail --limit 0", "--limit is a whole number"},
       {"config chekc", "did you mean 'check'?"},
+      {"check", "it needs DIRECTORY"},
       {"sink --status 99", "--status is a whole number from 200 to 599"},
       {"sink --fail-percent 101", "--fail-percent is a whole number from 0 to 100"},
       {"sink --slow later", "--slow: 'later' is not a duration"},
@@ -137,6 +138,13 @@ TEST(ConfigCommand, WritesAFileThatItAccepts) {
   EXPECT_EQ(check.output, "file          " + file +
                               "\nlistens on    127.0.0.1:8460\nTLS           no\n"
                               "stores in     data\ntokens        0\ndestinations  0\ngood\n");
+}
+
+TEST(CheckCommand, SaysWhenThereIsNoStore) {
+  const cli::TemporaryDirectory directory;
+  const Ran ran = run("check " + directory.path("nothing"));
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_TRUE(ran.output.starts_with("postrider check: ")) << ran.output;
 }
 
 // req: cli.config.1
