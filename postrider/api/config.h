@@ -45,6 +45,7 @@ struct StoreConfig {
   std::uint32_t open_files_max = 256;
   std::uint64_t free_bytes_min =
       256ULL << 20;  // below it new messages are refused; what is left is for ends
+  std::uint64_t free_bytes_reserve = 64ULL << 20;  // held in a file, and given up for ends
 };
 
 struct LogConfig {

@@ -109,6 +109,8 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "files of the store that are open at once"},
     {"store", "free_bytes_min", kBytes, kStore<&StoreConfig::free_bytes_min>, {kMiB, 1024 * kGiB, true},
      "less free space on the disk than this: new messages are refused, and it is left for ends; 0: never"},
+    {"store", "free_bytes_reserve", kBytes, kStore<&StoreConfig::free_bytes_reserve>, {kMiB, 1024 * kGiB, true},
+     "kept on the disk in a file, and given up for ends when others have filled it; 0: none"},
 
     {"engine", "body_bytes_max", kBytes, kLimit<&EngineLimits::body_bytes_max>, {kKiB, 16 * kMiB},
      "body of a message"},
