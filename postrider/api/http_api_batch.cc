@@ -237,10 +237,8 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
   bool over_ = false;
 };
 
-Batches::Batches(Host& host, const Clock& clock, SubmitLimits submit,
-                 BatchLimits limits)
-    : context_(
-          std::make_shared<Context>(Context{host, clock, SubmitReader(submit), limits})) {}
+Batches::Batches(Host& host, const Clock& clock, SubmitLimits submit, BatchLimits limits)
+    : context_(std::make_shared<Context>(Context{host, clock, SubmitReader(submit), limits})) {}
 
 Batches::~Batches() { context_->closed = true; }
 

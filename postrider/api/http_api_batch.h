@@ -36,8 +36,7 @@ class Batches {
   // A key of a batch leaves room for "#" and the number of a line.
   static constexpr std::size_t kKeyBytesMax = 240;
 
-  Batches(Host& host, const Clock& clock, SubmitLimits submit,
-          BatchLimits limits);
+  Batches(Host& host, const Clock& clock, SubmitLimits submit, BatchLimits limits);
   ~Batches();
   Batches(const Batches&) = delete;
   Batches& operator=(const Batches&) = delete;
