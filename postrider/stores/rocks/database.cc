@@ -62,6 +62,8 @@ rocksdb::DBOptions database_options(const RocksStoreOptions& options, rocksdb::E
   out.max_total_wal_size = options.wal_bytes_max;
   out.bytes_per_sync = 1U << 20;
   out.max_background_jobs = options.background_jobs;
+  out.max_subcompactions = 2;
+  out.delayed_write_rate = 64U << 20;
   // One thread writes: locks and pipelines for several would only cost.
   out.allow_concurrent_memtable_write = false;
   out.enable_write_thread_adaptive_yield = false;
@@ -84,6 +86,11 @@ rocksdb::ColumnFamilyOptions family_options(const RocksStoreOptions& options, Fa
   out.max_write_buffer_number = options.memtables_max;
   out.level_compaction_dynamic_level_bytes = true;
   out.max_bytes_for_level_base = 512U << 20;
+  // A backlog comes in scattered over all destinations, so each compaction of level 0 rewrites the
+  // whole next level: fewer and larger ones, and room enough before writes are held up.
+  out.level0_file_num_compaction_trigger = 12;
+  out.level0_slowdown_writes_trigger = 64;
+  out.level0_stop_writes_trigger = 96;
   out.target_file_size_base = 64U << 20;
   out.compression = rocksdb::kLZ4Compression;
   out.table_factory = tables;
@@ -112,11 +119,9 @@ std::unique_ptr<rocksdb::Env> make_env(const RocksStoreOptions& options) {
   std::shared_ptr<rocksdb::FileSystem> files = rocksdb::FileSystem::Default();
   if (options.drop_unsynced || options.faults)
     files = make_faulty_files(std::move(files), options.faults, options.drop_unsynced);
-  std::unique_ptr<rocksdb::Env> env = rocksdb::NewCompositeEnv(files);
-  // Compaction may wait; a flush may not, because writes would wait for it.
-  env->LowerThreadPoolCPUPriority(rocksdb::Env::LOW);
-  env->LowerThreadPoolIOPriority(rocksdb::Env::LOW);
-  return env;
+  // Compaction is not put behind our own threads: on a busy machine it would starve, and then writes
+  // would wait for it.
+  return rocksdb::NewCompositeEnv(files);
 }
 
 }  // namespace
