@@ -1,6 +1,9 @@
 // postrider serve: the daemon.
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "apps/postrider/commands.h"
 #include "apps/postrider/options.h"
@@ -16,7 +19,8 @@ constexpr OptionRow kOptions[] = {
     {"--listen", "ADDR", "where to listen (server.listen, 127.0.0.1:8460)"},
     {"--dev", "",
      "to try it out: a destination 'sink' that takes everything, targets on this machine"},
-    {"--break", "sync", "rehearse a disk that forgets: never use it with messages that matter"},
+    {"--break", "files|sync",
+     "rehearse a disk that forgets at a kill what was not synced, or never syncs"},
 };
 
 void welcome(const Config& config, const std::vector<std::string>& addresses, bool dev) {
@@ -34,6 +38,31 @@ void welcome(const Config& config, const std::vector<std::string>& addresses, bo
   std::fflush(stdout);
 }
 
+struct Broken {
+  bool files = false;  // the bytes that were not synced are lost with the process
+  bool sync = false;   // and nothing is ever synced
+  DiskFault fault = DiskFault::kNone;
+  std::string fault_while;
+};
+
+// Empty: there is no such thing to be broken.
+std::optional<Broken> parse_broken(const std::string& text) {
+  if (text.empty()) return Broken();
+  if (text == "files") return Broken{.files = true};
+  if (text == "sync") return Broken{.files = true, .sync = true};
+  // For our own tests, and therefore not in the help.
+  constexpr std::pair<std::string_view, DiskFault> kFaults[] = {
+      {"write-error-while=", DiskFault::kWriteError},
+      {"sync-error-while=", DiskFault::kSyncError},
+      {"full-while=", DiskFault::kFull},
+  };
+  for (const auto& [name, fault] : kFaults) {
+    if (text.starts_with(name))
+      return Broken{.fault = fault, .fault_while = text.substr(name.size())};
+  }
+  return std::nullopt;
+}
+
 int serve(const Parsed& parsed) {
   ConfigOverrides overrides;
   const auto override_by = [&](std::string_view option, std::string_view setting) {
@@ -42,9 +71,10 @@ int serve(const Parsed& parsed) {
   };
   override_by("--data", "store.directory");
   override_by("--listen", "server.listen");
-  const std::string broken = parsed.text("--break");
-  if (!broken.empty() && broken != "sync" && broken != "files")
-    return usage_error("serve", "--break: '" + broken + "' cannot be broken; it may be sync");
+  const std::optional<Broken> broken = parse_broken(parsed.text("--break"));
+  if (!broken)
+    return usage_error("serve", "--break: '" + parsed.text("--break") +
+                                    "' cannot be broken; it may be files or sync");
   const auto load = [file = parsed.text("--config"), overrides] {
     return load_config(file, process_environment(), overrides);
   };
@@ -57,8 +87,10 @@ int serve(const Parsed& parsed) {
                                .reload = load,
                                .version = POSTRIDER_VERSION,
                                .dev = parsed.has("--dev"),
-                               .drop_unsynced = !broken.empty(),
-                               .skip_sync = broken == "sync"});
+                               .drop_unsynced = broken->files,
+                               .skip_sync = broken->sync,
+                               .fault = broken->fault,
+                               .fault_while = broken->fault_while});
   if (!daemon) {
     std::fprintf(stderr, "postrider serve: %s\n", daemon.error().detail.c_str());
     return kExitFailure;

@@ -19,6 +19,7 @@
 #include "postrider/profiles/all.h"
 #include "postrider/runtime/log.h"
 #include "postrider/runtime/system_clock.h"
+#include "postrider/stores/rocks/faulty_files.h"
 
 namespace postrider {
 namespace {
@@ -79,6 +80,21 @@ LogLevel level_of(std::string_view name) {
   return name == "error" ? LogLevel::kError : LogLevel::kInfo;
 }
 
+void rehearse_fault(const DaemonOptions& options, FileFaults& faults) {
+  using Fault = FileFaults::Fault;
+  std::error_code error;
+  const bool strikes = std::filesystem::exists(options.fault_while, error);
+  const auto when = [strikes](bool wanted, Fault fault) {
+    return strikes && wanted ? fault : Fault::kNone;
+  };
+  if (options.fault == DiskFault::kFull) {
+    faults.writes = when(true, Fault::kNoSpace);
+  } else {
+    faults.writes = when(options.fault == DiskFault::kWriteError, Fault::kIoError);
+  }
+  faults.syncs = when(options.fault == DiskFault::kSyncError, Fault::kIoError);
+}
+
 NodeOptions node_options(const DaemonOptions& options) {
   const Config& config = options.config;
   NodeOptions node;
@@ -106,6 +122,7 @@ class Daemon::Impl {
  public:
   explicit Impl(DaemonOptions options) : options_(std::move(options)), log_(clock_) {
     log_.set(level_of(options_.config.log.level), options_.config.log.format == "json");
+    if (options_.fault != DiskFault::kNone) faults_ = std::make_shared<FileFaults>();
   }
 
   Result<void> start();
@@ -131,6 +148,8 @@ class Daemon::Impl {
   std::unique_ptr<HttpApi> api_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<boost::asio::signal_set> signals_;
+  // Only when one is rehearsed: otherwise the store writes to the disk without a layer between.
+  std::shared_ptr<FileFaults> faults_;
   bool has_space_ = true;
   bool was_restarting_ = false;
   bool was_ready_ = false;
@@ -140,7 +159,9 @@ class Daemon::Impl {
 };
 
 Result<void> Daemon::Impl::start() {
-  POSTRIDER_TRY(node, Node::open(node_options(options_), clock_));
+  NodeOptions options = node_options(options_);
+  options.store.faults = faults_;
+  POSTRIDER_TRY(node, Node::open(std::move(options), clock_));
   node_ = std::move(node);
   HttpApiOptions api = options_.config.api;
   api.profiles = all_profiles();
@@ -258,6 +279,7 @@ void Daemon::Impl::reload() {
 
 void Daemon::Impl::look_around() {
   Host& host = node_->host();
+  if (faults_) rehearse_fault(options_, *faults_);
   api_->tick();
   if (draining_ && clock_.read().boot >= give_up_at_) host.give_up();
   const bool restarting = host.state() == Host::State::kRestarting;

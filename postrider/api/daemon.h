@@ -2,6 +2,7 @@
 // disk. Runs on the thread that calls run().
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +15,8 @@ namespace postrider {
 // The disk failed, or the store cannot go on: a restart by itself would not help.
 inline constexpr int kExitStoreFailed = 3;
 
+enum class DiskFault : std::uint8_t { kNone, kWriteError, kSyncError, kFull };
+
 struct DaemonOptions {
   Config config;
   // Reads the configuration anew, on SIGHUP.
@@ -23,6 +26,8 @@ struct DaemonOptions {
   // Rehearsals of a broken disk, for `demo` and the crash tests only.
   bool drop_unsynced = false;
   bool skip_sync = false;
+  DiskFault fault = DiskFault::kNone;
+  std::string fault_while;  // the fault strikes as long as there is a file of this name
 };
 
 class Daemon {
