@@ -5,12 +5,15 @@ FUZZ_SECONDS ?= 30
 SIM_ARGUMENTS ?= --seed 1 --seeds 20 --days 30 --destinations 50 --messages 2000 --faults all
 NIGHTLY_SIM_ARGUMENTS ?= --seed 1000 --seeds 500 --days 90 --destinations 200 --messages 10000 --faults all
 NIGHTLY_FUZZ_SECONDS ?= 600
+ROUNDS ?= 1000
+CRASH_SEED ?= 1
+CRASH = build/release/tests/crash_rounds
 export JOBS
 
 POSTRIDER = build/release/postrider
 
 .DEFAULT_GOAL := release
-.PHONY: release test run sim bench fuzz lint lint-all format test-asan test-tsan nightly clean help deps deps-clang
+.PHONY: release test run demo crash sim bench fuzz lint lint-all format test-asan test-tsan nightly clean help deps deps-clang
 
 release: build-release ## Build build/release/postrider (the default)
 
@@ -19,6 +22,15 @@ test: build-release ## Build once, run all fast tests and the checks of the repo
 
 run: build-release ## Start the daemon on ./data to try it out; Ctrl-C stops it
 	@exec $(POSTRIDER) serve --dev --data ./data
+
+demo: build-release ## See it work: 5,000 messages, bad receivers, a kill -9 in the middle
+	$(POSTRIDER) demo
+
+crash: build-release ## Kill the daemon ROUNDS (1000) times and compare all logs; first show that it would notice
+	$(CRASH) --daemon $(POSTRIDER) --break sync --rounds 50 --seed $(CRASH_SEED) --expect lost
+	$(CRASH) --daemon build/release/tests/postrider_planted --plant reply-before-commit \
+	  --rounds 200 --seed $(CRASH_SEED) --expect lost
+	$(CRASH) --daemon $(POSTRIDER) --rounds $(ROUNDS) --seed $(CRASH_SEED)
 
 sim: build-release ## Simulate months of faults for every profile (SIM_ARGUMENTS=…)
 	$(POSTRIDER) sim --profile webhook $(SIM_ARGUMENTS)

@@ -32,3 +32,10 @@ target_link_libraries(postrider_planted PRIVATE
   postrider_boost postrider::rocksdb postrider::cares Boost::json Boost::url)
 add_dependencies(postrider_planted ${libraries})
 set_target_properties(postrider_planted PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+file(GLOB crash_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/crash/*_test.cc)
+postrider_test(crash_test "${crash_tests}" postrider_crash postrider_api)
+target_compile_definitions(crash_test PRIVATE
+  POSTRIDER_BINARY="$<TARGET_FILE:postrider>"
+  POSTRIDER_PLANTED_BINARY="$<TARGET_FILE:postrider_planted>")
+add_dependencies(crash_test postrider postrider_planted)

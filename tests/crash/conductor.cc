@@ -25,14 +25,14 @@ constexpr milliseconds kSettleMax(120'000);
 constexpr std::uint32_t kRoundsPerAudit = 4;
 constexpr std::uint64_t kLivingMax = 3'000;  // then all receivers get healthy
 
-enum class Manner : std::uint8_t { kEarly, kRestore, kLoad, kDrain, kStop };
-
-Manner draw_manner(Rng& rng) {
+Manner draw_manner(Rng& rng, const std::vector<Manner>& allowed) {
+  if (!allowed.empty()) return allowed[rng.below(allowed.size())];
   const std::uint64_t luck = rng.below(100);
-  if (luck < 12) return Manner::kEarly;
-  if (luck < 24) return Manner::kRestore;
-  if (luck < 80) return Manner::kLoad;
-  return luck < 92 ? Manner::kDrain : Manner::kStop;
+  if (luck < 12) return Manner::kKillEarly;
+  if (luck < 24) return Manner::kKillRestore;
+  if (luck < 78) return Manner::kKillLoad;
+  if (luck < 90) return Manner::kKillDrain;
+  return luck < 93 ? Manner::kStopRestore : Manner::kStopLoad;
 }
 
 template <std::size_t kCount>
@@ -190,40 +190,34 @@ bool Conductor::Campaign::put_destinations(const std::string& address) {
 }
 
 void Conductor::Campaign::round(std::uint32_t number) {
-  const Manner manner = draw_manner(rng_);
+  const Manner manner = draw_manner(rng_, options_.manners);
+  ++totals_.lives[static_cast<std::size_t>(manner)];
   change_weather();
   start();
-  if (manner == Manner::kEarly) {
+  if (manner == Manner::kKillEarly) {
     pause(150'000);
-    ++totals_.kills_early;
     return end_by_kill();
   }
   const std::string address = wait_address();
   if (address.empty() || !put_destinations(address)) return;
   if (number % kRoundsPerAudit == 0) audit_living(address);
   load_.open(address);
-  if (manner == Manner::kRestore) {
+  if (manner == Manner::kKillRestore || manner == Manner::kStopRestore) {
     pause(10'000);
-    ++totals_.kills_restore;
-    return end_by_kill();
+    return manner == Manner::kStopRestore ? stop_well() : end_by_kill();
   }
   const auto count = static_cast<std::uint64_t>(rng_.between(1, options_.accepted_max));
   static_cast<void>(load_.wait_accepted(count, kLoadMax));
   pause(2'000);
-  if (manner == Manner::kStop) return stop_well();
-  if (manner == Manner::kDrain) {
-    daemon_->signal(SIGTERM);
-    pause(30'000);
-    ++totals_.kills_drain;
-    // It may have been quicker than we.
-    const int code = daemon_->kill_now();
-    if (code == 0) clean_lives_.insert(life_);
-    if (code != 0 && code != 128 + SIGKILL)
-      found("died: asked to stop, the daemon ended with code " + std::to_string(code));
-    return;
-  }
-  ++totals_.kills_load;
-  end_by_kill();
+  if (manner == Manner::kStopLoad) return stop_well();
+  if (manner == Manner::kKillLoad) return end_by_kill();
+  daemon_->signal(SIGTERM);
+  pause(30'000);
+  // It may have been quicker than we.
+  const int code = daemon_->kill_now();
+  if (code == 0) clean_lives_.insert(life_);
+  if (code != 0 && code != 128 + SIGKILL)
+    found("died: asked to stop, the daemon ended with code " + std::to_string(code));
 }
 
 void Conductor::Campaign::stop_well() {
@@ -234,7 +228,6 @@ void Conductor::Campaign::stop_well() {
           (code < 0 ? "does not" : "ended with code " + std::to_string(code)) + "; see " +
           directory_ + "/daemon.log");
   clean_lives_.insert(life_);
-  ++totals_.stops;
 }
 
 // Between two lives: what lies on the disk.

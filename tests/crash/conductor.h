@@ -4,6 +4,8 @@
 // receiver.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,6 +15,17 @@
 #include "tests/crash/audit.h"
 
 namespace postrider::crash {
+
+// How a life ends.
+enum class Manner : std::uint8_t {
+  kKillEarly,    // before it listens
+  kKillRestore,  // just when it listens
+  kKillLoad,
+  kKillDrain,    // while it stops
+  kStopRestore,  // on request, just when it listens: exit code 0
+  kStopLoad,     // on request, under load: exit code 0
+};
+inline constexpr std::size_t kManners = 6;
 
 struct RoundsOptions {
   std::string daemon;                    // the program
@@ -25,16 +38,13 @@ struct RoundsOptions {
   std::uint32_t clients = 4;
   std::uint32_t accepted_max = 250;  // a round under load ends after at most so many
   std::uint64_t seconds_max = 0;     // no campaign begins later; 0: no limit
+  std::vector<Manner> manners;       // these only; empty: all, kills under load most often
 };
 
 struct RoundsTotals {
   std::uint64_t rounds = 0;
   std::uint64_t campaigns = 0;
-  std::uint64_t kills_early = 0;    // before it listened
-  std::uint64_t kills_restore = 0;  // just when it listened
-  std::uint64_t kills_load = 0;
-  std::uint64_t kills_drain = 0;
-  std::uint64_t stops = 0;  // on request, exit code 0
+  std::array<std::uint64_t, kManners> lives{};  // by how they ended
   std::uint64_t submitted = 0;
   std::uint64_t unanswered = 0;  // for good: without a key
   std::uint64_t arrivals = 0;

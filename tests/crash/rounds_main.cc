@@ -1,4 +1,5 @@
 // crash_rounds: kills the real daemon at random instants, and compares everybody's logs afterwards.
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -24,9 +25,14 @@ constexpr std::string_view kHelp =
     "  --seconds-max N    begin no further store later than this (no limit)\n"
     "  --clients N        (4)\n"
     "  --accepted-max N   a round ends after at most so many accepted messages (250)\n"
+    "  --only MANNER      how lives end; may be repeated: kill-early, kill-restore, kill-load,\n"
+    "                     kill-drain, stop-restore, stop-load (all)\n"
     "  --directory DIR    for stores and logs (a temporary one, removed unless something is "
     "found)\n"
     "  --json             the summary as JSON\n";
+
+constexpr std::array<std::string_view, kManners> kMannerNames = {
+    "kill-early", "kill-restore", "kill-load", "kill-drain", "stop-restore", "stop-load"};
 
 struct Options {
   RoundsOptions rounds;
@@ -44,6 +50,13 @@ std::uint64_t seed_of(const std::string& text) {
   char* end = nullptr;
   const std::uint64_t number = std::strtoull(text.c_str(), &end, 10);
   return *end == '\0' && !text.empty() ? number : std::hash<std::string>()(text);
+}
+
+Manner manner_of(const std::string& name) {
+  for (std::size_t i = 0; i < kManners; ++i) {
+    if (kMannerNames[i] == name) return static_cast<Manner>(i);
+  }
+  refuse("'" + name + "' is no manner; try --help");
 }
 
 Options parse(int count, char** words) {
@@ -83,6 +96,8 @@ Options parse(int count, char** words) {
       out.rounds.clients = number(value);
     else if (name == "--accepted-max")
       out.rounds.accepted_max = number(value);
+    else if (name == "--only")
+      out.rounds.manners.push_back(manner_of(value));
     else if (name == "--directory")
       out.rounds.directory = value;
     else
@@ -95,16 +110,22 @@ Options parse(int count, char** words) {
   return out;
 }
 
+std::string lives_text(const RoundsTotals& totals) {
+  std::string out;
+  for (std::size_t i = 0; i < kManners; ++i) {
+    out.append(i == 0 ? "" : ",").append("\"").append(kMannerNames[i]).append("\":");
+    out.append(std::to_string(totals.lives[i]));
+  }
+  return out;
+}
+
 void print_json(const RoundsTotals& it, double seconds, std::size_t findings) {
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
   std::printf(
-      "{\"rounds\":%llu,\"campaigns\":%llu,\"seconds\":%.1f,\"kills_early\":%llu,"
-      "\"kills_restore\":%llu,\"kills_load\":%llu,\"kills_drain\":%llu,\"stops\":%llu,"
-      "\"submitted\":%llu,\"unanswered\":%llu,\"accepted\":%llu,\"delivered\":%llu,\"dead\":%llu,"
-      "\"expired\":%llu,\"cancelled\":%llu,\"arrivals\":%llu,\"duplicates\":%llu,"
-      "\"findings\":%llu}\n",
-      number(it.rounds), number(it.campaigns), seconds, number(it.kills_early),
-      number(it.kills_restore), number(it.kills_load), number(it.kills_drain), number(it.stops),
+      "{\"rounds\":%llu,\"campaigns\":%llu,\"seconds\":%.1f,\"lives\":{%s},\"submitted\":%llu,"
+      "\"unanswered\":%llu,\"accepted\":%llu,\"delivered\":%llu,\"dead\":%llu,\"expired\":%llu,"
+      "\"cancelled\":%llu,\"arrivals\":%llu,\"duplicates\":%llu,\"findings\":%llu}\n",
+      number(it.rounds), number(it.campaigns), seconds, lives_text(it).c_str(),
       number(it.submitted), number(it.unanswered), number(it.counters.accepted),
       number(it.counters.delivered), number(it.counters.dead), number(it.counters.expired),
       number(it.counters.cancelled), number(it.arrivals), number(it.duplicates), number(findings));
@@ -112,11 +133,16 @@ void print_json(const RoundsTotals& it, double seconds, std::size_t findings) {
 
 void print_words(const RoundsTotals& it, double seconds) {
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+  const auto lives = [&](Manner manner) {
+    return number(it.lives[static_cast<std::size_t>(manner)]);
+  };
   std::printf(
       "%llu rounds on %llu stores in %.1f s: killed %llu times before it listened, %llu while "
-      "restoring, %llu under load, %llu while stopping; stopped on request %llu times\n",
-      number(it.rounds), number(it.campaigns), seconds, number(it.kills_early),
-      number(it.kills_restore), number(it.kills_load), number(it.kills_drain), number(it.stops));
+      "restoring, %llu under load, %llu while stopping; stopped on request %llu times while "
+      "restoring, %llu under load\n",
+      number(it.rounds), number(it.campaigns), seconds, lives(Manner::kKillEarly),
+      lives(Manner::kKillRestore), lives(Manner::kKillLoad), lives(Manner::kKillDrain),
+      lives(Manner::kStopRestore), lives(Manner::kStopLoad));
   std::printf(
       "%llu submissions, %llu without an answer for ever; %llu arrivals, of them %llu "
       "repeats after a kill\n%s\n",
