@@ -303,7 +303,7 @@ std::string request_text(const ClientOptions& options, const ClientTarget& targe
   }
   text += "connection: close\r\nuser-agent: postrider\r\n";
   if (!options.token.empty()) text += "authorization: Bearer " + options.token + "\r\n";
-  if (!request.body.empty()) text += "content-type: application/json\r\n";
+  if (!request.body.empty()) text += "content-type: " + request.content_type + "\r\n";
   if (!request.body.empty() || request.method != "GET")
     text += "content-length: " + std::to_string(request.body.size()) + "\r\n";
   for (const auto& [name, value] : request.headers)

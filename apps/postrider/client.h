@@ -28,6 +28,7 @@ struct ClientRequest {
   std::string path;  // with its query
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
+  std::string content_type = "application/json";  // of the body, when there is one
 };
 
 struct ClientAnswer {
