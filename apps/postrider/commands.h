@@ -16,6 +16,7 @@ using Arguments = std::span<const std::string>;
 
 int run_check(Arguments arguments);
 int run_config(Arguments arguments);
+int run_demo(Arguments arguments);
 int run_dest(Arguments arguments);
 int run_dlq(Arguments arguments);
 int run_msg(Arguments arguments);
