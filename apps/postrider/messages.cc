@@ -70,8 +70,10 @@ std::string describe_message(const Json& message, Timestamp now) {
     for (std::size_t i = 0; i < headers->names.size(); ++i)
       facts.add("header " + shown(headers->names[i]), shown(headers->items[i].text));
   }
-  facts.add("body",
-            message.at("has_body") == "false" ? "not kept" : message.at("body_bytes") + " bytes");
+  facts.add("body", message.at("has_body") == "false"
+                        ? "not kept"
+                        : message.at("body_bytes") +
+                              (message.at("body_bytes") == "1" ? " byte" : " bytes"));
   facts.add("redrives", shown(message.at("redrives")));
   return facts.text();
 }
@@ -85,7 +87,7 @@ std::string explain_message(const Json& message, Timestamp now) {
   FactList facts;
   const std::string since = message.at("since");
   facts.add("  where", shown(message.at("place")) +
-                           (since.empty() ? "" : ", since " + moment_text(since, now)));
+                           (since.empty() ? "" : ", since " + moment_long(since, now)));
   facts.add("  why", shown(message.at("why")));
   facts.add("  next", next_text(message, now));
   const std::string last = last_text(message);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "postrider/api/config_reader.h"
+#include "postrider/api/http_api_texts.h"
 #include "postrider/base/nearest.h"
 #include "postrider/profiles/all.h"
 
@@ -301,9 +302,8 @@ void ConfigReader::finish_destinations() {
   for (auto& [name, draft] : destinations_) {
     draft.config.name = name;
     const std::size_t bytes_max = config_.host.shard.engine.limits.name_bytes_max;
-    if (name.empty() || name.size() > bytes_max) {
-      problem(draft.line,
-              "the name of a destination has 1 to " + std::to_string(bytes_max) + " bytes");
+    if (!api::is_destination_name(name) || name.size() > bytes_max) {
+      problem(draft.line, "'" + name + "': " + std::string(api::kDestinationNameRule));
       continue;
     }
     finish_destination(draft);

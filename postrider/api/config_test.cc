@@ -158,6 +158,7 @@ TEST(ConfigRows, TheCommandLineWinsOverBoth) {
 TEST(ConfigRows, CoverTheOptionsOfTheParts) {
   constexpr std::string_view kWhy = "a field was added: give it a row, then correct the size";
   EXPECT_EQ(sizeof(HttpLimits), 64U) << kWhy;
+  EXPECT_EQ(sizeof(HttpApiOptions), 128U) << kWhy;
   EXPECT_EQ(sizeof(EngineLimits), 88U) << kWhy;
   EXPECT_EQ(sizeof(EngineOptions), 192U) << kWhy;
   EXPECT_EQ(sizeof(ShardOptions), 216U) << kWhy;
@@ -463,7 +464,7 @@ TEST(ConfigDestinations, HaveProfileSettingsAndSecretsFromElsewhere) {
       "[destinations.billing]\nprofile = \"webhook\"\n"
       "[destinations.billing.settings]\nurl = \"http://localhost/a\"\nrate = 5\n"
       "ladder = [\"5s\", \"10s\"]\nsecret_env = \"BILLING\"\nheaders = { x-team = \"blue\" }\n"
-      "[destinations.\"other one\"]\nsettings = { url = \"http://localhost/b\" }\n",
+      "[destinations.\"other:one\"]\nsettings = { url = \"http://localhost/b\" }\n",
       "p.toml", {{"BILLING", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"}});
   ASSERT_TRUE(config) << config.error().detail;
   ASSERT_EQ(config->destinations.size(), 2U);
@@ -481,7 +482,7 @@ TEST(ConfigDestinations, HaveProfileSettingsAndSecretsFromElsewhere) {
     ASSERT_NE(given, nullptr) << name;
     EXPECT_EQ(*given, value);
   }
-  EXPECT_EQ(config->destinations[1].name, "other one");
+  EXPECT_EQ(config->destinations[1].name, "other:one");
   EXPECT_EQ(config->destinations[1].profile, "webhook");
 }
 
@@ -500,13 +501,16 @@ TEST(ConfigDestinations, MistakesAreToldWithoutTheSecret) {
   }
 }
 
-TEST(ConfigDestinations, NamesHaveTheLengthOfTheEngine) {
-  const auto named = [](std::size_t size) {
-    return "[destinations." + std::string(size, 'n') + ".settings]\nurl = \"http://localhost/\"\n";
+TEST(ConfigDestinations, NamesAreThoseThatTheApiTakes) {
+  const auto named = [](const std::string& name) {
+    return "[destinations.\"" + name + "\".settings]\nurl = \"http://localhost/\"\n";
   };
-  EXPECT_EQ(problems_of(named(200)), "");
-  EXPECT_EQ(problems_of(named(201)), "p.toml:1: the name of a destination has 1 to 200 bytes");
-  EXPECT_EQ(problems_of(named(255) + "[engine]\nname_bytes_max = 255\n"), "");
+  EXPECT_EQ(problems_of(named(std::string(200, 'n'))), "");
+  for (const std::string& name : {std::string(201, 'n'), std::string("a b"), std::string()}) {
+    EXPECT_TRUE(problems_of(named(name)).starts_with("p.toml:1: '" + name + "': a destination's"))
+        << problems_of(named(name));
+  }
+  EXPECT_NE(problems_of(named(std::string(17, 'n')) + "[engine]\nname_bytes_max = 16\n"), "");
 }
 
 TEST(ConfigFile, IsBoundedInSizeLinesAndDepth) {
@@ -539,7 +543,7 @@ TEST(ConfigFile, HasLettersBeyondAsciiInQuotesAndCommentsOnly) {
            "[store]\ndirectory = '\u00e4\\'\n",
            "[store]\ndirectory = \"\"\"\n\u00e4\\\"\"\n\u00e4\"\"\"\"\n",
            "[store]\ndirectory = '''\u00e4\n''\u00e4'''\n",
-           "[destinations.\"\u00e4\".settings]\nurl = \"http://x/\"\n",
+           "[destinations.a.settings]\nurl = \"http://x/\" # \u00e4\n",
        }) {
     EXPECT_EQ(problems_of(text), "") << text;
   }
