@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(At, BrokenDisk,
                            return std::string(name.index == 0 ? "AWrite" : "ASync");
                          });
 
-// req: daemon.disk.2 daemon.disk.3
+// req: daemon.disk.2, daemon.disk.3
 TEST(FullDisk, IsRefusedStartsNothingAndRecoversByItself) {
   Stage stage(POSTRIDER_BINARY);
   const std::string mark = stage.path("fault");

@@ -67,7 +67,8 @@ std::uint64_t seed_of_commit() {
   return std::hash<std::string>()(commit);
 }
 
-// req: daemon.crash.1 daemon.crash.2 daemon.crash.3 daemon.crash.4 daemon.crash.5 daemon.crash.6
+// req: engine.kill.1, daemon.crash.1, daemon.crash.2, daemon.crash.3, daemon.crash.4
+// req: daemon.crash.5, daemon.crash.6
 TEST(CrashRounds, KillsAtRandomInstantsLoseAndChangeNothing) {
   const Findings findings =
       run({.seed = 1, .rounds = 24, .rounds_per_campaign = 12, .seconds_max = 15});
