@@ -1,5 +1,6 @@
 #include "tests/crash/books.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -7,6 +8,7 @@ namespace postrider::crash {
 namespace {
 
 constexpr std::size_t kPagesMax = 10'000;
+constexpr std::chrono::seconds kEventsMax(30);
 
 std::uint64_t sample(const std::string& text, const std::string& name) {
   const std::size_t at = text.find("\n" + name + " ");
@@ -108,7 +110,10 @@ bool Books::read_events(const std::string& address, std::uint64_t ends_wanted,
   }
   const auto head = connection.read_head();
   std::string text;
-  while (head && head->status == 200 && connection.read_piece(text)) {
+  // Heartbeats come for ever: silence is told by our own clock.
+  const auto until = std::chrono::steady_clock::now() + kEventsMax;
+  while (head && head->status == 200 && std::chrono::steady_clock::now() < until &&
+         connection.read_piece(text)) {
     for (std::size_t end = 0; (end = text.find("\n\n")) != std::string::npos;) {
       take_event(std::string_view(text).substr(0, end + 1), receiver.size());
       text.erase(0, end + 2);

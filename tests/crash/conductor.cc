@@ -45,6 +45,7 @@ std::vector<std::string> draw_settings(Rng& rng) {
   constexpr std::array<const char*, 4> kRows = {"1", "7", "64", "1000"};
   constexpr std::array<const char*, 4> kMany = {"1", "20", "1000", "10000"};
   constexpr std::array<const char*, 4> kSleeps = {"0", "50ms", "300ms", "30s"};
+  constexpr std::array<const char*, 4> kEvents = {"4", "64", "1000", "10000"};
   constexpr std::array<const char*, 3> kAttempts = {"3", "40", "1024"};
   return {"POSTRIDER_LOG_LEVEL=info",
           "POSTRIDER_TRANSPORT_ALLOW=127.0.0.0/8",
@@ -57,7 +58,7 @@ std::vector<std::string> draw_settings(Rng& rng) {
           "POSTRIDER_ENGINE_RESIDENTS_MAX=" + one_of(rng, kMany),
           "POSTRIDER_ENGINE_HOT_SLEEP_MAX=" + one_of(rng, kSleeps),
           "POSTRIDER_ENGINE_OPEN_ATTEMPTS_MAX=" + one_of(rng, kAttempts),
-          "POSTRIDER_DOOR_TURN_EVENTS_MAX=" + one_of(rng, kRows)};
+          "POSTRIDER_DOOR_TURN_EVENTS_MAX=" + one_of(rng, kEvents)};
 }
 
 }  // namespace
@@ -232,6 +233,8 @@ void Conductor::Campaign::stop_well() {
 
 // Between two lives: what lies on the disk.
 void Conductor::Campaign::audit_store() {
+  // Killed so early that there is nothing yet.
+  if (!std::filesystem::exists(store()) && bounds().high == 0) return;
   const auto report = check_store(store());
   if (!report) {
     if (report.error().code == ErrorCode::kNotFound && bounds().low == 0) return;

@@ -141,8 +141,8 @@ TEST(SystemCalls, AMessageIsWrittenThenSyncedThenAnswered) {
   const std::string trace = stage.path("trace");
   ASSERT_TRUE(stage.start({}, {},
                           {"/usr/bin/strace", "-f", "-y", "-s", "100000", "-o", trace, "-e",
-                           "trace=write,pwrite64,writev,fdatasync,fsync,sendto,sendmsg",
-                           "setpriv", "--pdeathsig", "KILL"}))
+                           "trace=write,pwrite64,writev,fdatasync,fsync,sendto,sendmsg", "setpriv",
+                           "--pdeathsig", "KILL"}))
       << stage.log();
   ASSERT_TRUE(stage.put_destination());
   constexpr std::uint64_t kMessages = 20;

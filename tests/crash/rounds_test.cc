@@ -70,15 +70,18 @@ std::uint64_t seed_of_commit() {
 // req: engine.kill.1, daemon.crash.1, daemon.crash.2, daemon.crash.3, daemon.crash.4
 // req: daemon.crash.5, daemon.crash.6
 TEST(CrashRounds, KillsAtRandomInstantsLoseAndChangeNothing) {
-  const Findings findings =
-      run({.seed = 1, .rounds = 24, .rounds_per_campaign = 12, .seconds_max = 15});
+  const Findings findings = run(
+      {.seed = 1, .rounds = 20, .rounds_per_campaign = 10, .accepted_max = 120, .seconds_max = 10});
   EXPECT_TRUE(findings.empty()) << text_of(findings);
 }
 
 TEST(CrashRounds, KillsAtInstantsOfThisCommitLoseAndChangeNothing) {
   const std::uint64_t seed = seed_of_commit();
-  const Findings findings =
-      run({.seed = seed, .rounds = 24, .rounds_per_campaign = 12, .seconds_max = 15});
+  const Findings findings = run({.seed = seed,
+                                 .rounds = 20,
+                                 .rounds_per_campaign = 10,
+                                 .accepted_max = 120,
+                                 .seconds_max = 10});
   EXPECT_TRUE(findings.empty()) << "seed " << seed << "\n" << text_of(findings);
 }
 
