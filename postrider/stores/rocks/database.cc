@@ -232,7 +232,8 @@ Result<std::uint64_t> epochs_given(Database& database) {
   std::string record;
   const rocksdb::Status status =
       database.db().Get(rocksdb::ReadOptions(), database.handle(epoch_key()), epoch_key(), &record);
-  Reader reader = open_record(status.ok() ? record : std::string(), kEpochVersion);
+  if (!status.ok()) record.clear();
+  Reader reader = open_record(record, kEpochVersion);
   const std::uint64_t given = reader.u64();
   if (reader.at_end()) return given;
   return fail(ErrorCode::kCorrupt, "the record of epochs in " + database.db().GetName() +
