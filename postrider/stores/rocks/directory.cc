@@ -110,7 +110,7 @@ Result<std::unique_ptr<Directory>> Directory::open(std::string path, Use use) {
     std::error_code error;
     const std::filesystem::path parent = std::filesystem::path(path).parent_path();
     if (!parent.empty()) std::filesystem::create_directories(parent, error);
-    if (error) return fail(ErrorCode::kUnavailable, "cannot make " + parent.string());
+    if (error) return fail(ErrorCode::kUnavailable, "cannot make " + path + ": " + error.message());
     if (::mkdir(path.c_str(), kOnlyUs) != 0 && errno != EEXIST)
       return system_error("cannot make " + path);
   }
