@@ -1,4 +1,5 @@
 // postrider serve: the daemon.
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -28,12 +29,15 @@ void welcome(const Config& config, const std::vector<std::string>& addresses, bo
     std::printf("Postrider listens on %s\n", address.c_str());
   std::printf("Messages are kept in %s\n", config.store.directory.c_str());
   std::puts("Stop it with Ctrl-C; what was accepted is there at the next start.");
-  if (dev) {
+  const auto is_local = [](const std::string& address) { return address.starts_with("unix:"); };
+  const auto address = std::find_if_not(addresses.begin(), addresses.end(), is_local);
+  // Who listens on a Unix socket only has no sink: it could not be reached.
+  if (dev && address != addresses.end()) {
     std::puts("\nSend something to the built-in sink:\n");
     std::printf(
-        "  curl -s http://%s/v1/messages -H 'content-type: application/json' \\\n"
+        "  curl -s %s://%s/v1/messages -H 'content-type: application/json' \\\n"
         "       -d '{\"destination\": \"sink\", \"body\": {\"hello\": \"world\"}}'\n\n",
-        addresses.front().c_str());
+        config.server.tls_certificate.empty() ? "http" : "https", address->c_str());
   }
   std::fflush(stdout);
 }
