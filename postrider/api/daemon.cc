@@ -14,6 +14,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "postrider/api/descriptors.h"
 #include "postrider/api/node.h"
 #include "postrider/base/durations.h"
 #include "postrider/profiles/all.h"
@@ -131,6 +132,7 @@ class Daemon::Impl {
   std::vector<std::string> addresses_;
 
  private:
+  Result<void> share_out_descriptors();
   HttpHandler handler();
   ProcessFigures figures();
   void wait_for_signal();
@@ -158,7 +160,27 @@ class Daemon::Impl {
   int exit_code_ = 0;
 };
 
+// The store comes first: when it cannot open a file the process must stop, while clients and
+// attempts can wait.
+Result<void> Daemon::Impl::share_out_descriptors() {
+  const std::uint64_t limit = raise_descriptor_limit();
+  Config& config = options_.config;
+  POSTRIDER_TRY(shares, share_descriptors(limit, config.store.open_files_max));
+  config.store.open_files_max = shares.store_files_max;
+  config.server.limits.descriptors_max = shares.network_max;
+  config.transport.descriptors_max = shares.network_max;
+  const std::uint64_t wanted =
+      std::uint64_t{config.server.limits.connections_max} + config.transport.connections_max;
+  if (wanted > static_cast<std::uint64_t>(shares.network_max))
+    config.warnings.push_back("the process may open " + std::to_string(limit) +
+                              " files (ulimit -n), so " + std::to_string(shares.network_max) +
+                              " are for connections, fewer than the " + std::to_string(wanted) +
+                              " that server and transport allow");
+  return {};
+}
+
 Result<void> Daemon::Impl::start() {
+  if (auto shared = share_out_descriptors(); !shared) return shared;
   NodeOptions options = node_options(options_);
   options.store.faults = faults_;
   POSTRIDER_TRY(node, Node::open(std::move(options), clock_));

@@ -1,5 +1,6 @@
 // The server under its limits: sizes, times, numbers, and clients that mean no good.
 #include <algorithm>
+#include <fcntl.h>
 #include <memory>
 #include <string>
 #include <sys/resource.h>
@@ -321,6 +322,29 @@ TEST(HttpLimits, RestsWhileItMustNotRead) {
   rig.pump();
   EXPECT_LE(rig.pump(), 1U);  // a sweep may fall into it
   EXPECT_EQ(rig.waiting.size(), 3U);
+}
+
+// req: daemon.http.16
+TEST(HttpLimits, ClientsGetNoDescriptorAboveTheBound) {
+  HttpRig rig;
+  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(next);
+  rig.limits.descriptors_max = next + 60;
+  rig.start();
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 40; ++i) clients.push_back(rig.connect());
+  const auto late = rig.reply(*clients.back());
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->status, 503);
+  clients.front()->send(kGet);
+  const auto early = rig.reply(*clients.front());
+  ASSERT_TRUE(early);
+  EXPECT_EQ(early->status, 200);
+  clients.clear();
+  ASSERT_TRUE(rig.pump_until([&] { return rig.server->connections() == 0; }));
+  auto again = rig.connect();
+  again->send(kGet);
+  EXPECT_TRUE(rig.reply(*again));
 }
 
 // req: daemon.http.16

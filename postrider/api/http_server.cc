@@ -83,6 +83,7 @@ class HttpServer::Impl {
         ready_(loop, duplicate(hub_.descriptor())),
         sweep_timer_(loop),
         accept_timer_(loop),
+        descriptors_max_(limits.descriptors_max),
         reserve_(open_reserve()) {
     wait_for_ready();
     wait_for_sweep();
@@ -115,6 +116,7 @@ class HttpServer::Impl {
   void wait_for_sweep();
   void post_settle();
   void accept(Door& door);
+  void turn_away(const Door& door, int fd);
   void back_off(Door& door);
   void accept_again();
 
@@ -128,6 +130,7 @@ class HttpServer::Impl {
   std::vector<std::unique_ptr<Door>> doors_;
   bool backing_off_ = false;
   bool closed_ = false;
+  const int descriptors_max_;
   int reserve_;  // given up for a moment when the process has no descriptor left
 };
 
@@ -177,7 +180,12 @@ void HttpServer::Impl::accept(Door& door) {
     HttpPeer peer;
     const HttpAccepted accepted = door.listener->accept(peer);
     if (accepted.fd >= 0) {
-      hub_.adopt(accepted.fd, peer, door.listener->tls());
+      // The kernel gives the lowest free number, so a high one means that few are left.
+      if (descriptors_max_ == 0 || accepted.fd < descriptors_max_) {
+        hub_.adopt(accepted.fd, peer, door.listener->tls());
+      } else {
+        turn_away(door, accepted.fd);
+      }
       continue;
     }
     if (accepted.error == EAGAIN) return;
@@ -188,6 +196,17 @@ void HttpServer::Impl::accept(Door& door) {
   }
 }
 
+void HttpServer::Impl::turn_away(const Door& door, int fd) {
+  if (door.listener->tls() == nullptr) {
+    std::string answer;
+    append_http_answer(answer, hub_.refusal(503, "there are too many open files"),
+                       {.close = true, .date_line = hub_.date_line()});
+    static_cast<void>(::send(fd, answer.data(), answer.size(), MSG_NOSIGNAL));
+    ::shutdown(fd, SHUT_WR);
+  }
+  ::close(fd);
+}
+
 // Out of descriptors, or of memory: the waiting client is told so with the one in reserve, and the
 // listeners rest a little. Without that the loop would spin, for the client stays in the queue.
 void HttpServer::Impl::back_off(Door& door) {
@@ -195,16 +214,7 @@ void HttpServer::Impl::back_off(Door& door) {
     ::close(reserve_);
     HttpPeer peer;
     const HttpAccepted accepted = door.listener->accept(peer);
-    if (accepted.fd >= 0) {
-      if (door.listener->tls() == nullptr) {
-        std::string answer;
-        append_http_answer(answer, hub_.refusal(503, "there are too many open files"),
-                           {.close = true, .date_line = hub_.date_line()});
-        static_cast<void>(::send(accepted.fd, answer.data(), answer.size(), MSG_NOSIGNAL));
-        ::shutdown(accepted.fd, SHUT_WR);
-      }
-      ::close(accepted.fd);
-    }
+    if (accepted.fd >= 0) turn_away(door, accepted.fd);
     reserve_ = open_reserve();
   }
   for (const auto& each : doors_) {

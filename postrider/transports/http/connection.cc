@@ -69,12 +69,21 @@ void Connection::connect(Exchange& exchange) {
   connect_next();
 }
 
-bool Connection::open_socket(bool v4) {
+// The kernel gives the lowest free number, so a high one means that few are left.
+error_code Connection::open_low(bool v4) {
   error_code error;
   socket_.open(v4 ? tcp::v4() : tcp::v6(), error);
+  if (error || settings_.descriptors_max == 0) return error;
+  if (socket_.native_handle() < settings_.descriptors_max) return error;
+  socket_.close(error);
+  return asio::error::no_descriptors;
+}
+
+bool Connection::open_socket(bool v4) {
+  error_code error = open_low(v4);
   const bool exhausted = error == asio::error::no_descriptors ||
                          error == boost::system::errc::too_many_files_open_in_system;
-  if (exhausted && owner_.make_room()) socket_.open(v4 ? tcp::v4() : tcp::v6(), error);
+  if (exhausted && owner_.make_room()) error = open_low(v4);
   if (!error) socket_.non_blocking(true, error);
   if (!error) socket_.set_option(tcp::no_delay(true), error);
   return !error;

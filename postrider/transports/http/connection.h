@@ -62,7 +62,8 @@ struct ConnectionSettings {
   Duration tls_time_out{0};
   Duration first_byte_time_out{0};
   ReplyLimits reply;
-  bool keeps = true;  // false: requests ask the peer to close
+  int descriptors_max = 0;  // 0: no bound
+  bool keeps = true;        // false: requests ask the peer to close
 };
 
 class Connection final
@@ -94,6 +95,7 @@ class Connection final
   using ErrorCodeOf = boost::system::error_code;
 
   void connect_next();
+  boost::system::error_code open_low(bool v4);
   bool open_socket(bool v4);
   void on_connected(ErrorCodeOf error);
   void begin_handshake();

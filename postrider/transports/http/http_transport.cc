@@ -41,6 +41,7 @@ ConnectionSettings connection_settings(const HttpTransportOptions& options) {
                     .body_bytes_max = options.reply_bytes_max,
                     .excerpt_bytes_max = options.excerpt_bytes_max,
                     .interim_max = options.interim_replies_max},
+          .descriptors_max = options.descriptors_max,
           .keeps = options.idle_per_host_max > 0 && options.idle_connections_max > 0};
 }
 

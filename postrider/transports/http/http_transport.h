@@ -22,8 +22,9 @@ namespace postrider {
 struct HttpTransportOptions {
   std::uint32_t connections_max = 2048;
   std::uint32_t idle_connections_max = 512;
-  std::uint32_t idle_per_host_max = 128;   // 0: every request asks the peer to close
-  std::uint32_t waiting_max = 65'536;     // exchanges without a connection; more are refused
+  std::uint32_t idle_per_host_max = 128;  // 0: every request asks the peer to close
+  int descriptors_max = 0;             // none above it is used, for others need them; 0: no bound
+  std::uint32_t waiting_max = 65'536;  // exchanges without a connection; more are refused
   std::uint32_t unused_hosts_max = 4096;  // remembered for their TLS sessions
   Duration idle_time_out{30'000};         // a kept connection is closed after it
   Duration connection_life_max{300'000};  // not used again after it: addresses change

@@ -521,6 +521,22 @@ TEST(HttpPool, SaysRefusedWhenThereAreNoMoreDescriptors) {
 }
 
 // req: webhook.wire.16
+TEST(HttpPool, UsesNoDescriptorAboveTheBound) {
+  const int next = open("/dev/null", O_RDONLY);
+  close(next);
+  HttpTransportOptions options = Rig::local();
+  options.descriptors_max = next;
+  Rig rig(options);
+  Peer peer(rig.loop, always(answer(200)));
+  EXPECT_EQ(rig.end_of(rig.start(peer.url())).end, WireEnd::kRefused);
+  EXPECT_EQ(rig.transport->connections(), 0U);
+  options.descriptors_max = next + 100;
+  Rig roomy(options);
+  Peer other(roomy.loop, always(answer(200)));
+  EXPECT_EQ(roomy.post(other.url()).status, 200);
+}
+
+// req: webhook.wire.16
 TEST(HttpPool, GivesUpAKeptConnectionWhenThereAreNoMoreDescriptors) {
   Rig rig;
   Peer first(rig.loop, always(answer(200)));

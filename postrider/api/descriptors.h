@@ -1,0 +1,24 @@
+// How the file descriptors of the process are shared out. A store that cannot open a file has to
+// stop, so it gets its part before clients and attempts may have any. Pure but for the first.
+#pragma once
+
+#include <cstdint>
+
+#include "postrider/base/result.h"
+
+namespace postrider {
+
+inline constexpr std::uint64_t kDescriptorsMin = 64;  // with fewer the daemon does not start
+
+// Raises the limit of this process as far as it may; what it is then.
+std::uint64_t raise_descriptor_limit();
+
+struct DescriptorShares {
+  std::uint32_t store_files_max = 0;
+  int network_max = 0;  // sockets get no descriptor with this number or a higher one
+};
+
+// Fails below kDescriptorsMin.
+Result<DescriptorShares> share_descriptors(std::uint64_t limit, std::uint32_t store_files_wanted);
+
+}  // namespace postrider
