@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "apps/postrider/commands.h"
+#include "apps/postrider/output.h"
+#include "postrider/api/config.h"
 #include "postrider/base/nearest.h"
 #include "postrider/sim/plan.h"
 #include "postrider/sim/runner.h"
@@ -24,9 +26,9 @@ using sim::SimOptions;
 using sim::Summary;
 
 constexpr std::string_view kHelp =
-    "Usage: postrider sim [--profile NAME] [--seed N] [--seeds K] [--days D] [--destinations M] "
-    "[--messages N]\n"
-    "                     [--faults all|none|LIST] [--trace FILE] [--json]\n"
+    "Usage: postrider sim [--profile NAME | --config FILE] [--seed N] [--seeds K] [--days D] "
+    "[--destinations M]\n"
+    "                     [--messages N] [--faults all|none|LIST] [--trace FILE] [--json]\n"
     "\n"
     "Runs the real engine under virtual time with a faulty store, a faulty network and modelled "
     "peers, and checks\n"
@@ -34,6 +36,9 @@ constexpr std::string_view kHelp =
     "\n"
     "  --profile NAME      webhook (the default) or drill, a protocol that uses everything the "
     "engine has\n"
+    "  --config FILE       the destinations of a daemon's own file, with their settings; nothing "
+    "is "
+    "sent anywhere\n"
     "  --seed N            the first seed (1)\n"
     "  --seeds K           so many seeds, one world each (1)\n"
     "  --days D            virtual days with faults (30); then faults stop and everything must "
@@ -44,14 +49,15 @@ constexpr std::string_view kHelp =
     "  --trace FILE        one line per event, with details\n"
     "  --json              for programs\n";
 
-constexpr auto kOptionNames =
-    std::to_array<std::string_view>({"--profile", "--seed", "--seeds", "--days", "--destinations",
-                                     "--messages", "--faults", "--trace", "--json", "--help"});
+constexpr auto kOptionNames = std::to_array<std::string_view>(
+    {"--profile", "--config", "--seed", "--seeds", "--days", "--destinations", "--messages",
+     "--faults", "--trace", "--json", "--help"});
 
 struct Wanted {
   SimOptions options;
   std::uint64_t seeds = 1;
   std::string trace;
+  std::string config;
   bool json = false;
 };
 
@@ -86,8 +92,8 @@ std::string set_value(Wanted& wanted, std::string_view name, const std::string& 
     wanted.options.profile = value;
     return {};
   }
-  if (name == "--trace") {
-    wanted.trace = value;
+  if (name == "--trace" || name == "--config") {
+    (name == "--trace" ? wanted.trace : wanted.config) = value;
     return {};
   }
   if (name != "--faults") return set_number(wanted, name, value);
@@ -102,6 +108,12 @@ std::string parse(Arguments arguments, Wanted& wanted) {
   wanted.options.destinations = 50;
   wanted.options.messages = 2000;
   wanted.options.faults.set();
+  const auto given = [&](std::string_view name) {
+    return std::find(arguments.begin(), arguments.end(), name) != arguments.end();
+  };
+  for (const std::string_view other : {"--profile", "--destinations"}) {
+    if (given("--config") && given(other)) return std::string(other) + " does not go with --config";
+  }
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& name = arguments[i];
     if (name == "--json") {
@@ -115,6 +127,19 @@ std::string parse(Arguments arguments, Wanted& wanted) {
     if (std::string complaint = set_value(wanted, name, arguments[i]); !complaint.empty())
       return complaint;
   }
+  return {};
+}
+
+// The destinations of the daemon's own file. Empty when all is well, otherwise the complaint.
+std::string load_own(Wanted& wanted) {
+  auto config = load_config(wanted.config, process_environment());
+  if (!config) return config.error().detail;
+  if (config->destinations.empty()) return wanted.config + " has no destinations to rehearse";
+  auto own = sim::own_destinations(std::move(config->destinations));
+  if (!own) return own.error().detail;
+  wanted.options.destinations = static_cast<std::uint32_t>(own->size());
+  wanted.options.own = std::move(*own);
+  wanted.options.config_file = wanted.config;
   return {};
 }
 
@@ -167,6 +192,33 @@ Verdict judge(const Wanted& wanted, const Summary& summary) {
   return verdict;
 }
 
+std::string destinations_json(const Summary& summary) {
+  std::string out = ",\"destinations\":[";
+  for (const sim::DestinationReport& one : summary.destinations) {
+    if (out.back() != '[') out += ',';
+    out += "{\"name\":" + quoted(one.name) + ",\"delivered\":" + std::to_string(one.delivered) +
+           ",\"dead\":" + std::to_string(one.dead) + ",\"expired\":" + std::to_string(one.expired) +
+           ",\"cancelled\":" + std::to_string(one.cancelled) +
+           ",\"indeterminate\":" + std::to_string(one.indeterminate) +
+           ",\"worst_delay_seconds\":" + std::to_string(one.worst_delay.count() / 1000) + "}";
+  }
+  return out + "]";
+}
+
+void print_destinations(const Summary& summary) {
+  Table table({"DESTINATION", "DELIVERED", "DEAD", "EXPIRED", "CANCELLED", "WORST DELAY"});
+  for (const sim::DestinationReport& one : summary.destinations) {
+    table.add({{shown(one.name)},
+               {std::to_string(one.delivered)},
+               {std::to_string(one.dead)},
+               {std::to_string(one.expired)},
+               {std::to_string(one.cancelled)},
+               {distance(one.worst_delay)}});
+  }
+  print(table.text());
+  std::printf("violations: %zu\n", summary.violations.size());
+}
+
 void print_json(const Wanted& wanted, const Summary& summary, double seconds) {
   const Counters& counters = summary.counters;
   std::string out = "{\"seed\":" + std::to_string(wanted.options.seed) +
@@ -189,6 +241,7 @@ void print_json(const Wanted& wanted, const Summary& summary, double seconds) {
          ",\"cancelled\":" + std::to_string(counters.cancelled) +
          ",\"indeterminate\":" + std::to_string(counters.indeterminate) +
          ",\"live\":" + std::to_string(counters.live()) + "}";
+  if (!wanted.options.own.empty()) out += destinations_json(summary);
   out += ",\"faults\":{";
   for (std::size_t i = 0; i < sim::kFaults; ++i) {
     if (i != 0) out += ',';
@@ -236,6 +289,7 @@ void print_text(const Wanted& wanted, const Summary& summary, double seconds) {
                 std::to_string(summary.faults[i]);
   }
   std::printf("  faults:%s\n", faults.empty() ? " none" : faults.c_str());
+  if (!wanted.options.own.empty()) return print_destinations(summary);
   for (const Summary::Missed& missed : summary.rows_never_hit()) {
     std::printf("  row never hit: %s%s%s\n", missed.row.c_str(), missed.reason.empty() ? "" : " — ",
                 missed.reason.c_str());
@@ -262,6 +316,12 @@ int run_sim(Arguments arguments) {
   Wanted wanted;
   if (const std::string complaint = parse(arguments, wanted); !complaint.empty())
     return usage_error("sim", complaint);
+  if (!wanted.config.empty()) {
+    if (const std::string complaint = load_own(wanted); !complaint.empty()) {
+      std::fprintf(stderr, "postrider sim: %s\n", complaint.c_str());
+      return kExitUsage;
+    }
+  }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> trace(
       wanted.trace.empty() ? nullptr : std::fopen(wanted.trace.c_str(), "w"), std::fclose);
   if (!wanted.trace.empty() && trace == nullptr)

@@ -113,6 +113,12 @@ Batch Notebook::read(const Durable& durable, std::vector<std::string>& faults) {
     if (note->end) faults.push_back("a second end of message " + to_string(end.id));
     note->end = end;
     visit(end.phase);
+    if (note->destination == nullptr) continue;
+    EndTally& tally = note->destination->tally;
+    ++tally.ends[static_cast<std::size_t>(end.phase)];
+    if (end.phase != Phase::kDelivered) continue;
+    const Timestamp wanted = std::max(note->accepted, note->not_before);
+    tally.worst_delay = std::max(tally.worst_delay, end.at - wanted);
   }
   return batch;
 }

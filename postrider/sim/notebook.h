@@ -21,6 +21,12 @@
 
 namespace postrider::sim {
 
+// How messages ended, and how long the slowest delivery took.
+struct EndTally {
+  std::array<std::uint64_t, kPhases> ends{};
+  Duration worst_delay{0};
+};
+
 struct DestinationNote {
   DestinationId id;
   DestinationConfig config;
@@ -29,6 +35,7 @@ struct DestinationNote {
   std::optional<Route> route;  // as the disk has it
   bool damaged = false;        // a record of it was damaged: nothing is asked of it any more
   Timestamp configured;        // engine time of the last change, as far as the disk tells
+  EndTally tally;
 };
 
 struct MessageNote {
@@ -126,6 +133,8 @@ class Notebook {
   std::uint64_t letters_lost() const { return letters_lost_; }  // that are in quarantine
   const Counters& counters() const { return meta_.counters; }
   const Meta& meta() const { return meta_; }
+  using Destinations = std::map<std::uint64_t, std::unique_ptr<DestinationNote>>;
+  const Destinations& destinations() const { return destinations_; }
   std::uint64_t attempts() const { return attempts_; }
   // How often messages came into each phase, as the disk and the network saw it.
   using Visits = std::array<std::uint64_t, kPhases>;
@@ -150,7 +159,7 @@ class Notebook {
   void visit(Phase phase) { ++visits_[static_cast<std::size_t>(phase)]; }
 
   std::unordered_map<std::uint64_t, MessageNote> messages_;  // by sequence; never iterated
-  std::map<std::uint64_t, std::unique_ptr<DestinationNote>> destinations_;
+  Destinations destinations_;
   std::map<MessageId, LetterNote> letters_;
   std::uint64_t letters_lost_ = 0;
   Meta meta_;

@@ -10,6 +10,7 @@
 
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
+#include "postrider/model/destination.h"
 #include "postrider/sim/faults.h"
 
 namespace postrider::sim {
@@ -30,6 +31,11 @@ struct SimOptions {
     bool keep = false;
   };
   std::optional<CrashPoint> crash_point;
+  // Somebody's own destinations instead of drawn ones, as own_destinations() in plan.h makes them,
+  // and the file they are from, for the command that does it again.
+  std::vector<DestinationConfig> own;
+  std::string config_file;
+
   bool twins = true;  // compare with a restored copy at quiet moments
 };
 
@@ -39,6 +45,17 @@ struct RowUse {
   std::string method;
   std::string row;  // "(sending, failed) retry → resting"
   std::uint64_t times = 0;
+};
+
+// How the messages of one destination ended.
+struct DestinationReport {
+  std::string name;
+  std::uint64_t delivered = 0;
+  std::uint64_t dead = 0;
+  std::uint64_t expired = 0;
+  std::uint64_t cancelled = 0;
+  std::uint64_t indeterminate = 0;
+  Duration worst_delay{0};  // of those delivered, from when they were wanted
 };
 
 struct Report {
@@ -51,7 +68,8 @@ struct Report {
   std::array<std::uint64_t, kFaults> faults{};
   std::vector<std::string> violations;
   std::vector<RowUse> rows;
-  std::uint64_t points = 0;  // store operations and actions
+  std::vector<DestinationReport> destinations;  // by name
+  std::uint64_t points = 0;                     // store operations and actions
   std::uint64_t restarts = 0;
   std::uint64_t twins = 0;  // comparisons with a restored copy
   std::uint64_t attempts = 0;

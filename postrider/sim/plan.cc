@@ -27,13 +27,16 @@ void maybe(NamedTexts& settings, std::string_view name, std::uint32_t often,
   if (rng.chance(1, often)) settings.emplace_back(std::string(name), std::string(value));
 }
 
+constexpr std::string_view kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+std::string peer_address(std::uint32_t peer) {
+  return "https://peer-" + std::to_string(peer) + ".example/hook";
+}
+
 NamedTexts webhook_settings(std::uint32_t peer, Rng& rng) {
   using Texts3 = std::array<std::string_view, 3>;
-  NamedTexts settings{{"url", "https://peer-" + std::to_string(peer) + ".example/hook"}};
-  maybe(settings, "secret", 2,
-        Texts3{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-               "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
-        rng);
+  NamedTexts settings{{"url", peer_address(peer)}};
+  maybe(settings, "secret", 2, Texts3{kSecret, kSecret, kSecret}, rng);
   maybe(settings, "ladder", 3, Texts3{"1s,5s", "10s,1m,10m", "1s,2s,4s,8s,5m"}, rng);
   maybe(settings, "jitter_percent", 4, Texts3{"0", "50", "100"}, rng);
   maybe(settings, "budget", 3, Texts3{"1m", "2h", "20h"}, rng);
@@ -108,7 +111,28 @@ const ProfileSpec* find_sim_profile(std::string_view name) {
   return nullptr;
 }
 
+Result<std::vector<DestinationConfig>> own_destinations(std::vector<DestinationConfig> real) {
+  std::uint32_t peer = 0;
+  for (DestinationConfig& config : real) {
+    if (config.profile != "webhook")
+      return fail(ErrorCode::kInvalid, "destination '" + config.name + "': the profile '" +
+                                           config.profile + "' cannot be rehearsed");
+    NamedTexts settings;
+    for (auto& [name, value] : config.settings) {
+      if (name == "trust") continue;
+      if (name == "url") value = peer_address(peer);
+      if (name == "secret") value = kSecret;
+      if (name.starts_with("headers.")) value = "x";
+      settings.emplace_back(name, value);
+    }
+    config.settings = std::move(settings);
+    ++peer;
+  }
+  return real;
+}
+
 DestinationConfig draw_destination(const SimOptions& options, std::uint32_t number, Rng& rng) {
+  if (!options.own.empty()) return options.own[number % options.own.size()];
   DestinationConfig config;
   config.name = "destination-" + std::to_string(number);
   config.profile = options.profile;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "postrider/base/result.h"
 #include "postrider/base/rng.h"
 #include "postrider/model/destination.h"
 #include "postrider/model/profile.h"
@@ -22,6 +23,12 @@ struct DestinationPlan {
   std::uint32_t peer = 0;
 };
 
+// Destinations of a real configuration as the simulated world can have them: their settings, with
+// peers of ours for addresses, and nothing in them that is secret. Fails when a profile has no
+// modelled peers.
+Result<std::vector<DestinationConfig>> own_destinations(std::vector<DestinationConfig> real);
+
+// One of `options.own` when there are any.
 DestinationConfig draw_destination(const SimOptions& options, std::uint32_t number, Rng& rng);
 
 // Limits of shard and engine; tight ones with `tight`.

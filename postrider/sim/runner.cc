@@ -1,5 +1,7 @@
 #include "postrider/sim/runner.h"
 
+#include <algorithm>
+
 #include "postrider/base/hash.h"
 #include "postrider/sim/coverage.h"
 
@@ -19,6 +21,24 @@ std::string faults_text(const FaultSet& set) {
     text += name_of(static_cast<Fault>(i));
   }
   return text;
+}
+
+void add_destinations(Summary& summary, const Report& report) {
+  for (const DestinationReport& one : report.destinations) {
+    const auto place = std::lower_bound(
+        summary.destinations.begin(), summary.destinations.end(), one.name,
+        [](const DestinationReport& each, const std::string& name) { return each.name < name; });
+    if (place == summary.destinations.end() || place->name != one.name) {
+      summary.destinations.insert(place, one);
+      continue;
+    }
+    place->delivered += one.delivered;
+    place->dead += one.dead;
+    place->expired += one.expired;
+    place->cancelled += one.cancelled;
+    place->indeterminate += one.indeterminate;
+    place->worst_delay = std::max(place->worst_delay, one.worst_delay);
+  }
 }
 
 }  // namespace
@@ -42,6 +62,7 @@ void add(Summary& summary, const Report& report) {
   summary.counters.indeterminate += report.counters.indeterminate;
   summary.counters.quarantined += report.counters.quarantined;
   for (std::size_t i = 0; i < kFaults; ++i) summary.faults[i] += report.faults[i];
+  add_destinations(summary, report);
   for (const std::string& what : report.violations)
     summary.violations.push_back({report.seed, what});
   if (summary.rows.empty()) {
@@ -70,15 +91,17 @@ std::vector<Summary::Missed> Summary::rows_never_hit() const {
 }
 
 bool is_standard(const SimOptions& options, std::uint64_t seeds) {
-  return options.faults.all() && options.span >= kStandardSpan &&
+  return options.own.empty() && options.faults.all() && options.span >= kStandardSpan &&
          seeds * options.messages >= kStandardMessages;
 }
 
 std::string reproduction(const SimOptions& options, std::uint64_t seed) {
-  return "postrider sim --profile " + options.profile + " --seed " + std::to_string(seed) +
-         " --days " + std::to_string(options.span / Duration(24h)) + " --destinations " +
-         std::to_string(options.destinations) + " --messages " + std::to_string(options.messages) +
-         " --faults " + faults_text(options.faults);
+  const bool own = !options.own.empty();
+  return "postrider sim " +
+         (own ? "--config " + options.config_file : "--profile " + options.profile) + " --seed " +
+         std::to_string(seed) + " --days " + std::to_string(options.span / Duration(24h)) +
+         (own ? "" : " --destinations " + std::to_string(options.destinations)) + " --messages " +
+         std::to_string(options.messages) + " --faults " + faults_text(options.faults);
 }
 
 }  // namespace postrider::sim

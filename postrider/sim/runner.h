@@ -23,6 +23,7 @@ struct Summary {
   Counters counters;
   std::array<std::uint64_t, kFaults> faults{};
   std::vector<RowUse> rows;
+  std::vector<DestinationReport> destinations;  // by name
   struct Finding {
     std::uint64_t seed = 0;
     std::string what;

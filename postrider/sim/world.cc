@@ -1,6 +1,7 @@
 #include "postrider/sim/world.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "postrider/base/check.h"
@@ -29,6 +30,27 @@ std::vector<std::string> names_of(const std::vector<DestinationConfig>& destinat
   std::vector<std::string> names;
   for (const DestinationConfig& config : destinations) names.push_back(config.name);
   return names;
+}
+
+// A destination that was taken away and put back has two notes and one name.
+std::vector<DestinationReport> reports_of(const Notebook& notebook) {
+  std::map<std::string, DestinationReport> by_name;
+  for (const auto& [number, note] : notebook.destinations()) {
+    DestinationReport& report = by_name[note->config.name];
+    const auto ends = [&note = *note](Phase phase) {
+      return note.tally.ends[static_cast<std::size_t>(phase)];
+    };
+    report.name = note->config.name;
+    report.delivered += ends(Phase::kDelivered);
+    report.dead += ends(Phase::kDead);
+    report.expired += ends(Phase::kExpired);
+    report.cancelled += ends(Phase::kCancelled);
+    report.indeterminate += ends(Phase::kIndeterminate);
+    report.worst_delay = std::max(report.worst_delay, note->tally.worst_delay);
+  }
+  std::vector<DestinationReport> list;
+  for (auto& [name, report] : by_name) list.push_back(std::move(report));
+  return list;
 }
 
 class World {
@@ -245,6 +267,7 @@ Report World::run() {
   report.restarts = host_.restarts();
   if (Shard* shard = host_.owner(); shard != nullptr && shard->ready())
     coverage_.add(shard->engine().rows_used());
+  report.destinations = reports_of(checkers_.notebook());
   report.rows = coverage_.rows(options_.profile);
   report.trace_hash = trace_.hash();
   report.events = trace_.lines();
