@@ -13,7 +13,7 @@ export JOBS
 POSTRIDER = build/release/postrider
 
 .DEFAULT_GOAL := release
-.PHONY: release test run demo crash sim bench fuzz lint lint-all format test-asan test-tsan nightly clean help deps deps-clang
+.PHONY: release test run demo crash sim bench fuzz lint lint-all format test-asan test-tsan interop nightly clean help deps deps-clang deps-interop
 
 release: build-release ## Build build/release/postrider (the default)
 
@@ -60,9 +60,13 @@ test-asan: build-asan ## All tests with the address and undefined-behaviour sani
 test-tsan: build-tsan ## All tests with the thread sanitizer
 	scripts/run-tests build/tsan
 
+interop: deps-interop build-release ## The daemon against nginx and a published Standard Webhooks library
+	scripts/interop build/release
+
 nightly: test ## Everything that takes long: sanitizers, long simulations, long fuzzing
 	$(MAKE) test-asan
 	$(MAKE) test-tsan
+	$(MAKE) interop
 	$(MAKE) sim SIM_ARGUMENTS="$(NIGHTLY_SIM_ARGUMENTS)"
 	$(MAKE) fuzz FUZZ_SECONDS=$(NIGHTLY_FUZZ_SECONDS)
 
@@ -77,6 +81,9 @@ deps:
 
 deps-clang: deps
 	@scripts/install-deps --check clang 2>/dev/null || scripts/install-deps clang
+
+deps-interop: deps
+	@scripts/install-deps --check interop 2>/dev/null || scripts/install-deps interop
 
 # Ninja configures again by itself when a CMake file or the list of sources changes; only a new preset needs help.
 build/%/build.ninja: CMakePresets.json | deps

@@ -38,6 +38,19 @@ if(POSTRIDER_TESTS)
 
   include(crash)
 
+  # Tests with the real process, in Python with its standard library. What needs more than Debian's packages is left to
+  # scripts/interop.
+  if(TARGET postrider)
+    file(GLOB process_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/e2e/*_test.py)
+    list(APPEND process_tests ${CMAKE_SOURCE_DIR}/tests/interop/nginx_test.py)
+    foreach(file IN LISTS process_tests)
+      cmake_path(GET file STEM stem)
+      add_test(NAME e2e/${stem} COMMAND ${Python3_EXECUTABLE} ${file} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+      set_tests_properties(e2e/${stem} PROPERTIES TIMEOUT ${POSTRIDER_TEST_TIMEOUT} LABELS fast
+        ENVIRONMENT "POSTRIDER_BINARY=$<TARGET_FILE:postrider>;PYTHONDONTWRITEBYTECODE=1")
+    endforeach()
+  endif()
+
   function(postrider_tool_test name)
     add_test(NAME tools/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(tools/${name} PROPERTIES TIMEOUT 60 LABELS fast)
