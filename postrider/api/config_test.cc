@@ -289,6 +289,17 @@ TEST(ConfigTokens, MistakesAreToldWithoutTheSecret) {
   }
 }
 
+// Without quotes these look like numbers to the library, which repeats numbers that it cannot take.
+// req: config.tokens.2
+TEST(ConfigTokens, SecretsThatLookLikeNumbersAreNotRepeatedEither) {
+  for (const std::string secret : {"12345678901234567890123456", "0x1234567890abcdef1234567890",
+                                   "1e99999999999999", "1234567890123456"}) {
+    const std::string problems = problems_of("[[tokens]]\nname = \"a\"\nsecret = " + secret + "\n");
+    EXPECT_TRUE(problems.starts_with("p.toml:3: ")) << problems;
+    EXPECT_EQ(problems.find(secret), std::string::npos) << problems;
+  }
+}
+
 TEST(ConfigTokens, LimitsOfSecretsAndOfTheirNumberHold) {
   const auto with_secret = [](std::size_t size) {
     return "[[tokens]]\nname = \"a\"\nscopes = [\"read\"]\nsecret_env = \"V\"\n" +

@@ -379,7 +379,8 @@ void Sink::Impl::take(Connection& connection, const SinkRequest& request) {
   if (status == SinkVerdict::kNone || options_.slow.count() > 0) {
     connection.waits = true;
     if (status == SinkVerdict::kNone) return;
-    later_.push({.at = now_ms(CLOCK_MONOTONIC) + options_.slow.count(),
+    // The clock is cut to milliseconds; one more, and no answer is early.
+    later_.push({.at = now_ms(CLOCK_MONOTONIC) + options_.slow.count() + 1,
                  .fd = connection.fd.get(),
                  .number = connection.number,
                  .status = status,
