@@ -77,6 +77,15 @@ std::size_t plain_prefix(const char* bytes, std::size_t size) {
   return at;
 }
 
+// Behind the string that begins at `at`, in a text that was read and found good.
+std::size_t behind_string(std::string_view text, std::size_t at) {
+  for (++at;;) {
+    at += plain_prefix(text.data() + at, text.size() - at);
+    if (text[at] == '"') return at + 1;
+    at += text[at] == '\\' ? std::size_t{2} : std::size_t{1};
+  }
+}
+
 // The length of the UTF-8 character at the beginning, or 0: shortest form only, no surrogates.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -189,10 +198,7 @@ void JsonValue::append_compact(std::string& out) const {
   std::size_t begin = 0;  // of the run that is copied
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] == '"') {
-      for (++at; text[at] != '"'; ++at) {
-        if (text[at] == '\\') ++at;
-      }
-      ++at;
+      at = behind_string(text, at);
     } else if (is_space(text[at])) {
       out.append(text.substr(begin, at - begin));
       while (at < text.size() && is_space(text[at])) ++at;
