@@ -23,7 +23,7 @@ using boost::system::error_code;
 
 constexpr std::size_t kInBytes = 4096;  // most answers fit; grows up to the limit of a head
 constexpr std::size_t kEncryptedBytes = 8192;
-constexpr std::size_t kEncryptAhead = 64 * 1024;
+constexpr std::size_t kEncryptAhead = 65'536;
 
 tcp::endpoint endpoint_of(const IpAddress& address, std::uint16_t port) {
   if (address.is_v4()) return {asio::ip::address_v4(address.v4_value()), port};

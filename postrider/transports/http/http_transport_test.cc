@@ -73,14 +73,15 @@ TEST(HttpTransport, DoesNotFollowRedirects) {
 
 // req: webhook.wire.9
 TEST(HttpTransport, IgnoresProxiesOfTheEnvironment) {
+  const char* const names[] = {"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"};
+  // Nobody listens there, and the transport is made while it is set.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+  for (const char* name : names) setenv(name, "http://127.0.0.1:1", 1);
   Rig rig;
-  Peer proxy(rig.loop, always(answer(500)));
   Peer peer(rig.loop, always(answer(200)));
-  for (const char* name : {"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"})
-    setenv(name, proxy.url("").c_str(), 1);
   EXPECT_EQ(rig.post(peer.url()).status, 200);
-  for (const char* name : {"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"}) unsetenv(name);
-  EXPECT_EQ(proxy.accepted, 0);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+  for (const char* name : names) unsetenv(name);
 }
 
 // req: webhook.wire.8
@@ -190,6 +191,7 @@ TEST(HttpTransport, HonoursAnAnswerThatComesBeforeTheRequestIsSent) {
     co_await link.write(answer(413, "too much"));
     co_await link.forever();  // never reads on
   });
+  // NOLINTNEXTLINE(bugprone-string-constructor): more than the buffers of both sockets hold
   const WireReply reply = rig.post(peer.url(), std::string(16'000'000, 'x'));
   EXPECT_EQ(reply.end, WireEnd::kAnswered);
   EXPECT_EQ(reply.status, 413);
@@ -374,7 +376,7 @@ TEST(HttpTransport, NamesTheOptionThatIsWrong) {
   const auto detail = [&](const std::function<void(HttpTransportOptions&)>& spoil) {
     HttpTransportOptions options;
     spoil(options);
-    const auto made = HttpTransport::make(loop, options, [](AttemptId, WireReply) {});
+    const auto made = HttpTransport::make(loop, options, [](AttemptId, const WireReply&) {});
     return made ? std::string("fine") : made.error().detail;
   };
   EXPECT_EQ(detail([](auto&) {}), "fine");

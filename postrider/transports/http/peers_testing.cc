@@ -212,11 +212,11 @@ std::string NameServer::reply_to(std::string_view question) {
   std::string name;
   std::size_t at = 12;
   while (at < question.size() && question[at] != 0) {
-    const auto length = static_cast<std::size_t>(question[at]);
+    const std::size_t length = static_cast<unsigned char>(question[at]);
     name.append(name.empty() ? "" : ".").append(question.substr(at + 1, length));
     at += length + 1;
   }
-  const int type = question.at(at + 2);
+  const int type = static_cast<unsigned char>(question.at(at + 2));
   const bool v6 = type == 28;
   if (!v6) ++questions;
   std::string records;

@@ -18,9 +18,11 @@
 
 #include "postrider/transports/http/http_transport.h"
 
+// NOLINTBEGIN(readability-identifier-naming): OpenSSL's names
 using SSL_CTX = struct ssl_ctx_st;
 using X509 = struct x509_st;
 using EVP_PKEY = struct evp_pkey_st;
+// NOLINTEND(readability-identifier-naming)
 
 namespace boost::asio::ssl {
 class context;

@@ -442,6 +442,7 @@ TEST(HttpTimeOut, OfARequestThatIsSentInPartIsUnknown) {
     some = true;
     co_await link.forever();
   });
+  // NOLINTNEXTLINE(bugprone-string-constructor): more than the buffers of both sockets hold
   const AttemptId attempt = rig.start(peer.url(), std::string(32'000'000, 'x'), 10s);
   rig.until([&] { return some; });
   rig.advance(10s);
@@ -513,6 +514,7 @@ TEST(HttpPool, SaysRefusedWhenThereAreNoMoreDescriptors) {
   {
     const FewDescriptors none(0);
     std::vector<AttemptId> attempts;
+    attempts.reserve(20);
     for (int i = 0; i < 20; ++i) attempts.push_back(rig.start(peer.url()));
     for (const AttemptId attempt : attempts) EXPECT_EQ(rig.end_of(attempt).end, WireEnd::kRefused);
     EXPECT_EQ(rig.transport->connections(), 0U);

@@ -16,11 +16,6 @@ struct Reading {
   std::size_t left = 0;  // bytes behind the answer
   bool keeps_alive = false;
   WireReply reply;
-  friend bool operator==(const Reading& a, const Reading& b) {
-    return a.progress == b.progress && a.left == b.left && a.keeps_alive == b.keeps_alive &&
-           a.reply.status == b.reply.status && a.reply.headers == b.reply.headers &&
-           a.reply.body == b.reply.body;
-  }
 };
 
 // Reads as a connection does: what was not taken comes again with more behind it.

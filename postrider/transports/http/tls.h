@@ -9,10 +9,12 @@
 
 #include "postrider/base/result.h"
 
+// NOLINTBEGIN(readability-identifier-naming): OpenSSL's names
 using SSL = struct ssl_st;
 using SSL_CTX = struct ssl_ctx_st;
 using SSL_SESSION = struct ssl_session_st;
 using BIO = struct bio_st;
+// NOLINTEND(readability-identifier-naming)
 
 namespace postrider {
 
