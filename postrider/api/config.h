@@ -59,6 +59,7 @@ struct Config {
   StoreConfig store;
   HostOptions host;  // with shard and engine; profiles and seed are left to the daemon
   HttpTransportOptions transport;
+  std::uint32_t transport_loops = 0;  // threads for outgoing connections; 0: those of the one loop
   LogConfig log;
   Duration drain_time_out{30'000};
   std::vector<DestinationConfig> destinations;  // their profiles have accepted the settings

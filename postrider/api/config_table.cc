@@ -171,6 +171,9 @@ constexpr auto kRows = std::to_array<ConfigRow>({
     {"engine", "dead_bytes", kBytes, kEngine<&EngineOptions::dead, &Retention::bytes>, {kMiB, 1024 * kGiB, true},
      "and at most so many bytes of them; 0: no limit"},
 
+    {"transport", "loops", kNumber, &at<&Config::transport_loops>, {0, 64},
+     "further loops, each with a thread, for connections to destinations; 0: the one loop does all. "
+     "Worth it where encryption or many destinations keep the one loop busy."},
     {"transport", "connections_max", kNumber, kTransport<&HttpTransportOptions::connections_max>, {1, 65'536},
      "connections to destinations at once"},
     {"transport", "idle_connections_max", kNumber, kTransport<&HttpTransportOptions::idle_connections_max>, {0, 65'536},

@@ -110,6 +110,7 @@ NodeOptions node_options(const DaemonOptions& options) {
   node.reserve_bytes = config.store.free_bytes_reserve;
   node.host = config.host;
   node.transport = config.transport;
+  node.transport_loops = config.transport_loops;
   if (options.dev) {
     node.transport.allow.emplace_back("127.0.0.0/8");
     node.transport.allow.emplace_back("::1/128");
@@ -228,7 +229,7 @@ ProcessFigures Daemon::Impl::figures() {
   out.free_bytes = node_->store().free_bytes().value_or(0);
   out.open_files = open_files();
   out.connections_in = server_->connections();
-  out.connections_out = node_->http()->connections();
+  out.connections_out = node_->transport().connections();
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "postrider/api/node.h"
 
+#include <algorithm>
 #include <sys/random.h>
 #include <utility>
 
@@ -16,6 +17,20 @@ std::uint64_t random_seed() {
   return seed;
 }
 
+// Bounds on connections are those of the whole process, so each loop gets its part.
+Node::MakeTransport http_maker(const NodeOptions& options) {
+  HttpTransportOptions part = options.transport;
+  const std::uint32_t loops = std::max(options.transport_loops, 1U);
+  part.connections_max = std::max(part.connections_max / loops, 1U);
+  part.idle_connections_max /= loops;
+  part.waiting_max = std::max(part.waiting_max / loops, 1U);
+  return [part](boost::asio::io_context& loop,
+                Node::Ended ended) -> Result<std::unique_ptr<Transport>> {
+    POSTRIDER_TRY(made, HttpTransport::make(loop, part, std::move(ended)));
+    return std::unique_ptr<Transport>(std::move(made));
+  };
+}
+
 }  // namespace
 
 class Node::Impl {
@@ -27,8 +42,8 @@ class Node::Impl {
         loop_(clock),
         committer_(*store_, [this] { loop_.wake(); }) {}
 
-  Result<void> start(HostOptions host, HttpTransportOptions transport, const Clock& clock,
-                     const MakeTransport& make);
+  Result<void> make_transport(std::uint32_t loops, const MakeTransport& make);
+  Result<void> start(HostOptions host, const Clock& clock);
   bool look_at_space();
 
   std::uint64_t free_bytes_min_;
@@ -37,25 +52,28 @@ class Node::Impl {
   Loop loop_;
   Committer committer_;
   std::unique_ptr<Transport> transport_;
-  HttpTransport* http_ = nullptr;
+  SpreadTransport* spread_ = nullptr;  // the same, when it has loops of its own
   std::unique_ptr<Host> host_;
   std::function<void()> hook_;
   bool has_space_ = true;
 };
 
-Result<void> Node::Impl::start(HostOptions host, HttpTransportOptions transport, const Clock& clock,
-                               const MakeTransport& make) {
+Result<void> Node::Impl::make_transport(std::uint32_t loops, const MakeTransport& make) {
   const Ended ended = [this](AttemptId attempt, WireReply reply) {
     host_->attempt_ended(attempt, std::move(reply));
   };
-  if (make) {
+  if (loops == 0) {
     POSTRIDER_TRY(made, make(loop_.context(), ended));
     transport_ = std::move(made);
-  } else {
-    POSTRIDER_TRY(made, HttpTransport::make(loop_.context(), std::move(transport), ended));
-    http_ = made.get();
-    transport_ = std::move(made);
+    return {};
   }
+  POSTRIDER_TRY(made, SpreadTransport::make(loops, make, ended, [this] { loop_.wake(); }));
+  spread_ = made.get();
+  transport_ = std::move(made);
+  return {};
+}
+
+Result<void> Node::Impl::start(HostOptions host, const Clock& clock) {
   if (host.shard.engine.profiles.empty()) host.shard.engine.profiles = all_profiles();
   if (host.shard.engine.seed == 0) host.shard.engine.seed = random_seed();
   host_ = std::make_unique<Host>(std::move(host), committer_, *transport_, clock,
@@ -64,6 +82,7 @@ Result<void> Node::Impl::start(HostOptions host, HttpTransportOptions transport,
     return fail(ErrorCode::kUnavailable, host_->failure());
   loop_.drive(*host_, [this] {
     committer_.poll();
+    if (spread_ != nullptr) spread_->poll();
     if (hook_) hook_();
   });
   look_at_space();
@@ -88,9 +107,10 @@ Result<std::unique_ptr<Node>> Node::open(NodeOptions options, const Clock& clock
                                          MakeTransport make) {
   POSTRIDER_TRY(store, RocksStore::open(options.store));
   auto impl = std::make_unique<Impl>(std::move(store), options, clock);
-  if (const auto started =
-          impl->start(std::move(options.host), std::move(options.transport), clock, make);
-      !started)
+  if (!make) make = http_maker(options);
+  if (const auto made = impl->make_transport(options.transport_loops, make); !made)
+    return tl::unexpected<Error>(made.error());
+  if (const auto started = impl->start(std::move(options.host), clock); !started)
     return tl::unexpected<Error>(started.error());
   return std::unique_ptr<Node>(new Node(std::move(impl)));
 }
@@ -101,7 +121,7 @@ Loop& Node::loop() { return impl_->loop_; }
 Host& Node::host() { return *impl_->host_; }
 RocksStore& Node::store() { return *impl_->store_; }
 Committer& Node::committer() { return impl_->committer_; }
-HttpTransport* Node::http() { return impl_->http_; }
+const Transport& Node::transport() const { return *impl_->transport_; }
 void Node::before_turn(std::function<void()> hook) { impl_->hook_ = std::move(hook); }
 bool Node::look_at_space() { return impl_->look_at_space(); }
 

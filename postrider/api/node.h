@@ -1,5 +1,6 @@
 // Node: one store, one committer, one loop, one host and one transport, put together. The daemon
-// and the library are both made of it. Everything but Loop::wake belongs to the loop's thread.
+// and the library are both made of it. Everything but Loop::wake belongs to the loop's thread; only
+// a transport that was spread over further loops has threads of its own.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "postrider/runtime/committer.h"
 #include "postrider/runtime/host.h"
 #include "postrider/runtime/loop.h"
+#include "postrider/runtime/spread_transport.h"
 #include "postrider/stores/rocks/rocks_store.h"
 #include "postrider/transports/http/http_transport.h"
 
@@ -23,14 +25,14 @@ struct NodeOptions {
   std::uint64_t reserve_bytes = 0;  // held on the disk, and given when a commit met a full one
   HostOptions host;                 // without profiles: all
   HttpTransportOptions transport;
+  std::uint32_t transport_loops = 0;  // further loops for the transport; 0: it shares the one loop
 };
 
 class Node {
  public:
-  using Ended = HttpTransport::Ended;
+  using Ended = SpreadTransport::Ended;
   // Makes the transport; the default is HTTP.
-  using MakeTransport =
-      std::function<Result<std::unique_ptr<Transport>>(boost::asio::io_context& loop, Ended ended)>;
+  using MakeTransport = SpreadTransport::Make;
 
   static Result<std::unique_ptr<Node>> open(NodeOptions options, const Clock& clock,
                                             MakeTransport make = {});
@@ -42,7 +44,7 @@ class Node {
   Host& host();
   RocksStore& store();
   Committer& committer();
-  HttpTransport* http();  // null: another transport was made
+  const Transport& transport() const;
 
   // Runs in front of each turn: for those that bring work from other threads.
   void before_turn(std::function<void()> hook);

@@ -74,6 +74,7 @@ class Transport {
   // way already.
   virtual void start(AttemptId attempt, WireRequest request) = 0;
   virtual void abort(AttemptId attempt) = 0;
+  virtual std::size_t connections() const { return 0; }  // open ones, for the figures
 };
 
 }  // namespace postrider

@@ -246,6 +246,23 @@ class Stop(harness.Case):
         self.assertEqual(ids, {message})
 
 
+class Loops(harness.Case):
+    # req: daemon.loops.2
+    def test_further_loops_deliver_and_drain_like_one(self):
+        receivers = [self.receiver() for _ in range(4)]
+        daemon = self.daemon("--dev", config="[transport]\nloops = 3\n")
+        threads = os.listdir(f"/proc/{daemon.process.pid}/task")
+        plain = self.daemon("--dev", name="plain")
+        self.assertEqual(len(threads), len(os.listdir(f"/proc/{plain.process.pid}/task")) + 3)
+        client = daemon.client()
+        for number, receiver in enumerate(receivers):
+            client.put_destination(f"d{number}", url=receiver.url)
+        sent = {number: {client.send(f"d{number}") for _ in range(25)} for number in range(4)}
+        for number, receiver in enumerate(receivers):
+            self.assertEqual({request.headers["webhook-id"] for request in receiver.got(25)}, sent[number])
+        self.assertEqual(daemon.stop(), 0)
+
+
 class Limits(harness.Case):
     def crowd(self, daemon, size):
         """So many clients that connect and say nothing."""

@@ -70,7 +70,7 @@ class HttpTransport final : public Transport {
 
   void start(AttemptId attempt, WireRequest request) override;
   void abort(AttemptId attempt) override;
-  std::size_t connections() const;       // kept ones included
+  std::size_t connections() const override;  // kept ones included
   std::size_t idle_connections() const;  // kept ones
   std::size_t waiting() const;           // exchanges that wait for a connection
   HttpTransportCounts counts() const;
