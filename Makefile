@@ -45,11 +45,11 @@ bench: build-release ## Build and run the benchmarks
 fuzz: deps-clang build-fuzz ## Run every fuzzer for FUZZ_SECONDS (30) each
 	scripts/run-fuzzers build/fuzz $(FUZZ_SECONDS)
 
-lint: deps-clang build/release/build.ninja ## Check format, layers, requirement lists; clang-tidy on changed files
-	scripts/lint build/release
+lint: deps-clang build/dev/build.ninja ## Check format, layers, requirement lists; clang-tidy on changed files
+	scripts/lint build/dev
 
-lint-all: deps-clang build/release/build.ninja ## The same with clang-tidy on all files
-	scripts/lint build/release --all
+lint-all: deps-clang build/dev/build.ninja ## The same with clang-tidy on all files
+	scripts/lint build/dev --all
 
 format: deps-clang ## Format all sources
 	git ls-files --cached --others --exclude-standard '*.cc' '*.h' | sort -u | xargs -r ls 2>/dev/null | xargs -r clang-format-14 -i

@@ -15,12 +15,18 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 include_directories(${CMAKE_SOURCE_DIR})
+add_compile_options(-pthread) # of all or of none: it decides which precompiled headers fit
 
 add_compile_options(
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wswitch-enum -Wold-style-cast
   -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough -Wnull-dereference -Wextra-semi
   # Designated initialisers leave the rest at their defaults on purpose.
   -Wno-missing-field-initializers)
+if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+  # g++ 12 forgets that precompiled headers are the system's, and warns about them where they are inlined. The preset
+  # dev, which has none, keeps these warnings.
+  add_compile_options(-Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
+endif()
 if(POSTRIDER_WERROR)
   add_compile_options(-Werror)
 endif()
@@ -53,6 +59,10 @@ endif()
 if(NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(CCACHE ccache)
   if(CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+    # What ccache needs to see through precompiled headers.
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+      add_compile_options(-fpch-preprocess)
+    endif()
   endif()
 endif()

@@ -29,8 +29,9 @@ enum class Bug : std::uint8_t {
   kRetryAfterIgnored,
   kBudgetCountsHeldTime,
   kLetterStaysCounted,
+  kListSkipsBoundary,
 };
-inline constexpr std::size_t kBugs = 18;
+inline constexpr std::size_t kBugs = 19;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -52,6 +53,7 @@ constexpr std::string_view name_of(Bug bug) {
       "retry-after-ignored",
       "budget-counts-held-time",
       "letter-stays-counted",
+      "list-skips-boundary",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");

@@ -1,6 +1,7 @@
 // Admission: how a message gets in. Admit, effect and seal are one commit.
 #include <algorithm>
 
+#include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {

@@ -2,6 +2,7 @@
 // carried out here and nowhere else.
 #include <algorithm>
 
+#include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {

@@ -2,6 +2,7 @@
 // attempt each in turn, so that a long queue costs its neighbours nothing.
 #include <algorithm>
 
+#include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {

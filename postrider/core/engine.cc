@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {
@@ -99,7 +100,11 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   notice.reason = std::string("a record of space ") + row.first[0] + " cannot be read";
   if (cold) notice.id = cold->id;
   receipts_.note(std::move(notice));
-  if (cold) rouse_lane(turn, cold->id);
+  if (!cold) return;
+  rouse_lane(turn, cold->id);
+  // It may have been the last of a destination that is being drained.
+  const auto resident = by_destination_.find(cold->id.destination().value());
+  if (resident != by_destination_.end()) touch(resident->second);
 }
 
 void Engine::Impl::on(Turn& turn, const AttemptNews& news) {

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "postrider/base/planted.h"
 #include "postrider/base/rng.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/health.h"

@@ -2,10 +2,13 @@
 // happened.
 #include <algorithm>
 
+#include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {
 namespace {
+
+constexpr std::uint32_t kEmptyRows = 8;  // read to see whether there are any
 
 Answer answer_with(AnswerCode code, std::string detail = {}, MessageId id = {}) {
   Answer answer;
@@ -166,6 +169,12 @@ void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
     }
     const Buried buried = find_letter(turn, redrive.id);
     if (!buried.known) return std::nullopt;
+    if (!buried.letter && buried.end && buried.end->dead_bucket == 0) {
+      return answer_with(AnswerCode::kEnded,
+                         "the message has ended: " + std::string(name_of(buried.end->phase)) +
+                             "; only dead letters are sent again",
+                         redrive.id);
+    }
     if (!buried.letter) return no_letter(redrive.id);
     const Destined destined = find_destination(turn, redrive.id.destination());
     if (!destined.known) return std::nullopt;
@@ -290,7 +299,9 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
   if (resident.bound->config.settings == config.settings && !resident.bound->config.draining)
     return answer_with(AnswerCode::kNothing, "unchanged");
   turn.out.writes.put(keys::config(resident.id), encode_config(config));
+  const bool drained = resident.bound->config.draining;
   resident.bound = bound;
+  if (drained) write_owed(turn, slot);
   for (Lane& lane : resident.lanes) {
     if (bound->policy.lane_kind(lane.number) != LaneKind::kFifo) lane.asleep = false;
   }
@@ -317,11 +328,20 @@ std::optional<DestinationId> Engine::Impl::free_probe(Turn& turn, std::string_vi
 std::optional<bool> Engine::Impl::is_empty(Turn& turn, Slot slot) {
   const Resident& resident = residents_[slot];
   const std::uint64_t id = resident.id.value();
-  const Rows* rows = turn.scan({keys::cold({id << 20, 0}, keys::Part::kMessage),
-                                keys::cold({(id + 1) << 20, 0}, keys::Part::kMessage), 1});
-  if (rows == nullptr) return std::nullopt;
-  bool empty =
-      rows->rows.empty() && resident.in_memory == 0 && resident.chores == 0 && !restoring_hot_;
+  bool empty = resident.in_memory == 0 && resident.chores == 0 && !restoring_hot_;
+  const std::string last = keys::cold({(id + 1) << 20, 0}, keys::Part::kMessage);
+  std::string first = keys::cold({id << 20, 0}, keys::Part::kMessage);
+  // A page whose rows are all being removed is empty and says nothing about those behind it.
+  while (empty && !first.empty()) {
+    const Rows* rows = turn.scan({first, last, kEmptyRows});
+    if (rows == nullptr) return std::nullopt;
+    // A state may outlive its message, when that went into quarantine.
+    empty = std::none_of(rows->rows.begin(), rows->rows.end(), [](const Row& row) {
+      const auto key = keys::parse_cold(row.first);
+      return !key || key->part == keys::Part::kMessage;
+    });
+    first = rows->complete ? std::string() : rows->next;
+  }
   for (const MessageId& sleeper : hot_sleepers_)
     empty = empty && sleeper.destination() != resident.id;
   return empty;
@@ -345,6 +365,7 @@ std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot,
   bound.config.draining = true;
   turn.out.writes.put(keys::config(resident.id), encode_config(bound.config));
   resident.bound = std::make_shared<const Bound>(std::move(bound));
+  write_owed(turn, slot);
   touch(slot);
   return answer_with(AnswerCode::kPending, "it takes no new messages, and goes with its last one");
 }
@@ -368,6 +389,8 @@ void Engine::Impl::take_away(Turn& turn, Slot slot) {
 // A draining destination has nothing in memory any more; perhaps it has nothing on disk either.
 void Engine::Impl::remove_drained(Turn& turn, const Chore& chore) {
   const Destined destined = find_destination(turn, chore.destination);
+  // Looking at it may have brought it into memory, which is no reason to look once more.
+  std::erase(drained_, chore.destination);
   if (!destined.known || destined.slot == kNoSlot) return;
   if (!residents_[destined.slot].bound->config.draining) return;
   const std::optional<bool> empty = is_empty(turn, destined.slot);

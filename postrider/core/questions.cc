@@ -2,6 +2,7 @@
 // and outside data when they come back.
 #include <algorithm>
 
+#include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {
@@ -157,7 +158,7 @@ DestinationView Engine::Impl::view_of(const Resident& resident) {
   view.route = resident.route;
   view.in_window = resident.in_memory;
   view.open_attempts = resident.open_attempts;
-  view.owed = resident.owed_stored;
+  for (const Lane& lane : resident.lanes) view.owed = view.owed || lane.head.is_set();
   return view;
 }
 
@@ -190,7 +191,7 @@ std::optional<Answer> Engine::Impl::list_destinations(Turn& turn, const Ask& ask
     view.id = *id;
     view.config = *config;
     view.route = read_route(turn, *id, *route);
-    view.owed = owed->has_value();
+    view.owed = owed->has_value() && decode_owed((*owed)->view()).value_or(Owed()).any();
     page.destinations.push_back(std::move(view));
   }
   if (!rows->complete) page.next = rows->next;
@@ -245,7 +246,8 @@ std::string Engine::Impl::list_rows(Turn& turn, const Rows& rows, std::optional<
                                     std::uint32_t limit, MessagePage& page) {
   for (std::size_t next = 0; next < rows.rows.size();) {
     const Row& row = rows.rows[next];
-    if (page.messages.size() == limit) return row.first;
+    if (page.messages.size() == limit)
+      return planted(Bug::kListSkipsBoundary) ? keys::after_prefix(row.first) : row.first;
     const bool has_state =
         next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
     // Its state may be on the next page; a page of one message always has both.

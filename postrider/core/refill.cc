@@ -2,6 +2,7 @@
 // backpressure are this file.
 #include <algorithm>
 
+#include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {

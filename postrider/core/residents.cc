@@ -164,7 +164,8 @@ void Engine::Impl::write_owed(Turn& turn, Slot slot) {
   Resident& resident = residents_[slot];
   Owed owed;
   for (const Lane& lane : resident.lanes) owed.heads[lane.number] = lane.head;
-  if (owed.any()) {
+  // One that is being drained is always found by a restart, which may have to take it away.
+  if (owed.any() || resident.bound->config.draining) {
     turn.out.writes.put(keys::owed(resident.id), encode_owed(owed));
     resident.owed_stored = true;
   } else if (resident.owed_stored) {

@@ -7,7 +7,7 @@
 namespace postrider::scenario {
 namespace {
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+std::string in_quotes(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 std::string count(std::uint64_t number, std::string_view what) {
   return std::to_string(number) + " " + std::string(what) + (number == 1 ? "" : "s");
@@ -79,7 +79,7 @@ std::string show(const Names& names, const Explanation& e) {
                     "), " + std::string(place_name(e.place)) + " since " +
                     show_time(names, e.since) + ", " + count(e.attempts, "attempt");
   if (e.failure != FailureClass::kNone) out += ", last " + std::string(name_of(e.failure));
-  if (!e.reason.empty()) out += " " + quoted(e.reason);
+  if (!e.reason.empty()) out += " " + in_quotes(e.reason);
   if (e.expires.is_set()) out += ", expires " + show_time(names, e.expires);
   if (e.cancel_wanted) out += ", cancel wanted";
   if (e.origin.is_set()) out += ", from " + names.message(e.origin);
@@ -91,7 +91,7 @@ std::string show(const Names& names, const Explanation& e) {
 }
 
 std::string show(const Names& names, const LogEntry& entry) {
-  const std::string reason = entry.reason.empty() ? std::string() : " " + quoted(entry.reason);
+  const std::string reason = entry.reason.empty() ? std::string() : " " + in_quotes(entry.reason);
   if (entry.kind == LogEntry::Kind::kEnd) {
     std::string out = names.message(entry.id) + " ends " + std::string(name_of(entry.phase)) +
                       " after " + count(entry.attempts, "attempt");
@@ -111,14 +111,14 @@ std::string show(const Names& names, const DeadLetter& letter) {
   std::string out = names.message(letter.id) + " " + std::string(name_of(letter.phase)) + " at " +
                     show_time(names, letter.at) + " after " + count(letter.attempts, "attempt") +
                     ", cause " + std::string(name_of(letter.cause));
-  if (!letter.reason.empty()) out += " " + quoted(letter.reason);
+  if (!letter.reason.empty()) out += " " + in_quotes(letter.reason);
   return out;
 }
 
 std::string show(const Names& names, const DestinationView& view) {
   const Route& route = view.route;
   std::string out = view.config.name + " is " + std::string(name_of(route.health));
-  if (!route.reason.empty()) out += " " + quoted(route.reason);
+  if (!route.reason.empty()) out += " " + in_quotes(route.reason);
   out += ", " + count(route.strikes, "strike") + ", " + count(route.waits, "wait");
   if (route.closed_until.is_set()) out += ", closed until " + show_time(names, route.closed_until);
   out += ", " + std::to_string(view.in_window) + " in memory, " +
