@@ -105,5 +105,22 @@ TEST(ProfileCommand, JsonIsJson) {
   }
 }
 
+// req: engine.sim.20
+TEST(SimCommand, ReportsAsJson) {
+  const Ran ran = run(
+      "sim --profile webhook --seed 3 --seeds 2 --days 2 --destinations 3 --messages 30 --json",
+      " 2>/dev/null | python3 -c 'import json, sys\n"
+      "r = json.load(sys.stdin)\n"
+      "assert r[\"seed\"] == 3 and r[\"seeds\"] == 2\n"
+      "assert r[\"virtual_seconds\"] >= 2 * 2 * 86400 and r[\"wall_seconds\"] >= 0\n"
+      "assert r[\"messages\"] > 0 and r[\"events\"] > r[\"messages\"]\n"
+      "assert not r[\"violations\"] and r[\"trace_hash\"]\n"
+      "ends = [\"delivered\", \"dead\", \"expired\", \"cancelled\", \"indeterminate\", \"live\"]\n"
+      "assert sum(r[\"outcomes\"][end] for end in ends) >= r[\"messages\"]\n"
+      "assert len(r[\"faults\"]) > 20 and sum(r[\"faults\"].values()) > 0\n"
+      "assert isinstance(r[\"rows_never_hit\"], list)\n'");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+}
+
 }  // namespace
 }  // namespace postrider

@@ -43,6 +43,7 @@ void Clients::begin() {
   plan_operators();
   around_.agenda.after(Duration(60'000), [this] { read_log(); });
   around_.agenda.after(Duration(600'000), [this] { list_dead(); });
+  begin_listings();
 }
 
 std::uint64_t Clients::wish(Event event, bool insists) {
@@ -110,6 +111,7 @@ void Clients::told(Incarnation /*process*/, Ticket ticket, const Answer& answer)
   const Wish wanted = std::move(found->second);
   wishes_.erase(found);
   if (const auto* submit = std::get_if<Submit>(&wanted.event)) submit_told(*submit, answer);
+  if (listing_told(number, answer)) return;
   if (const auto* page = std::get_if<LogPage>(&answer.view); page != nullptr && number == log_wish_)
     log_told(*page);
   if (const auto* letters = std::get_if<DeadLetters>(&answer.view);
@@ -217,6 +219,7 @@ Submit Clients::draw_submit(std::uint32_t destination) {
 }
 
 void Clients::submit_told(const Submit& submit, const Answer& answer) {
+  note_key(submit.caller.key);
   if (answer.code == AnswerCode::kAccepted && !answer.replayed) {
     ++accepted_;
     if (known_.size() < kKnownMax) {
@@ -247,7 +250,7 @@ void Clients::follow_up(const Submit& /*submit*/, MessageId id) {
   if (rng_.chance(1, 5)) {
     around_.agenda.after(wait, [this, id] {
       Ask ask;
-      ask.what = Ask::What::kExplain;
+      ask.what = rng_.chance(1, 3) ? Ask::What::kMessage : Ask::What::kExplain;
       ask.id = id;
       wish(ask, false);
     });

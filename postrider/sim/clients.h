@@ -80,12 +80,27 @@ class Clients {
   void operate_destination(const std::string& name);
   void operate_message(MessageId id);
   void change_settings(std::uint32_t destination);
-  void ask_question();
   void read_log();
   void log_told(const LogPage& page);
   void list_dead();
   void dead_told(const DeadLetters& letters);
   void treat_letter(const DeadLetter& letter);
+  void drain(std::uint32_t destination);
+
+  // questions.cc
+  struct Listing {  // one who lists everything, page by page, again and again
+    Ask ask;
+    std::uint64_t wish = 0;
+    std::uint32_t pages = 0;
+  };
+  void begin_listings();
+  void list_messages();
+  void list_destinations();
+  bool listing_told(std::uint64_t number, const Answer& answer);
+  void turn_page(Listing& listing, std::string next, void (Clients::*anew)());
+  void ask_question();
+  OperationKey any_key();
+  void note_key(const OperationKey& key);
   Caller draw_caller();
   const DestinationConfig& any_destination() {
     return around_.destinations[rng_.below(around_.destinations.size())];
@@ -108,6 +123,10 @@ class Clients {
   std::uint64_t log_wish_ = 0;
   std::string dead_from_;
   std::uint64_t dead_wish_ = 0;
+  Listing messages_;
+  Listing destinations_;
+  std::vector<OperationKey> used_keys_;  // the last few, as a ring
+  std::size_t used_keys_next_ = 0;
   bool calm_ = false;
 };
 

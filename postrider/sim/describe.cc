@@ -118,7 +118,10 @@ std::string describe(const Event& event) {
           out += " " + one.destination;
         }
         if constexpr (requires { one.config.settings; }) {
-          out += " " + one.config.name + (one.config.removed ? " removed" : "");
+          out += " " + one.config.name +
+                 (one.config.draining  ? " drained"
+                  : one.config.removed ? " removed"
+                                       : "");
           for (const NamedText& setting : one.config.settings)
             out += " " + setting.first + "=" + setting.second;
         }

@@ -260,6 +260,7 @@ void Notebook::read_config(Reading& reading, const Write& write) {
   place->id = *id;
   place->config = *config;
   place->configured = reading.batch.when.engine;
+  reading.batch.configured.push_back(place.get());
   if (config->removed) {
     place->route.reset();
     return;

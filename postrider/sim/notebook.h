@@ -89,6 +89,7 @@ struct Batch {
   std::vector<MessageNote*> left;     // no record any more
   std::vector<StatePut> states;
   std::vector<RoutePut> routes;
+  std::vector<DestinationNote*> configured;  // made, changed, drained or taken away
   std::vector<EndRecord> ends;
   std::vector<LogEntry> log;
   std::optional<Meta> meta;
@@ -123,6 +124,9 @@ class Notebook {
   MessageNote* find(MessageId id);
   MessageNote* find(Sequence sequence);
   DestinationNote* find(DestinationId id);
+  // All that ever were, removed ones too, by number.
+  using Destinations = std::map<std::uint64_t, std::unique_ptr<DestinationNote>>;
+  const Destinations& destinations() const { return destinations_; }
   const LetterNote* letter(MessageId id) const;
   const DestinationNote* find(std::string_view name) const;  // one that was not removed
 
@@ -133,8 +137,6 @@ class Notebook {
   std::uint64_t letters_lost() const { return letters_lost_; }  // that are in quarantine
   const Counters& counters() const { return meta_.counters; }
   const Meta& meta() const { return meta_; }
-  using Destinations = std::map<std::uint64_t, std::unique_ptr<DestinationNote>>;
-  const Destinations& destinations() const { return destinations_; }
   std::uint64_t attempts() const { return attempts_; }
   // How often messages came into each phase, as the disk and the network saw it.
   using Visits = std::array<std::uint64_t, kPhases>;

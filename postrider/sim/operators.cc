@@ -59,7 +59,7 @@ void Clients::maintain(std::uint32_t destination) {
 void Clients::operate_destination(const std::string& name) {
   const Caller caller = draw_caller();
   const bool keyed = caller.key.kind != OperationKey::Kind::kNone;
-  switch (rng_.below(8)) {
+  switch (rng_.below(10)) {
     case 0: return maintain(static_cast<std::uint32_t>(rng_.below(around_.destinations.size())));
     case 1:
     case 2: {
@@ -84,6 +84,8 @@ void Clients::operate_destination(const std::string& name) {
       wish(std::move(seen), false);
       return;
     }
+    case 7:
+    case 8: return drain(static_cast<std::uint32_t>(rng_.below(around_.destinations.size())));
     default:
       return change_settings(static_cast<std::uint32_t>(rng_.below(around_.destinations.size())));
   }
@@ -110,6 +112,22 @@ void Clients::change_settings(std::uint32_t destination) {
   wish(std::move(configure), true);
 }
 
+// It goes when it is empty; somebody wants it back later, whether it has gone or not.
+void Clients::drain(std::uint32_t destination) {
+  constexpr std::array<Duration, 4> kWaits = {1min, 1h, 10h, 60h};
+  Configure configure;
+  configure.caller = draw_caller();
+  configure.config = around_.destinations[destination];
+  configure.config.removed = configure.config.draining = true;
+  wish(configure, true);
+  const Duration wait = up_to(kWaits[rng_.below(kWaits.size())]);
+  around_.agenda.after(wait, [this, destination] {
+    Configure again;
+    again.config = around_.destinations[destination];
+    wish(std::move(again), true);
+  });
+}
+
 void Clients::operate_message(MessageId id) {
   const Caller caller = draw_caller();
   const bool keyed = caller.key.kind != OperationKey::Kind::kNone;
@@ -121,24 +139,6 @@ void Clients::operate_message(MessageId id) {
       wish(rng_.chance(1, 2) ? Event(Redrive{caller, id}) : Event(Drop{caller, id}), keyed);
       return;
   }
-}
-
-void Clients::ask_question() {
-  Ask ask;
-  switch (rng_.below(6)) {
-    case 0:
-    case 1:
-    case 2:
-      ask.what = Ask::What::kExplain;
-      ask.id = any_message();
-      break;
-    case 3: ask.what = Ask::What::kStats; break;
-    default:
-      ask.what = Ask::What::kDestination;
-      ask.destination = any_destination().name;
-      break;
-  }
-  wish(ask, false);
 }
 
 void Clients::read_log() {

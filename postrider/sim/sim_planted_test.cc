@@ -83,6 +83,7 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.1, engine.bug.2, engine.bug.3, engine.bug.4, engine.bug.5, engine.bug.6
 // req: engine.bug.7, engine.bug.8, engine.bug.9, engine.bug.10, engine.bug.11, engine.bug.12
 // req: engine.bug.13, engine.bug.14, engine.bug.15, engine.bug.16, engine.bug.17, engine.bug.18
+// req: engine.bug.19
 TEST_P(PlantedBug, IsCaughtWhereTheTrueEnginePasses) {
   const Hunt result = run_hunt(GetParam());
   ASSERT_NE(result.outcome, Hunt::Outcome::kHang) << "seed " << result.seed << " never ends";
@@ -117,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Simulator, PlantedBug,
                                            Bug::kLateReceiptDropped, Bug::kJitterOutsideRange,
                                            Bug::kEndWithoutLog, Bug::kColdOvertakesHot,
                                            Bug::kRetryAfterIgnored, Bug::kBudgetCountsHeldTime,
-                                           Bug::kLetterStaysCounted),
+                                           Bug::kLetterStaysCounted, Bug::kListSkipsBoundary),
                          name_of_case);
 
 }  // namespace

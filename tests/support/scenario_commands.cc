@@ -35,6 +35,10 @@ const std::map<std::string, World::Handler, std::less<>>& World::handlers() {
       {"log", &World::log},
       {"dead-letters", &World::dead_letters},
       {"show", &World::show_destination},
+      {"destinations", &World::list_destinations},
+      {"messages", &World::list_messages},
+      {"message", &World::show_message},
+      {"operation", &World::operation},
       {"memory", &World::memory},
       {"record", &World::record},
       {"damage", &World::damage},
@@ -369,6 +373,76 @@ void World::show_destination(Words& words) {
   const auto* view = std::get_if<DestinationView>(&answer.view);
   say(view == nullptr ? "show " + question.destination + ": " + show_code(answer)
                       : scenario::show(names_, *view));
+}
+
+// Page after page to the end; the number of pages is told, because pages are what is shown here.
+template <class Page, class Show>
+void World::list(const std::string& what, Ask question, Show show_page) {
+  std::size_t pages = 0;
+  std::vector<std::string> rows;
+  do {
+    const Answer answer = ask(question);
+    const auto* page = std::get_if<Page>(&answer.view);
+    if (page == nullptr) return say(what + ": " + show_code(answer));
+    show_page(*page, rows);
+    question.cursor = page->next;
+  } while (++pages < 1000 && !question.cursor.empty());
+  say(what + ": " + std::to_string(rows.size()) + " in " + std::to_string(pages) +
+      (pages == 1 ? " page" : " pages"));
+  lines_.insert(lines_.end(), rows.begin(), rows.end());
+}
+
+void World::list_destinations(Words& words) {
+  Ask question;
+  question.what = Ask::What::kDestinations;
+  if (const auto limit = words.number("limit")) question.limit = static_cast<std::uint32_t>(*limit);
+  question.cursor = words.option("cursor").value_or("");
+  list<DestinationPage>("destinations", std::move(question), [this](const auto& page, auto& rows) {
+    for (const DestinationView& view : page.destinations)
+      rows.push_back("    " + scenario::show(names_, view) +
+                     (view.config.draining ? ", drained" : ""));
+  });
+}
+
+void World::list_messages(Words& words) {
+  Ask question;
+  question.what = Ask::What::kMessages;
+  question.destination = words.option("of").value_or("");
+  if (const auto limit = words.number("limit")) question.limit = static_cast<std::uint32_t>(*limit);
+  question.cursor = words.option("cursor").value_or("");
+  list<MessagePage>("messages", std::move(question), [this](const auto& page, auto& rows) {
+    for (const Explanation& message : page.messages)
+      rows.push_back("    " + scenario::show(names_, message));
+  });
+}
+
+void World::show_message(Words& words) {
+  Ask question;
+  question.what = Ask::What::kMessage;
+  question.id = message_named(words);
+  if (words.complaint()) return;
+  const Answer answer = ask(question);
+  const auto* view = std::get_if<MessageView>(&answer.view);
+  if (view == nullptr) return say("message: " + show_code(answer));
+  say(scenario::show(names_, view->explanation));
+  std::string line = "    lane " + std::to_string(view->lane) + ", priority " +
+                     std::to_string(view->priority) + ", not before " +
+                     show_time(names_, view->not_before);
+  for (const NamedText& text : decode_texts(view->attributes).value_or(NamedTexts()))
+    line += ", " + text.first + "=" + text.second;
+  lines_.push_back(line + (view->has_body ? ", body: " + view->body : ", no body"));
+}
+
+void World::operation(Words& words) {
+  Ask question;
+  question.what = Ask::What::kOperation;
+  question.key = take_key(words);
+  if (question.key.kind == OperationKey::Kind::kNone) words.complain("say which: key K");
+  if (words.complaint()) return;
+  const Answer answer = ask(question);
+  const auto known = message_names_.find(answer.id);
+  say("operation " + question.key.key + ": " + show_code(answer) +
+      (known == message_names_.end() ? "" : ", " + known->second));
 }
 
 // What lies where in the store, by space: the invariants of docs/architecture.md can be read off

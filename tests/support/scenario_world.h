@@ -69,6 +69,12 @@ class World {
   void log(Words& words);
   void dead_letters(Words& words);
   void show_destination(Words& words);
+  void list_destinations(Words& words);
+  void list_messages(Words& words);
+  void show_message(Words& words);
+  void operation(Words& words);
+  template <class Page, class Show>
+  void list(const std::string& what, Ask question, Show show_page);
   void memory(Words& words);
   void record(Words& words);
   void damage(Words& words);

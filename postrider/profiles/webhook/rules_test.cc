@@ -166,10 +166,11 @@ TEST(WebhookSettings, RowsAreThoseOfTheDocument) {
 TEST(WebhookSettings, EveryKindOfTheDocumentIsATestedOne) {
   const SpecTable settings = table("Settings");
   const std::map<std::string, bool> bounded = {
-      {"text", true},        {"number", true},       {"duration", true},
-      {"durations", true},   {"secrets", false},     {"standard, none", false},
-      {"none, fifo", false}, {"dead, retry", false}, {"refuse, hold", false},
-      {"plain, cloudevents", false}};
+      {"text", true},          {"number", true},
+      {"duration", true},      {"durations", true},
+      {"secrets", false},      {"standard, none", false},
+      {"none, fifo", false},   {"dead, retry", false},
+      {"refuse, hold", false}, {"plain, cloudevents", false}};
   for (std::size_t row = 0; row < settings.rows.size(); ++row) {
     const auto kind = bounded.find(settings.cell(row, "kind"));
     ASSERT_NE(kind, bounded.end()) << settings.cell(row, "kind");

@@ -26,6 +26,8 @@ CheckerMaker make_health_checker;      // 7: routes
 CheckerMaker make_retry_checker;       // 8: a naive oracle of retry times
 CheckerMaker make_budget_checker;      // 13: records and bytes
 CheckerMaker make_explain_checker;     // 14: what was said to come next comes next
+CheckerMaker make_listing_checker;     // 15: what is listed and shown is what there is
+CheckerMaker make_drain_checker;       // 16: nothing enters what is drained, and it goes when empty
 
 std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& context,
                                                     Notebook& notebook);

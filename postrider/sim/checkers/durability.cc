@@ -66,6 +66,11 @@ class DurabilityChecker final : public Checker {
     if (const auto* stats = std::get_if<Stats>(&told.answer.view)) check_counters(stats->counters);
     if (const auto* explanation = std::get_if<Explanation>(&told.answer.view))
       check_explanation(*explanation);
+    if (const auto* page = std::get_if<MessagePage>(&told.answer.view)) {
+      for (const Explanation& one : page->messages) check_explanation(one);
+    }
+    if (const auto* whole = std::get_if<MessageView>(&told.answer.view))
+      check_explanation(whole->explanation);
     check_letter(told);
     const auto asked = questions_.find(told.ticket.value());
     if (asked == questions_.end()) return;

@@ -39,7 +39,10 @@ struct ContentOf {
   std::string operator()(const Drop& e) const { return of("drop", e.id); }
   std::string operator()(const Configure& e) const {
     return "configure " + e.config.name + " " + e.config.profile + " " +
-           (e.config.removed ? "-" : "+") + encode_texts(e.config.settings);
+           (e.config.draining  ? "="
+            : e.config.removed ? "-"
+                               : "+") +
+           encode_texts(e.config.settings);
   }
   std::string operator()(const Pause& e) const { return "pause " + e.destination + " " + e.reason; }
   std::string operator()(const Resume& e) const { return "resume " + e.destination; }
@@ -64,6 +67,11 @@ class KeysChecker final : public Checker {
                    context.shard.engine.key_ahead) {}
 
   void asked(const Asked& asked) override {
+    if (const auto* ask = std::get_if<Ask>(&asked.event);
+        ask != nullptr && ask->what == Ask::What::kOperation) {
+      lookups_[asked.ticket.value()] = {name_of_key(ask->key), 0, asked.when, ask->key};
+      return;
+    }
     const OperationKey* key = key_of(asked.event);
     if (key == nullptr) return;
     const std::uint64_t content = hash64(std::visit(ContentOf{}, asked.event));
@@ -78,6 +86,7 @@ class KeysChecker final : public Checker {
   }
 
   void told(const Told& told) override {
+    check_lookup(told);
     const auto at = questions_.find(told.ticket.value());
     if (at == questions_.end()) return;
     const Question question = at->second;
@@ -185,6 +194,30 @@ class KeysChecker final : public Checker {
     }
   }
 
+  // Asked about only: the answer is the one that was given, and nothing is done. Whether a lookup
+  // did something shows by itself: its key has no content here, so an answer to it is a violation.
+  void check_lookup(const Told& told) {
+    const auto at = lookups_.find(told.ticket.value());
+    if (at == lookups_.end()) return;
+    const Question question = at->second;
+    lookups_.erase(at);
+    if (ledger_damaged_) return;
+    const auto found = keys_.find(question.name);
+    const bool used = found != keys_.end();
+    if (!happened(told.answer.code)) {
+      const bool kept =
+          used && found->second.sealed && told.when.engine - found->second.asked < window_;
+      if (kept) verdicts_.violation(4, "a used key is said to be unknown: " + told_text(told));
+      return;
+    }
+    if (!used) return verdicts_.violation(4, "a key that nobody used has an answer");
+    const Known& known = found->second;
+    const bool surely_kept = known.sealed && told.when.engine - known.asked < window_;
+    if (surely_kept && (known.code != told.answer.code || known.id != told.answer.id))
+      verdicts_.violation(4, "a key is said to have another answer: " + told_text(told));
+    if (!told.answer.replayed) verdicts_.violation(4, "a question about a key acted");
+  }
+
   static std::string told_text(const Told& told) {
     return std::string(name_of(told.answer.code)) + " " + to_string(told.answer.id);
   }
@@ -194,6 +227,7 @@ class KeysChecker final : public Checker {
   Duration forgotten_;
   std::unordered_map<std::string, Known> keys_;
   std::unordered_map<std::uint64_t, Question> questions_;
+  std::unordered_map<std::uint64_t, Question> lookups_;  // of keys, by ticket
   std::unordered_map<std::string, std::uint64_t> sessions_;
   std::unordered_map<std::uint64_t, Timestamp> admitted_;  // operation: when it was accepted
   bool ledger_damaged_ = false;
