@@ -48,6 +48,10 @@ class Stopwatch {
 double resident_mb();
 
 // Microseconds that were waited; a percentile of them.
+inline double since_us(std::chrono::steady_clock::time_point from) {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - from).count();
+}
+
 class Latencies {
  public:
   void add(double us) { us_.push_back(static_cast<float>(us)); }

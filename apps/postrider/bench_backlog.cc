@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::uint32_t kDestinations = 1000;
 constexpr std::size_t kUnderWay = 1024;
+constexpr std::uint64_t kSampled = 64;  // every 64th answer is timed: the samples stay in memory
 
 Result<std::unique_ptr<Postrider>> open_rider(const std::string& directory) {
   NodeOptions node;
@@ -52,12 +53,21 @@ class Filler {
       Submit submit;
       submit.destination = name_of_number(next_);
       submit.body = bodies_[next_++];
-      rider_.ask(std::move(submit), [this](const Answer& answer) { answered(answer); });
+      if (next_ % kSampled != 0) {
+        rider_.ask(std::move(submit), [this](const Answer& answer) { answered(answer); });
+        continue;
+      }
+      rider_.ask(std::move(submit),
+                 [this, asked = std::chrono::steady_clock::now()](const Answer& answer) {
+                   latencies_.add(since_us(asked));
+                   answered(answer);
+                 });
     }
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return under_way_ == 0; });
   }
   std::uint64_t refused() const { return refused_; }
+  Latencies& latencies() { return latencies_; }  // when nothing is under way
 
  private:
   void answered(const Answer& answer) {
@@ -74,6 +84,7 @@ class Filler {
   std::size_t under_way_ = 0;
   std::uint64_t next_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
+  Latencies latencies_;  // of the loop's thread
 };
 
 struct Filled {  // what the process that is killed tells before
@@ -81,6 +92,10 @@ struct Filled {  // what the process that is killed tells before
   double last_rate = 0;
   double rate = 0;
   double rss_mb = 0;
+  double p50_us = 0;  // of an answer
+  double p99_us = 0;
+  std::uint64_t puts = 0;
+  std::uint64_t bytes = 0;
 };
 
 bool make_paused(Postrider& rider) {
@@ -123,6 +138,10 @@ bool make_paused(Postrider& rider) {
   std::fputc('\n', stderr);
   filled.rate = static_cast<double>(done) / all.wall();
   filled.rss_mb = resident_mb();
+  filled.p50_us = filler.latencies().percentile(50);
+  filled.p99_us = filler.latencies().percentile(99);
+  filled.puts = (*rider)->commits().puts;
+  filled.bytes = (*rider)->commits().bytes;
   if (filler.refused() > 0 || ::write(out, &filled, sizeof filled) != sizeof filled) ::_exit(1);
   for (;;) ::pause();
 }
@@ -194,6 +213,14 @@ Result<Figures> measure(const BenchOptions& options) {
   figures.add("disk_bytes_per_message", static_cast<double>(disk) / static_cast<double>(all));
   figures.add("restart_seconds", serving, 3);
   figures.add("rate", static_cast<double>(all) / drained);
+  figures.add("p50_us", filled.p50_us);
+  figures.add("p99_us", filled.p99_us);
+  const CommitCounters commits = rider->commits();
+  const auto each = [all](std::uint64_t count) {
+    return static_cast<double>(count) / static_cast<double>(all);
+  };
+  figures.add("records_per_lifecycle", each(filled.puts + commits.puts), 3);
+  figures.add("bytes_per_lifecycle", each(filled.bytes + commits.bytes));
   figures.add("cpu_us_per_lifecycle", cpu * 1e6 / static_cast<double>(all), 2);
   figures.add("rss_mb", rss, 1);
   figures.add("sync", "fdatasync before every answer");

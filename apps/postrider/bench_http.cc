@@ -63,9 +63,11 @@ Result<Figures> measure_http(const BenchOptions& options) {
       !made)
     return tl::unexpected<Error>(made.error());
   const Bodies bodies(options.payload);
+  POSTRIDER_TRY(store_before, daemon->store());
   const double cpu_before = daemon->cpu_seconds();
   POSTRIDER_TRY(single, put_load(one_by_one(*daemon, options, bodies)));
   const double cpu_single = daemon->cpu_seconds() - cpu_before;
+  POSTRIDER_TRY(store_after, daemon->store());
   POSTRIDER_TRY(lines, put_load(as_lines(*daemon, options, bodies)));
   const double cpu_lines = daemon->cpu_seconds() - cpu_before - cpu_single;
   POSTRIDER_TRY(accepted, daemon->counter("accepted"));
@@ -77,7 +79,8 @@ Result<Figures> measure_http(const BenchOptions& options) {
   figures.add("rate", static_cast<double>(single.answers) / single.seconds);
   figures.add("p50_us", single.latencies.percentile(50));
   figures.add("p99_us", single.latencies.percentile(99));
-  figures.add("cpu_us_per_post", cpu_single * 1e6 / static_cast<double>(single.answers), 2);
+  figures.add("cpu_us_per_lifecycle", cpu_single * 1e6 / static_cast<double>(single.answers), 2);
+  add_store(figures, store_before, store_after, single.answers);
   figures.add("ndjson_rate", static_cast<double>(lines.counted) / lines.seconds);
   figures.add("cpu_us_per_line", cpu_lines * 1e6 / static_cast<double>(lines.counted), 2);
   figures.add("rss_mb", daemon->resident_mb(), 1);
@@ -96,6 +99,7 @@ Result<Figures> measure_webhook(const BenchOptions& options) {
       !made)
     return tl::unexpected<Error>(made.error());
   const Bodies bodies(options.payload);
+  POSTRIDER_TRY(store_before, daemon->store());
   const Stopwatch watch;
   const double cpu_before = daemon->cpu_seconds();
   POSTRIDER_TRY(load, put_load(one_by_one(*daemon, options, bodies)));
@@ -107,6 +111,7 @@ Result<Figures> measure_webhook(const BenchOptions& options) {
   }
   const double wall = watch.wall();
   const double cpu = daemon->cpu_seconds() - cpu_before;
+  POSTRIDER_TRY(store_after, daemon->store());
   const SinkCounts counts = sink->counts();
   if (load.others > 0 || delivered != load.answers || counts.good != load.answers)
     return fail(ErrorCode::kUnavailable,
@@ -121,6 +126,7 @@ Result<Figures> measure_webhook(const BenchOptions& options) {
   figures.add("rate", static_cast<double>(delivered) / wall);
   figures.add("p50_us", load.latencies.percentile(50));
   figures.add("p99_us", load.latencies.percentile(99));
+  add_store(figures, store_before, store_after, delivered);
   figures.add("cpu_us_per_lifecycle", cpu * 1e6 / static_cast<double>(delivered), 2);
   figures.add("cpu_s_per_100k", cpu * 1e5 / static_cast<double>(delivered), 2);
   figures.add("connections_to_sink", static_cast<double>(counts.connections));

@@ -308,6 +308,25 @@ Result<std::uint64_t> BenchDaemon::counter(const std::string& name) const {
   return value;
 }
 
+Result<StoreFigures> BenchDaemon::store() const {
+  POSTRIDER_TRY(answer, postrider::ask({.url = url()}, {.path = "/metrics"}));
+  const auto figure = [&answer](const std::string& name) {
+    const std::string mark = "\n" + name + " ";
+    const std::size_t at = answer.body.find(mark);
+    if (at == std::string::npos) return 0.0;
+    return std::strtod(answer.body.c_str() + at + mark.size(), nullptr);
+  };
+  return StoreFigures{figure("postrider_store_records_total{kind=\"put\"}"),
+                      figure("postrider_store_committed_bytes_total")};
+}
+
+void add_store(Figures& figures, const StoreFigures& before, const StoreFigures& after,
+               std::uint64_t count) {
+  const auto each = static_cast<double>(count);
+  figures.add("records_per_lifecycle", (after.puts - before.puts) / each, 3);
+  figures.add("bytes_per_lifecycle", (after.bytes - before.bytes) / each);
+}
+
 Result<LoadResult> put_load(const LoadOptions& options) { return Load(options).run(); }
 
 void append_post(std::string& out, std::string_view path, std::string_view type,

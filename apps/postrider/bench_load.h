@@ -12,6 +12,14 @@
 
 namespace postrider {
 
+// What a daemon gave to durable commits since its start.
+struct StoreFigures {
+  double puts = 0;
+  double bytes = 0;
+};
+void add_store(Figures& figures, const StoreFigures& before, const StoreFigures& after,
+               std::uint64_t count);
+
 // `postrider serve --dev` in a process of its own, on any port.
 class BenchDaemon {
  public:
@@ -28,6 +36,7 @@ class BenchDaemon {
   Result<void> make_destinations(const std::string& prefix, std::uint32_t count,
                                  const std::string& settings, bool paused) const;
   // A number of /v1/stats under conservation.
+  Result<StoreFigures> store() const;
   Result<std::uint64_t> counter(const std::string& name) const;
   Result<void> stop();  // SIGTERM, and an exit of 0
   void kill();

@@ -230,6 +230,7 @@ ProcessFigures Daemon::Impl::figures() {
   out.open_files = open_files();
   out.connections_in = server_->connections();
   out.connections_out = node_->transport().connections();
+  out.store = node_->committer().counters();
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "postrider/api/http_server.h"
 #include "postrider/model/clock.h"
 #include "postrider/model/profile.h"
+#include "postrider/runtime/committer.h"
 #include "postrider/runtime/host.h"
 
 namespace postrider {
@@ -32,6 +33,7 @@ struct ProcessFigures {
   std::uint64_t open_files = 0;
   std::uint64_t connections_in = 0;
   std::uint64_t connections_out = 0;
+  CommitCounters store;
 };
 
 struct HttpApiOptions {

@@ -85,6 +85,23 @@ void append_process(std::string& out, const ProcessFigures& it) {
   sample(out, kConnections, "direction=\"out\"", it.connections_out);
 }
 
+void append_store(std::string& out, const CommitCounters& it) {
+  one(out, "postrider_store_commits_total", "counter", "Commits made durable, one sync each.",
+      it.commits);
+  one(out, "postrider_store_commit_failures_total", "counter", "Commits that were not.", it.failed);
+  constexpr std::string_view kRecords = "postrider_store_records_total";
+  head(out, kRecords, "counter", "Records in durable commits.");
+  sample(out, kRecords, "kind=\"put\"", it.puts);
+  sample(out, kRecords, "kind=\"removed\"", it.records - it.puts);
+  one(out, "postrider_store_committed_bytes_total", "counter", "Bytes given to durable commits.",
+      it.bytes);
+  constexpr std::string_view kTime = "postrider_store_commit_seconds_total";
+  head(out, kTime, "counter", "Time that durable commits took.");
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(it.time).count();
+  out.append(kTime).append(" ").append(seconds(static_cast<std::uint64_t>(ms))).append("\n");
+  one(out, "postrider_store_reads_total", "counter", "Reads from the store.", it.reads);
+}
+
 }  // namespace
 
 void RequestCounts::count(std::size_t route, int status) {
@@ -140,6 +157,7 @@ std::string render_metrics(const MetricsInput& input, const RequestCounts& count
     append_engine(out, *input.stats);
   }
   append_process(out, input.figures);
+  append_store(out, input.figures.store);
   one(out, "postrider_event_readers", "gauge", "Clients that follow the events.", input.tails);
   one(out, "postrider_batches", "gauge", "NDJSON requests under way.", input.batches);
   append_requests(out, counts, rows);

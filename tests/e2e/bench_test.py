@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Every bench runs, accounts for what it did and reports the agreed figures. How large they are is not tested."""
+
+import json
+
+import harness
+
+FIGURES = ("rate", "p50_us", "p99_us", "records_per_lifecycle", "bytes_per_lifecycle", "cpu_us_per_lifecycle", "rss_mb")
+
+
+class Bench(harness.Case):
+    def bench(self, *options, without=()):
+        done = self.run_program("bench", *options, "--json")
+        self.assertEqual(done.returncode, 0, done)
+        report = json.loads(done.stdout)
+        for name in FIGURES:
+            if name not in without:
+                self.assertGreater(report[name], 0, f"{name}: {report}")
+        return report
+
+    # req: engine.figure.1
+    def test_lifecycles(self):
+        report = self.bench("lifecycle", "--seconds", "1", "--destinations", "10", "--depth", "16")
+        self.assertIn("fdatasync", report["sync"])
+        # One message, and its share of the pages that hold the ends.
+        self.assertGreaterEqual(report["records_per_lifecycle"], 1)
+        self.assertGreaterEqual(report["bytes_per_lifecycle"], 512)
+
+    # req: engine.figure.1
+    def test_http_in_and_out(self):
+        for bench in ("http", "webhook"):
+            report = self.bench(bench, "--seconds", "1", "--destinations", "10")
+            self.assertGreaterEqual(report["records_per_lifecycle"], 1)
+            self.assertGreaterEqual(report["bytes_per_lifecycle"], 512)
+
+    # req: engine.figure.1
+    def test_a_backlog_is_made_killed_and_drained_without_loss(self):
+        report = self.bench("backlog", "--messages", "3000")
+        self.assertEqual(report["messages"], 3001)
+        for name in ("accept_rate", "accept_rate_empty", "accept_rate_full", "restart_seconds"):
+            self.assertGreater(report[name], 0, name)
+
+    # req: engine.figure.1
+    def test_timers(self):
+        report = self.bench("timers", "--messages", "10000", without=("records_per_lifecycle", "bytes_per_lifecycle"))
+        self.assertEqual(report["fired"], 10000)
+
+
+if __name__ == "__main__":
+    harness.main()
