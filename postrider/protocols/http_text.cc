@@ -71,6 +71,16 @@ Result<void> check_port(std::string_view port) {
   return {};
 }
 
+// "+05:30" or "Z" in minutes east.
+std::optional<int> parse_offset(std::string_view text) {
+  if (text == "Z" || text == "z") return 0;
+  if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':') return std::nullopt;
+  const int hours = digits(text.substr(1, 2));
+  const int minutes = digits(text.substr(4, 2));
+  if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return std::nullopt;
+  return (hours * 60 + minutes) * (text[0] == '-' ? -1 : 1);
+}
+
 }  // namespace
 
 std::optional<Timestamp> parse_http_date(std::string_view text) {
@@ -142,6 +152,42 @@ std::string to_rfc3339(Timestamp time) {
   put(clock.seconds().count(), 2, ".");
   put(clock.subseconds().count(), 3, "Z");
   return text;
+}
+
+std::optional<Timestamp> parse_rfc3339(std::string_view text) {
+  using namespace std::chrono;
+  constexpr std::string_view kShape = "2026-11-15T23:59:07";
+  if (text.size() <= kShape.size() || (text[10] != 'T' && text[10] != 't')) return std::nullopt;
+  for (const std::size_t at : {4U, 7U, 13U, 16U}) {
+    if (text[at] != kShape[at]) return std::nullopt;
+  }
+  const int year_number = digits(text.substr(0, 4));
+  const int month_number = digits(text.substr(5, 2));
+  const int day_number = digits(text.substr(8, 2));
+  const int hour = digits(text.substr(11, 2));
+  const int minute = digits(text.substr(14, 2));
+  const int second = digits(text.substr(17, 2));
+  if (year_number < 0 || month_number < 0 || day_number < 0 || hour < 0 || minute < 0 || second < 0)
+    return std::nullopt;
+  if (hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  const year_month_day date{year{year_number}, month{static_cast<unsigned>(month_number)},
+                            day{static_cast<unsigned>(day_number)}};
+  if (!date.ok()) return std::nullopt;
+  text.remove_prefix(kShape.size());
+  int ms = 0;
+  if (text.starts_with('.')) {
+    const std::size_t places = std::min(text.find_first_not_of("0123456789", 1), text.size()) - 1;
+    if (places == 0) return std::nullopt;
+    ms = digits(
+        std::string(text.substr(1, std::min<std::size_t>(places, 3))).append("00").substr(0, 3));
+    text.remove_prefix(places + 1);
+  }
+  const std::optional<int> offset = parse_offset(text);
+  if (!offset) return std::nullopt;
+  const milliseconds since = sys_days{date}.time_since_epoch() + hours{hour} +
+                             minutes{minute - *offset} + seconds{second} + milliseconds{ms};
+  if (since.count() <= 0) return std::nullopt;
+  return Timestamp(since.count());
 }
 
 std::optional<Duration> parse_retry_after(std::string_view text, Timestamp wall) {

@@ -18,6 +18,9 @@ std::string to_http_date(Timestamp time);
 
 // "2026-11-15T23:59:07.250Z" (RFC 3339), in UTC with milliseconds.
 std::string to_rfc3339(Timestamp time);
+// The same with any offset and any number of places, which are cut to milliseconds. Years 1970 to
+// 9999.
+std::optional<Timestamp> parse_rfc3339(std::string_view text);
 
 // Seconds, or a date seen from `wall`; a date in the past is zero. Nothing when it is neither: then
 // our own rule decides.

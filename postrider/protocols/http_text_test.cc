@@ -144,5 +144,27 @@ RC_GTEST_PROP(Excerpt, IsShortAndCleaningTwiceChangesNothing, (const std::string
   RC_ASSERT(clean_excerpt(once, limit) == once);
 }
 
+TEST(Rfc3339, ReadsOffsetsAndAnyNumberOfPlaces) {
+  constexpr std::int64_t kAt = 1'786'545'000'000;
+  const std::pair<const char*, std::int64_t> cases[] = {
+      {"2026-08-12T14:30:00Z", kAt},         {"2026-08-12t14:30:00z", kAt},
+      {"2026-08-12T14:30:00.5Z", kAt + 500}, {"2026-08-12T14:30:00.775023242+00:00", kAt + 775},
+      {"2026-08-12T14:30:00.0009Z", kAt},    {"2026-08-12T20:00:00+05:30", kAt},
+      {"2026-08-12T10:30:00-04:00", kAt},    {"9999-12-31T23:59:59.999Z", 253'402'300'799'999}};
+  for (const auto& [text, ms] : cases) EXPECT_EQ(parse_rfc3339(text), Timestamp(ms)) << text;
+  for (const char* text :
+       {"", "2026-08-12", "2026-08-12T14:30:00", "2026-08-12 14:30:00Z", "2026-13-12T14:30:00Z",
+        "2026-02-29T14:30:00Z", "2026-08-12T24:30:00Z", "2026-08-12T14:60:00Z",
+        "2026-08-12T14:30:60Z", "2026-08-12T14:30:00.Z", "2026-08-12T14:30:00+0530",
+        "2026-08-12T14:30:00+24:00", "2026-08-12T14:30:00Zx", "2026-8-12T14:30:00Z",
+        "1969-12-31T23:59:59Z", "1970-01-01T00:00:00Z", "2026-08-12T14:30:00.12"})
+    EXPECT_EQ(parse_rfc3339(text), std::nullopt) << text;
+}
+
+RC_GTEST_PROP(Rfc3339, GoesThroughTextAndBack, ()) {
+  const Timestamp time(*rc::gen::inRange<std::int64_t>(1, 253'402'300'799'999));
+  RC_ASSERT(parse_rfc3339(to_rfc3339(time)) == time);
+}
+
 }  // namespace
 }  // namespace postrider
