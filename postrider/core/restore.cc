@@ -69,7 +69,10 @@ void Engine::Impl::restore_holding(Turn& turn, const Chore& chore) {
   turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue});
   turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kOwed)});
   for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
-    if (residents_[slot].bound) maybe_refill(turn, slot);
+    if (!residents_[slot].bound) continue;
+    maybe_refill(turn, slot);
+    // Until now nobody could tell whether it is empty.
+    if (residents_[slot].bound->config.draining) touch(slot);
   }
 }
 
