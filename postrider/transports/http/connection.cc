@@ -127,10 +127,8 @@ void Connection::on_connected(error_code error) {
 }
 
 void Connection::begin_handshake() {
-  std::string name = host_.name;
-  if (name.ends_with('.')) name.pop_back();  // certificates do not have it
-  tls_ = std::make_unique<TlsStream>(host_.tls_context, name, host_.kind == HostKind::kAddress,
-                                     host_.tls_memory);
+  tls_ = std::make_unique<TlsStream>(host_.tls_context, host_.certificate_name(),
+                                     host_.kind == HostKind::kAddress, host_.tls_memory);
   encrypted_.resize(kEncryptedBytes);
   state_ = State::kHandshake;
   phase_due_ = owner_.now() + settings_.tls_time_out;

@@ -19,9 +19,9 @@
 #include "postrider/model/transport.h"
 #include "postrider/transports/http/hosts.h"
 #include "postrider/transports/http/reply_reader.h"
-#include "postrider/transports/http/resolver.h"
-#include "postrider/transports/http/target.h"
-#include "postrider/transports/http/tls.h"
+#include "postrider/transports/net/resolver.h"
+#include "postrider/transports/net/target.h"
+#include "postrider/transports/net/tls.h"
 
 namespace postrider {
 

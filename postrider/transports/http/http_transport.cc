@@ -11,12 +11,12 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "postrider/base/check.h"
-#include "postrider/transports/http/address_guard.h"
 #include "postrider/transports/http/connection.h"
 #include "postrider/transports/http/hosts.h"
-#include "postrider/transports/http/resolver.h"
-#include "postrider/transports/http/target.h"
-#include "postrider/transports/http/tls.h"
+#include "postrider/transports/net/address_guard.h"
+#include "postrider/transports/net/resolver.h"
+#include "postrider/transports/net/target.h"
+#include "postrider/transports/net/tls.h"
 
 namespace postrider {
 namespace {

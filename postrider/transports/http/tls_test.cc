@@ -1,5 +1,5 @@
 // TLS: who is trusted, and who is not.
-#include "postrider/transports/http/tls.h"
+#include "postrider/transports/net/tls.h"
 
 #include <cstdio>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "postrider/transports/http/tls.h"
+#include "postrider/transports/net/tls.h"
 
 #include <algorithm>
 #include <climits>

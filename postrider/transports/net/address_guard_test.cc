@@ -1,4 +1,4 @@
-#include "postrider/transports/http/address_guard.h"
+#include "postrider/transports/net/address_guard.h"
 
 #include <string>
 #include <vector>

@@ -14,7 +14,7 @@
 
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
-#include "postrider/transports/http/address_guard.h"
+#include "postrider/transports/net/address_guard.h"
 
 namespace boost::asio {
 class io_context;

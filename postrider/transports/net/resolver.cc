@@ -1,4 +1,4 @@
-#include "postrider/transports/http/resolver.h"
+#include "postrider/transports/net/resolver.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "postrider/transports/http/target.h"
+#include "postrider/transports/net/target.h"
 
 #include <string>
 
