@@ -11,22 +11,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include <boost/intrusive/list.hpp>
-
+#include "postrider/transports/net/linked_list.h"
 #include "postrider/transports/net/origin_host.h"
 
 namespace postrider {
 
 class Connection;
-
-// An object is in a list by its own hook, and leaves it when it dies.
-template <class Tag>
-using Hook =
-    boost::intrusive::list_base_hook<boost::intrusive::tag<Tag>,
-                                     boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-template <class T, class Tag>
-using LinkedList = boost::intrusive::list<T, boost::intrusive::base_hook<Hook<Tag>>,
-                                          boost::intrusive::constant_time_size<false>>;
 
 struct Host : OriginHost, Hook<struct UnusedHost> {
   std::vector<Connection*> idle;  // kept connections, the one used last at the end

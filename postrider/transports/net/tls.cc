@@ -17,13 +17,15 @@ namespace postrider {
 // Called by OpenSSL with a session that it gives away: 1 says that we keep it.
 int keep_tls_session(SSL* ssl, SSL_SESSION* session) {
   auto* stream = static_cast<TlsStream*>(SSL_get_app_data(ssl));
+  if (stream == nullptr) return 0;  // not one of ours: a library's, by tls_context_for
   stream->memory_->session.reset(session);
   return 1;
 }
 
 namespace {
 
-constexpr unsigned char kAlpn[] = "\x08http/1.1";
+constexpr unsigned char kAlpnHttp1[] = "\x08http/1.1";
+constexpr unsigned char kAlpnHttp2[] = "\x02h2";
 
 // OpenSSL keeps a queue of errors per thread; a leftover would be blamed on the next stream.
 class ErrorQueue {
@@ -46,8 +48,6 @@ Result<TlsContext> bare_context() {
                             SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(raw, &keep_tls_session);
-  if (SSL_CTX_set_alpn_protos(raw, kAlpn, sizeof kAlpn - 1) != 0)
-    return fail(ErrorCode::kUnavailable, "OpenSSL refuses ALPN");
   return context;
 }
 
@@ -90,12 +90,13 @@ Result<TlsContext> tls_context_of_pem(std::string_view pem) {
 }
 
 TlsStream::TlsStream(const TlsContext& context, const std::string& host, bool is_address,
-                     std::shared_ptr<TlsMemory> memory)
+                     std::shared_ptr<TlsMemory> memory, TlsProtocol protocol)
     : context_(context),
       ssl_(SSL_new(context.get())),
       in_(BIO_new(BIO_s_mem())),
       out_(BIO_new(BIO_s_mem())),
-      memory_(std::move(memory)) {
+      memory_(std::move(memory)),
+      protocol_(protocol) {
   POSTRIDER_CHECK(ssl_ != nullptr && in_ != nullptr && out_ != nullptr);  // out of memory
   SSL_set_bio(ssl_.get(), in_, out_);
   SSL_set_app_data(ssl_.get(), this);
@@ -111,6 +112,9 @@ TlsStream::TlsStream(const TlsContext& context, const std::string& host, bool is
             SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                      const_cast<char*>(host.c_str())) == 1;
   }
+  bound = bound && (protocol == TlsProtocol::kHttp2
+                        ? SSL_set_alpn_protos(ssl_.get(), kAlpnHttp2, sizeof kAlpnHttp2 - 1)
+                        : SSL_set_alpn_protos(ssl_.get(), kAlpnHttp1, sizeof kAlpnHttp1 - 1)) == 0;
   POSTRIDER_CHECK(bound);  // without it any certificate would do
   if (memory_->session != nullptr) SSL_set_session(ssl_.get(), memory_->session.get());
 }
@@ -133,7 +137,16 @@ TlsStep TlsStream::handshake() {
   const int returned = SSL_do_handshake(ssl_.get());
   if (returned != 1) return step_of(returned);
   // OpenSSL has refused already; this says it a second time, in the one place that matters.
-  return SSL_get_verify_result(ssl_.get()) == X509_V_OK ? TlsStep::kDone : TlsStep::kFailed;
+  const bool good = SSL_get_verify_result(ssl_.get()) == X509_V_OK && agreed();
+  return good ? TlsStep::kDone : TlsStep::kFailed;
+}
+
+bool TlsStream::agreed() const {
+  if (protocol_ == TlsProtocol::kHttp1) return true;
+  const unsigned char* chosen = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(ssl_.get(), &chosen, &size);
+  return size == 2 && chosen[0] == 'h' && chosen[1] == '2';
 }
 
 TlsStep TlsStream::read(char* into, std::size_t room, std::size_t& got) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,16 +46,21 @@ enum class TlsStep : std::uint8_t {
   kFailed,
 };
 
+// What is to be spoken inside, agreed upon in the handshake (ALPN).
+enum class TlsProtocol : std::uint8_t { kHttp1, kHttp2 };
+
 class TlsStream {
  public:
   // `host` is a name or an address; the certificate must be for it.
   TlsStream(const TlsContext& context, const std::string& host, bool is_address,
-            std::shared_ptr<TlsMemory> memory);
+            std::shared_ptr<TlsMemory> memory, TlsProtocol protocol = TlsProtocol::kHttp1);
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
 
   void feed(std::string_view encrypted);
-  TlsStep handshake();  // kDone: encrypted, and the peer is who it should be
+  // kDone: encrypted, and the peer is who it should be. HTTP/2 is spoken only with a peer that has
+  // chosen it (RFC 9113 §3.2), HTTP/1.1 also with one that says nothing.
+  TlsStep handshake();
   TlsStep read(char* into, std::size_t room, std::size_t& got);
   bool write(std::string_view plain);  // all of it, or the stream is broken
   void say_goodbye();
@@ -65,12 +71,14 @@ class TlsStream {
  private:
   friend int keep_tls_session(SSL* ssl, SSL_SESSION* session);
   TlsStep step_of(int returned) const;
+  bool agreed() const;
 
   TlsContext context_;
   std::unique_ptr<SSL, TlsFree> ssl_;
   BIO* in_ = nullptr;  // both belong to ssl_
   BIO* out_ = nullptr;
   std::shared_ptr<TlsMemory> memory_;
+  TlsProtocol protocol_;
 };
 
 }  // namespace postrider

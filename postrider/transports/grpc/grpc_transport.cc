@@ -1,0 +1,547 @@
+#include "postrider/transports/grpc/grpc_transport.h"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_map>
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "postrider/base/check.h"
+#include "postrider/transports/grpc/grpc_connection.h"
+#include "postrider/transports/net/address_guard.h"
+#include "postrider/transports/net/resolver.h"
+#include "postrider/transports/net/target.h"
+
+namespace postrider {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr Duration kSweepCoarse{1'000};
+constexpr Duration kSweepFine{100};
+
+Timestamp steady_now() {
+  return Timestamp(
+      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
+GrpcConnectionSettings connection_settings(const GrpcTransportOptions& options) {
+  return {.stream = {.connect_time_out = options.connect_time_out,
+                     .tls_time_out = options.tls_time_out,
+                     .protocol = TlsProtocol::kHttp2,
+                     .descriptors_max = options.descriptors_max},
+          .greeting_time_out = options.greeting_time_out,
+          .ping_time_out = options.ping_time_out,
+          .streams_max = options.streams_max,
+          .calls_per_connection = options.calls_per_connection_max,
+          .head_bytes_max = options.reply_head_bytes_max};
+}
+
+Result<void> check(const GrpcTransportOptions& options) {
+  const std::pair<std::uint32_t, const char*> counts[] = {
+      {options.connections_max, "connections_max"},
+      {options.streams_max, "streams_max"},
+      {options.calls_per_connection_max, "calls_per_connection_max"},
+      {options.addresses_max, "addresses_max"},
+      {options.reply_head_bytes_max, "reply_head_bytes_max"},
+  };
+  for (const auto& [value, name] : counts) {
+    if (value == 0) return fail(ErrorCode::kInvalid, std::string(name) + " must be at least 1");
+  }
+  const std::pair<Duration, const char*> spans[] = {
+      {options.connect_time_out, "connect_time_out"},
+      {options.tls_time_out, "tls_time_out"},
+      {options.greeting_time_out, "greeting_time_out"},
+      {options.ping_time_out, "ping_time_out"},
+      {options.name_time_out, "name_time_out"},
+      {options.call_time_out_max, "call_time_out_max"},
+      {options.idle_time_out, "idle_time_out"},
+  };
+  for (const auto& [span, name] : spans) {
+    if (span.count() < 1) return fail(ErrorCode::kInvalid, std::string(name) + " must not be 0");
+  }
+  return {};
+}
+
+}  // namespace
+
+// One authority: its connection, and the calls that wait for a stream. Forgotten when it has
+// neither.
+struct GrpcChannel {
+  std::string key;
+  std::uint64_t id = 0;                  // for the resolver
+  std::shared_ptr<OriginHost> host;      // shared with streams under way
+  GrpcConnection* connection = nullptr;  // for new calls; older ones may still have calls
+  bool resolving = false;
+  LinkedList<GrpcCall, WaitingCall> waiting;
+};
+
+class GrpcTransport::Impl final : public GrpcConnectionOwner,
+                                  public std::enable_shared_from_this<GrpcTransport::Impl> {
+ public:
+  Impl(asio::io_context& loop, GrpcTransportOptions options, Ended ended, AddressGuard guard,
+       TlsContext usual)
+      : loop_(loop),
+        options_(std::move(options)),
+        settings_(connection_settings(options_)),
+        ended_(std::move(ended)),
+        guard_(std::move(guard)),
+        origins_(std::move(usual)),
+        timer_(loop) {
+    if (!options_.now) options_.now = steady_now;
+  }
+  Result<void> open();
+
+  void start(AttemptId attempt, WireRequest request);
+  void abort(AttemptId attempt);
+  void sweep();
+  void close();
+  std::size_t connections() const { return connections_.size(); }
+  std::size_t waiting() const { return waiting_; }
+  GrpcTransportCounts counts() const { return counts_; }
+
+  // GrpcConnectionOwner
+  void call_ended(GrpcCall& call, WireReply reply) override;
+  void connection_changed(GrpcConnection& connection) override;
+  void connection_ended(GrpcConnection& connection, WireEnd end, bool reached) override;
+  Timestamp now() override { return options_.now(); }
+  void note_due(Timestamp due) override;
+  void flush() override;
+
+ private:
+  using ChannelRef = std::shared_ptr<GrpcChannel>;
+
+  ChannelRef channel_of(std::string_view origin, std::string_view trust);
+  GrpcCall* find(AttemptId attempt);
+  void tell(GrpcCall& call, WireEnd end);
+  void tell_soon();
+  void wait(GrpcCall& call, GrpcChannel& channel);
+  void leave_waiting(GrpcCall& call);
+  void serve(GrpcChannel& channel);
+  bool serve_one(GrpcChannel& channel);
+  void open_connection(GrpcChannel& channel);
+  void resolved(GrpcChannel& channel, const Addresses& addresses);
+  void fail_waiting(GrpcChannel& channel, WireEnd end);
+  bool make_room();
+  void drop(GrpcConnection& connection);
+  void forget_if_unused(GrpcChannel& channel);
+  void expire(GrpcCall& call);
+  Timestamp sweep_calls();
+  Timestamp sweep_connections();
+  void arm(Duration after);
+
+  asio::io_context& loop_;
+  GrpcTransportOptions options_;
+  GrpcConnectionSettings settings_;
+  Ended ended_;
+  AddressGuard guard_;
+  OriginHosts origins_;
+  std::unique_ptr<Resolver> resolver_;
+  asio::steady_timer timer_;
+  bool armed_ = false;
+  bool closed_ = false;
+  bool telling_ = false;
+  bool tell_posted_ = false;
+  Timestamp armed_for_;
+  Timestamp recently_;  // of the last start or sweep
+  std::uint64_t next_channel_ = 1;
+  std::size_t waiting_ = 0;
+  GrpcTransportCounts counts_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<GrpcCall>> calls_;
+  std::vector<GrpcCall*> told_;  // have ended and are not told yet, in order
+  // Shared with the connections of a channel: old ones outlive its place here.
+  std::unordered_map<std::string, ChannelRef> channels_;
+  std::unordered_map<std::uint64_t, GrpcChannel*> channels_by_id_;
+  std::unordered_map<GrpcConnection*, std::unique_ptr<GrpcConnection>> connections_;
+};
+
+Result<void> GrpcTransport::Impl::open() {
+  ResolverOptions options;
+  options.servers = options_.name_servers;
+  options.ask_time_out = options_.name_time_out;
+  options.addresses_max = options_.addresses_max;
+  auto resolver = Resolver::make(
+      loop_, options, options_.now,
+      [this](Resolver::Token id, const Addresses& addresses) {
+        const auto found = channels_by_id_.find(id);
+        if (found != channels_by_id_.end() && found->second->resolving)
+          resolved(*found->second, addresses);
+      },
+      [this] { flush(); });
+  if (!resolver) return tl::unexpected(resolver.error());
+  resolver_ = std::move(*resolver);
+  return {};
+}
+
+GrpcTransport::Impl::ChannelRef GrpcTransport::Impl::channel_of(std::string_view origin,
+                                                                std::string_view trust) {
+  std::string key(origin);
+  if (!trust.empty()) key.append("\n").append(trust);
+  auto found = channels_.find(key);
+  if (found != channels_.end()) return found->second;
+  auto channel = std::make_shared<GrpcChannel>();
+  channel->key = std::move(key);
+  channel->id = next_channel_++;
+  channel->host = std::make_shared<OriginHost>();
+  origins_.fill(*channel->host, origin, trust);
+  channels_.emplace(channel->key, channel);
+  channels_by_id_.emplace(channel->id, channel.get());
+  return channel;
+}
+
+GrpcCall* GrpcTransport::Impl::find(AttemptId attempt) {
+  const auto found = calls_.find(attempt.value());
+  return found == calls_.end() ? nullptr : found->second.get();
+}
+
+void GrpcTransport::Impl::start(AttemptId attempt, WireRequest request) {
+  if (closed_) return;
+  recently_ = now();
+  const GrpcReplyLimits limits{.head_bytes_max = options_.reply_head_bytes_max,
+                               .message_bytes_max = options_.reply_bytes_max,
+                               .text_bytes_max = options_.message_bytes_max};
+  const auto [place, fresh] = calls_.try_emplace(
+      attempt.value(), std::make_unique<GrpcCall>(attempt, std::move(request), limits));
+  POSTRIDER_CHECK(fresh);  // an attempt starts once
+  GrpcCall& call = *place->second;
+  const Duration given = call.request.time_out;
+  const Duration most = options_.call_time_out_max;
+  call.due = recently_ + (given.count() > 0 ? std::min(given, most) : most);
+  note_due(call.due);
+  const std::string_view origin = origin_of(call.request.target);
+  const auto path = path_of(call.request.target, origin);
+  if (origin.empty() || !path || path->needs_slash) {
+    tell(call, WireEnd::kNoName);
+  } else if (call.request.body.size() > options_.request_bytes_max) {
+    tell(call, WireEnd::kForbidden);
+  } else {
+    call.path = path->path;
+    const ChannelRef channel = channel_of(origin, call.request.trust);
+    wait(call, *channel);
+    serve(*channel);
+  }
+  tell_soon();
+}
+
+void GrpcTransport::Impl::wait(GrpcCall& call, GrpcChannel& channel) {
+  if (waiting_ >= options_.waiting_max) return tell(call, WireEnd::kRefused);
+  call.channel = &channel;
+  channel.waiting.push_back(call);
+  ++waiting_;
+}
+
+void GrpcTransport::Impl::leave_waiting(GrpcCall& call) {
+  call.Hook<WaitingCall>::unlink();
+  --waiting_;
+}
+
+void GrpcTransport::Impl::serve(GrpcChannel& channel) {
+  while (!channel.waiting.empty() && serve_one(channel)) continue;
+  forget_if_unused(channel);
+}
+
+// False when those who wait have to wait longer, or have just been told that it is in vain.
+bool GrpcTransport::Impl::serve_one(GrpcChannel& channel) {
+  if (channel.connection != nullptr && channel.connection->retired()) {
+    GrpcConnection& old = *std::exchange(channel.connection, nullptr);
+    if (old.idle()) drop(old);
+  }
+  GrpcConnection* connection = channel.connection;
+  if (connection == nullptr) {
+    if (!channel.resolving) open_connection(channel);
+    return false;
+  }
+  if (!connection->ready() || connection->pinging() || connection->full()) return false;
+  // A connection that was silent for long may be dead without our knowing; a call on it would be
+  // one of unknown outcome.
+  if (connection->idle() && now() - connection->heard() >= options_.ping_after) {
+    connection->ping();
+    return false;
+  }
+  GrpcCall& call = channel.waiting.front();
+  leave_waiting(call);
+  ++counts_.calls;
+  connection->submit(call, *channel.host);
+  return true;
+}
+
+void GrpcTransport::Impl::open_connection(GrpcChannel& channel) {
+  const OriginHost& host = *channel.host;
+  if (host.kind == HostKind::kNonsense) return fail_waiting(channel, WireEnd::kNoName);
+  if (!host.trusted) return fail_waiting(channel, WireEnd::kNoTls);
+  if (host.kind == HostKind::kAddress) return resolved(channel, {host.address});
+  channel.resolving = true;
+  const Addresses* known = resolver_->ask(host.name, channel.id);
+  if (known != nullptr) return resolved(channel, *known);
+  note_due(now() + kSweepFine);
+}
+
+// The guard sees every address that we will connect to, and no other is ever connected to.
+void GrpcTransport::Impl::resolved(GrpcChannel& channel, const Addresses& addresses) {
+  channel.resolving = false;
+  if (channel.waiting.empty()) return forget_if_unused(channel);
+  if (addresses.empty()) return fail_waiting(channel, WireEnd::kNoName);
+  Addresses permitted;
+  std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(permitted),
+               [this](const IpAddress& address) { return guard_.permits(address); });
+  if (permitted.empty()) return fail_waiting(channel, WireEnd::kForbidden);
+  if (channel.host->prefers_v4) {
+    std::stable_partition(permitted.begin(), permitted.end(),
+                          [](const IpAddress& address) { return address.is_v4(); });
+  }
+  if (connections_.size() >= options_.connections_max && !make_room())
+    return fail_waiting(channel, WireEnd::kRefused);
+  auto fresh = std::make_unique<GrpcConnection>(loop_, settings_, *this, channels_.at(channel.key));
+  GrpcConnection& connection = *fresh;
+  connections_.emplace(&connection, std::move(fresh));
+  channel.connection = &connection;
+  ++counts_.connects;
+  connection.connect(channel.host, std::move(permitted));
+}
+
+void GrpcTransport::Impl::fail_waiting(GrpcChannel& channel, WireEnd end) {
+  while (!channel.waiting.empty()) {
+    GrpcCall& call = channel.waiting.front();
+    leave_waiting(call);
+    tell(call, end);
+  }
+  forget_if_unused(channel);
+}
+
+bool GrpcTransport::Impl::make_room() {
+  GrpcConnection* longest = nullptr;
+  for (const auto& [connection, owned] : connections_) {
+    const bool unused = connection->idle() && connection->channel().waiting.empty();
+    if (unused && (longest == nullptr || connection->heard() < longest->heard()))
+      longest = connection;
+  }
+  if (longest != nullptr) drop(*longest);
+  return longest != nullptr;
+}
+
+// It may be on the stack right now, so it dies a little later.
+void GrpcTransport::Impl::drop(GrpcConnection& connection) {
+  connection.close();
+  const auto found = connections_.find(&connection);
+  POSTRIDER_CHECK(found != connections_.end());
+  std::shared_ptr<GrpcConnection> dead = std::move(found->second);  // handlers must be copyable
+  connections_.erase(found);
+  GrpcChannel& channel = connection.channel();
+  if (channel.connection == &connection) channel.connection = nullptr;
+  forget_if_unused(channel);
+  asio::post(loop_, [dead] {});
+}
+
+void GrpcTransport::Impl::forget_if_unused(GrpcChannel& channel) {
+  if (channel.connection != nullptr || channel.resolving || !channel.waiting.empty()) return;
+  const auto found = channels_.find(channel.key);
+  if (found == channels_.end() || found->second.get() != &channel) return;
+  const ChannelRef kept = found->second;  // callers up the stack still use it
+  channels_by_id_.erase(channel.id);
+  channels_.erase(found);
+  asio::post(loop_, [kept] {});
+}
+
+void GrpcTransport::Impl::connection_changed(GrpcConnection& connection) {
+  GrpcChannel& channel = connection.channel();
+  if (connection.retired() && channel.connection == &connection) channel.connection = nullptr;
+  if (connection.retired() && connection.idle()) drop(connection);
+  serve(channel);
+}
+
+void GrpcTransport::Impl::connection_ended(GrpcConnection& connection, WireEnd end, bool reached) {
+  GrpcChannel& channel = connection.channel();
+  const bool current = channel.connection == &connection;
+  drop(connection);
+  if (!current) return;
+  // One that was there before may be there again; what was never there is told to all who wait.
+  if (reached) return serve(channel);
+  fail_waiting(channel, end);
+}
+
+void GrpcTransport::Impl::call_ended(GrpcCall& call, WireReply reply) {
+  call.reply = std::move(reply);
+  call.place = GrpcPlace::kTelling;
+  told_.push_back(&call);
+}
+
+void GrpcTransport::Impl::tell(GrpcCall& call, WireEnd end) {
+  WireReply reply;
+  reply.end = end;
+  call_ended(call, std::move(reply));
+}
+
+void GrpcTransport::Impl::tell_soon() {
+  if (told_.empty() || telling_ || tell_posted_) return;
+  tell_posted_ = true;
+  asio::post(loop_, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self == nullptr) return;
+    self->tell_posted_ = false;
+    self->flush();
+  });
+}
+
+// Tells all that has ended, outside of everything else: whoever is told may call us again.
+void GrpcTransport::Impl::flush() {
+  if (telling_) return;
+  telling_ = true;
+  for (std::size_t i = 0; i < told_.size() && !closed_; ++i) {
+    const auto found = calls_.find(told_[i]->attempt.value());
+    const std::unique_ptr<GrpcCall> call = std::move(found->second);
+    calls_.erase(found);
+    if (call->place == GrpcPlace::kTelling) ended_(call->attempt, std::move(call->reply));
+  }
+  told_.clear();
+  telling_ = false;
+}
+
+void GrpcTransport::Impl::abort(AttemptId attempt) {
+  GrpcCall* call = find(attempt);
+  if (call == nullptr) return;
+  const GrpcPlace place = std::exchange(call->place, GrpcPlace::kDropped);
+  if (place == GrpcPlace::kTelling) return;  // its turn comes, and nothing is told
+  if (place == GrpcPlace::kWaiting) leave_waiting(*call);
+  GrpcConnection* connection = call->connection;
+  if (connection != nullptr) connection->cancel(*call);
+  calls_.erase(attempt.value());
+  if (connection != nullptr) connection_changed(*connection);
+  tell_soon();
+}
+
+void GrpcTransport::Impl::expire(GrpcCall& call) {
+  if (call.place == GrpcPlace::kWaiting) {
+    const bool asking = call.channel->resolving;
+    leave_waiting(call);
+    return tell(call, asking ? WireEnd::kNoName : WireEnd::kRefused);
+  }
+  GrpcConnection& connection = *call.connection;
+  const bool sent = connection.cancel(call);
+  tell(call, sent ? WireEnd::kTimedOut : WireEnd::kRefused);
+  // Slow, or dead? The next calls should not have to find out.
+  if (connection.heard() <= call.submitted) connection.ping();
+  connection_changed(connection);
+}
+
+Timestamp GrpcTransport::Impl::sweep_calls() {
+  const auto lives = [](const GrpcCall& call) {
+    return call.place == GrpcPlace::kWaiting || call.place == GrpcPlace::kStream;
+  };
+  Timestamp next = Timestamp::never();
+  std::vector<GrpcCall*> found;
+  for (const auto& [attempt, call] : calls_) {
+    if (!lives(*call)) continue;
+    if (call->due <= recently_) {
+      found.push_back(call.get());
+    } else {
+      next = std::min(next, call->due);
+    }
+  }
+  for (GrpcCall* call : found) {
+    if (lives(*call)) expire(*call);
+  }
+  return next;
+}
+
+Timestamp GrpcTransport::Impl::sweep_connections() {
+  std::vector<GrpcConnection*> all;
+  for (const auto& [connection, owned] : connections_) all.push_back(connection);
+  Timestamp next = Timestamp::never();
+  for (GrpcConnection* connection : all) {
+    if (!connections_.contains(connection)) continue;
+    if (connection->due() <= recently_) {
+      connection->time_out(recently_);
+      if (!connections_.contains(connection)) continue;
+    }
+    const bool unused =
+        connection->ready() && connection->idle() && connection->channel().waiting.empty();
+    const Timestamp idle_due =
+        unused ? connection->heard() + options_.idle_time_out : Timestamp::never();
+    if (idle_due <= recently_) {
+      drop(*connection);
+    } else {
+      next = std::min({next, idle_due, connection->due()});
+    }
+  }
+  return next;
+}
+
+void GrpcTransport::Impl::sweep() {
+  if (closed_) return;
+  recently_ = now();
+  resolver_->sweep();
+  if (closed_) return;  // it tells, too
+  Timestamp next = sweep_calls();
+  next = std::min(next, sweep_connections());
+  if (!calls_.empty() || !connections_.empty() || resolver_->busy()) {
+    const bool near = resolver_->busy() || next < recently_ + kSweepCoarse;
+    arm(near ? kSweepFine : kSweepCoarse);
+  }
+  flush();
+}
+
+void GrpcTransport::Impl::note_due(Timestamp due) {
+  if (armed_ && due >= armed_for_) return;
+  arm(std::clamp(due - now(), kSweepFine, kSweepCoarse));
+}
+
+void GrpcTransport::Impl::arm(Duration after) {
+  if (closed_) return;
+  const Timestamp at = now() + after;
+  if (armed_ && armed_for_ <= at) return;
+  armed_ = true;
+  armed_for_ = at;
+  timer_.expires_after(after);
+  timer_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
+    const auto self = weak.lock();
+    if (error || self == nullptr || self->closed_) return;
+    self->armed_ = false;
+    self->sweep();
+  });
+}
+
+void GrpcTransport::Impl::close() {
+  if (closed_) return;
+  closed_ = true;
+  timer_.cancel();
+  resolver_->close();
+  for (const auto& [connection, owned] : connections_) connection->close();
+  // What is being told right now is still in use; the destructor frees all.
+}
+
+GrpcTransport::GrpcTransport(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+GrpcTransport::~GrpcTransport() { close(); }
+
+Result<std::unique_ptr<GrpcTransport>> GrpcTransport::make(asio::io_context& loop,
+                                                           GrpcTransportOptions options,
+                                                           Ended ended) {
+  if (const auto good = check(options); !good) return tl::unexpected(good.error());
+  auto guard = AddressGuard::make(options.allow);
+  if (!guard) return fail(guard.error().code, "allow: " + guard.error().detail);
+  TlsContext usual;
+  if (!options.trust_file.empty()) {
+    auto read = tls_context_of_file(options.trust_file);
+    if (!read) return fail(read.error().code, "trust_file: " + read.error().detail);
+    usual = std::move(*read);
+  }
+  auto impl = std::make_shared<Impl>(loop, std::move(options), std::move(ended), std::move(*guard),
+                                     std::move(usual));
+  if (const auto opened = impl->open(); !opened) return tl::unexpected(opened.error());
+  return std::unique_ptr<GrpcTransport>(new GrpcTransport(std::move(impl)));
+}
+
+void GrpcTransport::start(AttemptId attempt, WireRequest request) {
+  impl_->start(attempt, std::move(request));
+}
+void GrpcTransport::abort(AttemptId attempt) { impl_->abort(attempt); }
+std::size_t GrpcTransport::connections() const { return impl_->connections(); }
+std::size_t GrpcTransport::waiting() const { return impl_->waiting(); }
+GrpcTransportCounts GrpcTransport::counts() const { return impl_->counts(); }
+void GrpcTransport::sweep() { impl_->sweep(); }
+void GrpcTransport::close() { impl_->close(); }
+
+}  // namespace postrider
