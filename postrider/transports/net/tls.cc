@@ -17,7 +17,7 @@ namespace postrider {
 // Called by OpenSSL with a session that it gives away: 1 says that we keep it.
 int keep_tls_session(SSL* ssl, SSL_SESSION* session) {
   auto* stream = static_cast<TlsStream*>(SSL_get_app_data(ssl));
-  if (stream == nullptr) return 0;  // not one of ours: a library's, by tls_context_for
+  if (stream == nullptr) return 0;  // a library's, by bind_tls_context
   stream->memory_->session.reset(session);
   return 1;
 }
@@ -87,6 +87,24 @@ Result<TlsContext> tls_context_of_pem(std::string_view pem) {
   const bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
   if (count == 0 || !at_end) return fail(ErrorCode::kInvalid, "no certificates in PEM");
   return context;
+}
+
+Result<void> bind_tls_context(const TlsContext& context, const std::string& host, bool is_address) {
+  const ErrorQueue errors;
+  X509_VERIFY_PARAM* wanted = SSL_CTX_get0_param(context.get());
+  X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  const bool bound = is_address ? X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) == 1
+                                : X509_VERIFY_PARAM_set1_host(wanted, host.c_str(), host.size());
+  if (!bound) return fail(ErrorCode::kInvalid, "'" + host + "' cannot be in a certificate");
+  // The library was given an address to connect to and names that, which is no name.
+  SSL_CTX_set_info_callback(context.get(), [](const SSL* ssl, int where, int) {
+    if ((where & SSL_CB_HANDSHAKE_START) == 0 || SSL_is_init_finished(ssl) == 1) return;
+    SSL* own = const_cast<SSL*>(ssl);
+    const char* name = X509_VERIFY_PARAM_get0_host(SSL_get0_param(own), 0);
+    if (name == nullptr) return;
+    SSL_ctrl(own, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, const_cast<char*>(name));
+  });
+  return {};
 }
 
 TlsStream::TlsStream(const TlsContext& context, const std::string& host, bool is_address,

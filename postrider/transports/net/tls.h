@@ -33,6 +33,10 @@ Result<TlsContext> tls_context_of_file(const std::string& file);
 // very certificate of a destination means that one.
 Result<TlsContext> tls_context_of_pem(std::string_view pem);
 
+// For a library that makes its own streams of the context: each of them must be with this host and
+// names it. Not for a context that others share.
+Result<void> bind_tls_context(const TlsContext& context, const std::string& host, bool is_address);
+
 // The last session of one destination, to shorten the next handshake. Shared, because a stream may
 // learn of a session after its destination was forgotten.
 struct TlsMemory {
