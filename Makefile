@@ -60,7 +60,7 @@ test-asan: build-asan ## All tests with the address and undefined-behaviour sani
 test-tsan: build-tsan ## All tests with the thread sanitizer
 	scripts/run-tests build/tsan
 
-interop: deps-interop build-release ## The daemon against nginx and a published Standard Webhooks library
+interop: deps-interop build-release ## Against what others wrote: nginx, Standard Webhooks, the official gRPC and ChirpStack packages
 	scripts/interop build/release
 
 nightly: test ## Everything that takes long: sanitizers, long simulations, long fuzzing

@@ -37,6 +37,11 @@ if(POSTRIDER_TESTS)
     endif()
   endif()
 
+  # Drives the gRPC transport for tests/interop.
+  add_executable(grpc_call tests/interop/grpc_call.cc)
+  target_link_libraries(grpc_call PRIVATE postrider_grpc)
+  set_target_properties(grpc_call PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
   include(crash)
 
   # Tests with the real process, in Python with its standard library. What needs more than Debian's packages is left to
