@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -146,9 +145,10 @@ ssize_t give_data(nghttp2_session* session, std::int32_t stream, std::uint8_t* i
   GrpcPeer::Served::Answering& answering = served_of(user).answers[stream];
   const std::string& data = answering.answer.data;
   const std::size_t step = std::min({room, answering.answer.step, data.size() - answering.given});
-  std::memcpy(into, data.data() + answering.given, step);
+  if (step == 0 && answering.answer.stops) return NGHTTP2_ERR_DEFERRED;
+  std::copy_n(data.data() + answering.given, step, into);
   answering.given += step;
-  if (answering.given == data.size()) {
+  if (answering.given == data.size() && !answering.answer.stops) {
     *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (!answering.answer.trailers.empty()) {
       *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;

@@ -29,6 +29,7 @@ struct GrpcAnswer {
   std::string data;  // as it goes out: framed() or something worse
   Fields trailers = {{"grpc-status", "0"}};
   std::size_t step = 16'384;  // bytes of one DATA frame
+  bool stops = false;         // after the data, and does not end
 };
 GrpcAnswer good_answer(std::string_view message);
 GrpcAnswer only_trailers(int status, std::string_view message);

@@ -120,7 +120,7 @@ Result<void> MqttLink::Core::set_up() {
 }
 
 Result<void> MqttLink::Core::connect(const std::string& address, std::uint16_t port) {
-  if (const auto good = set_up(); !good) return good;
+  if (const auto good = set_up(); !good) return tl::unexpected(good.error());
   const int code =
       mosquitto_connect_async(handle_.get(), address.c_str(), port, settings_.keep_alive_seconds);
   if (code != MOSQ_ERR_SUCCESS) return fail(ErrorCode::kUnavailable, mosquitto_strerror(code));
