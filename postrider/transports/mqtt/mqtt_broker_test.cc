@@ -12,7 +12,8 @@ namespace {
 class MqttBroker : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!Broker::is_installed()) GTEST_SKIP() << "no broker; to have it: scripts/install-deps broker";
+    if (!Broker::is_installed())
+      GTEST_SKIP() << "no broker; to have it: scripts/install-deps broker";
   }
   boost::asio::io_context loop{1};
 };
