@@ -95,7 +95,7 @@ class MqttTransport::Impl final : public MqttLinkUser,
   }
   Result<void> open();
 
-  void start(AttemptId attempt, WireRequest request);
+  void start(AttemptId attempt, const WireRequest& request);
   void abort(AttemptId attempt);
   bool ready() const { return state_ == State::kReady; }
   const std::string& problem() const { return problem_; }
@@ -122,6 +122,7 @@ class MqttTransport::Impl final : public MqttLinkUser,
     WireReply reply;
   };
 
+  std::optional<WireEnd> begin(AttemptId attempt, const WireRequest& request);
   void connect();
   void resolved(const Addresses& addresses);
   void back_off(std::string why);
@@ -294,21 +295,24 @@ void MqttTransport::Impl::settled(std::uint64_t round, bool durable) {
   link_lost("an event could not be stored");
 }
 
-void MqttTransport::Impl::start(AttemptId attempt, WireRequest request) {
+// An end when it cannot be published.
+std::optional<WireEnd> MqttTransport::Impl::begin(AttemptId attempt, const WireRequest& request) {
+  if (!is_topic(request.target)) return WireEnd::kNoName;
+  if (request.body.size() > options_.publish_bytes_max) return WireEnd::kForbidden;
+  const bool room = publishes_.size() < options_.publishes_max;
+  if (state_ != State::kReady || !room) return WireEnd::kRefused;
+  const auto id = link_->publish(request.target, request.body);
+  if (!id) return WireEnd::kRefused;
+  const Duration most = options_.publish_time_out_max;
+  const Duration given = request.time_out.count() > 0 ? std::min(request.time_out, most) : most;
+  publishes_[*id] = {attempt, options_.now() + given, link_->writes()};
+  return std::nullopt;
+}
+
+// The library copies what it is given.
+void MqttTransport::Impl::start(AttemptId attempt, const WireRequest& request) {
   if (state_ == State::kClosed) return;
-  if (!is_topic(request.target)) {
-    tell(attempt, WireEnd::kNoName);
-  } else if (request.body.size() > options_.publish_bytes_max) {
-    tell(attempt, WireEnd::kForbidden);
-  } else if (state_ != State::kReady || publishes_.size() >= options_.publishes_max) {
-    tell(attempt, WireEnd::kRefused);
-  } else if (const auto id = link_->publish(request.target, request.body); !id) {
-    tell(attempt, WireEnd::kRefused);
-  } else {
-    const Duration most = options_.publish_time_out_max;
-    const Duration given = request.time_out.count() > 0 ? std::min(request.time_out, most) : most;
-    publishes_[*id] = {attempt, options_.now() + given, link_->writes()};
-  }
+  if (const auto end = begin(attempt, request)) tell(attempt, *end);
   tell_soon();
 }
 
@@ -405,7 +409,8 @@ Result<std::unique_ptr<MqttTransport>> MqttTransport::make(asio::io_context& loo
 }
 
 void MqttTransport::start(AttemptId attempt, WireRequest request) {
-  impl_->start(attempt, std::move(request));
+  const WireRequest taken = std::move(request);
+  impl_->start(attempt, taken);
 }
 void MqttTransport::abort(AttemptId attempt) { impl_->abort(attempt); }
 bool MqttTransport::ready() const { return impl_->ready(); }
