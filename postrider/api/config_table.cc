@@ -88,6 +88,8 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "from the first byte to the end of the head"},
     {"server", "body_time_out", kDuration, kHttp<&HttpLimits::body_time_out>, {100, 10 * kMinute},
      "between two pieces of a body"},
+    {"server", "whole_body_time_out", kDuration, kHttp<&HttpLimits::whole_body_time_out>, {kSecond, kHour},
+     "a body that is not streamed, from the head to its last piece"},
     {"server", "idle_time_out", kDuration, kHttp<&HttpLimits::idle_time_out>, {100, kDay},
      "between two requests of a connection"},
     {"server", "json_depth_max", kNumber, kApi<&HttpApiOptions::json_depth_max>, {4, 256},

@@ -186,6 +186,7 @@ void HttpConnection::collect(std::span<char>& input, const char* head_begin,
   head_.assign(head_begin, head_end);
   body_ = hub_.take_buffer();
   collecting_ = std::move(exchange);
+  collecting_since_ = hub_.now();
   offer_continue(*receiving_);
 }
 
@@ -498,7 +499,10 @@ Timestamp HttpConnection::due() const {
   Timestamp due = Timestamp::never();
   if (unsent() > 0) due = write_since_ + limits.body_time_out;
   if (!can_take() || end_of_input_) return due;
-  if (receiving_ != nullptr) return std::min(due, since_ + limits.body_time_out);
+  if (receiving_ != nullptr) {
+    due = std::min(due, since_ + limits.body_time_out);
+    return sink_ ? due : std::min(due, collecting_since_ + limits.whole_body_time_out);
+  }
   if (!in_.empty()) return std::min(due, since_ + limits.head_time_out);
   return idle() ? since_ + limits.idle_time_out : due;
 }

@@ -108,8 +108,9 @@ class HttpConnection final : public HttpWatched {
   bool paused_ = false;   // by the handler, a streamed body
   bool blocked_ = false;  // the socket takes no more
   bool end_of_input_ = false;
-  Timestamp since_;        // what we wait for from the client began here
-  Timestamp write_since_;  // the last time that the client took something
+  Timestamp since_;             // what we wait for from the client began here
+  Timestamp collecting_since_;  // a request that is collected: when its head was there
+  Timestamp write_since_;       // the last time that the client took something
   HttpSlot* first_ = nullptr;
   HttpSlot* last_ = nullptr;
   HttpSlot* receiving_ = nullptr;  // its body is not complete; always last_

@@ -193,6 +193,28 @@ TEST(HttpLimits, BodyTimeOutCountsFromTheLastPiece) {
   }
 }
 
+// req: daemon.http.13
+TEST(HttpLimits, AWholeBodyHasATimeOut) {
+  HttpRig rig;
+  rig.limits.whole_body_time_out = 3 * rig.limits.body_time_out;
+  rig.start();
+  auto client = rig.connect();
+  client->send("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 99\r\n\r\na");
+  Duration passed(0);
+  const Duration step = rig.limits.body_time_out - Duration(1);
+  for (; passed + step < rig.limits.whole_body_time_out; passed += step) {
+    rig.pump();
+    rig.pass(step);
+    client->receive();
+    EXPECT_EQ(client->received, "");
+    client->send("b");
+  }
+  rig.pump();
+  rig.pass(rig.limits.whole_body_time_out - passed);
+  EXPECT_EQ(rig.reply(*client)->status, 408);
+  EXPECT_TRUE(rig.closes(*client));
+}
+
 TEST(HttpLimits, WaitingForTheHandlerHasNoTimeOut) {
   HttpRig rig;
   rig.hold();

@@ -28,9 +28,10 @@ struct HttpLimits {
   std::uint64_t unsent_bytes_max = 1'048'576;  // of one connection; a slower reader is cut
   std::uint32_t headers_max = 128;
   int descriptors_max = 0;  // clients get none above it, for others need them more; 0: no bound
-  Duration head_time_out{10'000};  // from the first byte to the end of the head
-  Duration body_time_out{30'000};  // between two pieces of a body
-  Duration idle_time_out{75'000};  // between two requests
+  Duration head_time_out{10'000};         // from the first byte to the end of the head
+  Duration body_time_out{30'000};         // between two pieces of a body
+  Duration whole_body_time_out{300'000};  // from the head to the last piece, unless it is streamed
+  Duration idle_time_out{75'000};         // between two requests
 };
 
 struct HttpListen {

@@ -7,11 +7,10 @@
 // its headers are the metadata, "authorization" for example. The reply is that of GrpcReply.
 //
 // How sure an end is:
-//   kRefused, kNoName, kNoTls, kForbidden   nothing was sent, or the peer has said by
-//   REFUSED_STREAM
-//                                           or GOAWAY that it has not touched the call
-//   kTimedOut, kReset                       bytes have left, and there is no answer that we can
-//   read kAnswered                               there is a status
+//   kRefused, kNoName,     nothing was sent; or the peer has said, by REFUSED_STREAM or GOAWAY,
+//   kNoTls, kForbidden     that it has not touched the call
+//   kTimedOut, kReset      bytes have left, and there is no answer that we can read
+//   kAnswered              there is a status
 #pragma once
 
 #include <cstdint>
@@ -75,7 +74,7 @@ class GrpcTransport final : public Transport {
 
   void start(AttemptId attempt, WireRequest request) override;
   void abort(AttemptId attempt) override;
-  std::size_t connections() const;
+  std::size_t connections() const override;
   std::size_t waiting() const;  // calls that wait for a stream
   GrpcTransportCounts counts() const;
   void sweep();  // what its own timer does; for tests that move the clock
