@@ -83,7 +83,7 @@ void expect_described(const std::string& name, std::string_view record, bool opt
   SCOPED_TRACE(name);
   const std::vector<std::string> fields = fields_of(name);
   ASSERT_FALSE(fields.empty()) << "the document does not describe it";
-  Reader reader = open_record(record, 1);
+  Reader reader = open_record(record, static_cast<std::uint8_t>(record[0]));
   for (const std::string& field : fields) {
     const bool optional = field.starts_with("[");
     if (optional && !optional_fields) continue;
@@ -101,11 +101,16 @@ TEST(StoreFormat, DescribesMessages) {  // req: engine.record.11
   fields.expires = Timestamp(2);
   fields.origin = {3, 4};
   fields.gates[0] = 5;
+  fields.lasting = 1;
   expect_described("message", encode_message(fields, "attributes", "body").record.view(), true);
 }
 
 TEST(StoreFormat, DescribesStatesAndRoutes) {  // req: engine.record.11
   expect_described("state", encode_state(State(), "a reason"), false);
+  State state;
+  state.questions_failed = 2;
+  const Intent intent{Timestamp(1), Timestamp(2), 3, true};
+  expect_described("state", encode_state(state, "a reason", intent, "notes"), true);
   Route route;
   route.reason = "a reason";
   expect_described("route", encode_route(route), false);
@@ -121,7 +126,10 @@ TEST(StoreFormat, DescribesTheBooks) {  // req: engine.record.11
   end.reason = "a reason";
   expect_described("end", encode_end(end), false);
   end.origin = {3, 4};
+  end.notes = "notes";
   expect_described("end", encode_end(end), true);
+  expect_described("arrival", encode_arrival({Timestamp(1), "drill", "peer", "bytes"}), false);
+  expect_described("nested", encode_nested({{1, 2}, "bell", 0, 0, "attributes", "body"}), false);
   DeadLetter letter;
   letter.reason = "a reason";
   expect_described("dead", encode_dead(letter, "a message"), false);

@@ -169,7 +169,7 @@ class Chaos {
   explicit Chaos(std::uint64_t seed) : rng_(seed) {}
 
   Event draw(const Driver& driver) {
-    switch (rng_.below(16)) {
+    switch (rng_.below(17)) {
       case 0:
       case 1:
       case 2:
@@ -184,8 +184,19 @@ class Chaos {
       case 11: return configure();
       case 12: return PeerSeen{destination()};
       case 13: return TimersDue{};
+      case 14: return arrived();
       default: return question(driver);
     }
+  }
+  Event arrived() {
+    constexpr std::array<std::string_view, 7> kTexts = {"",       "done t1", "lost t1", "ack t1 k",
+                                                        "pair k", "seen t2", "noise"};
+    Arrived event;
+    event.caller = caller();
+    event.profile = rng_.chance(1, 8) ? "webhook" : "drill";
+    event.source = "peer";
+    event.bytes = kTexts[rng_.below(kTexts.size())];
+    return event;
   }
   Duration time() {
     constexpr std::array<std::int64_t, 5> kSpans = {0, 0, 2'000, 60'000, 7'200'000};
@@ -225,6 +236,7 @@ class Chaos {
     out.status = kStatuses[rng_.below(kStatuses.size())];
     if (rng_.chance(1, 5)) out.end = static_cast<WireEnd>(rng_.below(7));
     if (rng_.chance(1, 5)) out.headers.emplace_back("retry-after", std::to_string(rng_.below(100)));
+    if (rng_.chance(1, 4)) out.headers.emplace_back("task", "t" + std::to_string(rng_.below(3)));
     return out;
   }
   Event submit(const Driver& driver) {
@@ -237,8 +249,11 @@ class Chaos {
     if (rng_.chance(1, 5)) out.expires = driver.now() + time();
     out.body.assign(rng_.below(300), 'x');
     if (out.destination == "relay" || out.destination == "post") {
-      constexpr std::array<const char*, 3> kMethods = {"relay", "post", "once"};
-      NamedTexts texts{{"method", kMethods[rng_.below(3)]}};
+      constexpr std::array<const char*, 4> kMethods = {"relay", "post", "once", "task"};
+      NamedTexts texts{{"method", kMethods[rng_.below(4)]}};
+      if (rng_.chance(1, 4)) texts.emplace_back("order", "1");
+      if (rng_.chance(1, 4)) texts.emplace_back("supersede", "k");
+      if (rng_.chance(1, 8)) texts.emplace_back("then", "post");
       if (rng_.chance(1, 3)) texts.emplace_back("narrow", "yes");
       out.attributes = encode_texts(texts);
     }

@@ -145,6 +145,9 @@ std::string_view name_of(LogEntry::Kind kind) {
     case Kind::kParked: return "parked";
     case Kind::kRemoved: return "removed";
     case Kind::kQuarantined: return "quarantined";
+    case Kind::kLate: return "late";
+    case Kind::kAltered: return "altered";
+    case Kind::kUnsent: return "unsent";
   }
   POSTRIDER_CHECK(false);
   return {};
@@ -248,9 +251,10 @@ void write_dead_letter(JsonWriter& json, const DeadLetter& letter) {
 }
 
 void write_log_entry(JsonWriter& json, const LogEntry& entry) {
-  const bool about_message = entry.kind == LogEntry::Kind::kEnd ||
-                             entry.kind == LogEntry::Kind::kParked ||
-                             entry.kind == LogEntry::Kind::kQuarantined;
+  const bool about_message =
+      entry.kind == LogEntry::Kind::kEnd || entry.kind == LogEntry::Kind::kParked ||
+      entry.kind == LogEntry::Kind::kQuarantined || entry.kind == LogEntry::Kind::kLate ||
+      entry.kind == LogEntry::Kind::kAltered || entry.kind == LogEntry::Kind::kUnsent;
   json.open_object().field("kind", name_of(entry.kind));
   time_field(json, "at", entry.at);
   if (entry.id.is_set()) {

@@ -30,8 +30,16 @@ enum class Bug : std::uint8_t {
   kBudgetCountsHeldTime,
   kLetterStaysCounted,
   kListSkipsBoundary,
+  kResendRestamped,
+  kNotesForgotten,
+  kHalfForgotten,
+  kWindowOpenTooLong,
+  kSupersedesWhatIsOut,
+  kNestedAfterCommit,
+  kAskedTooOften,
+  kLastingGateForgotten,
 };
-inline constexpr std::size_t kBugs = 19;
+inline constexpr std::size_t kBugs = 27;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -54,6 +62,14 @@ constexpr std::string_view name_of(Bug bug) {
       "budget-counts-held-time",
       "letter-stays-counted",
       "list-skips-boundary",
+      "resend-restamped",
+      "notes-forgotten",
+      "half-forgotten",
+      "window-open-too-long",
+      "supersedes-what-is-out",
+      "nested-after-commit",
+      "asked-too-often",
+      "lasting-gate-forgotten",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");

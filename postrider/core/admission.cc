@@ -57,14 +57,16 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
            answer.detail = "the message has expired already";
            return answer;
          }
-         auto id = admit(turn, {.resident = destined.slot,
-                                .lane = submit.lane,
-                                .priority = submit.priority,
-                                .not_before = submit.not_before,
-                                .expires = submit.expires,
-                                .origin = {},
-                                .attributes = submit.attributes,
-                                .body = submit.body});
+         auto accepted = take_message(turn, {.resident = destined.slot,
+                                             .lane = submit.lane,
+                                             .priority = submit.priority,
+                                             .not_before = submit.not_before,
+                                             .expires = submit.expires,
+                                             .origin = {},
+                                             .attributes = submit.attributes,
+                                             .body = submit.body});
+         if (!accepted) return std::nullopt;
+         const Result<MessageId>& id = *accepted;
          if (!id) {
            answer.code = AnswerCode::kInvalid;
            answer.detail = id.error().detail;
@@ -85,13 +87,34 @@ std::optional<std::string> Engine::Impl::closed_to_new(const Resident& resident)
   return std::nullopt;
 }
 
-Result<MessageId> Engine::Impl::admit(Turn& turn, const Draft& draft) {
+// Nothing when something must be read first.
+std::optional<Result<MessageId>> Engine::Impl::take_message(Turn& turn, const Draft& draft) {
+  const Bound& bound = *residents_[draft.resident].bound;
+  auto admission =
+      bound.profile->admit({bound.config, bound.policy, draft.lane, draft.attributes, draft.body});
+  if (!admission) return Result<MessageId>(fail(admission.error().code, admission.error().detail));
+  POSTRIDER_CHECK(admission->method < bound.profile->methods.size());
+  if (admission->supersedes.empty()) return Result<MessageId>(admit(turn, draft, *admission));
+  if (admission->supersedes.size() > limits_.key_bytes_max)
+    return Result<MessageId>(
+        fail(ErrorCode::kInvalid, "the key by which messages supersede each other is too long"));
+  const std::string scope = supersede_scope(residents_[draft.resident].id);
+  NameEntry older = find_older(turn, scope, admission->supersedes);
+  if (turn.lacks()) return std::nullopt;
+  supersede(turn, older);
+  const MessageId id = admit(turn, draft, *admission);
+  older.at = turn.now;
+  older.holders.push_back({id, 0});
+  if (older.holders.size() > limits_.superseded_max) older.holders.erase(older.holders.begin());
+  receipts_.put_kept(Kept::kNames,
+                     keys::name(receipts_.running(Kept::kNames), scope, admission->supersedes),
+                     encode_name(older), turn.out.writes);
+  return Result<MessageId>(id);
+}
+
+MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& admission) {
   Resident& resident = residents_[draft.resident];
   const Bound& bound = *resident.bound;
-  POSTRIDER_TRY(admission, bound.profile->admit({bound.config, bound.policy, draft.lane,
-                                                 draft.attributes, draft.body}));
-  POSTRIDER_CHECK(admission.method < bound.profile->methods.size());
-
   // A FIFO lane has no priorities: they would break its order.
   const bool fifo = bound.policy.lane_kind(draft.lane) == LaneKind::kFifo;
   Message fields;
@@ -100,11 +123,19 @@ Result<MessageId> Engine::Impl::admit(Turn& turn, const Draft& draft) {
   fields.accepted = turn.now;
   fields.not_before = draft.not_before > turn.now ? draft.not_before : Timestamp();
   fields.expires = draft.expires;
+  if (const Duration life = bound.policy.life_max; life > Duration(0)) {
+    const Timestamp over = turn.now + life;
+    if (!fields.expires.is_set() || over < fields.expires) fields.expires = over;
+  }
   fields.origin = draft.origin;
   fields.method = admission.method;
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     fields.gates[i] = admission.gates[i].name;
+    if (admission.gates[i].name != 0 && admission.gates[i].lasting)
+      fields.lasting = static_cast<std::uint8_t>(fields.lasting | 1U << i);
   }
+  // Without a record of its attempts nobody would know after a crash that it holds gates.
+  POSTRIDER_CHECK(fields.lasting == 0 || bound.profile->methods[fields.method].durable_intent);
   Message message = encode_message(fields, draft.attributes, draft.body);
   ++receipts_.counters().accepted;
   const MessageId id = message.id;
@@ -126,7 +157,7 @@ bool Engine::Impl::fits_window(const Resident& resident, const Lane* lane, std::
   if (lane == nullptr) return true;
   // A lane with messages on disk takes new ones to the disk too, else they would overtake.
   if ((lane->cold_ahead || lane->asleep) && !planted(Bug::kColdOvertakesHot)) return false;
-  return lane->in_memory < resident.bound->policy.window_max;
+  return lane->in_window(limits_.lane_waiters_max) < resident.bound->policy.window_max;
 }
 
 void Engine::Impl::accept_hot(Turn& turn, Slot resident, Message message) {

@@ -2,10 +2,21 @@
 // carried out here and nowhere else.
 #include <algorithm>
 
+#include "postrider/base/hash.h"
 #include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {
+namespace {
+
+std::uint64_t hash_of(const WireRequest& request) {
+  std::uint64_t hash = hash64(request.verb);
+  hash = hash64(request.target, hash);
+  hash = hash64(request.headers.text(), hash);
+  return hash64(request.body, hash);
+}
+
+}  // namespace
 
 const Method& Engine::Impl::method_of(const Entry& entry) const {
   return residents_[entry.destination].bound->profile->methods[entry.state.method];
@@ -17,7 +28,8 @@ const StateRow& Engine::Impl::state_of(const Entry& entry) const {
 
 Facts Engine::Impl::facts_of(const Turn& turn, const Entry& entry) const {
   const Bound& bound = *residents_[entry.destination].bound;
-  return {entry.message, entry.state, bound.config, bound.policy, turn.now, turn.wall};
+  return {entry.message, entry.state, bound.config, bound.policy,
+          turn.now,      turn.wall,   entry.notes()};
 }
 
 void Engine::Impl::set_reason(Entry& entry, std::string_view reason) {
@@ -80,6 +92,9 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
     entry.state.failure = FailureClass::kTimeout;
     entry.state.certainty = Certainty::kUnknown;
     set_reason(entry, "no answer in time");
+    if (entry.kind == AttemptKind::kProbe && entry.attempt.is_set() &&
+        entry.state.questions_failed < UINT16_MAX)
+      ++entry.state.questions_failed;
     if (planted(Bug::kSlotLeakedOnTimeout)) entry.holds_gates = false;
   }
   const Transition* told = find_row(method_of(entry).rows, entry.state.state, signal);
@@ -94,6 +109,7 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
       entry.state.cancel_wanted = true;
       store_awake(turn, entry);
     }
+    if (entry.dirty) store_dirty(turn, entry);
     return;
   }
   // The route hears of it first: a message that goes to sleep must know whether the way is closed.
@@ -129,7 +145,7 @@ void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row,
   switch (row.verb) {
     case Do::kIgnore: return;
     case Do::kStartAttempt: return start_attempt(turn, slot, row.to, AttemptKind::kSend);
-    case Do::kProbe: return start_attempt(turn, slot, row.to, AttemptKind::kProbe);
+    case Do::kProbe: return ask(turn, slot, row.to);
     case Do::kFindRoute: return start_attempt(turn, slot, row.to, AttemptKind::kFindRoute);
     case Do::kNextMethod:
       ++entry.state.method;
@@ -167,8 +183,8 @@ void Engine::Impl::mark_holding(Turn& turn, Entry& entry, bool holding) {
 void Engine::Impl::settle_visitor(Entry& entry) {
   if (!std::exchange(entry.visitor, false)) return;
   // The restore has not come to it yet and will not look at it again.
-  const StateRow& state = state_of(entry);
-  if (state.phase == Phase::kAwaiting && state.keeps_gates) occupy_gates(entry);
+  if (keeps_gates(entry)) occupy_gates(entry);
+  hold_lasting(entry.destination, entry.message, entry.state);
   hot_sleepers_.erase(entry.message.id);
   residents_[entry.destination].the_lane(entry.message.id.lane()).asleep = false;
 }
@@ -181,23 +197,22 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
   const Phase from = phase_of(entry);
   settle_visitor(entry);
   timers_.cancel(std::exchange(entry.timer, 0));
+  entry.asks_later = false;
   if (target.phase != Phase::kInFlight) {
     leave_attempt(turn, slot);
     if (!target.keeps_gates) give_back_gates(turn, slot);
   }
   if (from == Phase::kParked) turn.out.writes.remove(keys::parked(entry.message.id));
-  mark_holding(turn, entry,
-               target.phase == Phase::kAwaiting && target.keeps_gates && entry.holds_gates);
   const bool durable = method_of(entry).durable_intent;
+  const bool keeps = (target.phase == Phase::kAwaiting && target.keeps_gates) ||
+                     (target.phase == Phase::kInFlight && durable);
+  mark_holding(turn, entry, (keeps && entry.holds_gates) || entry.lasts());
   const bool next_method =
       target.phase == Phase::kQueued && entry.state.method != entry.message.method;
   entry.state.state = to;
   entry.state.since = turn.now;
   const Timestamp was_due = entry.state.due;
-  entry.state.due = due ? *due
-                    : target.timer == TimeOut::kNone || target.timer == TimeOut::kRetry
-                        ? Timestamp()
-                        : turn.now + resident.bound->policy.time_out(target.timer);
+  entry.state.due = due ? *due : timer_due(turn, entry, target);
   const bool in_flight = from == Phase::kInFlight || target.phase == Phase::kInFlight;
   // A record that says otherwise would take the message back after a crash, or when its window goes
   // to disk.
@@ -219,7 +234,7 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
     case Phase::kIndeterminate: POSTRIDER_CHECK(false);
   }
   if (target.phase == Phase::kAwaiting || (durable && in_flight) || told_otherwise || next_method ||
-      released) {
+      released || entry.dirty) {
     store_awake(turn, entry);
   }
   if (!entry.hot && !entry.due_entry.is_set()) {
@@ -236,6 +251,18 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
   }
   if (target.phase == Phase::kInFlight || raise_remembered(turn, slot)) return;
   if (!awake(resident, turn.now)) spill_all(turn, entry.destination);
+}
+
+Timestamp Engine::Impl::timer_due(const Turn& turn, const Entry& entry,
+                                  const StateRow& target) const {
+  const Policy& policy = residents_[entry.destination].bound->policy;
+  if (target.timer == TimeOut::kNone || target.timer == TimeOut::kRetry) return {};
+  if (target.timer != TimeOut::kPoll) return turn.now + policy.time_out(target.timer);
+  Duration wait = std::max(policy.poll.wait_at(turn.now - entry.message.accepted),
+                           policy.poll.wait_after(entry.state.questions_failed));
+  if (planted(Bug::kAskedTooOften)) wait = policy.poll.wait_at(Duration(0));
+  if (entry.details) wait = std::max(wait, std::exchange(entry.details->patience, Duration(0)));
+  return turn.now + std::max(wait, Duration(1));
 }
 
 // What a row ignored earlier, because an attempt was open, counts now.
@@ -267,32 +294,101 @@ void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKi
   leave_attempt(turn, slot);
   Entry& entry = entries_[slot];
   Resident& resident = residents_[entry.destination];
+  const bool intent = kind == AttemptKind::kSend && method_of(entry).durable_intent;
   if (kind == AttemptKind::kSend) {
     if (entry.state.attempts < UINT16_MAX) ++entry.state.attempts;
     if (!entry.state.first_attempt.is_set()) {
       entry.state.first_attempt = turn.now;
       entry.state.held_before = held_time(resident.route, turn.now);
     }
-    if (!entry.holds_gates) {
-      entry.holds_gates = true;
-      resident.gate.take(resident.bound->policy.route, turn.now);
-      for (const GateName name : entry.message.gates) {
-        if (name == 0) continue;
-        SharedGate& gate = shared_gate(entry, name);
-        gate.state.take(gate.limits, turn.now);
-      }
-    }
+    entry.state.questions_failed = 0;
+    take_gates(turn, entry);
   }
   entry.kind = kind;
+  WireRequest request;
+  if (intent) request = encode_intent(turn, entry, to);
   enter(turn, slot, to, {});
   entry.attempt = AttemptId(++last_attempt_);
   by_attempt_.emplace(entry.attempt.value(), slot);
   ++open_attempts_;
   ++resident.open_attempts;
   ++tallies_.attempts;
-  WireRequest request = resident.bound->profile->encode(facts_of(turn, entry), kind);
+  if (!intent) request = resident.bound->profile->encode(facts_of(turn, entry), kind);
   request.time_out = entry.state.due.is_set() ? entry.state.due - turn.now : Duration(0);
   turn.out.actions.emplace_back(StartAttempt{entry.attempt, entry.message.id, std::move(request)});
+}
+
+void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
+  Resident& resident = residents_[entry.destination];
+  const bool lasts = lasting_.contains(entry.message.id);
+  const bool had = std::exchange(entry.holds_gates, true);
+  if (!had) resident.gate.take(resident.bound->policy.route, turn.now);
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    const GateName name = entry.message.gates[i];
+    const bool lasting = (entry.message.lasting >> i & 1) != 0;
+    if (name == 0 || (lasting ? lasts : had)) continue;
+    SharedGate& gate = shared_gate(entry.destination, name);
+    gate.state.take(gate.limits, turn.now);
+  }
+  if (entry.message.lasting != 0) lasting_.insert(entry.message.id);
+}
+
+void Engine::Impl::release_lasting(Turn& turn, const Entry& entry) {
+  if (entry.message.lasting == 0 || lasting_.erase(entry.message.id) == 0) return;
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    if ((entry.message.lasting >> i & 1) == 0) continue;
+    const auto gate = gates_.find(entry.message.gates[i]);
+    POSTRIDER_CHECK(gate != gates_.end());
+    gate->second.state.give_back();
+    turn.freed_gates.push_back(entry.message.gates[i]);
+  }
+}
+
+// The record of the attempt is written before its bytes leave, so the bytes are made first. As long
+// as an earlier attempt may still arrive they are made as of that one's time, and are the same.
+WireRequest Engine::Impl::encode_intent(Turn& turn, Entry& entry, StateIndex to) {
+  const Bound& bound = *residents_[entry.destination].bound;
+  Intent& intent = entry.more().intent;
+  const bool again = intent.open && intent.hash != 0;
+  if (!again || planted(Bug::kResendRestamped))
+    intent = {.at = turn.now, .wall = turn.wall, .hash = again ? intent.hash : 0, .open = true};
+  State sending = entry.state;
+  sending.state = to;
+  sending.since = turn.now;
+  const Facts facts{entry.message, sending,     bound.config, bound.policy,
+                    intent.at,     intent.wall, entry.notes()};
+  WireRequest request = bound.profile->encode(facts, AttemptKind::kSend);
+  const std::uint64_t hash = hash_of(request);
+  if (again && intent.hash != hash) {
+    ++tallies_.altered_resends;
+    LogEntry altered;
+    altered.kind = LogEntry::Kind::kAltered;
+    altered.at = turn.now;
+    altered.id = entry.message.id;
+    altered.attempts = entry.state.attempts;
+    altered.reason = "a resend is not the same bytes as the attempt that may still arrive";
+    receipts_.note(std::move(altered));
+  }
+  intent.hash = hash;
+  if (bound.profile->names != nullptr)
+    give_names(turn, *bound.profile, {entry.message.id, entry.state.attempts},
+               bound.profile->names(facts), turn.now);
+  return request;
+}
+
+// A question that follows a failed one waits, so that a far side in trouble is not asked for ever.
+void Engine::Impl::ask(Turn& turn, Slot slot, StateIndex to) {
+  Entry& entry = entries_[slot];
+  const PollRule& rule = residents_[entry.destination].bound->policy.poll;
+  Duration wait{0};
+  const bool again = phase_of(entry) == Phase::kInFlight && entry.kind == AttemptKind::kProbe;
+  if (again) wait = rule.wait_after(entry.state.questions_failed);
+  if (entry.details) wait = std::max(wait, std::exchange(entry.details->patience, Duration(0)));
+  if (wait <= Duration(0)) return start_attempt(turn, slot, to, AttemptKind::kProbe);
+  leave_attempt(turn, slot);
+  entry.kind = AttemptKind::kProbe;
+  enter(turn, slot, to, turn.now + wait);
+  entry.asks_later = true;
 }
 
 void Engine::Impl::give_back_gates(Turn& turn, Slot slot) {
@@ -303,8 +399,10 @@ void Engine::Impl::give_back_gates(Turn& turn, Slot slot) {
   resident.gate.give_back();
   ring(entry.destination);
   const auto gates = entry.message.gates;
-  for (const GateName name : gates) {
-    if (name == 0) continue;
+  const std::uint8_t lasting = entry.message.lasting;
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    const GateName name = gates[i];
+    if (name == 0 || (lasting >> i & 1) != 0) continue;
     const auto gate = gates_.find(name);
     POSTRIDER_CHECK(gate != gates_.end());
     gate->second.state.give_back();
@@ -315,8 +413,19 @@ void Engine::Impl::give_back_gates(Turn& turn, Slot slot) {
 void Engine::Impl::store_state(Turn& turn, Entry& entry) {
   const std::string key = entry.hot ? keys::hot(entry.message.id.sequence(), keys::Part::kState)
                                     : keys::cold(entry.message.id, keys::Part::kState);
-  turn.out.writes.put(key, encode_state(entry.state, entry.reason_text()));
+  if (planted(Bug::kNotesForgotten) && entry.details) entry.details->notes.clear();
+  turn.out.writes.put(key, entry.details ? encode_state(entry.state, entry.reason_text(),
+                                                        entry.details->intent, entry.notes())
+                                         : encode_state(entry.state, entry.reason_text()));
   entry.stored = true;
+  entry.dirty = false;
+}
+
+// Its record, and nothing else about it: what sleeps or is parked goes on doing so.
+void Engine::Impl::store_dirty(Turn& turn, Entry& entry) {
+  if (entry.due_entry.is_set() || phase_of(entry) == Phase::kParked)
+    return store_state(turn, entry);
+  store_awake(turn, entry);
 }
 
 // The record of a message that does not sleep names no due entry, so its lane's head leads to it.
@@ -357,6 +466,7 @@ bool Engine::Impl::move_to_cold(Turn& turn, Slot slot) {
   turn.out.writes.remove_once(keys::hot(entry.message.id.sequence(), keys::Part::kMessage));
   entry.hot = false;
   residents_[entry.destination].the_lane(entry.message.id.lane()).cold.push_back(entry.message.id);
+  if (entry.lasts()) mark_holding(turn, entry, true);
   return stored;
 }
 
@@ -448,11 +558,16 @@ void Engine::Impl::end(Turn& turn, Slot slot, Phase phase) {
   record.at = turn.now;
   record.origin = entry.message.origin;
   if (phase != Phase::kDelivered) record.reason = entry.reason_text();
+  record.notes = entry.notes();
   last_end_ = phase;
   const bool leaves_letter = phase == Phase::kDead || phase == Phase::kExpired;
   receipts_.end(record, leaves_letter ? &entry.message : nullptr, turn.out.writes);
+  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
+  if (profile.ended != nullptr)
+    write_nested(turn, id, profile.ended(facts_of(turn, entry), phase, entry.reason_text()));
   leave_attempt(turn, slot);
   give_back_gates(turn, slot);
+  release_lasting(turn, entry);
   forget_entry(turn, slot);
 }
 

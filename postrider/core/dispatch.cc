@@ -70,9 +70,12 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
     if (permit.again.is_set()) look_later(entry.destination, permit.again);
     return false;
   }
-  for (const GateName name : entry.message.gates) {
-    if (name == 0) continue;
-    SharedGate& gate = shared_gate(entry, name);
+  const bool lasts = lasting_.contains(id);
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    const GateName name = entry.message.gates[i];
+    const bool held = lasts && (entry.message.lasting >> i & 1) != 0;
+    if (name == 0 || held) continue;
+    SharedGate& gate = shared_gate(entry.destination, name);
     const GateState::Permit shared = gate.state.permit(gate.limits, turn.now);
     if (shared.open) continue;
     wait_at_gate(turn, slot, name, shared.again);
@@ -98,6 +101,7 @@ void Engine::Impl::make_ready(Slot slot) {
   Entry& entry = entries_[slot];
   Resident& resident = residents_[entry.destination];
   Lane& lane = resident.the_lane(entry.message.id.lane());
+  leave_gate(entry, lane);
   if (!entry.ready) {
     Slot after = lane.last;
     while (after != kNoSlot && entry.message.id < entries_[after].message.id)
@@ -114,8 +118,10 @@ void Engine::Impl::make_ready(Slot slot) {
 
 void Engine::Impl::unready(Slot slot) {
   Entry& entry = entries_[slot];
-  if (!entry.ready) return;
+  if (!entry.ready && !entry.at_gate) return;
   Lane& lane = residents_[entry.destination].the_lane(entry.message.id.lane());
+  leave_gate(entry, lane);
+  if (!entry.ready) return;
   (entry.prev == kNoSlot ? lane.first : entries_[entry.prev].next) = entry.next;
   (entry.next == kNoSlot ? lane.last : entries_[entry.next].prev) = entry.prev;
   entry.prev = entry.next = kNoSlot;
@@ -123,11 +129,16 @@ void Engine::Impl::unready(Slot slot) {
   --lane.ready;
 }
 
-SharedGate& Engine::Impl::shared_gate(const Entry& entry, GateName name) {
+void Engine::Impl::leave_gate(Entry& entry, Lane& lane) {
+  if (std::exchange(entry.at_gate, false)) --lane.at_gates;
+  if (std::exchange(entry.at_lasting, false)) --lane.at_lasting;
+}
+
+SharedGate& Engine::Impl::shared_gate(Slot destination, GateName name) {
   const auto [place, is_new] = gates_.try_emplace(name);
   SharedGate& gate = place->second;
   if (is_new) {
-    const Bound& bound = *residents_[entry.destination].bound;
+    const Bound& bound = *residents_[destination].bound;
     if (bound.profile->gate_limits != nullptr)
       gate.limits = bound.profile->gate_limits(name, bound.policy);
     gate.state.drain(gate.limits, started_);
@@ -136,17 +147,28 @@ SharedGate& Engine::Impl::shared_gate(const Entry& entry, GateName name) {
 }
 
 void Engine::Impl::wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp again) {
-  const Entry& entry = entries_[slot];
+  Entry& entry = entries_[slot];
   unready(slot);
+  Lane& lane = residents_[entry.destination].the_lane(entry.message.id.lane());
+  entry.at_gate = true;
+  ++lane.at_gates;
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    const bool lasting = entry.message.gates[i] == name && (entry.message.lasting >> i & 1) != 0;
+    if (!lasting || entry.at_lasting) continue;
+    entry.at_lasting = true;
+    ++lane.at_lasting;
+  }
   SharedGate& gate = gates_.at(name);
-  gate.waiters.emplace_back(slot, entry.message.id);
+  const MessageId id = entry.message.id;
+  gate.waiters.insert_or_assign(std::pair{id.high & 0xFFFF, id.low}, std::pair{slot, id});
   if (again.is_set() && !timers_.armed(gate.timer)) {
     gate.timer =
         timers_.arm(std::max(again, turn.now), Timer{.kind = TimerKind::kGate, .id = {name, 0}});
   }
+  maybe_refill(turn, entry.destination);  // it left its place to others
 }
 
-// A gate that opened looks at its own waiters only, in the order in which they came.
+// A gate that opened looks at its own waiters only: the highest priority first, then the oldest.
 void Engine::Impl::serve_gate(Turn& turn, GateName name) {
   const auto found = gates_.find(name);
   if (found == gates_.end()) return;
@@ -159,8 +181,8 @@ void Engine::Impl::serve_gate(Turn& turn, GateName name) {
       }
       return;
     }
-    const auto [slot, id] = gate.waiters.front();
-    gate.waiters.pop_front();
+    const auto [slot, id] = gate.waiters.begin()->second;
+    gate.waiters.erase(gate.waiters.begin());
     const auto same = by_id_.find(id);
     if (same == by_id_.end() || same->second != slot || entries_[slot].ready) continue;
     if (phase_of(entries_[slot]) != Phase::kQueued) continue;

@@ -132,6 +132,11 @@ void Engine::Impl::on(Turn& turn, const AttemptEnded& ended) {
   const Reading reading = profile.classify(facts_of(turn, entry), entry.kind, ended.reply);
   // The attempt is over: nothing is left to abort, whatever the row says.
   by_attempt_.erase(found);
+  end_attempt(turn, slot, reading);
+}
+
+void Engine::Impl::end_attempt(Turn& turn, Slot slot, const Reading& reading) {
+  Entry& entry = entries_[slot];
   entry.attempt = AttemptId();
   --open_attempts_;
   --residents_[entry.destination].open_attempts;
@@ -140,7 +145,15 @@ void Engine::Impl::on(Turn& turn, const AttemptEnded& ended) {
   // Only a failure has a reason that anybody asks for.
   if (reading.outcome.failure != FailureClass::kNone || entry.reason)
     set_reason(entry, reading.outcome.reason);
-  apply(turn, slot, reading.signal, &reading);
+  const bool failed = reading.outcome.failure != FailureClass::kNone;
+  if (entry.kind == AttemptKind::kProbe) {
+    entry.state.questions_failed =
+        failed ? static_cast<std::uint16_t>(std::min(entry.state.questions_failed + 1, 1000))
+               : std::uint16_t{0};
+    if (reading.retry_after) entry.more().patience = *reading.retry_after;
+  }
+  absorb(entry, reading, entry.kind == AttemptKind::kSend);
+  apply_reading(turn, slot, reading, entry.state.attempts, turn.now);
 }
 
 void Engine::Impl::on(Turn& turn, const ReceiptArrived& receipt) {
@@ -175,6 +188,10 @@ void Engine::Impl::fire(Turn& turn, const Timer& timer) {
     case TimerKind::kState:
       if (entry == by_id_.end()) break;
       entries_[entry->second].timer = 0;
+      if (entries_[entry->second].asks_later) {
+        const StateIndex same = entries_[entry->second].state.state;
+        return start_attempt(turn, entry->second, same, AttemptKind::kProbe);
+      }
       return apply(turn, entry->second, state_of(entries_[entry->second]).timer_signal, nullptr);
     case TimerKind::kWakeHot:
     case TimerKind::kDueAttempt:
@@ -216,6 +233,8 @@ void Engine::Impl::on(Turn& turn, const Chore& chore) {
     case Chore::Kind::kWakeRoute: return wake_route(turn, chore);
     case Chore::Kind::kLoadDue: return load_due(turn);
     case Chore::Kind::kRemoveDrained: return remove_drained(turn, chore);
+    case Chore::Kind::kNested: return submit_nested(turn, chore);
+    case Chore::Kind::kClaim: return claim(turn, chore);
   }
 }
 

@@ -38,11 +38,16 @@ struct EngineLimits {
   std::uint32_t restore_rows_max = 256;  // of one page
   std::uint32_t timers_per_step_max = 256;
   std::uint32_t answer_rows_max = 1000;  // log entries or dead letters in one answer
+  std::uint32_t arrival_bytes_max = 256 * 1024;
+  std::uint32_t lane_waiters_max = 1024;  // at gates, beyond the window
+  std::uint32_t news_per_name_max = 8;    // that wait for one name
+  std::uint32_t superseded_max = 8;       // older messages of one key that are looked at
 };
 
 struct Retention {
   Duration age{0};          // of the oldest thing kept
   std::uint64_t bytes = 0;  // 0: no limit
+  std::uint64_t count = 0;  // of records; 0: no limit
 };
 
 struct EngineOptions {
@@ -54,6 +59,9 @@ struct EngineOptions {
   Retention log{.age = 7 * 24h, .bytes = 1ULL << 30};
   Retention ends{.age = 7 * 24h, .bytes = 1ULL << 30};
   Retention dead{.age = 30 * 24h, .bytes = 4ULL << 30};
+  Retention names{.age = 8 * 24h, .bytes = 0};  // longer than any message lives
+  Retention halves{.age = 1h, .bytes = 0, .count = 100'000};
+  Retention arrivals{.age = 24h, .bytes = 1ULL << 30};
   std::uint64_t seed = 0;  // of jitter
 };
 

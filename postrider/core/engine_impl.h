@@ -1,6 +1,6 @@
 // The engine's inside, split over files by what happens: admission.cc (submit), delivery.cc (rows,
 // attempts, ends), dispatch.cc (whose turn it is), residents.cc (destinations in memory), refill.cc
-// (disk to window and back), restore.cc, operators.cc, explain.cc,
+// (disk to window and back), restore.cc, arrivals.cc (news from outside), operators.cc, explain.cc,
 // questions.cc. engine.cc only dispatches.
 #pragma once
 
@@ -69,6 +69,7 @@ class Engine::Impl {
   void on(Turn& turn, const AttemptNews& news);
   void on(Turn& turn, const AttemptEnded& ended);
   void on(Turn& turn, const ReceiptArrived& receipt);
+  void end_attempt(Turn& turn, Slot slot, const Reading& reading);
   void on(Turn& turn, const TimersDue&);
   void on(Turn& turn, const Chore& chore);
   void fire(Turn& turn, const Timer& timer);
@@ -91,7 +92,8 @@ class Engine::Impl {
     std::string_view attributes;
     std::string_view body;
   };
-  Result<MessageId> admit(Turn& turn, const Draft& draft);
+  std::optional<Result<MessageId>> take_message(Turn& turn, const Draft& draft);
+  MessageId admit(Turn& turn, const Draft& draft, const Admission& admission);
   bool fits_window(const Resident& resident, const Lane* lane, std::size_t bytes,
                    Timestamp now) const;
   void accept_hot(Turn& turn, Slot resident, Message message);
@@ -111,6 +113,41 @@ class Engine::Impl {
   // Runs `act` under the caller's key: replay, conflict, or act and seal.
   template <class Act>
   void once(Turn& turn, const Caller& caller, const std::string& canonical_bytes, Act&& act);
+
+  // arrivals.cc
+  void on(Turn& turn, const Arrived& arrived);
+  std::optional<Answer> take_arrival(Turn& turn, const ProfileSpec& profile,
+                                     const Arrived& arrived);
+  struct Target {  // whom a subject is about
+    Slot slot = kNoSlot;
+    MessageId id = {};
+    std::uint16_t attempt = 0;
+    MessageId late = {};    // it has ended
+    std::string tail = {};  // nobody yet: the name for which the news waits
+  };
+  Target find_target(Turn& turn, const ProfileSpec& profile, const Subject& subject);
+  struct Waiting {  // news of one name
+    keys::Bucket bucket = 0;
+    std::string key = {};  // empty: there is none
+    HalfEntry entry = {};
+  };
+  NameEntry find_name(Turn& turn, std::string_view tail);
+  Waiting find_halves(Turn& turn, std::string_view tail);
+  void keep_half(Turn& turn, const std::string& tail, const Subject& subject);
+  bool fits(const Subject& subject) const;
+  void give_names(Turn& turn, const ProfileSpec& profile, NameEntry::Holder holder,
+                  const std::vector<ExternalName>& names, Timestamp at);
+  void claim(Turn& turn, const Chore& chore);
+  void absorb(Entry& entry, const Reading& reading, bool answers_send);
+  void apply_reading(Turn& turn, Slot slot, const Reading& reading, std::uint16_t attempt,
+                     Timestamp at);
+  void tell(Turn& turn, Slot slot, const Reading& reading, std::uint16_t attempt, Timestamp at);
+  void note_late(Turn& turn, MessageId id, std::string_view source);
+  static std::string supersede_scope(DestinationId destination);
+  NameEntry find_older(Turn& turn, std::string_view scope, std::string_view key);
+  void supersede(Turn& turn, NameEntry& older);
+  void write_nested(Turn& turn, MessageId from, const std::vector<NestedSubmit>& submits);
+  void submit_nested(Turn& turn, const Chore& chore);
 
   // residents.cc
   struct Destined {
@@ -151,6 +188,12 @@ class Engine::Impl {
   void leave_attempt(Turn& turn, Slot slot);
   bool raise_remembered(Turn& turn, Slot slot);  // true: the message moved on
   void start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKind kind);
+  void take_gates(Turn& turn, Entry& entry);
+  WireRequest encode_intent(Turn& turn, Entry& entry, StateIndex to);
+  void ask(Turn& turn, Slot slot, StateIndex to);
+  Timestamp timer_due(const Turn& turn, const Entry& entry, const StateRow& target) const;
+  void store_dirty(Turn& turn, Entry& entry);
+  void release_lasting(Turn& turn, const Entry& entry);
   void sleep(Turn& turn, Slot slot);
   void park(Turn& turn, Slot slot);
   void end(Turn& turn, Slot slot, Phase phase);
@@ -170,8 +213,9 @@ class Engine::Impl {
   void look_later(Slot resident, Timestamp at);
   void make_ready(Slot slot);
   void unready(Slot slot);
+  static void leave_gate(Entry& entry, Lane& lane);
   void ring(Slot resident);
-  SharedGate& shared_gate(const Entry& entry, GateName name);
+  SharedGate& shared_gate(Slot destination, GateName name);
   void wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp again);
   void serve_gate(Turn& turn, GateName name);
 
@@ -201,6 +245,8 @@ class Engine::Impl {
   void maybe_refill(Turn& turn, Slot resident);
   void take_rows(Turn& turn, Slot resident, std::uint8_t lane, const Rows& rows);
   void occupy_gates(Entry& entry);
+  bool keeps_gates(const Entry& entry) const;
+  void hold_lasting(Slot destination, const Message& message, const State& state);
   void refill(Turn& turn, const Chore& chore);
   Scan refill_scan(const Resident& resident, const Lane& lane) const;
   void take_row(Turn& turn, Slot resident, std::uint8_t lane, const Row& row, const Row* state);
@@ -225,6 +271,8 @@ class Engine::Impl {
   void restore_holding(Turn& turn, const Chore& chore);
   void restore_hot_row(Turn& turn, const Row& row, const Row* state);
   void restore_owed(Turn& turn, const Chore& chore);
+  void restore_nested(Turn& turn, const Chore& chore);
+  void restore_halves(Turn& turn, const Chore& chore);
   void go_on_with_owed(Turn& turn);
 
   // operators.cc
@@ -280,6 +328,7 @@ class Engine::Impl {
                         std::uint32_t limit, MessagePage& page);
   std::optional<Explanation> explain_row(Turn& turn, const Row& row, const Row* state);
   std::optional<Answer> show_message(Turn& turn, MessageId id);
+  std::optional<Answer> list_arrivals(Turn& turn, const Ask& ask);
   std::optional<Answer> look_up_operation(Turn& turn, const OperationKey& key);
 
   EngineOptions options_;
@@ -308,6 +357,7 @@ class Engine::Impl {
   std::uint32_t lru_size_ = 0;
   std::deque<Slot> ring_;
   std::unordered_map<GateName, SharedGate> gates_;
+  std::unordered_set<MessageId> lasting_;  // who holds gates until its end
   std::uint32_t open_attempts_ = 0;
   std::vector<Slot> visitors_;
   Phase last_end_ =

@@ -103,6 +103,13 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
   using Next = Explanation::Next;
   switch (out.phase) {
     case Phase::kInFlight:
+      if (entry.asks_later) {
+        out.place = Place::kAtPeer;
+        out.why = "nobody knows what became of it; the next question waits";
+        out.next = Next::kAttempt;
+        out.next_at = entry.state.due;
+        return;
+      }
       out.place = Place::kOnTheWire;
       out.why = "an attempt is open";
       out.next = Next::kOutcome;

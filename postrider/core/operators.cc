@@ -198,14 +198,16 @@ Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried)
                        old);
   }
   // A new message linked to the old one: an end is an end.
-  auto id = admit(turn, {.resident = slot,
-                         .lane = old.lane(),
-                         .priority = old.priority(),
-                         .not_before = {},
-                         .expires = {},
-                         .origin = old,
-                         .attributes = message->attributes,
-                         .body = message->body});
+  const auto accepted = take_message(turn, {.resident = slot,
+                                            .lane = old.lane(),
+                                            .priority = old.priority(),
+                                            .not_before = {},
+                                            .expires = {},
+                                            .origin = old,
+                                            .attributes = message->attributes,
+                                            .body = message->body});
+  if (!accepted) return {};  // something must be read first
+  const Result<MessageId>& id = *accepted;
   if (!id) return answer_with(AnswerCode::kInvalid, id.error().detail, old);
   receipts_.take_letter(buried.end->dead_bucket, old, buried.letter->size(), turn.out.writes);
   ++receipts_.counters().redriven;

@@ -34,6 +34,7 @@ void Engine::Impl::on(Turn& turn, const Ask& ask) {
     case Ask::What::kMessages: answer = list_messages(turn, ask); break;
     case Ask::What::kMessage: answer = show_message(turn, ask.id); break;
     case Ask::What::kOperation: answer = look_up_operation(turn, ask.key); break;
+    case Ask::What::kArrivals: answer = list_arrivals(turn, ask); break;
   }
   if (turn.lacks()) return;
   POSTRIDER_CHECK(answer.has_value());
@@ -298,10 +299,12 @@ std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
   if (const auto found = by_id_.find(id); found != by_id_.end()) {
     const Entry& entry = entries_[found->second];
     view.first_attempt = entry.state.first_attempt;
+    view.notes = entry.notes();
     show(entry.message);
   } else {
     const Buried buried = find_letter(turn, id);
     if (!buried.known) return std::nullopt;
+    if (buried.end) view.notes = buried.end->notes;
     const auto dead = buried.letter ? decode_dead(buried.letter->view())
                                     : Result<DeadRecord>(fail(ErrorCode::kNotFound, {}));
     const auto message = dead ? decode_message(Blob::copy_of(dead->message))
@@ -309,6 +312,29 @@ std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
     if (message) show(*message);
   }
   answer->view = std::move(view);
+  return answer;
+}
+
+std::optional<Answer> Engine::Impl::list_arrivals(Turn& turn, const Ask& ask) {
+  const std::string first = ask.cursor.empty() ? keys::space(keys::kArrival) : ask.cursor;
+  if (first[0] != keys::kArrival) return foreign_cursor("arrivals");
+  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kArrival)), limit});
+  if (rows == nullptr) return std::nullopt;
+  ArrivalPage page;
+  for (const Row& row : rows->rows) {
+    const auto key = keys::parse_bucketed(row.first);
+    auto arrival = decode_arrival(row.second.view());
+    if (!key || !arrival) {
+      turn.damaged.push_back(row);
+      continue;
+    }
+    page.arrivals.push_back({Sequence(key->high), arrival->at, std::move(arrival->profile),
+                             std::move(arrival->source), std::move(arrival->bytes)});
+  }
+  if (!rows->complete) page.next = rows->next;
+  Answer answer;
+  answer.view = std::move(page);
   return answer;
 }
 

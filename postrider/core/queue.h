@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -57,11 +57,19 @@ class Slab {
   std::size_t size_ = 0;
 };
 
+// What most messages never have.
+struct Details {
+  Intent intent;
+  std::string notes;
+  Duration patience{0};  // the next question comes not before; of one step only
+};
+
 // One message in memory.
 struct Entry {
   Message message;
   State state;
   std::unique_ptr<std::string> reason;  // of the last failure; most messages never have one
+  std::unique_ptr<Details> details;
   Slot destination = kNoSlot;
   Slot next = kNoSlot;  // in its lane's ready list
   Slot prev = kNoSlot;
@@ -74,12 +82,25 @@ struct Entry {
   bool stored = false;  // a state record exists
   bool ready = false;   // in the ready list
   bool holds_gates = false;
-  bool marked = false;   // a record says that it holds gates from the cold space
-  bool visitor = false;  // read for one event only; forgotten unless that changes it
+  bool marked = false;      // a record says that it holds gates from the cold space
+  bool visitor = false;     // read for one event only; forgotten unless that changes it
+  bool dirty = false;       // its notes or its intent are not what the state record says
+  bool at_gate = false;     // waits at a shared gate …
+  bool at_lasting = false;  // … that others hold to their end
+  bool asks_later = false;  // in flight, and waits for its next question
 
   std::string_view reason_text() const {
     return reason ? std::string_view(*reason) : std::string_view();
   }
+  Details& more() {
+    if (!details) details = std::make_unique<Details>();
+    return *details;
+  }
+  std::string_view notes() const {
+    return details ? std::string_view(details->notes) : std::string_view();
+  }
+  // Whether it holds gates until its end: from its first start on.
+  bool lasts() const { return message.lasting != 0 && state.first_attempt.is_set(); }
 };
 
 // The window of one lane, and where its disk part goes on. Only queued entries are in the ready
@@ -91,6 +112,8 @@ struct Lane {
   Slot last = kNoSlot;
   std::uint32_t in_memory = 0;
   std::uint32_t ready = 0;
+  std::uint32_t at_gates = 0;    // wait at shared gates …
+  std::uint32_t at_lasting = 0;  // … that others hold to their end
   std::vector<MessageId>
       cold;  // of the entries in memory, those that live in the cold space; at most a window
   bool cold_ahead = false;  // messages on disk at or behind the cursor
@@ -101,6 +124,14 @@ struct Lane {
   MessageId cursor;
   MessageId refill_from;  // where that read began
   MessageId head;         // lower bound in the owed record; unset: the lane is not owed
+
+  // What waits at a gate takes no place in the window, up to a limit: else one gate would stop the
+  // whole lane.
+  std::uint32_t in_window(std::uint32_t waiters_max) const {
+    return in_memory - (at_gates < waiters_max ? at_gates : waiters_max);
+  }
+  // Everything waits, and whoever holds a gate to its end may be on disk: then the lane must go on.
+  bool stuck() const { return at_lasting > 0 && at_gates == in_memory; }
 
   // Something on disk goes before this one: in a FIFO lane whatever stands in front (after a
   // restart, hot messages are in the window first; a sleeper is at the cursor, too), in others a
@@ -161,8 +192,8 @@ struct Resident {
 struct SharedGate {
   GateState state;
   GateLimits limits;
-  std::deque<std::pair<Slot, MessageId>>
-      waiters;  // in order of arrival; an id that is not the slot's any more is stale
+  // By priority, then in the order of acceptance; an id that is not the slot's any more is stale.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<Slot, MessageId>> waiters;
   TimerHandle timer = 0;
 };
 

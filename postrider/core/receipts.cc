@@ -9,7 +9,6 @@
 namespace postrider {
 namespace {
 
-constexpr std::array<Kept, kKept> kAllKept = {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead};
 // A space is cut into about so many buckets over its retention: a look-up by id asks each, a drop
 // is one part of it.
 constexpr int kParts = 4;
@@ -59,11 +58,13 @@ Result<Books> read_books(const Found& found) {
 }
 
 Receipts::Receipts(const EngineOptions& options, Books books, Timestamp now)
-    : meta_(books.meta),
+    : began_(now),
+      meta_(books.meta),
       closed_(std::move(books.closed)),
-      retention_{options.ledger, options.log, options.ends, options.dead} {
-  for (BucketInfo& bucket : meta_.running) {
-    if (!bucket.started.is_set()) bucket.started = now;
+      retention_{options.ledger, options.log,    options.ends,    options.dead,
+                 options.names,  options.halves, options.arrivals} {
+  for (const Kept kept : {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead}) {
+    if (!info(kept).started.is_set()) info(kept).started = now;
   }
 }
 
@@ -97,6 +98,8 @@ void Receipts::end(const EndRecord& end, const Message* letter, WriteBatch& out)
 
 void Receipts::put_kept(Kept kept, std::string key, std::string_view value, WriteBatch& out) {
   BucketInfo& bucket = info(kept);
+  // The later spaces begin when they are first used, and cost nothing until then.
+  if (!bucket.started.is_set()) bucket.started = std::max(began_, meta_.clock_floor);
   ++bucket.count;
   bucket.bytes += key.size() + value.size();
   out.put(std::move(key), value);
@@ -118,6 +121,16 @@ void Receipts::take_letter(keys::Bucket bucket, MessageId id, std::size_t size, 
   out.remove(std::move(key));
 }
 
+void Receipts::take_half(keys::Bucket bucket, std::string key, WriteBatch& out) {
+  if (bucket == running(Kept::kHalves) && info(Kept::kHalves).count > 0)
+    --info(Kept::kHalves).count;
+  out.remove(std::move(key));
+}
+
+bool Receipts::may_have_halves() const {
+  return info(Kept::kHalves).count > 0 || !closed(Kept::kHalves).empty();
+}
+
 std::vector<keys::Bucket> Receipts::buckets(Kept kept) const {
   std::vector<keys::Bucket> numbers{running(kept)};
   const BucketList& list = closed(kept);
@@ -137,6 +150,9 @@ bool Receipts::wants_closing(Kept kept, Timestamp now) const {
   const BucketInfo& bucket = info(kept);
   const std::uint64_t bytes_max = retention(kept).bytes;
   if (bytes_max != 0 && bucket.bytes > bytes_max / kParts) return true;
+  const std::uint64_t count_max = retention(kept).count;
+  if (count_max != 0 && bucket.count * kParts >= std::max<std::uint64_t>(count_max, kParts))
+    return true;
   return bucket.count > 0 && now - bucket.started >= span(kept);
 }
 
@@ -153,23 +169,29 @@ void Receipts::count_removed(Kept kept, std::uint64_t count) {
     case Kept::kLog: return;  // the same ends are counted once, by id
     case Kept::kEnds: meta_.counters.removed_ends += count; return;
     case Kept::kDead: meta_.counters.removed_dead += count; return;
+    case Kept::kNames: meta_.counters.removed_names += count; return;
+    case Kept::kHalves: meta_.counters.removed_halves += count; return;
+    case Kept::kArrivals: meta_.counters.removed_arrivals += count; return;
   }
 }
 
 bool Receipts::drop_buckets(Kept kept, Timestamp now, WriteBatch& out) {
   BucketList& list = closed(kept);
   std::uint64_t bytes = info(kept).bytes;
-  for (const BucketInfo& bucket : list) bytes += bucket.bytes;
+  std::uint64_t records = info(kept).count;
+  for (const BucketInfo& bucket : list) bytes += bucket.bytes, records += bucket.count;
   bool dropped = false;
   while (!list.empty()) {
     // The newest thing in a closed bucket is as old as the next bucket's beginning.
     const Timestamp newest = list.size() > 1 ? list[1].started : info(kept).started;
     const bool too_old = now - newest >= retention(kept).age;
-    const bool too_big = retention(kept).bytes != 0 && bytes > retention(kept).bytes;
+    const bool too_many = retention(kept).count != 0 && records > retention(kept).count;
+    const bool too_big = too_many || (retention(kept).bytes != 0 && bytes > retention(kept).bytes);
     if (!too_old && !too_big) break;
     const BucketInfo gone = list.front();
     list.erase(list.begin());
     bytes -= gone.bytes;
+    records -= gone.count;
     dropped = true;
     out.remove_range(keys::bucket(space_of(kept), gone.number),
                      keys::bucket(space_of(kept), gone.number + 1));

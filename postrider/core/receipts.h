@@ -34,6 +34,9 @@ class Receipts {
   void put_kept(Kept kept, std::string key, std::string_view value, WriteBatch& out);
   // A dead letter leaves before its bucket does: redriven or dropped. `size` is that of its value.
   void take_letter(keys::Bucket bucket, MessageId id, std::size_t size, WriteBatch& out);
+  // News that waited and does no longer. Closed buckets count what came, not what is left.
+  void take_half(keys::Bucket bucket, std::string key, WriteBatch& out);
+  bool may_have_halves() const;
   keys::Bucket running(Kept kept) const { return info(kept).number; }
   // Buckets that may hold something, newest first.
   std::vector<keys::Bucket> buckets(Kept kept) const;
@@ -67,6 +70,7 @@ class Receipts {
   bool drop_buckets(Kept kept, Timestamp now, WriteBatch& out);
   void count_removed(Kept kept, std::uint64_t count);
 
+  Timestamp began_;
   Meta meta_;
   std::array<BucketList, kKept> closed_;
   std::array<Retention, kKept> retention_;

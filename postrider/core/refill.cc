@@ -116,10 +116,14 @@ void Engine::Impl::adopt_state(Entry& entry, const std::optional<StoredState>& s
   entry.state = stored->state;
   entry.stored = true;
   set_reason(entry, stored->reason);
+  if (stored->intent != Intent() || !stored->notes.empty()) {
+    entry.more().intent = stored->intent;
+    entry.more().notes = stored->notes;
+  }
   const Phase phase = phase_of(entry);
   if (!entry.hot && (phase == Phase::kBackoff || phase == Phase::kQueued))
     entry.due_entry = entry.state.due;
-  entry.marked = !entry.hot && phase == Phase::kAwaiting && state_of(entry).keeps_gates;
+  entry.marked = !entry.hot && (keeps_gates(entry) || entry.lasts());
 }
 
 Engine::Impl::Located Engine::Impl::locate(Turn& turn, MessageId id) {
@@ -150,9 +154,10 @@ void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
     // An empty lane always goes on, and so does one whose window waits for what goes before it.
     const LaneKind kind = resident.bound->policy.lane_kind(lane.number);
     const bool urgent =
-        lane.in_memory == 0 ||
+        lane.in_memory == 0 || lane.stuck() ||
         (lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id, kind));
-    if (!urgent && lane.in_memory * 2 > resident.bound->policy.window_max) continue;
+    const std::uint32_t used = lane.in_window(limits_.lane_waiters_max);
+    if (!urgent && used * 2 > resident.bound->policy.window_max) continue;
     if (!urgent && window_bytes_ >= limits_.window_bytes_max) continue;
     leave_lru(slot);  // it has something to do
     lane.refilling = true;
@@ -207,7 +212,8 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
         next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
     const bool in_front =
         lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id, kind);
-    const bool no_room = lane.in_memory >= window_max && !in_front;
+    const std::uint32_t used = lane.in_window(limits_.lane_waiters_max);
+    const bool no_room = used >= window_max && !in_front && !lane.stuck();
     cut = lane.asleep || no_room || (!has_state && !is_whole(rows, row.first));
     if (cut && !no_room && planted(Bug::kRefillSkipsBoundary)) {
       cut = false;
@@ -318,7 +324,10 @@ void Engine::Impl::resume_state(Turn& turn, Slot slot) {
           timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
       return;
     case Phase::kInFlight:
-      if (method_of(entry).durable_intent) return apply(turn, slot, On::kTimedOut, nullptr);
+      if (method_of(entry).durable_intent) {
+        occupy_gates(entry);
+        return apply(turn, slot, On::kTimedOut, nullptr);
+      }
       entry.state.state = method_of(entry).initial;
       entry.state.due = Timestamp();
       make_ready(slot);
@@ -334,11 +343,30 @@ void Engine::Impl::resume_state(Turn& turn, Slot slot) {
   POSTRIDER_CHECK(false);
 }
 
+// Whether gates are kept in its state over a restart. An attempt without a record is forgotten.
+bool Engine::Impl::keeps_gates(const Entry& entry) const {
+  const StateRow& state = state_of(entry);
+  return (state.phase == Phase::kAwaiting && state.keeps_gates) ||
+         (state.phase == Phase::kInFlight && method_of(entry).durable_intent);
+}
+
 void Engine::Impl::occupy_gates(Entry& entry) {
   entry.holds_gates = true;
   residents_[entry.destination].gate.occupy();
-  for (const GateName name : entry.message.gates) {
-    if (name != 0) shared_gate(entry, name).state.occupy();
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    const GateName name = entry.message.gates[i];
+    if (name != 0 && (entry.message.lasting >> i & 1) == 0)
+      shared_gate(entry.destination, name).state.occupy();
+  }
+}
+
+// A restart finds out who holds gates until its end: whoever has made an attempt.
+void Engine::Impl::hold_lasting(Slot destination, const Message& message, const State& state) {
+  if (message.lasting == 0 || !state.first_attempt.is_set()) return;
+  if (planted(Bug::kLastingGateForgotten)) return;
+  if (!lasting_.insert(message.id).second) return;
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    if ((message.lasting >> i & 1) != 0) shared_gate(destination, message.gates[i]).state.occupy();
   }
 }
 
@@ -364,7 +392,8 @@ void Engine::Impl::wake_message(Turn& turn, const Chore& chore) {
       resident.bound->profile->states[stored.state->state.state].phase == Phase::kParked)
     return;
   if (!stored.hot &&
-      (fifo || lane.in_memory >= resident.bound->policy.window_max || !awake(resident, turn.now))) {
+      (fifo || lane.in_window(limits_.lane_waiters_max) >= resident.bound->policy.window_max ||
+       !awake(resident, turn.now))) {
     // No room, or the order is not ours to choose: the refill comes to it in its place.
     lane.asleep = false;
     if (!lane.cold_ahead || chore.id < lane.cursor) lane.cursor = chore.id;

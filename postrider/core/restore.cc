@@ -10,6 +10,8 @@ namespace postrider {
 void Engine::Impl::restore(Turn& turn, const Chore& chore) {
   if (chore.cursor.empty() || chore.cursor[0] == keys::kHot) return restore_hot(turn, chore);
   if (chore.cursor[0] == keys::kHolding) return restore_holding(turn, chore);
+  if (chore.cursor[0] == keys::kNested) return restore_nested(turn, chore);
+  if (chore.cursor[0] == keys::kHalf) return restore_halves(turn, chore);
   restore_owed(turn, chore);
 }
 
@@ -58,7 +60,13 @@ void Engine::Impl::restore_holding(Turn& turn, const Chore& chore) {
   }
   if (turn.lacks()) return;
   for (Stored& stored : found) {
-    if (stored.message)
+    if (!stored.message || !stored.state) continue;
+    hold_lasting(stored.resident, *stored.message, stored.state->state);
+    const StateIndex state = stored.state->state.state;
+    const ProfileSpec& profile = *residents_[stored.resident].bound->profile;
+    // Others hold gates until their end and wait on disk for their turn, as before.
+    const Phase phase = profile.states[state].phase;
+    if (phase == Phase::kAwaiting || phase == Phase::kInFlight)
       settle_in(turn, stored.resident, std::move(*stored.message), stored.state, stored.hot);
   }
   if (!rows->complete) {
@@ -68,6 +76,9 @@ void Engine::Impl::restore_holding(Turn& turn, const Chore& chore) {
   restoring_hot_ = false;
   turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue});
   turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kOwed)});
+  turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kNested)});
+  if (receipts_.may_have_halves())
+    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kHalf)});
   for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
     if (!residents_[slot].bound) continue;
     maybe_refill(turn, slot);
@@ -91,6 +102,7 @@ void Engine::Impl::restore_hot_row(Turn& turn, const Row& row, const Row* state)
   std::optional<StoredState> stored;
   auto message = decode_row(turn, destined.slot, row, state, stored);
   if (!message) return;
+  if (stored) hold_lasting(destined.slot, *message, stored->state);
   settle_in(turn, destined.slot, std::move(*message), stored, true);
   touch(destined.slot);
 }
@@ -114,6 +126,31 @@ void Engine::Impl::restore_owed(Turn& turn, const Chore& chore) {
   } else {
     turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
   }
+}
+
+// Submits that follow from others, and were written down with them.
+void Engine::Impl::restore_nested(Turn& turn, const Chore& chore) {
+  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kNested)),
+                                std::max<std::uint32_t>(1, limits_.restore_rows_max)});
+  if (rows == nullptr) return;
+  for (const Row& row : rows->rows)
+    turn.out.chores.push_back({.kind = Chore::Kind::kNested, .cursor = row.first});
+  if (!rows->complete)
+    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
+}
+
+// News whose name may have been given just before the stop.
+void Engine::Impl::restore_halves(Turn& turn, const Chore& chore) {
+  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kHalf)),
+                                std::max<std::uint32_t>(1, limits_.restore_rows_max)});
+  if (rows == nullptr) return;
+  for (const Row& row : rows->rows) {
+    // Behind space and bucket the key is that of the name.
+    if (row.first.size() > 5)
+      turn.out.chores.push_back({.kind = Chore::Kind::kClaim, .cursor = row.first.substr(5)});
+  }
+  if (!rows->complete)
+    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
 }
 
 // Enough others have nothing to do any more: the scan of owed destinations goes on.

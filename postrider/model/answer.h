@@ -78,6 +78,9 @@ struct Counters {
   std::uint64_t removed_ends = 0;  // by retention, each
   std::uint64_t removed_dead = 0;
   std::uint64_t removed_ledger = 0;
+  std::uint64_t removed_names = 0;
+  std::uint64_t removed_halves = 0;  // news that nobody claimed
+  std::uint64_t removed_arrivals = 0;
 
   std::uint64_t ended() const { return delivered + dead + expired + cancelled + indeterminate; }
   std::uint64_t live() const { return accepted - ended(); }
@@ -90,6 +93,10 @@ struct Tallies {
   std::uint64_t ignored_signals = 0;  // rows that say ignore
   std::uint64_t late_outcomes = 0;    // of attempts that we had given up
   std::uint64_t late_receipts = 0;    // for messages that had ended
+  std::uint64_t arrivals = 0;
+  std::uint64_t unknown_names = 0;     // news about names that nobody had when it came
+  std::uint64_t altered_resends = 0;   // whose bytes were not those of the attempt they repeat
+  std::uint64_t refused_readings = 0;  // notes, names or submits of a profile beyond their limits
   std::uint64_t stray_timers = 0;
   std::uint64_t needs = 0;  // steps that had to read first
   std::uint64_t steps = 0;
@@ -120,8 +127,12 @@ struct LogEntry {
     kDestinationOpen,
     kParked,
     kRemoved,
-    kQuarantined
+    kQuarantined,
+    kLate,     // news about a message that had ended
+    kAltered,  // a resend whose bytes were not those of the attempt that it repeats
+    kUnsent,   // a submit that followed from another message was refused
   };
+  static constexpr std::size_t kKinds = 10;
 
   LogPosition position;
   Kind kind = Kind::kEnd;
@@ -174,6 +185,19 @@ struct MessagePage {
   std::string next;  // ask from here; empty: that was all. A page may be empty and not the last.
 };
 
+// What arrived, as it came.
+struct Arrival {
+  Sequence sequence;
+  Timestamp at;
+  std::string profile;
+  std::string source;
+  std::string bytes;
+};
+struct ArrivalPage {
+  std::vector<Arrival> arrivals;
+  std::string next;  // ask from here; empty: that was all
+};
+
 struct MessageView {
   Explanation explanation;
   std::uint8_t lane = 0;
@@ -181,6 +205,7 @@ struct MessageView {
   Timestamp not_before;
   Timestamp first_attempt;
   std::string attributes;  // encode_texts
+  std::string notes;       // the profile's own; of an ended message too
   std::string body;        // of a live message or a dead letter
   bool has_body = false;   // an ended message keeps none
 };
@@ -191,7 +216,7 @@ struct Answer {
   MessageId id;
   std::string detail;
   std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView,
-               DestinationPage, MessagePage, MessageView>
+               DestinationPage, MessagePage, MessageView, ArrivalPage>
       view;
 };
 

@@ -99,6 +99,12 @@ struct ReceiptArrived {  // by another way than the attempt, at any time
   On signal = On::kConfirmed;
   std::string detail;
 };
+struct Arrived {  // unasked, for a profile; answered when it is durable
+  Caller caller;
+  std::string profile;
+  std::string source;  // who brought it, in the profile's own words
+  std::string bytes;
+};
 struct PeerSeen {
   std::string destination;
 };
@@ -116,14 +122,15 @@ struct Ask {
     kMessages,      // those that live, by cursor; parked ones among them
     kMessage,       // one with its attributes and body: live, or a dead letter
     kOperation,     // what became of a key, without acting
+    kArrivals,      // what arrived, as it came, by cursor
   };
   Ticket ticket;
   What what = What::kStats;
   MessageId id;             // kExplain, kMessage
   std::string destination;  // kDestination; kMessages: of this one only, when set
   LogPosition from;         // kLog
-  std::string cursor;       // kDeadLetters, kDestinations, kMessages: where the last page ended
-  OperationKey key;         // kOperation
+  std::string cursor;  // kDeadLetters, kDestinations, kMessages, kArrivals: where the last ended
+  OperationKey key;    // kOperation
   std::uint32_t limit = 100;
 };
 
@@ -136,18 +143,20 @@ struct Chore {
     kExpire,
     kWakeRoute,
     kLoadDue,
-    kRemoveDrained
+    kRemoveDrained,
+    kNested,  // a submit that follows from another message
+    kClaim,   // news that waited for a name
   };
   Kind kind = Kind::kRestore;
   DestinationId destination;
   std::uint8_t lane = 0;
   MessageId id;
   Timestamp at;        // of the due entry that asked for it; unset: none
-  std::string cursor;  // kRestore: where to go on
+  std::string cursor;  // kRestore: where to go on; kNested, kClaim: the record
 };
 
-using Event =
-    std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake,
-                 AttemptNews, AttemptEnded, ReceiptArrived, PeerSeen, TimersDue, Ask, Chore>;
+using Event = std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake,
+                           AttemptNews, AttemptEnded, ReceiptArrived, Arrived, PeerSeen, TimersDue,
+                           Ask, Chore>;
 
 }  // namespace postrider

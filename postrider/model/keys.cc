@@ -62,6 +62,16 @@ std::string end(Bucket bucket, Sequence message) {
   return Builder(kEnd).u32(bucket).u64(message.value()).take();
 }
 std::string dead(Bucket bucket, MessageId id) { return Builder(kDead).u32(bucket).id(id).take(); }
+std::string name(Bucket bucket, std::string_view scope, std::string_view name) {
+  return Builder(kName).u32(bucket).text(scope).raw(name).take();
+}
+std::string half(Bucket bucket, std::string_view scope, std::string_view name) {
+  return Builder(kHalf).u32(bucket).text(scope).raw(name).take();
+}
+std::string arrival(Bucket bucket, Sequence sequence) {
+  return Builder(kArrival).u32(bucket).u64(sequence.value()).take();
+}
+std::string nested(Sequence sequence) { return Builder(kNested).u64(sequence.value()).take(); }
 std::string quarantine(std::string_view key) { return Builder(kQuarantine).raw(key).take(); }
 
 std::string after_prefix(std::string prefix) {

@@ -26,6 +26,10 @@ inline constexpr char kSession = 'N';     // bucket ‖ scope ‖ session
 inline constexpr char kLog = 'E';         // bucket ‖ sequence of the page
 inline constexpr char kEnd = 'R';         // bucket ‖ sequence of the message
 inline constexpr char kDead = 'Q';        // bucket ‖ message id
+inline constexpr char kName = 'X';        // bucket ‖ scope ‖ name: who has it
+inline constexpr char kHalf = 'U';        // bucket ‖ scope ‖ name: news that waits for it
+inline constexpr char kArrival = 'I';     // bucket ‖ sequence: what arrived, as it came
+inline constexpr char kNested = 'J';      // sequence: a submit that follows from another message
 inline constexpr char kQuarantine = 'Z';  // the key of the record that nobody could read
 
 enum class Part : std::uint8_t { kMessage = 0, kState = 1 };
@@ -47,6 +51,10 @@ std::string session(Bucket bucket, std::string_view scope, std::string_view key)
 std::string log(Bucket bucket, Sequence page);
 std::string end(Bucket bucket, Sequence message);
 std::string dead(Bucket bucket, MessageId id);
+std::string name(Bucket bucket, std::string_view scope, std::string_view name);
+std::string half(Bucket bucket, std::string_view scope, std::string_view name);
+std::string arrival(Bucket bucket, Sequence sequence);
+std::string nested(Sequence sequence);
 std::string quarantine(std::string_view key);
 
 // The first key behind every key that starts with `prefix`.

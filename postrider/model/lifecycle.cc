@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, kVerbs> kVerbNames = {
     "retry",  "next-method",   "complete",          "park",  "dead-letter",
     "drop",   "release",       "mark-indeterminate"};
 constexpr std::array<std::string_view, 5> kRaiseNames = {"-", "ok", "fail", "gone", "seen"};
-constexpr std::array<std::string_view, kTimeOuts> kTimeOutNames = {"-", "attempt", "probe", "stage",
-                                                                   "retry"};
+constexpr std::array<std::string_view, kTimeOuts> kTimeOutNames = {
+    "-", "attempt", "probe", "stage", "retry", "call", "late", "pair", "poll"};
 
 template <class Names, class Enum>
 std::string_view look_up(const Names& names, Enum value) {

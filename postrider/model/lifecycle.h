@@ -75,9 +75,19 @@ inline constexpr std::size_t kVerbs = 13;
 enum class Raise : std::uint8_t { kNone, kOk, kFail, kGone, kSeen };
 
 // Which time-out of the policy a state's timer takes. kRetry is armed by the verb retry with the
-// rule's delay.
-enum class TimeOut : std::uint8_t { kNone, kAttempt, kProbe, kStage, kRetry };
-inline constexpr std::size_t kTimeOuts = 5;
+// rule's delay; kPoll goes by the policy's ladder and the message's age.
+enum class TimeOut : std::uint8_t {
+  kNone,
+  kAttempt,
+  kProbe,
+  kStage,
+  kRetry,
+  kCall,  // an attempt at something that takes long
+  kLate,  // the last stage before the answer
+  kPair,  // one of two receipts is there
+  kPoll,  // until the next question
+};
+inline constexpr std::size_t kTimeOuts = 9;
 
 std::string_view name_of(Phase phase);
 std::string_view name_of(On signal);

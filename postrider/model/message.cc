@@ -8,10 +8,31 @@
 namespace postrider {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+// Version 1 of a message had no lasting gates, version 1 of a state neither intent nor notes nor
+// failed questions; else they are the same bytes.
+constexpr std::uint8_t kVersion = 2;
 
 // One flag for each optional field keeps the usual record small.
-enum Flag : std::uint8_t { kHasNotBefore = 1, kHasExpires = 2, kHasOrigin = 4, kHasGates = 8 };
+enum Flag : std::uint8_t {
+  kHasNotBefore = 1,
+  kHasExpires = 2,
+  kHasOrigin = 4,
+  kHasGates = 8,
+  kHasLasting = 16
+};
+enum StateFlag : std::uint8_t {
+  kCancelWanted = 1,
+  kHasIntent = 2,
+  kIntentOpen = 4,
+  kHasNotes = 8,
+  kHasQuestions = 16
+};
+constexpr std::uint8_t kFlagsOfVersion1 = 15;
+
+Reader open_either(std::string_view record) {
+  const bool old = !record.empty() && record[0] == 1;
+  return open_record(record, old ? std::uint8_t{1} : kVersion);
+}
 
 bool has_gates(const Message& message) {
   for (const GateName gate : message.gates) {
@@ -23,10 +44,10 @@ bool has_gates(const Message& message) {
 void encode_head(std::string& out, const Message& fields, std::size_t attributes_size) {
   out.push_back(static_cast<char>(kVersion));
   Writer writer(out);
-  const auto flags = static_cast<std::uint8_t>((fields.not_before.is_set() ? kHasNotBefore : 0) |
-                                               (fields.expires.is_set() ? kHasExpires : 0) |
-                                               (fields.origin.is_set() ? kHasOrigin : 0) |
-                                               (has_gates(fields) ? kHasGates : 0));
+  const auto flags = static_cast<std::uint8_t>(
+      (fields.not_before.is_set() ? kHasNotBefore : 0) |
+      (fields.expires.is_set() ? kHasExpires : 0) | (fields.origin.is_set() ? kHasOrigin : 0) |
+      (has_gates(fields) ? kHasGates : 0) | (fields.lasting != 0 ? kHasLasting : 0));
   writer.u8(flags)
       .u64(fields.id.high)
       .u64(fields.id.low)
@@ -38,6 +59,7 @@ void encode_head(std::string& out, const Message& fields, std::size_t attributes
   if ((flags & kHasGates) != 0) {
     for (const GateName gate : fields.gates) writer.u64(gate);
   }
+  if ((flags & kHasLasting) != 0) writer.u8(fields.lasting);
   writer.varint(attributes_size);
 }
 
@@ -63,9 +85,10 @@ Message encode_message(const Message& fields, std::string_view attributes, std::
 }
 
 Result<Message> decode_message(Blob record) {
-  Reader reader = open_record(record.view(), kVersion);
+  Reader reader = open_either(record.view());
   Message message;
   const std::uint8_t flags = reader.u8();
+  if (record.view().starts_with('\1') && flags > kFlagsOfVersion1) reader.fail();
   message.id.high = reader.u64();
   message.id.low = reader.u64();
   message.accepted = Timestamp(reader.i64());
@@ -79,6 +102,7 @@ Result<Message> decode_message(Blob record) {
   if ((flags & kHasGates) != 0) {
     for (GateName& gate : message.gates) gate = reader.u64();
   }
+  if ((flags & kHasLasting) != 0) message.lasting = reader.u8();
   message.attributes = reader.text();
   message.body = reader.rest();
   if (!reader.ok()) return fail(ErrorCode::kCorrupt, "message record");
@@ -86,7 +110,8 @@ Result<Message> decode_message(Blob record) {
   return message;
 }
 
-std::string encode_state(const State& state, std::string_view reason) {
+std::string encode_state(const State& state, std::string_view reason, const Intent& intent,
+                         std::string_view notes) {
   std::string out(1, static_cast<char>(kVersion));
   Writer writer(out);
   writer.u8(state.state)
@@ -97,13 +122,21 @@ std::string encode_state(const State& state, std::string_view reason) {
   writer.i64(state.first_attempt.ms()).i64(state.held_before.count());
   writer.u8(static_cast<std::uint8_t>(state.failure))
       .u8(static_cast<std::uint8_t>(state.certainty));
-  writer.u8(state.cancel_wanted ? 1 : 0).text(reason);
+  const bool recorded = intent != Intent();
+  writer.u8(static_cast<std::uint8_t>(
+      (state.cancel_wanted ? kCancelWanted : 0) | (recorded ? kHasIntent : 0) |
+      (intent.open ? kIntentOpen : 0) | (notes.empty() ? 0 : kHasNotes) |
+      (state.questions_failed != 0 ? kHasQuestions : 0)));
+  if (recorded) writer.i64(intent.at.ms()).i64(intent.wall.ms()).u64(intent.hash);
+  if (!notes.empty()) writer.text(notes);
+  if (state.questions_failed != 0) writer.u16(state.questions_failed);
+  writer.text(reason);
   seal_record(out);
   return out;
 }
 
 Result<StoredState> decode_state(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  Reader reader = open_either(record);
   StoredState stored;
   State& state = stored.state;
   state.state = reader.u8();
@@ -118,7 +151,20 @@ Result<StoredState> decode_state(std::string_view record) {
   if (failure >= kFailureClasses || certainty > 2) reader.fail();
   state.failure = static_cast<FailureClass>(failure);
   state.certainty = static_cast<Certainty>(certainty);
-  state.cancel_wanted = reader.u8() == 1;
+  const std::uint8_t flags = reader.u8();
+  const bool old = record.starts_with('\1');
+  if (flags > (old ? kCancelWanted : 2 * kHasQuestions - 1)) reader.fail();
+  state.cancel_wanted = (flags & kCancelWanted) != 0;
+  if ((flags & kHasIntent) != 0) {
+    stored.intent.at = Timestamp(reader.i64());
+    stored.intent.wall = Timestamp(reader.i64());
+    stored.intent.hash = reader.u64();
+    stored.intent.open = (flags & kIntentOpen) != 0;
+  } else if ((flags & kIntentOpen) != 0) {
+    reader.fail();
+  }
+  if ((flags & kHasNotes) != 0) stored.notes = reader.text();
+  if ((flags & kHasQuestions) != 0) state.questions_failed = reader.u16();
   stored.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "state record");
   return stored;

@@ -17,6 +17,7 @@ namespace postrider {
 
 using GateName = std::uint64_t;  // hash of a shared gate's name; 0: none
 inline constexpr std::size_t kGatesMax = 3;
+inline constexpr std::size_t kNotesMax = 1024;  // bytes of notes of one message
 
 struct Message {
   MessageId id;
@@ -26,6 +27,7 @@ struct Message {
   MessageId origin;      // the dead letter that this one redrives
   std::uint8_t method = 0;
   std::array<GateName, kGatesMax> gates{};
+  std::uint8_t lasting = 0;  // bit n: gate n is held from the first start to the end
 
   Blob record;                  // the encoded whole; the two views look into it
   std::string_view attributes;  // opaque to the core; see model/attributes.h
@@ -49,16 +51,31 @@ struct State {
   Duration held_before{0};                     // the route's held time when the first attempt began
   FailureClass failure = FailureClass::kNone;  // of the last attempt
   Certainty certainty = Certainty::kNotSent;
-  bool cancel_wanted = false;  // asked for while an attempt was open
+  bool cancel_wanted = false;          // asked for while an attempt was open
+  std::uint16_t questions_failed = 0;  // in a row
 
   friend bool operator==(const State&, const State&) = default;
 };
 
-std::string encode_state(const State& state, std::string_view reason);
+// The last send of a method with durable intent, as it was written down before the wire: its number
+// is State::attempts, its deadline State::due.
+struct Intent {
+  Timestamp at;
+  Timestamp wall;          // what stood in for the time on the wire
+  std::uint64_t hash = 0;  // of the request; 0: nothing was recorded
+  bool open = false;       // it may have arrived, or may still: a resend must be the same bytes
+
+  friend bool operator==(const Intent&, const Intent&) = default;
+};
+
 struct StoredState {
   State state;
   std::string reason;
+  Intent intent;
+  std::string notes;  // the profile's own
 };
+std::string encode_state(const State& state, std::string_view reason, const Intent& intent = {},
+                         std::string_view notes = {});
 Result<StoredState> decode_state(std::string_view record);
 
 }  // namespace postrider

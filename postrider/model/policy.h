@@ -63,6 +63,35 @@ struct HealthRule {
   friend bool operator==(const HealthRule&, const HealthRule&) = default;
 };
 
+// How often the far side is asked about what it has: the first step whose bound the message's age
+// has not reached says how long to wait, the last one for ever after. Questions that failed in a
+// row wait at least base·2^(n−1), at most the cap.
+struct PollRule {
+  static constexpr std::size_t kSteps = 6;
+  struct Step {
+    Duration below{0};
+    Duration wait{0};
+    friend bool operator==(const Step&, const Step&) = default;
+  };
+  std::array<Step, kSteps> steps{};
+  std::uint8_t steps_used = 0;
+  Duration error_base{0};  // 0: failed questions wait no longer than others
+  Duration error_cap{0};
+
+  Duration wait_at(Duration age) const {
+    for (std::size_t i = 0; i + 1 < steps_used; ++i) {
+      if (age < steps[i].below) return steps[i].wait;
+    }
+    return steps_used == 0 ? Duration(0) : steps[steps_used - 1U].wait;
+  }
+  Duration wait_after(std::uint16_t errors) const {
+    Duration wait = errors == 0 ? Duration(0) : error_base;
+    for (std::uint16_t i = 1; i < errors && wait < error_cap; ++i) wait *= 2;
+    return wait < error_cap ? wait : error_cap;
+  }
+  friend bool operator==(const PollRule&, const PollRule&) = default;
+};
+
 enum class LaneKind : std::uint8_t { kUnordered, kFifo };
 
 struct Policy {
@@ -70,6 +99,8 @@ struct Policy {
   std::array<Duration, kTimeOuts> time_outs{};     // by TimeOut
   GateLimits route;
   HealthRule health;
+  PollRule poll;
+  Duration life_max{0};              // a message expires at this age; 0: only if it says so
   std::uint16_t fifo_lanes = 0;      // bit n: lane n is FIFO
   std::uint32_t window_max = 64;     // messages of one lane in memory
   bool refuse_when_disabled = true;  // else new messages are held

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
@@ -27,8 +28,9 @@ struct Facts {
   const State& state;
   const DestinationConfig& destination;
   const Policy& policy;
-  Timestamp now;
+  Timestamp now;   // `encode` of a durable intent: when the attempt began that is made again
   Timestamp wall;  // for stamps on the wire only
+  std::string_view notes = {};
 };
 
 struct Offer {  // a message that asks to be accepted
@@ -42,18 +44,73 @@ struct Offer {  // a message that asks to be accepted
 struct Gate {
   GateName name = 0;
   GateLimits limits;
+  bool lasting = false;  // held from the first start to the end; the method must have an intent
 };
 
 struct Admission {
   std::uint8_t method = 0;
   std::array<Gate, kGatesMax> gates{};
+  // Older messages of the same destination and key that wait are cancelled. Empty: none.
+  std::string supersedes = {};
 };
 
-// What an answer means.
+// A name that others have for a message, or for an attempt of it. Names outlive the message, so
+// that late news is recognised.
+struct ExternalName {
+  std::string scope;
+  std::string name;
+  friend bool operator==(const ExternalName&, const ExternalName&) = default;
+};
+
+// A message that follows from another one; it is written down in the same commit.
+struct NestedSubmit {
+  std::string destination;
+  std::uint8_t lane = 0;
+  std::uint16_t priority = 0;
+  std::string attributes;  // encode_texts
+  std::string body;
+  friend bool operator==(const NestedSubmit&, const NestedSubmit&) = default;
+};
+
+inline constexpr std::size_t kNamesMax = 4;     // of one reading
+inline constexpr std::size_t kSubjectsMax = 8;  // of one arrival
+inline constexpr std::size_t kNestedMax = 4;    // of one reading or end
+
+// What an answer or other news means. The core applies all of it in one commit.
 struct Reading {
   On signal = On::kFailed;
   Outcome outcome;
-  std::optional<Duration> retry_after;
+  std::optional<Duration> retry_after;  // after a question: ask again not before
+  std::optional<On> then = {};          // raised behind `signal`, where that led
+  bool closes = false;    // the open send can no longer arrive; an answer to it says so by itself
+  bool declines = false;  // not about this message after all; for `notice` only
+  std::optional<std::string> notes = {};  // instead of the old ones; at most kNotesMax bytes
+  std::vector<ExternalName> names = {};
+  std::vector<NestedSubmit> submits = {};
+};
+
+// Something that arrived unasked.
+struct Inbound {
+  std::string_view source;
+  std::string_view bytes;
+  Timestamp now;
+  Timestamp wall;
+};
+
+// Whom it is about: a message, or the first of these names that is known and does not decline. With
+// a window, name and news must be less than it apart, whichever came first.
+struct Subject {
+  MessageId message = {};
+  std::vector<ExternalName> names = {};
+  std::string detail = {};  // what `notice` gets; at most kNotesMax bytes
+  Duration window{0};
+  bool waits = true;  // for the name, when nobody has it yet
+};
+
+struct Notice {
+  std::string_view detail;
+  Timestamp at;               // of its arrival
+  std::uint16_t attempt = 0;  // the one that has the name; 0: named by the message
 };
 
 // What a destination of this profile can be told, for people: `profile show`, suggestions and
@@ -81,6 +138,14 @@ struct ProfileSpec {
   // gates.
   GateLimits (*gate_limits)(GateName name, const Policy& policy) = nullptr;
   std::span<const SettingRow> settings = {};
+  // Names that a send has before its bytes leave; the newest holder of a name counts.
+  std::vector<ExternalName> (*names)(const Facts& facts) = nullptr;
+  // What arrived: whom it is about, and then, with the message at hand, what it means.
+  std::vector<Subject> (*receive)(const Inbound& inbound) = nullptr;
+  Reading (*notice)(const Facts& facts, const Notice& notice) = nullptr;
+  // What an end sends on. `facts.state` is the last live one.
+  std::vector<NestedSubmit> (*ended)(const Facts& facts, Phase phase,
+                                     std::string_view reason) = nullptr;
 };
 
 inline On judge_due(const Facts& /*facts*/) { return On::kDue; }

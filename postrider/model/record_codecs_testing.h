@@ -43,7 +43,7 @@ inline std::optional<std::string> state_again(std::string_view bytes) {
   const Result<StoredState> stored = decode_state(bytes);
   if (!stored) return std::nullopt;
   use_names(stored->state.failure, stored->state.certainty);
-  return encode_state(stored->state, stored->reason);
+  return encode_state(stored->state, stored->reason, stored->intent, stored->notes);
 }
 
 inline std::optional<std::string> route_again(std::string_view bytes) {
@@ -58,8 +58,7 @@ inline std::optional<std::string> log_again(std::string_view bytes) {
   if (!entries) return std::nullopt;
   for (const LogEntry& entry : *entries) {
     use_names(entry.phase, entry.cause);
-    if (entry.kind > LogEntry::Kind::kQuarantined)
-      check_failed("kind of log entry", __FILE__, __LINE__);
+    if (entry.kind > LogEntry::Kind::kUnsent) check_failed("kind of log entry", __FILE__, __LINE__);
   }
   return encode_log(*entries);
 }
@@ -92,7 +91,7 @@ std::optional<std::string> plain_again(std::string_view bytes) {
   return kEncode(*value);
 }
 
-inline constexpr std::array<RecordCodec, 14> kRecordCodecs = {{
+inline constexpr std::array<RecordCodec, 18> kRecordCodecs = {{
     {"Message", true, &message_again},
     {"State", true, &state_again},
     {"Config", true, &plain_again<&decode_config, &encode_config>},
@@ -105,6 +104,10 @@ inline constexpr std::array<RecordCodec, 14> kRecordCodecs = {{
     {"Log", true, &log_again},
     {"End", true, &end_again},
     {"Dead", true, &dead_again},
+    {"Name", true, &plain_again<&decode_name, &encode_name>},
+    {"Half", true, &plain_again<&decode_half, &encode_half>},
+    {"Arrival", true, &plain_again<&decode_arrival, &encode_arrival>},
+    {"Nested", true, &plain_again<&decode_nested, &encode_nested>},
     {"Answer", false, &answer_again},
     {"Texts", false, &plain_again<&decode_texts, &encode_texts>},
 }};

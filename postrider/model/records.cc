@@ -48,11 +48,18 @@ BucketInfo get_bucket(Reader& reader) {
   return bucket;
 }
 
-constexpr std::array<std::uint64_t Counters::*, 12> kCounterFields = {
-    &Counters::accepted,     &Counters::delivered,    &Counters::dead,
-    &Counters::expired,      &Counters::cancelled,    &Counters::indeterminate,
-    &Counters::redriven,     &Counters::dropped,      &Counters::quarantined,
-    &Counters::removed_ends, &Counters::removed_dead, &Counters::removed_ledger};
+constexpr std::uint8_t kMetaVersion = 2;  // 1: the first twelve counters and four buckets only
+constexpr std::uint8_t kEndVersion = 2;   // 1: without notes
+constexpr std::uint8_t kEndOrigin = 1;
+constexpr std::uint8_t kEndNotes = 2;
+constexpr std::size_t kCounters1 = 12;
+constexpr std::size_t kBuckets1 = 4;
+constexpr std::array<std::uint64_t Counters::*, 15> kCounterFields = {
+    &Counters::accepted,      &Counters::delivered,      &Counters::dead,
+    &Counters::expired,       &Counters::cancelled,      &Counters::indeterminate,
+    &Counters::redriven,      &Counters::dropped,        &Counters::quarantined,
+    &Counters::removed_ends,  &Counters::removed_dead,   &Counters::removed_ledger,
+    &Counters::removed_names, &Counters::removed_halves, &Counters::removed_arrivals};
 
 }  // namespace
 
@@ -62,6 +69,9 @@ char space_of(Kept kept) {
     case Kept::kLog: return keys::kLog;
     case Kept::kEnds: return keys::kEnd;
     case Kept::kDead: return keys::kDead;
+    case Kept::kNames: return keys::kName;
+    case Kept::kHalves: return keys::kHalf;
+    case Kept::kArrivals: return keys::kArrival;
   }
   POSTRIDER_CHECK(false);
   return 0;
@@ -69,22 +79,38 @@ char space_of(Kept kept) {
 
 std::string encode_meta(const Meta& meta) {
   std::string out = begin();
+  out[0] = static_cast<char>(kMetaVersion);
   Writer writer(out);
   for (const auto field : kCounterFields) writer.varint(meta.counters.*field);
   writer.i64(meta.clock_floor.ms()).i64(meta.wall_bias.count());
-  for (const BucketInfo& bucket : meta.running) put_bucket(writer, bucket);
+  for (std::size_t i = 0; i < kBuckets1; ++i) put_bucket(writer, meta.running[i]);
+  // Most stores never use the others, and this record is part of every commit.
+  std::uint8_t used = 0;
+  for (std::size_t i = kBuckets1; i < kKept; ++i)
+    used = static_cast<std::uint8_t>(used | (meta.running[i] != BucketInfo() ? 1U << i : 0U));
+  writer.u8(used);
+  for (std::size_t i = kBuckets1; i < kKept; ++i) {
+    if ((used >> i & 1) != 0) put_bucket(writer, meta.running[i]);
+  }
   writer.varint(meta.log_removed);
   seal_record(out);
   return out;
 }
 
 Result<Meta> decode_meta(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  const bool old = record.starts_with('\1');
+  Reader reader = open_record(record, old ? kVersion : kMetaVersion);
   Meta meta;
-  for (const auto field : kCounterFields) meta.counters.*field = reader.varint();
+  for (std::size_t i = 0; i < (old ? kCounters1 : kCounterFields.size()); ++i)
+    meta.counters.*kCounterFields[i] = reader.varint();
   meta.clock_floor = Timestamp(reader.i64());
   meta.wall_bias = Duration(reader.i64());
-  for (BucketInfo& bucket : meta.running) bucket = get_bucket(reader);
+  for (std::size_t i = 0; i < kBuckets1; ++i) meta.running[i] = get_bucket(reader);
+  const std::uint8_t used = old ? std::uint8_t{0} : reader.u8();
+  if ((used & ((1U << kBuckets1) - 1)) != 0 || (used >> kKept) != 0) reader.fail();
+  for (std::size_t i = kBuckets1; i < kKept; ++i) {
+    if ((used >> i & 1) != 0) meta.running[i] = get_bucket(reader);
+  }
   meta.log_removed = reader.varint();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "meta record");
   return meta;
@@ -170,7 +196,7 @@ Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket b
   for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left, ++index) {
     LogEntry entry;
     entry.position = {bucket, page.value(), index};
-    entry.kind = get_enum<LogEntry::Kind>(reader, 7);
+    entry.kind = get_enum<LogEntry::Kind>(reader, LogEntry::kKinds);
     entry.at = Timestamp(reader.i64());
     entry.id = get_id(reader);
     entry.phase = get_enum<Phase>(reader, kPhases);
@@ -190,21 +216,25 @@ std::string encode_end(const EndRecord& end) {
 }
 
 void encode_end(const EndRecord& end, std::string& out) {
-  out.assign(1, static_cast<char>(kVersion));
+  out.assign(1, static_cast<char>(kEndVersion));
   Writer writer(out);
   put_id(writer, end.id);
   writer.u8(static_cast<std::uint8_t>(end.phase))
       .u8(static_cast<std::uint8_t>(end.cause))
       .u16(end.attempts);
   writer.i64(end.accepted.ms()).i64(end.at.ms()).u32(end.dead_bucket);
-  writer.u8(end.origin.is_set() ? 1 : 0);
-  if (end.origin.is_set()) put_id(writer, end.origin);
+  const bool has_origin = end.origin.is_set();
+  writer.u8(static_cast<std::uint8_t>((has_origin ? kEndOrigin : 0) |
+                                      (end.notes.empty() ? 0 : kEndNotes)));
+  if (has_origin) put_id(writer, end.origin);
+  if (!end.notes.empty()) writer.text(end.notes);
   writer.text(end.reason);
   seal_record(out);
 }
 
 Result<EndRecord> decode_end(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  const bool old = record.starts_with('\1');
+  Reader reader = open_record(record, old ? kVersion : kEndVersion);
   EndRecord end;
   end.id = get_id(reader);
   end.phase = get_enum<Phase>(reader, kPhases);
@@ -213,10 +243,107 @@ Result<EndRecord> decode_end(std::string_view record) {
   end.accepted = Timestamp(reader.i64());
   end.at = Timestamp(reader.i64());
   end.dead_bucket = reader.u32();
-  if (reader.u8() == 1) end.origin = get_id(reader);
+  const std::uint8_t flags = reader.u8();
+  if (flags > (old ? kEndOrigin : kEndOrigin | kEndNotes)) reader.fail();
+  if ((flags & kEndOrigin) != 0) end.origin = get_id(reader);
+  if ((flags & kEndNotes) != 0) end.notes = reader.text();
   end.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "end record");
   return end;
+}
+
+std::string encode_name(const NameEntry& entry) {
+  std::string out = begin();
+  Writer writer(out);
+  writer.i64(entry.at.ms()).varint(entry.holders.size());
+  for (const NameEntry::Holder& holder : entry.holders) {
+    put_id(writer, holder.id);
+    writer.u16(holder.attempt);
+  }
+  seal_record(out);
+  return out;
+}
+
+Result<NameEntry> decode_name(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  NameEntry entry;
+  entry.at = Timestamp(reader.i64());
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+    NameEntry::Holder holder;
+    holder.id = get_id(reader);
+    holder.attempt = reader.u16();
+    entry.holders.push_back(holder);
+  }
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "name entry");
+  return entry;
+}
+
+std::string encode_half(const HalfEntry& entry) {
+  std::string out = begin();
+  Writer writer(out);
+  writer.varint(entry.news.size());
+  for (const HalfEntry::News& news : entry.news)
+    writer.i64(news.at.ms()).i64(news.window.count()).text(news.detail);
+  seal_record(out);
+  return out;
+}
+
+Result<HalfEntry> decode_half(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  HalfEntry entry;
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+    HalfEntry::News news;
+    news.at = Timestamp(reader.i64());
+    news.window = Duration(reader.i64());
+    news.detail = reader.text();
+    entry.news.push_back(std::move(news));
+  }
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "half entry");
+  return entry;
+}
+
+std::string encode_arrival(const ArrivalRecord& arrival) {
+  std::string out = begin();
+  Writer(out).i64(arrival.at.ms()).text(arrival.profile).text(arrival.source).text(arrival.bytes);
+  seal_record(out);
+  return out;
+}
+
+Result<ArrivalRecord> decode_arrival(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  ArrivalRecord arrival;
+  arrival.at = Timestamp(reader.i64());
+  arrival.profile = reader.text();
+  arrival.source = reader.text();
+  arrival.bytes = reader.text();
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "arrival");
+  return arrival;
+}
+
+std::string encode_nested(const NestedRecord& nested) {
+  std::string out = begin();
+  Writer writer(out);
+  put_id(writer, nested.from);
+  writer.u8(nested.lane)
+      .u16(nested.priority)
+      .text(nested.destination)
+      .text(nested.attributes)
+      .text(nested.body);
+  seal_record(out);
+  return out;
+}
+
+Result<NestedRecord> decode_nested(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  NestedRecord nested;
+  nested.from = get_id(reader);
+  nested.lane = reader.u8();
+  nested.priority = reader.u16();
+  nested.destination = reader.text();
+  nested.attributes = reader.text();
+  nested.body = reader.text();
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "nested submit");
+  return nested;
 }
 
 std::string encode_dead(const DeadLetter& letter, std::string_view message) {

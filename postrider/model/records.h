@@ -29,8 +29,12 @@ struct BucketInfo {
   friend bool operator==(const BucketInfo&, const BucketInfo&) = default;
 };
 
-enum class Kept : std::uint8_t { kLedger, kLog, kEnds, kDead };  // spaces with a retention
-inline constexpr std::size_t kKept = 4;
+// Spaces with a retention.
+enum class Kept : std::uint8_t { kLedger, kLog, kEnds, kDead, kNames, kHalves, kArrivals };
+inline constexpr std::size_t kKept = 7;
+inline constexpr std::array<Kept, kKept> kAllKept = {Kept::kLedger,  Kept::kLog,   Kept::kEnds,
+                                                     Kept::kDead,    Kept::kNames, Kept::kHalves,
+                                                     Kept::kArrivals};
 char space_of(Kept kept);
 
 struct Meta {
@@ -78,11 +82,63 @@ struct EndRecord {
   keys::Bucket dead_bucket = 0;  // where its dead letter lies; 0: it left none
   MessageId origin;
   std::string reason;
+  std::string notes;  // the profile's own, as they were last
   friend bool operator==(const EndRecord&, const EndRecord&) = default;
 };
 std::string encode_end(const EndRecord& end);
 void encode_end(const EndRecord& end, std::string& out);  // into memory that is used again
 Result<EndRecord> decode_end(std::string_view record);
+
+// Who has a name: one message, or, for a key by which messages supersede each other, those that
+// may still be waiting, oldest first.
+struct NameEntry {
+  struct Holder {
+    MessageId id;
+    std::uint16_t attempt = 0;
+    friend bool operator==(const Holder&, const Holder&) = default;
+  };
+  Timestamp at;
+  std::vector<Holder> holders;
+  friend bool operator==(const NameEntry&, const NameEntry&) = default;
+};
+std::string encode_name(const NameEntry& entry);
+Result<NameEntry> decode_name(std::string_view record);
+
+// News that waits for its name, oldest first.
+struct HalfEntry {
+  struct News {
+    Timestamp at;
+    Duration window{0};  // 0: it waits for as long as halves are kept
+    std::string detail;
+    friend bool operator==(const News&, const News&) = default;
+  };
+  std::vector<News> news;
+  friend bool operator==(const HalfEntry&, const HalfEntry&) = default;
+};
+std::string encode_half(const HalfEntry& entry);
+Result<HalfEntry> decode_half(std::string_view record);
+
+struct ArrivalRecord {
+  Timestamp at;
+  std::string profile;
+  std::string source;
+  std::string bytes;
+  friend bool operator==(const ArrivalRecord&, const ArrivalRecord&) = default;
+};
+std::string encode_arrival(const ArrivalRecord& arrival);
+Result<ArrivalRecord> decode_arrival(std::string_view record);
+
+struct NestedRecord {
+  MessageId from;
+  std::string destination;
+  std::uint8_t lane = 0;
+  std::uint16_t priority = 0;
+  std::string attributes;
+  std::string body;
+  friend bool operator==(const NestedRecord&, const NestedRecord&) = default;
+};
+std::string encode_nested(const NestedRecord& nested);
+Result<NestedRecord> decode_nested(std::string_view record);
 
 struct DeadRecord {
   DeadLetter letter;

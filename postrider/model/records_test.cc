@@ -44,6 +44,7 @@ Message any_message() {
   fields.origin = maybe_id();
   fields.method = any<std::uint8_t>();
   for (GateName& gate : fields.gates) gate = any<bool>() ? any<std::uint64_t>() : 0;
+  fields.lasting = any<bool>() ? any<std::uint8_t>() : std::uint8_t{0};
   return encode_message(fields, any_text(), any_text());
 }
 
@@ -59,7 +60,33 @@ State any_state() {
   state.failure = any_enum<FailureClass>(kFailureClasses);
   state.certainty = any_enum<Certainty>(3);
   state.cancel_wanted = any<bool>();
+  state.questions_failed = any<bool>() ? any<std::uint16_t>() : std::uint16_t{0};
   return state;
+}
+
+Intent any_intent() {
+  if (any<bool>()) return {};
+  return {any_time(), any_time(), any<std::uint64_t>(), any<bool>()};
+}
+
+NameEntry any_name() {
+  NameEntry entry{any_time(), {}};
+  entry.holders.resize(*rc::gen::inRange<std::size_t>(0, 4));
+  for (NameEntry::Holder& holder : entry.holders) holder = {any_id(), any<std::uint16_t>()};
+  return entry;
+}
+
+HalfEntry any_half() {
+  HalfEntry entry;
+  entry.news.resize(*rc::gen::inRange<std::size_t>(0, 4));
+  for (HalfEntry::News& news : entry.news) news = {any_time(), any_duration(), any_text()};
+  return entry;
+}
+
+ArrivalRecord any_arrival() { return {any_time(), any_text(), any_text(), any_text()}; }
+
+NestedRecord any_nested() {
+  return {any_id(), any_text(), any<std::uint8_t>(), any<std::uint16_t>(), any_text(), any_text()};
 }
 
 DestinationConfig any_config() {
@@ -96,7 +123,8 @@ Meta any_meta() {
   Counters& c = meta.counters;
   for (std::uint64_t* counter :
        {&c.accepted, &c.delivered, &c.dead, &c.expired, &c.cancelled, &c.indeterminate, &c.redriven,
-        &c.dropped, &c.quarantined, &c.removed_ends, &c.removed_dead, &c.removed_ledger}) {
+        &c.dropped, &c.quarantined, &c.removed_ends, &c.removed_dead, &c.removed_ledger,
+        &c.removed_names, &c.removed_halves, &c.removed_arrivals}) {
     *counter = any<std::uint64_t>();
   }
   meta.clock_floor = any_time();
@@ -121,7 +149,7 @@ LedgerEntry any_ledger() {
 
 LogEntry any_log_entry() {
   LogEntry entry;
-  entry.kind = any_enum<LogEntry::Kind>(7);
+  entry.kind = any_enum<LogEntry::Kind>(LogEntry::kKinds);
   entry.at = any_time();
   entry.id = any_id();
   entry.phase = any_enum<Phase>(kPhases);
@@ -148,6 +176,7 @@ EndRecord any_end() {
   end.dead_bucket = any<std::uint32_t>();
   end.origin = maybe_id();
   end.reason = any_text();
+  if (any<bool>()) end.notes = any_text();
   return end;
 }
 
@@ -182,6 +211,7 @@ RC_GTEST_PROP(RecordRoundTrip, Message, ()) {
   RC_ASSERT(got->origin == want.origin);
   RC_ASSERT(got->method == want.method);
   RC_ASSERT(got->gates == want.gates);
+  RC_ASSERT(got->lasting == want.lasting);
   RC_ASSERT(got->attributes == want.attributes);
   RC_ASSERT(got->body == want.body);
   RC_ASSERT(got->record.view().data() == want.record.view().data());
@@ -191,9 +221,13 @@ RC_GTEST_PROP(RecordRoundTrip, Message, ()) {
 RC_GTEST_PROP(RecordRoundTrip, State, ()) {
   const State want = any_state();
   const std::string reason = any_text();
-  const Result<StoredState> got = decode_state(encode_state(want, reason));
+  const Intent intent = any_intent();
+  const std::string notes = any_text();
+  const Result<StoredState> got = decode_state(encode_state(want, reason, intent, notes));
   RC_ASSERT(got.has_value());
   RC_ASSERT(got->state == want);
+  RC_ASSERT(got->intent == intent);
+  RC_ASSERT(got->notes == notes);
   RC_ASSERT(got->reason == reason);
 }
 
@@ -220,6 +254,14 @@ RC_GTEST_PROP(RecordRoundTrip, ValuesWithEquality, ()) {
   RC_ASSERT(decode_meta(encode_meta(meta)).value() == meta);
   RC_ASSERT(decode_buckets(encode_buckets(buckets)).value() == buckets);
   RC_ASSERT(decode_end(encode_end(end)).value() == end);
+  const NameEntry name = any_name();
+  const HalfEntry half = any_half();
+  const ArrivalRecord arrival = any_arrival();
+  const NestedRecord nested = any_nested();
+  RC_ASSERT(decode_name(encode_name(name)).value() == name);
+  RC_ASSERT(decode_half(encode_half(half)).value() == half);
+  RC_ASSERT(decode_arrival(encode_arrival(arrival)).value() == arrival);
+  RC_ASSERT(decode_nested(encode_nested(nested)).value() == nested);
 }
 
 // req: engine.record.10
@@ -334,7 +376,15 @@ TEST_P(RecordTest, WithAnyBytesBehindAGoodChecksumIsRefusedOrAValue) {
 INSTANTIATE_TEST_SUITE_P(
     All, RecordTest,
     ::testing::Values(Sample{"Message", [] { return std::string(any_message().record.view()); }},
-                      Sample{"State", [] { return encode_state(any_state(), any_text()); }},
+                      Sample{"State",
+                             [] {
+                               return encode_state(any_state(), any_text(), any_intent(),
+                                                   any_text());
+                             }},
+                      Sample{"Name", [] { return encode_name(any_name()); }},
+                      Sample{"Half", [] { return encode_half(any_half()); }},
+                      Sample{"Arrival", [] { return encode_arrival(any_arrival()); }},
+                      Sample{"Nested", [] { return encode_nested(any_nested()); }},
                       Sample{"Config", [] { return encode_config(any_config()); }},
                       Sample{"Route", [] { return encode_route(any_route()); }},
                       Sample{"Owed", [] { return encode_owed(any_owed()); }},
@@ -369,7 +419,7 @@ TEST(Record, AnEnumeratorOutsideItsListIsRefused) {
       {"State", encode_state({}, ""), 38, 3},
       {"Route", encode_route({}), 1, kHealths},
       {"Owed", encode_owed(owed), 1, kLanes},
-      {"Log", encode_log({LogEntry{}}), 2, 7},
+      {"Log", encode_log({LogEntry{}}), 2, LogEntry::kKinds},
       {"Log", encode_log({LogEntry{}}), 27, kPhases},
       {"Log", encode_log({LogEntry{}}), 28, kFailureClasses},
       {"End", encode_end({}), 17, kPhases},
@@ -398,7 +448,59 @@ TEST(Record, AnEnumeratorOutsideItsListIsRefused) {
 TEST(Record, EachKindWithARetentionHasASpaceOfItsOwn) {
   std::set<char> spaces;
   for (std::size_t i = 0; i < kKept; ++i) spaces.insert(space_of(static_cast<Kept>(i)));
-  EXPECT_EQ(spaces, (std::set<char>{keys::kLedger, keys::kLog, keys::kEnd, keys::kDead}));
+  EXPECT_EQ(spaces, (std::set<char>{keys::kLedger, keys::kLog, keys::kEnd, keys::kDead, keys::kName,
+                                    keys::kHalf, keys::kArrival}));
+}
+
+// Bytes that the first format wrote; they must be read for as long as such a record can live.
+std::string bytes_of(std::string_view hex) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+    out.push_back(static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1])));
+  }
+  return out;
+}
+
+TEST(Record, OfTheFirstFormatAreRead) {  // req: engine.store.14
+  const auto message = decode_message(Blob::copy_of(bytes_of(
+      "010a00000000000000010000000000000002000000000000000301000000000000000400000000000000"
+      "050000000000000000000000000000000000626f64793c167512")));
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(message->id, (MessageId{1, 2}));
+  EXPECT_EQ(message->expires, Timestamp(4));
+  EXPECT_EQ(message->gates[0], 5U);
+  EXPECT_EQ(message->lasting, 0);
+  EXPECT_EQ(message->body, "body");
+
+  const auto state = decode_state(bytes_of(
+      "010200000300000000000000050000000000000000000000000000000000000000000000000300010377"
+      "687955567a47"));
+  ASSERT_TRUE(state.has_value());
+  EXPECT_EQ(state->state.attempts, 3);
+  EXPECT_TRUE(state->state.cancel_wanted);
+  EXPECT_EQ(state->reason, "why");
+  EXPECT_EQ(state->intent, Intent());
+  EXPECT_EQ(state->notes, "");
+
+  const auto end = decode_end(bytes_of(
+      "010000000000000001000000000000000206000000000000000000000000000000000000000000000001"
+      "00000000000000030000000000000004037768799b07692f"));
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->phase, Phase::kDead);
+  EXPECT_EQ(end->origin, (MessageId{3, 4}));
+  EXPECT_EQ(end->reason, "why");
+
+  const auto meta = decode_meta(bytes_of(
+      "010900000000000000000000080000000000000000000000000000000000000001000000000000000000"
+      "000000000001000000000000000000000000000001000000000000000000000000000007000000000000"
+      "0000000000065272d27c"));
+  ASSERT_TRUE(meta.has_value());
+  EXPECT_EQ(meta->counters.accepted, 9U);
+  EXPECT_EQ(meta->counters.removed_ledger, 8U);
+  EXPECT_EQ(meta->running[3].number, 7U);
+  EXPECT_EQ(meta->running[4], BucketInfo());
+  EXPECT_EQ(meta->log_removed, 6U);
 }
 
 // The write budget counts bytes, so the usual records must stay as small as they are.

@@ -63,6 +63,7 @@ struct OrderKeysOf {
   void operator()(const AttemptNews&) {}
   void operator()(const AttemptEnded&) {}
   void operator()(const ReceiptArrived& e) { add_message(out, e.id); }
+  void operator()(const Arrived& e) { add_caller(out, e.caller); }
   void operator()(const PeerSeen& e) { add_destination(out, e.destination); }
   void operator()(const TimersDue&) {}
   void operator()(const Ask& e) {

@@ -26,7 +26,8 @@ Ticket* ticket_of(Asking& event) {
 
 }  // namespace
 
-Clients::Clients(Surroundings around, Rng rng) : around_(std::move(around)), rng_(rng) {
+Clients::Clients(Surroundings around, Rng rng)
+    : around_(std::move(around)), rng_(rng), task_rng_(Rng(rng).fork(9)) {
   sessions_.resize(kSessions);
   for (std::size_t i = 0; i < kSessions; ++i) {
     sessions_[i] = {"session-" + std::to_string(i) + "-0", around_.agenda.now(), 0};
@@ -157,15 +158,43 @@ std::string Clients::draw_body() {
 std::string Clients::draw_attributes() {
   NamedTexts texts;
   if (around_.options.profile == "drill") {
-    constexpr std::array<std::string_view, kDrillMethods> kNames = {"relay", "post", "once"};
+    constexpr std::array<std::string_view, 3> kNames = {"relay", "post", "once"};
     texts.emplace_back("method", std::string(kNames[rng_.below(kNames.size())]));
     for (const DrillGate& gate : drill_gates()) {
       if (rng_.chance(1, 6)) texts.emplace_back(std::string(gate.name), "");
     }
+    draw_task(texts);
   } else if (rng_.chance(1, 4)) {
     texts.emplace_back("content-type", "text/plain");
   }
   return texts.empty() ? std::string() : encode_texts(texts);
+}
+
+void Clients::draw_task(NamedTexts& texts) {
+  if (task_rng_.chance(1, 3)) texts.front().second = "task";
+  const bool ordered = texts.front().second == "task" || texts.front().second == "once";
+  if (ordered && task_rng_.chance(1, 4))
+    texts.emplace_back("order", std::to_string(task_rng_.below(kDrillOrders)));
+  if (task_rng_.chance(1, 8))
+    texts.emplace_back("supersede", "key-" + std::to_string(task_rng_.below(3)));
+  if (task_rng_.chance(1, 10)) {
+    const std::size_t which = task_rng_.below(around_.destinations.size() + 1);
+    texts.emplace_back(
+        "then", which == around_.destinations.size() ? "nobody" : around_.destinations[which].name);
+  }
+}
+
+// Whoever brings news repeats it until it is acknowledged, and sometimes once too often.
+void Clients::arrive(std::string text) {
+  Arrived arrived;
+  arrived.caller.key.kind = OperationKey::Kind::kOpaque;
+  arrived.caller.key.scope = "peers";
+  arrived.caller.key.key = "news-" + std::to_string(++last_news_);
+  arrived.profile = around_.options.profile;
+  arrived.source = "peer";
+  arrived.bytes = std::move(text);
+  if (task_rng_.chance(1, 8)) wish(arrived, true);
+  wish(std::move(arrived), true);
 }
 
 void Clients::draw_times(Submit& submit) {

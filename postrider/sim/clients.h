@@ -37,6 +37,7 @@ class Clients {
   void begin();  // enters everything that will be asked
   void told(Incarnation process, Ticket ticket, const Answer& answer);
   void process_died(Incarnation process);
+  void arrive(std::string text);  // news for the profile, repeated until it is acknowledged
 
   void maintain(std::uint32_t destination);  // pauses it for a while
 
@@ -68,6 +69,7 @@ class Clients {
   Submit draw_submit(std::uint32_t destination);
   OperationKey draw_key();
   std::string draw_attributes();
+  void draw_task(NamedTexts& texts);
   std::string draw_body();
   void draw_times(Submit& submit);
   void submit_told(const Submit& submit, const Answer& answer);
@@ -109,12 +111,14 @@ class Clients {
 
   Surroundings around_;
   Rng rng_;
+  Rng task_rng_;
   std::map<std::uint64_t, Wish> wishes_;
   std::map<std::uint64_t, Waiting> waiting_;  // by ticket
   std::uint64_t last_wish_ = 0;
   std::uint64_t last_ticket_ = 0;
   std::uint64_t last_operation_ = 0;
   std::uint64_t last_key_ = 0;
+  std::uint64_t last_news_ = 0;
   std::uint64_t accepted_ = 0;
   std::vector<Session> sessions_;
   std::vector<MessageId> known_;  // the last few, as a ring

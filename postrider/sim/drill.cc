@@ -5,180 +5,14 @@
 #include <string>
 
 #include "postrider/base/hash.h"
+#include "postrider/sim/drill_table.h"
 
 namespace postrider::sim {
 namespace {
 
-enum : StateIndex {
-  kQueued,
-  kFinding,
-  kSending,
-  kSent,
-  kHeld,
-  kMoving,
-  kLingering,
-  kChecking,
-  kResting,
-  kParked,
-  kRouted,
-  kDelivered,
-  kDead,
-  kExpired,
-  kCancelled,
-  kIndeterminate,
-};
+using namespace drill;  // NOLINT(google-build-using-namespace): its tables
 
 // clang-format off
-constexpr auto kStates = std::to_array<StateRow>({
-    // name          phase                  timer              signal          keeps gates
-    {"queued",        Phase::kQueued,        TimeOut::kNone,    On::kTimedOut, false},
-    {"finding",       Phase::kInFlight,      TimeOut::kProbe,   On::kTimedOut, true},
-    {"sending",       Phase::kInFlight,      TimeOut::kAttempt, On::kTimedOut, true},
-    {"sent",          Phase::kInFlight,      TimeOut::kAttempt, On::kTimedOut, true},
-    {"held",          Phase::kAwaiting,      TimeOut::kStage,   On::kTimedOut, true},
-    {"moving",        Phase::kAwaiting,      TimeOut::kStage,   On::kTimedOut, false},
-    {"lingering",     Phase::kAwaiting,      TimeOut::kStage,   On::kTimedOut, false},
-    {"checking",      Phase::kInFlight,      TimeOut::kProbe,   On::kTimedOut, true},
-    {"resting",       Phase::kBackoff,       TimeOut::kRetry,   On::kDue,      false},
-    {"parked",        Phase::kParked,        TimeOut::kNone,    On::kTimedOut, false},
-    {"routed",        Phase::kQueued,        TimeOut::kNone,    On::kTimedOut, false},
-    {"delivered",     Phase::kDelivered,     TimeOut::kNone,    On::kTimedOut, false},
-    {"dead",          Phase::kDead,          TimeOut::kNone,    On::kTimedOut, false},
-    {"expired",       Phase::kExpired,       TimeOut::kNone,    On::kTimedOut, false},
-    {"cancelled",     Phase::kCancelled,     TimeOut::kNone,    On::kTimedOut, false},
-    {"indeterminate", Phase::kIndeterminate, TimeOut::kNone,    On::kTimedOut, false},
-});
-
-constexpr StateMask kAwaits = in(kHeld) | in(kMoving) | in(kLingering);
-constexpr StateMask kOut = in(kSending) | in(kSent);
-constexpr StateMask kAsks = in(kFinding) | in(kChecking);
-constexpr StateMask kWaits = in(kQueued) | in(kResting);
-constexpr StateMask kLines = in(kQueued) | in(kRouted);
-constexpr StateMask kRests = kLines | in(kResting);
-constexpr StateMask kRelayLive = kRests | kAsks | kOut | kAwaits | in(kParked);
-
-constexpr auto kRelay = std::to_array<Transition>({
-    {kLines,                                  On::kDue,        kSending,       Do::kStartAttempt,      Raise::kNone, "its turn has come"},
-    {in(kResting),                            On::kDue,        kQueued,        Do::kAwait,             Raise::kNone, "back in line"},
-    {in(kParked),                             On::kDue,        kQueued,        Do::kRelease,           Raise::kNone, "revived"},
-    {kAsks | kOut | kAwaits,                  On::kDue,        0,              Do::kIgnore,            Raise::kNone, "on its way already"},
-
-    {in(kQueued),                             On::kNoRoute,    kFinding,       Do::kFindRoute,         Raise::kNone, "ask for the way first"},
-    {in(kChecking),                           On::kNoRoute,    kQueued,        Do::kRelease,           Raise::kSeen, "the relay does not know it: send again"},
-    {kOut | in(kFinding),                     On::kNoRoute,    kResting,       Do::kRetry,             Raise::kFail, "the way is lost"},
-    {kAwaits | in(kParked) | in(kResting) | in(kRouted), On::kNoRoute, 0,      Do::kIgnore,            Raise::kNone, "says nothing about what the relay holds"},
-
-    {kLines,                                  On::kNoLink,     kParked,        Do::kPark,              Raise::kNone, "an operator must connect it"},
-    {kOut | kAsks,                            On::kNoLink,     kResting,       Do::kRetry,             Raise::kFail, "nobody listens"},
-    {kAwaits | in(kParked) | in(kResting),    On::kNoLink,     0,              Do::kIgnore,            Raise::kNone, "says nothing about what the relay holds"},
-
-    {kRests | kOut | kAwaits,                 On::kStaleRoute, kQueued,        Do::kNextMethod,        Raise::kSeen, "no relay any more: post it"},
-    {kAsks,                                   On::kStaleRoute, kResting,       Do::kRetry,             Raise::kFail, "the way led elsewhere"},
-    {in(kParked),                             On::kStaleRoute, 0,              Do::kIgnore,            Raise::kNone, "an operator has it"},
-
-    {in(kSending),                            On::kSent,       kSent,          Do::kAwait,             Raise::kNone, "handed to the wire"},
-    {kRelayLive & ~in(kSending),              On::kSent,       0,              Do::kIgnore,            Raise::kNone, "no news"},
-
-    {kRests | kOut,                           On::kAccepted,   kHeld,          Do::kAwait,             Raise::kOk,   "the relay took it"},
-    {kAsks | kAwaits | in(kParked),           On::kAccepted,   0,              Do::kIgnore,            Raise::kNone, "no news"},
-
-    {kRests | kOut | in(kHeld) | in(kChecking), On::kProgressed, kMoving,      Do::kAwait,             Raise::kSeen, "it moved on"},
-    {in(kFinding) | in(kMoving) | in(kLingering) | in(kParked), On::kProgressed, 0, Do::kIgnore,       Raise::kNone, "no news"},
-
-    {in(kFinding),                            On::kAcked,      kRouted,        Do::kRelease,           Raise::kSeen, "the way is found: back in line"},
-    {kRests | kOut | in(kHeld) | in(kMoving) | in(kChecking), On::kAcked, kLingering, Do::kAwait,      Raise::kSeen, "arrived, not yet answered"},
-    {in(kLingering) | in(kParked),            On::kAcked,      0,              Do::kIgnore,            Raise::kNone, "no news"},
-
-    {kRelayLive,                              On::kAnswered,   kDelivered,     Do::kComplete,          Raise::kOk,   "an answer may outrun our time-out"},
-    {kRelayLive,                              On::kConfirmed,  kDelivered,     Do::kComplete,          Raise::kOk,   "a receipt may outrun our time-out"},
-
-    {in(kChecking) | in(kHeld),               On::kStillHeld,  kHeld,          Do::kAwait,             Raise::kSeen, "wait on"},
-    {kRelayLive & ~(in(kChecking) | in(kHeld)), On::kStillHeld, 0,             Do::kIgnore,            Raise::kNone, "no news"},
-
-    {kOut | kAsks,                            On::kFailed,     kResting,       Do::kRetry,             Raise::kFail, "later again"},
-    {kAwaits,                                 On::kFailed,     kResting,       Do::kRetry,             Raise::kNone, "the relay lost it"},
-    {kRests | in(kParked),                    On::kFailed,     0,              Do::kIgnore,            Raise::kNone, "no news"},
-
-    {kRelayLive & ~in(kParked),               On::kRejected,   kDead,          Do::kDeadLetter,        Raise::kSeen, "refused for good"},
-    {in(kParked),                             On::kRejected,   0,              Do::kIgnore,            Raise::kNone, "an operator has it"},
-
-    {kOut,                                    On::kTimedOut,   kChecking,      Do::kProbe,             Raise::kFail, "fate open: ask before repeating"},
-    {in(kHeld) | in(kMoving),                 On::kTimedOut,   kChecking,      Do::kProbe,             Raise::kNone, "too long: ask"},
-    {in(kLingering),                          On::kTimedOut,   kDelivered,     Do::kComplete,          Raise::kNone, "arrived is enough"},
-    {kAsks,                                   On::kTimedOut,   kResting,       Do::kRetry,             Raise::kFail, "no answer to our question"},
-    {kRests | in(kParked),                    On::kTimedOut,   0,              Do::kIgnore,            Raise::kNone, "no attempt is open"},
-
-    {kRelayLive,                              On::kExhausted,  kDead,          Do::kDeadLetter,        Raise::kNone, "nothing left to try"},
-
-    {kRests | kAwaits | in(kParked),          On::kExpired,    kExpired,       Do::kDeadLetter,        Raise::kNone, "too late"},
-    {kOut | kAsks,                            On::kExpired,    0,              Do::kIgnore,            Raise::kNone, "the open attempt may still succeed"},
-
-    {kRests | in(kFinding) | in(kParked),     On::kCancelled,  kCancelled,     Do::kDrop,              Raise::kNone, "stopped in time"},
-    {in(kMoving),                             On::kCancelled,  kIndeterminate, Do::kMarkIndeterminate, Raise::kNone, "beyond our reach"},
-    {kOut | in(kChecking) | in(kHeld) | in(kLingering), On::kCancelled, 0,     Do::kIgnore,            Raise::kNone, "perhaps there already"},
-
-    {kRelayLive,                              On::kPeerSeen,   0,              Do::kIgnore,            Raise::kNone, "the route takes note"},
-});
-
-constexpr StateMask kPostLive = kWaits | in(kSending) | in(kParked);
-constexpr auto kPost = std::to_array<Transition>({
-    {in(kQueued),              On::kDue,        kSending,   Do::kStartAttempt, Raise::kNone, "its turn has come"},
-    {in(kResting) | in(kParked), On::kDue,      kQueued,    Do::kRelease,      Raise::kNone, "back in line"},
-    {in(kSending),             On::kDue,        0,          Do::kIgnore,       Raise::kNone, "on its way already"},
-    {in(kSending),             On::kNoRoute,    kParked,    Do::kPark,         Raise::kGone, "the destination exists no more"},
-    {kPostLive & ~in(kSending), On::kNoRoute,   0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
-    {in(kSending),             On::kNoLink,     kResting,   Do::kRetry,        Raise::kFail, "nobody listens"},
-    {kPostLive & ~in(kSending), On::kNoLink,    0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
-    {kPostLive,                On::kSent,       0,          Do::kIgnore,       Raise::kNone, "no news"},
-    {kPostLive,                On::kAnswered,   kDelivered, Do::kComplete,     Raise::kOk,   "done"},
-    {kPostLive,                On::kConfirmed,  kDelivered, Do::kComplete,     Raise::kOk,   "done, as we hear"},
-    {in(kSending),             On::kFailed,     kResting,   Do::kRetry,        Raise::kFail, "later again"},
-    {kPostLive & ~in(kSending), On::kFailed,    0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
-    {in(kSending),             On::kRejected,   kDead,      Do::kDeadLetter,   Raise::kSeen, "refused for good"},
-    {kPostLive & ~in(kSending), On::kRejected,  0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
-    {in(kSending),             On::kTimedOut,   kResting,   Do::kRetry,        Raise::kFail, "no answer in time"},
-    {kPostLive & ~in(kSending), On::kTimedOut,  0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
-    {kPostLive,                On::kExhausted,  kParked,    Do::kPark,         Raise::kNone, "an operator may know better"},
-    {kPostLive & ~in(kSending), On::kExpired,   kExpired,   Do::kDeadLetter,   Raise::kNone, "too late"},
-    {in(kSending),             On::kExpired,    0,          Do::kIgnore,       Raise::kNone, "the open attempt may still succeed"},
-    {kPostLive & ~in(kSending), On::kCancelled, kCancelled, Do::kDrop,         Raise::kNone, "stopped in time"},
-    {in(kSending),             On::kCancelled,  0,          Do::kIgnore,       Raise::kNone, "perhaps there already"},
-});
-
-// What must never happen twice. A refusal before sending, or an answer that it was not done, allows another attempt;
-// anything open is indeterminate for good.
-constexpr StateMask kOnceLive = kWaits | in(kSending);
-constexpr auto kOnce = std::to_array<Transition>({
-    {in(kQueued),   On::kDue,       kSending,       Do::kStartAttempt,      Raise::kNone, "its turn has come"},
-    {in(kResting),  On::kDue,       kQueued,        Do::kAwait,             Raise::kNone, "back in line"},
-    {in(kSending),  On::kDue,       0,              Do::kIgnore,            Raise::kNone, "on its way already"},
-    {in(kSending),  On::kNoLink,    kResting,       Do::kRetry,             Raise::kFail, "nothing was sent"},
-    {kWaits,        On::kNoLink,    0,              Do::kIgnore,            Raise::kNone, "no attempt is open"},
-    {in(kSending),  On::kFailed,    kResting,       Do::kRetry,             Raise::kFail, "the answer says: not done"},
-    {kWaits,        On::kFailed,    0,              Do::kIgnore,            Raise::kNone, "no attempt is open"},
-    {kOnceLive,     On::kAnswered,  kDelivered,     Do::kComplete,          Raise::kOk,   "done"},
-    {kOnceLive,     On::kConfirmed, kDelivered,     Do::kComplete,          Raise::kOk,   "done, as we hear"},
-    {in(kSending),  On::kRejected,  kDead,          Do::kDeadLetter,        Raise::kSeen, "refused for good"},
-    {kWaits,        On::kRejected,  0,              Do::kIgnore,            Raise::kNone, "no attempt is open"},
-    {in(kSending),  On::kTimedOut,  kIndeterminate, Do::kMarkIndeterminate, Raise::kFail, "nobody can tell"},
-    {kWaits,        On::kTimedOut,  0,              Do::kIgnore,            Raise::kNone, "no attempt is open"},
-    {kOnceLive,     On::kExhausted, kDead,          Do::kDeadLetter,        Raise::kNone, "nothing left to try"},
-    {kWaits,        On::kExpired,   kExpired,       Do::kDeadLetter,        Raise::kNone, "too late"},
-    {in(kSending),  On::kExpired,   0,              Do::kIgnore,            Raise::kNone, "the open attempt may still succeed"},
-    {kWaits,        On::kCancelled, kCancelled,     Do::kDrop,              Raise::kNone, "stopped in time"},
-    {in(kSending),  On::kCancelled, 0,              Do::kIgnore,            Raise::kNone, "perhaps there already"},
-});
-
-constexpr auto kMethods = std::to_array<Method>({
-    {"relay", kQueued, false, kRelay},
-    {"post",  kQueued, false, kPost},
-    {"once",  kQueued, true,  kOnce},
-});
-static_assert(kMethods.size() == kDrillMethods);
-static_assert(sound(kStates, kMethods[0]));
-static_assert(sound(kStates, kMethods[1]));
-static_assert(sound(kStates, kMethods[2]));
-
 constexpr auto kGates = std::to_array<DrillGate>({
     {"narrow", {.in_use_max = 1}},
     {"wide",   {.in_use_max = 3}},
@@ -186,6 +20,9 @@ constexpr auto kGates = std::to_array<DrillGate>({
     {"tokens", {.tokens_per_second = 1, .tokens_max = 3}},
 });
 // clang-format on
+
+// Gates that are held until the end: one for each order key, and each of size one.
+constexpr std::string_view kOrderGate = "order-";
 
 std::string_view method_name(std::uint8_t method) {
   return kMethods[method < kDrillMethods ? method : 0].name;
@@ -196,7 +33,8 @@ struct Numbers {
   std::int64_t window = 64, fifo = 0, in_use = 0, spacing = 0, tokens = 0, burst = 0, strikes = 0,
                wait = 5'000, wait_max = 900'000, disable_after = 0, attempts = 0, budget = 0,
                base = 5'000, cap = 3'600'000, cap_after = 0, tick = 0, attempt = 30'000,
-               probe = 10'000, stage = 300'000, hold = 0, jitter = 20;
+               probe = 10'000, stage = 300'000, hold = 0, jitter = 20, poll = 10'000,
+               poll_error = 5'000, life = 0;
 };
 
 struct Setting {
@@ -204,17 +42,30 @@ struct Setting {
   std::int64_t Numbers::*field;
 };
 constexpr auto kSettings = std::to_array<Setting>({
-    {"window", &Numbers::window},       {"fifo", &Numbers::fifo},
-    {"in-use", &Numbers::in_use},       {"spacing", &Numbers::spacing},
-    {"tokens", &Numbers::tokens},       {"burst", &Numbers::burst},
-    {"strikes", &Numbers::strikes},     {"wait", &Numbers::wait},
-    {"wait-max", &Numbers::wait_max},   {"disable-after", &Numbers::disable_after},
-    {"attempts", &Numbers::attempts},   {"budget", &Numbers::budget},
-    {"base", &Numbers::base},           {"cap", &Numbers::cap},
-    {"cap-after", &Numbers::cap_after}, {"tick", &Numbers::tick},
-    {"attempt", &Numbers::attempt},     {"probe", &Numbers::probe},
-    {"stage", &Numbers::stage},         {"hold", &Numbers::hold},
+    {"window", &Numbers::window},
+    {"fifo", &Numbers::fifo},
+    {"in-use", &Numbers::in_use},
+    {"spacing", &Numbers::spacing},
+    {"tokens", &Numbers::tokens},
+    {"burst", &Numbers::burst},
+    {"strikes", &Numbers::strikes},
+    {"wait", &Numbers::wait},
+    {"wait-max", &Numbers::wait_max},
+    {"disable-after", &Numbers::disable_after},
+    {"attempts", &Numbers::attempts},
+    {"budget", &Numbers::budget},
+    {"base", &Numbers::base},
+    {"cap", &Numbers::cap},
+    {"cap-after", &Numbers::cap_after},
+    {"tick", &Numbers::tick},
+    {"attempt", &Numbers::attempt},
+    {"probe", &Numbers::probe},
+    {"stage", &Numbers::stage},
+    {"hold", &Numbers::hold},
     {"jitter", &Numbers::jitter},
+    {"poll", &Numbers::poll},
+    {"poll-error", &Numbers::poll_error},
+    {"life", &Numbers::life},
 });
 constexpr std::array<std::string_view, 3> kWords = {"peer", "route", "link"};
 
@@ -273,6 +124,15 @@ Result<Policy> configure(const NamedTexts& settings) {
   policy.time_outs[static_cast<std::size_t>(TimeOut::kAttempt)] = Duration(numbers.attempt);
   policy.time_outs[static_cast<std::size_t>(TimeOut::kProbe)] = Duration(numbers.probe);
   policy.time_outs[static_cast<std::size_t>(TimeOut::kStage)] = Duration(numbers.stage);
+  policy.time_outs[static_cast<std::size_t>(TimeOut::kLate)] = Duration(numbers.stage);
+  policy.time_outs[static_cast<std::size_t>(TimeOut::kCall)] = 2 * Duration(numbers.probe);
+  policy.time_outs[static_cast<std::size_t>(TimeOut::kPair)] = kDrillPairWindow;
+  const Duration poll(numbers.poll);
+  policy.poll.steps = {{{20s, poll}, {50s, poll * 3 / 2}, {90s, poll * 2}, {0s, poll * 3}}};
+  policy.poll.steps_used = 4;
+  policy.poll.error_base = Duration(numbers.poll_error);
+  policy.poll.error_cap = 15min;
+  policy.life_max = Duration(numbers.life);
   policy.route = {static_cast<std::uint32_t>(numbers.in_use), Duration(numbers.spacing),
                   static_cast<std::uint32_t>(numbers.tokens),
                   static_cast<std::uint32_t>(numbers.burst)};
@@ -300,6 +160,12 @@ Result<Admission> admit(const Offer& offer) {
     if (!known) return fail(ErrorCode::kInvalid, "there is no method '" + *method + "'");
   }
   std::size_t used = 0;
+  if (const std::string* order = find_text(texts, "order");
+      order != nullptr && kMethods[admission.method].durable_intent) {
+    const std::string name = std::string(kOrderGate) + *order;
+    admission.gates[used++] = Gate{drill_gate_name(name), {.in_use_max = 1}, true};
+  }
+  if (const std::string* key = find_text(texts, "supersede")) admission.supersedes = *key;
   for (const DrillGate& gate : kGates) {
     if (find_text(texts, gate.name) == nullptr || used == kGatesMax) continue;
     admission.gates[used++] = Gate{drill_gate_name(gate.name), gate.limits};
@@ -322,6 +188,13 @@ On judge(const Facts& facts) {
   return On::kDue;
 }
 
+// Notes of a task: "task=<name>", and ";paired" when two halves came together.
+std::string_view task_in(std::string_view notes) {
+  constexpr std::string_view kStart = "task=";
+  if (!notes.starts_with(kStart)) return {};
+  return notes.substr(kStart.size(), notes.find(';') - kStart.size());
+}
+
 WireRequest encode(const Facts& facts, AttemptKind kind) {
   WireRequest request;
   request.verb =
@@ -329,9 +202,17 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
   const std::string* peer = find_text(facts.destination.settings, "peer");
   request.target = "drill:" + (peer != nullptr ? *peer : std::string());
   request.headers = {{"drill-id", to_string(facts.message.id)},
-                     {"drill-method", std::string(method_name(facts.state.method))},
-                     {"drill-attempt", std::to_string(facts.state.attempts)},
-                     {"drill-now", std::to_string(facts.now.ms())}};
+                     {"drill-method", method_name(facts.state.method)}};
+  const bool task = facts.state.method == static_cast<std::uint8_t>(DrillMethod::kTask);
+  if (task && kind == AttemptKind::kSend) {
+    // A task is stamped, and must be the same when it is sent again: so no number of the attempt.
+    request.headers.add("drill-stamp", std::to_string(facts.wall.ms()));
+  } else {
+    request.headers.add("drill-attempt", std::to_string(facts.state.attempts));
+    request.headers.add("drill-now", std::to_string(facts.now.ms()));
+  }
+  if (task && kind == AttemptKind::kProbe && facts.state.state == kPolling)
+    request.headers.add("drill-task", task_in(facts.notes));
   if (kind == AttemptKind::kSend) {
     request.owner = facts.message.record;
     request.body = facts.message.body;
@@ -424,10 +305,82 @@ Reading classify_send(const WireReply& reply, bool relay, bool post) {
   return reading(On::kRejected, Certainty::kAnswered, FailureClass::kRejected, status);
 }
 
+Reading classify_task(const Facts& facts, AttemptKind kind, const WireReply& reply) {
+  if (kind == AttemptKind::kProbe) {
+    Reading out = reading(On::kStillHeld, Certainty::kAnswered, FailureClass::kNone, "");
+    if (reply.status == 200) out.signal = On::kAnswered;
+    if (reply.status == 404) {
+      out = reading(On::kNoRoute, Certainty::kAnswered, FailureClass::kOther, "unknown there");
+      // Whoever had a name there and is unknown now will not arrive any more.
+      out.closes = facts.state.state == kPolling;
+    } else if (reply.status >= 300) {
+      out = reading(On::kFailed, Certainty::kAnswered, FailureClass::kServer,
+                    "status " + std::to_string(reply.status));
+    }
+    if (const std::string* name = find_text(reply.headers, "task");
+        name != nullptr && out.signal == On::kStillHeld) {
+      out.notes = "task=" + *name;
+      out.names.push_back({"task", *name});
+    }
+    return out;
+  }
+  const std::string* name = find_text(reply.headers, "task");
+  if (reply.status != 202 || name == nullptr) return classify_send(reply, false, false);
+  Reading out = reading(On::kAccepted, Certainty::kAnswered, FailureClass::kNone, "");
+  out.notes = "task=" + *name;
+  out.names.push_back({"task", *name});
+  return out;
+}
+
+// What arrives: "done T", "lost T", "seen T", "ack T K" and "pair K"; anything else is noise.
+std::vector<Subject> receive(const Inbound& inbound) {
+  const std::size_t first = inbound.bytes.find(' ');
+  if (first == std::string_view::npos) return {};
+  const std::string_view verb = inbound.bytes.substr(0, first);
+  const std::string_view rest = inbound.bytes.substr(first + 1);
+  const std::string name(rest.substr(0, rest.find(' ')));
+  Subject subject;
+  subject.detail = inbound.bytes;
+  subject.names.push_back({verb == "pair" ? "pair" : "task", name});
+  if (verb == "pair") subject.window = kDrillPairWindow;
+  return {subject};
+}
+
+Reading notice(const Facts& facts, const Notice& notice) {
+  const std::string_view verb = notice.detail.substr(0, notice.detail.find(' '));
+  Reading out = reading(On::kAnswered, Certainty::kAnswered, FailureClass::kNone, "");
+  if (facts.state.method != static_cast<std::uint8_t>(DrillMethod::kTask)) out.declines = true;
+  if (verb == "pair") out.notes = std::string(facts.notes) + ";paired";
+  if (verb == "seen") out.signal = On::kPeerSeen;
+  if (verb == "ack") {
+    out.signal = On::kAcked;
+    out.names.push_back({"pair", std::string(notice.detail.substr(notice.detail.rfind(' ') + 1))});
+  }
+  if (verb == "lost") {
+    out = reading(On::kFailed, Certainty::kAnswered, FailureClass::kOther, "lost there");
+    out.closes = true;
+  }
+  return out;
+}
+
+std::vector<NestedSubmit> ended(const Facts& facts, Phase phase, std::string_view /*reason*/) {
+  if (facts.message.attributes.empty()) return {};
+  const auto texts = decode_texts(facts.message.attributes);
+  const std::string* then = texts ? find_text(*texts, "then") : nullptr;
+  if (then == nullptr) return {};
+  NestedSubmit submit;
+  submit.destination = *then;
+  submit.attributes = encode_texts({{"method", "post"}, {"after", to_string(facts.message.id)}});
+  submit.body = "ended " + std::string(name_of(phase));
+  return {submit};
+}
+
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {
   const auto method = static_cast<DrillMethod>(facts.state.method);
-  if (reply.end != WireEnd::kAnswered)
-    return classify_end(kind, reply, method == DrillMethod::kOnce);
+  const bool keeps_open =
+      method == DrillMethod::kOnce || (method == DrillMethod::kTask && kind == AttemptKind::kSend);
+  if (reply.end != WireEnd::kAnswered) return classify_end(kind, reply, keeps_open);
+  if (method == DrillMethod::kTask) return classify_task(facts, kind, reply);
   if (kind != AttemptKind::kSend) return classify_question(kind, reply.status);
   return classify_send(reply, method == DrillMethod::kRelay, method == DrillMethod::kPost);
 }
@@ -435,6 +388,10 @@ Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {
 GateLimits gate_limits(GateName name, const Policy& /*policy*/) {
   for (const DrillGate& gate : kGates) {
     if (drill_gate_name(gate.name) == name) return gate.limits;
+  }
+  for (int i = 0; i < kDrillOrders; ++i) {
+    if (drill_gate_name(std::string(kOrderGate) + std::to_string(i)) == name)
+      return {.in_use_max = 1};
   }
   return {};
 }
@@ -456,6 +413,9 @@ const ProfileSpec& drill_profile() {
       .encode = encode,
       .classify = classify,
       .gate_limits = gate_limits,
+      .receive = receive,
+      .notice = notice,
+      .ended = ended,
   };
   return kSpec;
 }

@@ -10,9 +10,16 @@ namespace postrider::sim {
 
 const ProfileSpec& drill_profile();
 
-// Methods, in the order of the profile: a relay's next method is the post.
-enum class DrillMethod : std::uint8_t { kRelay, kPost, kOnce };
-inline constexpr std::uint8_t kDrillMethods = 3;
+// Methods, in the order of the profile: a relay's next method is the post. A task is given a name
+// by the far side, which is asked about it by that name, and tells of it unasked.
+enum class DrillMethod : std::uint8_t { kRelay, kPost, kOnce, kTask };
+inline constexpr std::uint8_t kDrillMethods = 4;
+
+// Messages with the attribute "order", 0 to this, are sent one after the other until their ends.
+inline constexpr int kDrillOrders = 4;
+
+// Two pieces of news with one key are one answer when they are less than this apart.
+inline constexpr Duration kDrillPairWindow{10'000};
 
 // Gates that messages of several destinations share.
 struct DrillGate {

@@ -143,6 +143,10 @@ void Network::send_receipt(const Receipt& receipt) {
   Duration wait = receipt.after;
   if (around_.faults.strikes(Fault::kLateReceipt, around_.agenda.now()))
     wait += Duration(rng_.between(600'000, 90'000'000));
+  if (!receipt.text.empty()) {
+    around_.agenda.after(wait, [this, receipt] { around_.arrive(receipt.text); });
+    return;
+  }
   around_.agenda.after(wait, [this, receipt] { deliver_receipt(receipt.id, receipt.signal); });
 }
 

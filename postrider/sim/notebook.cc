@@ -144,6 +144,14 @@ void Notebook::read_put(Reading& reading, const Write& write) {
     case keys::kConfig: return read_config(reading, write);
     case keys::kRoute: return read_route(reading, write);
     case keys::kLedger: ++reading.batch.ledger_puts; return;
+    case keys::kName:
+      if (auto entry = decode_name(write.value.view()))
+        reading.batch.names.push_back({std::string(write.key.substr(5)), std::move(*entry)});
+      return;
+    case keys::kArrival:
+      if (auto arrival = decode_arrival(write.value.view()))
+        reading.batch.arrivals.push_back(std::move(*arrival));
+      return;
     case keys::kSession: ++reading.batch.session_puts; return;
     case keys::kDead: return read_letter(reading, write.key);
     case keys::kQuarantine: return read_quarantine(reading, write);
@@ -172,6 +180,13 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     note.origin = message->origin;
     note.method = message->method;
     note.gates = message->gates;
+    note.lasting = message->lasting;
+    if (const auto texts = decode_texts(message->attributes)) {
+      if (const std::string* key = find_text(*texts, "supersede")) note.supersedes = *key;
+      if (const std::string* then = find_text(*texts, "then")) note.then = *then;
+      const std::string* after = find_text(*texts, "after");
+      note.nested = after != nullptr && *after == to_string(message->origin);
+    }
     note.operation = operation_in(message->body);
     note.body_hash = hash64(message->body);
     note.overhead = static_cast<std::uint32_t>(write.value.size() - message->body.size() -
@@ -208,10 +223,11 @@ void Notebook::read_state(Reading& reading, const Write& write) {
   // Later writes of a batch win, so only the last one counts.
   if (note->last_batch == batches_) {
     reading.batch.states[note->place_in_batch].state = stored->state;
+    reading.batch.states[note->place_in_batch].notes = stored->notes;
   } else {
     note->last_batch = batches_;
     note->place_in_batch = static_cast<std::uint32_t>(reading.batch.states.size());
-    reading.batch.states.push_back({note, stored->state, note->state});
+    reading.batch.states.push_back({note, stored->state, note->state, stored->notes});
   }
   note->state = note->last_state = stored->state;
   const ProfileSpec* profile = note->destination == nullptr ? nullptr : note->destination->profile;

@@ -46,6 +46,10 @@ struct MessageNote {
   MessageId origin;
   std::uint8_t method = 0;
   std::array<GateName, kGatesMax> gates{};
+  std::uint8_t lasting = 0;
+  std::string supersedes;       // attribute of the drill
+  std::string then;             // attribute of the drill: where its end sends a message
+  bool nested = false;          // it followed from its origin
   std::uint64_t operation = 0;  // number in the body
   std::uint64_t body_hash = 0;
   std::uint32_t overhead = 0;  // bytes of its record beyond body and attributes
@@ -76,6 +80,11 @@ struct Batch {
     MessageNote* note;
     State state;
     std::optional<State> before;
+    std::string notes;
+  };
+  struct NamePut {
+    std::string tail;  // scope and name, as they stand in the key
+    NameEntry entry;
   };
   struct RoutePut {
     DestinationNote* note;
@@ -92,6 +101,8 @@ struct Batch {
   std::vector<DestinationNote*> configured;  // made, changed, drained or taken away
   std::vector<EndRecord> ends;
   std::vector<LogEntry> log;
+  std::vector<NamePut> names;
+  std::vector<ArrivalRecord> arrivals;
   std::optional<Meta> meta;
   Meta meta_before;
   std::uint64_t quarantined = 0;  // records that came into quarantine

@@ -76,6 +76,9 @@ NamedTexts drill_settings(std::uint32_t peer, Rng& rng) {
   maybe(settings, "hold", 3, Texts3{"1", "1", "0"}, rng);
   maybe(settings, "route", 2, Texts3{"ask", "stale", "known"}, rng);
   maybe(settings, "link", 6, Texts3{"cold", "cold", "warm"}, rng);
+  maybe(settings, "poll", 3, Texts3{"1000", "30000", "300000"}, rng);
+  maybe(settings, "poll-error", 3, Texts3{"0", "1000", "60000"}, rng);
+  maybe(settings, "life", 4, Texts3{"600000", "36000000", "172800000"}, rng);
   return settings;
 }
 
@@ -90,6 +93,9 @@ void shorten_memory(EngineOptions& engine, Rng& rng) {
   engine.key_window = pick(Durations{2h, 9h, 24h}, rng);
   engine.key_ahead = pick(Durations{10min, 1h, 2h}, rng);
   engine.ledger.age = engine.key_window + engine.key_ahead;
+  engine.arrivals.age = pick(Durations{1h, 7h, 50h}, rng);
+  engine.arrivals.bytes = pick(Counts{0, 3000, 30'000}, rng);
+  engine.halves.count = pick(Counts{4, 40, 100'000}, rng);
 }
 
 }  // namespace
@@ -167,6 +173,9 @@ ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng)
   if (third()) shard.turn_events_max = pick(Counts{1, 2, 10}, rng);
   if (third()) shard.turn_bytes_max = pick(Counts{1, 300, 5000}, rng);
   if (third()) shorten_memory(shard.engine, rng);
+  // From the seed, so that the other draws of older worlds stay what they were.
+  constexpr Counts kWaiters = {0, 2, 1024};
+  limits.lane_waiters_max = kWaiters[shard.engine.seed % kWaiters.size()];
   return shard;
 }
 
@@ -180,6 +189,7 @@ Duration longest_wait(const Policy& policy) {
     longest = std::max({longest, delay, rule.retry_after_max});
   }
   for (const Duration time_out : policy.time_outs) longest = std::max(longest, time_out);
+  longest = std::max({longest, policy.poll.wait_at(policy.life_max), policy.poll.error_cap});
   return std::max(longest, policy.health.wait_max) + policy.route.spacing;
 }
 

@@ -130,7 +130,8 @@ World::World(const SimOptions& options)
                 [this](Incarnation process, Event event) {
                   return host_.post(process, std::move(event));
                 },
-                [this] { return host_.running(); }},
+                [this] { return host_.running(); },
+                [this](std::string text) { clients_.arrive(std::move(text)); }},
                options.destinations, rng_.fork(3)),
       clients_(
           {agenda_, trace_, checkers_, options_, destinations_, [this] { return host_.running(); },

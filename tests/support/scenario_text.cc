@@ -47,6 +47,9 @@ std::string_view notice_name(LogEntry::Kind kind) {
     case LogEntry::Kind::kParked: return "parked";
     case LogEntry::Kind::kRemoved: return "removed";
     case LogEntry::Kind::kQuarantined: return "quarantined";
+    case LogEntry::Kind::kLate: return "late";
+    case LogEntry::Kind::kAltered: return "altered";
+    case LogEntry::Kind::kUnsent: return "unsent";
   }
   return "?";
 }

@@ -28,6 +28,9 @@ CheckerMaker make_budget_checker;      // 13: records and bytes
 CheckerMaker make_explain_checker;     // 14: what was said to come next comes next
 CheckerMaker make_listing_checker;     // 15: what is listed and shown is what there is
 CheckerMaker make_drain_checker;       // 16: nothing enters what is drained, and it goes when empty
+CheckerMaker make_news_checker;        // 17: news finds its message, once it was acknowledged
+CheckerMaker make_intent_checker;      // 18: a resend is the same bytes; questions go by the ladder
+CheckerMaker make_following_checker;   // 19: supersession, nested submits, gates held to the end
 
 std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& context,
                                                     Notebook& notebook);

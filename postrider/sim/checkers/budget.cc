@@ -59,6 +59,7 @@ class BudgetChecker final : public Checker {
  private:
   static constexpr std::uint32_t kMessageOverheadMax = 100;
   static constexpr std::size_t kStateBytesMax = 64;  // beyond the reason
+  static constexpr std::size_t kIntentBytes = 28;
   static constexpr std::size_t kReasonBytesMax = 200;
 
   struct Story {
@@ -69,7 +70,9 @@ class BudgetChecker final : public Checker {
   void check_bytes(const Write& write) {
     const bool message_space = write.key[0] == keys::kHot || write.key[0] == keys::kCold;
     if (write.kind != Write::Kind::kPut || !message_space) return;
-    if (write.value.size() > kStateBytesMax + kReasonBytesMax)
+    const auto stored = decode_state(write.value.view());
+    const std::size_t more = stored ? stored->notes.size() + kIntentBytes : 0;
+    if (write.value.size() > kStateBytesMax + kReasonBytesMax + more)
       verdicts_.violation(13, "a state record is too large");
   }
 

@@ -42,8 +42,10 @@ class DurabilityChecker final : public Checker {
     const ProfileSpec& profile = *note->destination->profile;
     if (!is_send(left.call) || !profile.methods[note->method].durable_intent || note->damaged)
       return;
+    // News may have moved it on in the very turn in which it was started.
     const bool recorded =
-        note->state && profile.states[note->state->state].phase == Phase::kInFlight;
+        note->state && (profile.states[note->state->state].phase == Phase::kInFlight ||
+                        (note->state->attempts > 0 && note->state->since >= left.decided_after));
     if (!recorded)
       verdicts_.violation(2,
                           "an attempt left whose intent was not durable: " + to_string(note->id));

@@ -63,6 +63,15 @@ class HealthChecker final : public Checker {
   }
 
   void batch(const Batch& batch) override {
+    // News by name is a delivery too; that it was news and no invention is another checker's
+    // matter.
+    for (const EndRecord& end : batch.ends) {
+      const MessageNote* note = notebook_.find(end.id);
+      if (end.phase == Phase::kDelivered && note != nullptr && note->destination != nullptr &&
+          note->destination->profile != nullptr &&
+          note->destination->profile->methods[note->method].name == "task")
+        evidence_[end.id.destination().value()].good = batch.when.truth;
+    }
     for (const Batch::RoutePut& put : batch.routes) {
       Evidence& evidence = evidence_[put.note->id.value()];
       const Health before = put.before ? put.before->health : Health::kNormal;

@@ -46,6 +46,7 @@ struct ContentOf {
   }
   std::string operator()(const Pause& e) const { return "pause " + e.destination + " " + e.reason; }
   std::string operator()(const Resume& e) const { return "resume " + e.destination; }
+  std::string operator()(const Arrived& e) const { return "arrived " + e.source + " " + e.bytes; }
   std::string operator()(const Wake& e) const { return "wake " + e.destination; }
   template <class Other>
   std::string operator()(const Other& /*other*/) const {

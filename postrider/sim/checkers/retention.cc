@@ -3,6 +3,7 @@
 // Engine time, as every commit tells it, never goes back.
 #include <array>
 #include <map>
+#include <set>
 
 #include "postrider/sim/checkers/all.h"
 
@@ -46,6 +47,7 @@ class RetentionChecker final : public Checker {
   struct Bucket {
     Timestamp newest;
     std::uint64_t bytes = 0;
+    std::uint64_t puts = 0;
   };
 
   const Retention* retention_of(char space) const {
@@ -55,6 +57,9 @@ class RetentionChecker final : public Checker {
       case keys::kLog: return &options_.log;
       case keys::kEnd: return &options_.ends;
       case keys::kDead: return &options_.dead;
+      case keys::kName: return &options_.names;
+      case keys::kHalf: return &options_.halves;
+      case keys::kArrival: return &options_.arrivals;
       default: return nullptr;
     }
   }
@@ -66,15 +71,21 @@ class RetentionChecker final : public Checker {
     const std::uint64_t bytes = write.key.size() + write.value.size();
     const char space = space_of(write.key[0]);
     Bucket& bucket = buckets_[{space, bucket_in(write.key)}];
-    bucket.newest = now;
+    // What is left of news that waits was there before.
+    const bool rest = write.key[0] == keys::kHalf && halves_.contains(write.key);
+    if (!rest) bucket.newest = now;
     bucket.bytes += bytes;
     total_[space] += bytes;
     put_now_[space] += bytes;
     if (write.key[0] == keys::kDead) letters_[write.key] = bytes;
+    ++puts_[space];
+    ++bucket.puts;
+    if (write.key[0] == keys::kHalf) halves_.insert(write.key);
   }
 
   // Of a letter that was cut off nobody knows how large it was.
   void note_remove(const Write& write, bool perhaps_cut) {
+    if (write.key[0] == keys::kHalf) halves_.erase(write.key);
     const auto letter = letters_.find(write.key);
     if (letter == letters_.end()) return;
     const char space = write.key[0];
@@ -93,18 +104,25 @@ class RetentionChecker final : public Checker {
     // A bucket may be closed in the middle of a turn, before the time that the commit tells.
     const bool too_old = now - at->second.newest + kTurnMost >= retention->age;
     const std::uint64_t unknown = space == keys::kDead ? unknown_ : 0;
-    const bool too_big = retention->bytes != 0 && total_[space] + unknown > retention->bytes;
+    const bool too_many = retention->count != 0 && puts_[space] > retention->count;
+    const bool too_big =
+        too_many || (retention->bytes != 0 && total_[space] + unknown > retention->bytes);
     if (!too_old && !too_big) {
       verdicts_.violation(11, std::string("retention removed from space ") + write.key[0] +
                                   " what was neither too old nor too much");
     }
     total_[space] -= at->second.bytes;
+    puts_[space] -= at->second.puts;
+    halves_.erase(halves_.lower_bound(write.key), halves_.lower_bound(write.last));
     buckets_.erase(at);
     letters_.erase(letters_.lower_bound(write.key), letters_.lower_bound(write.last));
   }
 
   // What was put by this very commit may be too much; the next one settles it.
   void check_sizes() {
+    if (options_.halves.count != 0 &&
+        halves_.size() > options_.halves.count + put_now_[keys::kHalf])
+      verdicts_.violation(11, "more halves than allowed");
     for (const auto& [space, bytes] : total_) {
       const Retention* retention = retention_of(space);
       if (retention == nullptr || retention->bytes == 0) continue;
@@ -138,6 +156,8 @@ class RetentionChecker final : public Checker {
   std::map<std::pair<char, keys::Bucket>, Bucket> buckets_;
   std::map<char, std::uint64_t> total_;    // bytes of each space
   std::map<char, std::uint64_t> put_now_;  // … that this commit brought
+  std::map<char, std::uint64_t> puts_;     // records of each space, rewritten ones too
+  std::set<std::string, std::less<>> halves_;
   std::uint64_t unknown_ = 0;
   std::map<std::string, std::uint64_t, std::less<>> letters_;  // bytes of each, by key
 };

@@ -93,8 +93,12 @@ class RetryChecker final : public Checker {
   void left(const Left& left) override {
     MessageNote* note = notebook_.find(left.start.message);
     // What ended in the turn in which it was started leaves too, and its abort right behind it.
-    if (note == nullptr || note->destination == nullptr || note->end || !is_send(left.call)) return;
+    if (note == nullptr || note->destination == nullptr || note->end) return;
     Story& story = stories_[note->id];
+    if (!is_send(left.call)) {
+      story.wish.reset();  // what follows is due to the answer to this question
+      return;
+    }
     if (left.when.incarnation != newest_) {
       story.uncertain = true;  // a replaced owner sent it too
       return;

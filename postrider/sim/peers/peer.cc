@@ -31,8 +31,10 @@ Call read_call(const WireRequest& request) {
       if (const auto id = parse_message_id(text)) call.id = *id;
     }
     if (header.first == "drill-method") call.method = header.second;
+    if (header.first == "drill-task") call.task = header.second;
   }
   call.body_hash = hash64(request.body);
+  call.text = request.verb + request.target + std::string(request.headers.text());
   call.operation = digits_after(request.body, "\"operation\":");
   return call;
 }
@@ -92,6 +94,8 @@ PeerAnswer Peer::receive(const Call& call, std::vector<Receipt>& receipts) {
     return answer_status(kFailures[rng_.below(kFailures.size())], false);
   }
   if (call.verb == "FIND") return answer_status(rng_.chance(7, 8) ? 200 : 404, false);
+  if (call.verb == "PROBE" && call.method == "task") return answer_task(call);
+  if (call.method == "task") return take_task(call, receipts);
   if (call.verb == "PROBE") return take_probe(call, receipts);
   if (call.method == "relay") return take_relay(call, receipts);
   return answer_status(rng_.chance(1, 8) ? 204 : 200, true);
@@ -136,6 +140,68 @@ void Peer::promise_receipts(const Call& call, std::vector<Receipt>& receipts) {
     default: receipts.push_back({call.id, On::kConfirmed, later()}); break;
   }
   held.finished = true;
+}
+
+PeerAnswer Peer::take_task(const Call& call, std::vector<Receipt>& receipts) {
+  if (!held_.contains(call.id)) {
+    if (rng_.chance(1, 10)) return answer_status(200, true);  // done at once
+    held_[call.id].task = "t" + std::to_string(rng_.next());
+    promise_news(call, receipts);
+  }
+  const auto held = held_.find(call.id);
+  if (held == held_.end()) return answer_status(503, false);
+  PeerAnswer answer = answer_status(202, true);
+  answer.reply.headers.emplace_back("task", held->second.task);
+  return answer;
+}
+
+void Peer::promise_news(const Call& call, std::vector<Receipt>& receipts) {
+  const std::string task = held_[call.id].task;
+  constexpr std::array<std::int64_t, 3> kWaits = {30, 20'000, 600'000};
+  const auto later = [this, &kWaits] {
+    return Duration(rng_.between(1, kWaits[rng_.below(kWaits.size())]));
+  };
+  const auto tell = [&receipts](std::string text, Duration after) {
+    receipts.push_back({{}, On::kConfirmed, after, std::move(text)});
+  };
+  if (rng_.chance(1, 6)) tell("seen " + task, later());
+  if (rng_.chance(1, 12)) tell("done t" + std::to_string(rng_.next()), later());
+  if (rng_.chance(1, 20)) tell("noise", later());
+  switch (rng_.below(8)) {
+    case 0:
+      tell("lost " + task, later());
+      held_.erase(call.id);
+      return;
+    case 1: held_.erase(call.id); return;  // only a question will tell
+    case 2:
+    case 3: {
+      // Two halves, in either order, and often just at the edge of the window.
+      constexpr std::array<std::int64_t, 7> kApart = {0,      3'000, 9'999, 10'000,
+                                                      10'001, 9'000, 20'000};
+      const std::string key = "p" + std::to_string(rng_.next());
+      const Duration apart(kApart[rng_.below(kApart.size())]);
+      const Duration first = later();
+      const bool ack_first = rng_.chance(1, 2);
+      tell("ack " + task + " " + key, ack_first ? first : first + apart);
+      tell("pair " + key, ack_first ? first + apart : first);
+      if (rng_.chance(1, 3)) tell("ack " + task + " again-" + key, first + apart + Duration(500));
+      break;
+    }
+    case 4: return;  // held, and silent
+    default: tell("done " + task, later()); break;
+  }
+  held_[call.id].finished = true;
+}
+
+PeerAnswer Peer::answer_task(const Call& call) {
+  const auto at = held_.find(call.id);
+  const bool known = at != held_.end() && (call.task.empty() || call.task == at->second.task);
+  if (!known) return answer_status(404, false);
+  if (at->second.finished && rng_.chance(1, 3)) return answer_status(200, false);
+  if (rng_.chance(1, 4)) at->second.finished = true;
+  PeerAnswer answer = answer_status(202, false);
+  answer.reply.headers.emplace_back("task", at->second.task);
+  return answer;
 }
 
 PeerAnswer Peer::take_probe(const Call& call, std::vector<Receipt>& receipts) {

@@ -35,6 +35,8 @@ struct Call {
   std::string method;  // drill only
   std::uint64_t body_hash = 0;
   std::uint64_t operation = 0;  // number in the body; 0: none
+  std::string task;             // drill only: the name by which it is asked about
+  std::string text;             // of the whole request
 };
 Call read_call(const WireRequest& request);
 
@@ -52,6 +54,7 @@ struct Receipt {
   MessageId id;
   On signal = On::kConfirmed;
   Duration after{0};
+  std::string text = {};  // news for the profile, in its own words, instead
 };
 
 class Peer {
@@ -69,11 +72,15 @@ class Peer {
  private:
   struct Held {
     bool finished = false;
+    std::string task = {};
   };
   PeerAnswer answer_status(int status, bool executed);
   PeerAnswer throttle();
   PeerAnswer take_relay(const Call& call, std::vector<Receipt>& receipts);
   PeerAnswer take_probe(const Call& call, std::vector<Receipt>& receipts);
+  PeerAnswer take_task(const Call& call, std::vector<Receipt>& receipts);
+  PeerAnswer answer_task(const Call& call);
+  void promise_news(const Call& call, std::vector<Receipt>& receipts);
   void promise_receipts(const Call& call, std::vector<Receipt>& receipts);
 
   Rng rng_;

@@ -16,7 +16,6 @@
 namespace postrider::rocks {
 namespace {
 
-constexpr std::array<Kept, kKept> kAllKept = {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead};
 
 std::string hex(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -170,6 +169,10 @@ class RecordCheck {
       case keys::kLog: return see_log(key, value);
       case keys::kEnd: return see_end(key, value);
       case keys::kDead: return see_dead(key, value);
+      case keys::kName: return see_kept(key, Kept::kNames, decode_name(value));
+      case keys::kHalf: return see_kept(key, Kept::kHalves, decode_half(value));
+      case keys::kArrival: return see_kept(key, Kept::kArrivals, decode_arrival(value));
+      case keys::kNested: return decodes(key, decode_nested(value));
       case keys::kQuarantine: return see_quarantined(key.substr(1));
       default: return bad(key, "a space that nobody knows");
     }

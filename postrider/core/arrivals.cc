@@ -1,0 +1,392 @@
+// Arrivals: what comes unasked, the names by which others call our messages, news that waits for
+// its name, and submits that follow from other messages. A name, the news that waits for it and
+// the message that has it are records; which of them came first does not matter.
+#include <algorithm>
+
+#include "postrider/base/codec.h"
+#include "postrider/base/planted.h"
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+namespace {
+
+// Names of different profiles never meet.
+std::string scope_of(const ProfileSpec& profile, const ExternalName& name) {
+  return std::string(profile.name) + '/' + name.scope;
+}
+
+// Scope and name as they stand in keys, behind the bucket.
+std::string tail_of(std::string_view scope, std::string_view name) {
+  std::string tail;
+  Writer(tail).text(scope).raw(name);
+  return tail;
+}
+
+std::string key_at(char space, keys::Bucket bucket, std::string_view tail) {
+  return keys::bucket(space, bucket).append(tail);
+}
+
+}  // namespace
+
+std::string Engine::Impl::supersede_scope(DestinationId destination) {
+  std::string scope = "supersede";
+  Writer(scope).u64(destination.value());
+  return scope;
+}
+
+// The newest holder of a name, or an entry without any.
+NameEntry Engine::Impl::find_name(Turn& turn, std::string_view tail) {
+  NameEntry found;
+  for (const keys::Bucket bucket : receipts_.buckets(Kept::kNames)) {
+    const std::string key = key_at(keys::kName, bucket, tail);
+    const auto* value = turn.get(key);
+    if (value == nullptr || !value->has_value() || !found.holders.empty()) continue;
+    auto entry = decode_name((*value)->view());
+    if (entry) found = std::move(*entry);
+    if (!entry) turn.damaged.emplace_back(key, **value);
+  }
+  return found;
+}
+
+Engine::Impl::Waiting Engine::Impl::find_halves(Turn& turn, std::string_view tail) {
+  Waiting found;
+  for (const keys::Bucket bucket : receipts_.buckets(Kept::kHalves)) {
+    const std::string key = key_at(keys::kHalf, bucket, tail);
+    const auto* value = turn.get(key);
+    if (value == nullptr || !value->has_value()) continue;
+    auto entry = decode_half((*value)->view());
+    if (!entry) turn.damaged.emplace_back(key, **value);
+    if (!entry || !found.key.empty()) continue;
+    found = {bucket, key, std::move(*entry)};
+  }
+  return found;
+}
+
+// Gives names to an attempt of a message; news that waits for one is looked at afterwards, by a
+// chore or, should that get lost, by the next restore.
+void Engine::Impl::give_names(Turn& turn, const ProfileSpec& profile, NameEntry::Holder holder,
+                              const std::vector<ExternalName>& names, Timestamp at) {
+  std::size_t given = 0;
+  for (const ExternalName& name : names) {
+    const std::string scope = scope_of(profile, name);
+    if (++given > kNamesMax || scope.size() + name.name.size() > limits_.key_bytes_max) {
+      ++tallies_.refused_readings;
+      continue;
+    }
+    receipts_.put_kept(Kept::kNames, keys::name(receipts_.running(Kept::kNames), scope, name.name),
+                       encode_name({at, {holder}}), turn.out.writes);
+    if (!receipts_.may_have_halves()) continue;
+    turn.out.chores.push_back({.kind = Chore::Kind::kClaim,
+                               .destination = holder.id.destination(),
+                               .cursor = tail_of(scope, name.name)});
+  }
+}
+
+// News that is not about a transition: notes, and whether the open send can still arrive.
+void Engine::Impl::absorb(Entry& entry, const Reading& reading, bool answers_send) {
+  if (reading.notes && reading.notes->size() > kNotesMax) {
+    ++tallies_.refused_readings;
+  } else if (reading.notes && *reading.notes != entry.notes()) {
+    entry.more().notes = *reading.notes;
+    entry.dirty = true;
+  }
+  const bool closes =
+      reading.closes || (answers_send && reading.outcome.certainty != Certainty::kUnknown);
+  if (closes && entry.details && entry.details->intent.open) {
+    entry.details->intent.open = false;
+    entry.dirty = true;
+  }
+}
+
+// All that a reading says about a message in memory, in one commit.
+void Engine::Impl::apply_reading(Turn& turn, Slot slot, const Reading& reading,
+                                 std::uint16_t attempt, Timestamp at) {
+  const MessageId id = entries_[slot].message.id;
+  const ProfileSpec& profile = *residents_[entries_[slot].destination].bound->profile;
+  apply(turn, slot, reading.signal, &reading);
+  if (reading.then) {
+    const auto same = by_id_.find(id);
+    if (same != by_id_.end()) apply(turn, same->second, *reading.then, &reading);
+  }
+  if (!reading.names.empty()) give_names(turn, profile, {id, attempt}, reading.names, at);
+  if (!reading.submits.empty()) write_nested(turn, id, reading.submits);
+}
+
+// News about a message by another way than its attempt.
+void Engine::Impl::tell(Turn& turn, Slot slot, const Reading& reading, std::uint16_t attempt,
+                        Timestamp at) {
+  Entry& entry = entries_[slot];
+  const bool legal = may_come_from_outside(reading.signal) &&
+                     (!reading.then || may_come_from_outside(*reading.then));
+  if (!legal) {
+    ++tallies_.ignored_signals;
+    return;
+  }
+  absorb(entry, reading, false);
+  const Transition* row = find_row(method_of(entry).rows, entry.state.state, reading.signal);
+  if (row != nullptr && row->verb != Do::kIgnore) {
+    entry.state.failure = reading.outcome.failure;
+    entry.state.certainty = reading.outcome.certainty;
+    if (!reading.outcome.reason.empty()) set_reason(entry, reading.outcome.reason);
+  }
+  apply_reading(turn, slot, reading, attempt, at);
+}
+
+void Engine::Impl::note_late(Turn& turn, MessageId id, std::string_view source) {
+  ++tallies_.late_receipts;
+  LogEntry late;
+  late.kind = LogEntry::Kind::kLate;
+  late.at = turn.now;
+  late.id = id;
+  late.reason = source.substr(0, limits_.reason_bytes_max);
+  receipts_.note(std::move(late));
+}
+
+// Whom a subject is about. Everything is read before anything is changed.
+Engine::Impl::Target Engine::Impl::find_target(Turn& turn, const ProfileSpec& profile,
+                                               const Subject& subject) {
+  Target target;
+  std::vector<NameEntry::Holder> candidates;
+  if (subject.message.is_set()) candidates.push_back({subject.message, 0});
+  for (const ExternalName& name : subject.names) {
+    const std::string tail = tail_of(scope_of(profile, name), name.name);
+    const NameEntry entry = find_name(turn, tail);
+    const bool apart = subject.window > Duration(0) && turn.now - entry.at >= subject.window;
+    if (apart && !planted(Bug::kWindowOpenTooLong)) continue;
+    for (const NameEntry::Holder& holder : entry.holders) candidates.push_back(holder);
+  }
+  for (const NameEntry::Holder& candidate : candidates) {
+    const Located located = locate(turn, candidate.id);
+    if (!located.known || target.slot != kNoSlot) continue;
+    if (located.slot == kNoSlot) {
+      if (!target.late.is_set()) target.late = candidate.id;
+      continue;
+    }
+    const Entry& entry = entries_[located.slot];
+    if (residents_[entry.destination].bound->profile != &profile) continue;
+    if (profile.notice(facts_of(turn, entry), {subject.detail, turn.now, candidate.attempt})
+            .declines)
+      continue;
+    target = {located.slot, candidate.id, candidate.attempt, {}, {}};
+  }
+  if (!turn.lacks() && target.slot == kNoSlot && !target.late.is_set() && subject.waits &&
+      !subject.names.empty()) {
+    const ExternalName& name = subject.names.front();
+    target.tail = tail_of(scope_of(profile, name), name.name);
+    find_halves(turn, target.tail);
+  }
+  return target;
+}
+
+void Engine::Impl::keep_half(Turn& turn, const std::string& tail, const Subject& subject) {
+  Waiting waiting = find_halves(turn, tail);
+  if (planted(Bug::kHalfForgotten)) return;
+  std::vector<HalfEntry::News>& news = waiting.entry.news;
+  news.push_back({turn.now, subject.window, subject.detail});
+  if (news.size() > limits_.news_per_name_max) news.erase(news.begin());
+  // In the running bucket, so that the newest is kept for its full time.
+  if (!waiting.key.empty()) receipts_.take_half(waiting.bucket, waiting.key, turn.out.writes);
+  receipts_.put_kept(Kept::kHalves, key_at(keys::kHalf, receipts_.running(Kept::kHalves), tail),
+                     encode_half(waiting.entry), turn.out.writes);
+}
+
+void Engine::Impl::on(Turn& turn, const Arrived& arrived) {
+  const auto refuse = [&](AnswerCode code, std::string detail) {
+    Answer answer;
+    answer.code = code;
+    answer.detail = std::move(detail);
+    reply(turn, arrived.caller.ticket, std::move(answer));
+  };
+  if (arrived.bytes.size() > limits_.arrival_bytes_max)
+    return refuse(AnswerCode::kTooLarge,
+                  "at most " + std::to_string(limits_.arrival_bytes_max) + " bytes are taken");
+  const ProfileSpec* profile = nullptr;
+  for (const ProfileSpec* candidate : options_.profiles) {
+    if (candidate->name == arrived.profile) profile = candidate;
+  }
+  if (profile == nullptr || profile->receive == nullptr || profile->notice == nullptr)
+    return refuse(AnswerCode::kNotFound, "the profile '" + arrived.profile + "' takes no news");
+  const std::string bytes = canonical("arrived", arrived.source, arrived.bytes);
+  once(turn, arrived.caller, bytes, [&] { return take_arrival(turn, *profile, arrived); });
+}
+
+std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& profile,
+                                                 const Arrived& arrived) {
+  std::vector<Subject> subjects =
+      profile.receive({arrived.source, arrived.bytes, turn.now, turn.wall});
+  std::uint64_t refused = 0;
+  if (subjects.size() > kSubjectsMax) {
+    refused += subjects.size() - kSubjectsMax;
+    subjects.resize(kSubjectsMax);
+  }
+  refused += std::erase_if(subjects, [this](const Subject& subject) { return !fits(subject); });
+  std::vector<Target> targets;
+  for (const Subject& subject : subjects) targets.push_back(find_target(turn, profile, subject));
+  if (turn.lacks()) return std::nullopt;
+
+  ++tallies_.arrivals;
+  tallies_.refused_readings += refused;
+  receipts_.put_kept(
+      Kept::kArrivals, keys::arrival(receipts_.running(Kept::kArrivals), next_sequence()),
+      encode_arrival({turn.now, arrived.profile, arrived.source, arrived.bytes}), turn.out.writes);
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    const Target& target = targets[i];
+    // The subject before may have moved it out of memory; one arrival is about a message once.
+    const auto same = by_id_.find(target.id);
+    if (target.slot != kNoSlot && same != by_id_.end()) {
+      const Slot slot = same->second;
+      const Reading reading = profile.notice(facts_of(turn, entries_[slot]),
+                                             {subjects[i].detail, turn.now, target.attempt});
+      tell(turn, slot, reading, target.attempt, turn.now);
+    } else if (target.late.is_set()) {
+      note_late(turn, target.late, arrived.source);
+    } else {
+      ++tallies_.unknown_names;
+      if (!target.tail.empty()) keep_half(turn, target.tail, subjects[i]);
+    }
+  }
+  Answer answer;
+  answer.detail =
+      std::to_string(subjects.size()) + (subjects.size() == 1 ? " subject" : " subjects");
+  return answer;
+}
+
+bool Engine::Impl::fits(const Subject& subject) const {
+  if (subject.detail.size() > kNotesMax || subject.names.size() > kNamesMax) return false;
+  return std::all_of(subject.names.begin(), subject.names.end(), [this](const ExternalName& name) {
+    return name.scope.size() + name.name.size() + 64 <= limits_.key_bytes_max;
+  });
+}
+
+// News and its name are both there: whichever came second, they were less than the window apart.
+void Engine::Impl::claim(Turn& turn, const Chore& chore) {
+  Waiting waiting = find_halves(turn, chore.cursor);
+  const NameEntry name = find_name(turn, chore.cursor);
+  if (turn.lacks() || waiting.key.empty() || name.holders.empty()) return;
+  const NameEntry::Holder holder = name.holders.back();
+  const Located located = locate(turn, holder.id);
+  if (!located.known || turn.lacks()) return;
+  std::vector<HalfEntry::News>& news = waiting.entry.news;
+  Slot slot = located.slot;
+  while (!news.empty()) {
+    const HalfEntry::News first = std::move(news.front());
+    news.erase(news.begin());
+    const Duration apart = name.at < first.at ? first.at - name.at : name.at - first.at;
+    if (first.window > Duration(0) && apart >= first.window) continue;
+    if (slot == kNoSlot) {
+      note_late(turn, holder.id, "news that waited for its name");
+      continue;
+    }
+    const Bound& bound = *residents_[entries_[slot].destination].bound;
+    if (bound.profile->notice == nullptr) break;
+    const Reading reading = bound.profile->notice(facts_of(turn, entries_[slot]),
+                                                  {first.detail, first.at, holder.attempt});
+    if (!reading.declines) tell(turn, slot, reading, holder.attempt, first.at);
+    const auto same = by_id_.find(holder.id);
+    slot = same == by_id_.end() ? kNoSlot : same->second;
+    // It may have ended or gone to sleep: the next look tells.
+    if (slot == kNoSlot) break;
+  }
+  if (news.empty()) return receipts_.take_half(waiting.bucket, waiting.key, turn.out.writes);
+  turn.out.writes.put(waiting.key, encode_half(waiting.entry));
+  turn.out.chores.push_back({.kind = Chore::Kind::kClaim,
+                             .destination = holder.id.destination(),
+                             .cursor = chore.cursor});
+}
+
+// Those of a key that may still wait; the others are forgotten.
+NameEntry Engine::Impl::find_older(Turn& turn, std::string_view scope, std::string_view key) {
+  NameEntry entry = find_name(turn, tail_of(scope, key));
+  if (turn.lacks()) return entry;
+  std::vector<NameEntry::Holder> live;
+  for (const NameEntry::Holder& holder : entry.holders) {
+    const Located located = locate(turn, holder.id);
+    if (located.known && located.slot != kNoSlot) live.push_back(holder);
+  }
+  entry.holders = std::move(live);
+  return entry;
+}
+
+// Older messages of one key end as cancelled while they wait; what is under way stays.
+void Engine::Impl::supersede(Turn& turn, NameEntry& older) {
+  std::vector<NameEntry::Holder> left;
+  for (const NameEntry::Holder& holder : older.holders) {
+    const auto found = by_id_.find(holder.id);
+    if (found == by_id_.end()) continue;
+    Entry& entry = entries_[found->second];
+    const Phase phase = phase_of(entry);
+    const Transition* row = find_row(method_of(entry).rows, entry.state.state, On::kCancelled);
+    const bool waits = phase == Phase::kQueued || phase == Phase::kBackoff;
+    if (waits && row != nullptr && row->verb != Do::kIgnore) {
+      set_reason(entry, "superseded");
+      apply(turn, found->second, On::kCancelled, nullptr);
+    } else if (planted(Bug::kSupersedesWhatIsOut)) {
+      set_reason(entry, "superseded");
+      end(turn, found->second, Phase::kCancelled);
+    } else {
+      left.push_back(holder);
+    }
+  }
+  older.holders = std::move(left);
+}
+
+// Submits that follow from a message are records until they are messages: their destinations may
+// have to be read first, and the commit that they belong to does not wait for that.
+void Engine::Impl::write_nested(Turn& turn, MessageId from,
+                                const std::vector<NestedSubmit>& submits) {
+  std::size_t written = 0;
+  for (const NestedSubmit& submit : submits) {
+    const bool fits = submit.body.size() <= limits_.body_bytes_max && submit.lane < kLanes &&
+                      submit.attributes.size() <= limits_.attributes_bytes_max;
+    if (++written > kNestedMax || !fits) {
+      ++tallies_.refused_readings;
+      continue;
+    }
+    std::string key = keys::nested(next_sequence());
+    if (!planted(Bug::kNestedAfterCommit)) {
+      turn.out.writes.put(key, encode_nested({from, submit.destination, submit.lane,
+                                              submit.priority, submit.attributes, submit.body}));
+    }
+    turn.out.chores.push_back({.kind = Chore::Kind::kNested, .cursor = std::move(key)});
+  }
+}
+
+void Engine::Impl::submit_nested(Turn& turn, const Chore& chore) {
+  const auto* value = turn.get(chore.cursor);
+  if (value == nullptr || !value->has_value()) return;
+  const auto nested = decode_nested((*value)->view());
+  if (!nested) {
+    turn.damaged.emplace_back(chore.cursor, **value);
+    return;
+  }
+  const Destined destined = find_destination(turn, nested->destination);
+  if (!destined.known) return;
+  std::optional<std::string> refusal;
+  if (destined.slot == kNoSlot) {
+    refusal = "there is no destination '" + nested->destination + "'";
+  } else {
+    refusal = closed_to_new(residents_[destined.slot]);
+  }
+  if (!refusal) {
+    const auto accepted = take_message(turn, {.resident = destined.slot,
+                                              .lane = nested->lane,
+                                              .priority = nested->priority,
+                                              .not_before = {},
+                                              .expires = {},
+                                              .origin = nested->from,
+                                              .attributes = nested->attributes,
+                                              .body = nested->body});
+    if (!accepted) return;
+    if (!*accepted) refusal = accepted->error().detail;
+  }
+  turn.out.writes.remove(chore.cursor);
+  if (!refusal) return;
+  LogEntry unsent;
+  unsent.kind = LogEntry::Kind::kUnsent;
+  unsent.at = turn.now;
+  unsent.id = nested->from;
+  unsent.reason = refusal->substr(0, limits_.reason_bytes_max);
+  receipts_.note(std::move(unsent));
+}
+
+}  // namespace postrider
