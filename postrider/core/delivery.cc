@@ -320,7 +320,7 @@ void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKi
 
 void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
   Resident& resident = residents_[entry.destination];
-  const bool lasts = lasting_.contains(entry.message.id);
+  const bool lasts = entry.message.lasting != 0 && lasting_.contains(entry.message.id);
   const bool had = std::exchange(entry.holds_gates, true);
   if (!had) resident.gate.take(resident.bound->policy.route, turn.now);
   for (std::size_t i = 0; i < kGatesMax; ++i) {
@@ -334,7 +334,7 @@ void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
 }
 
 void Engine::Impl::release_lasting(Turn& turn, const Entry& entry) {
-  if (entry.message.lasting == 0 || lasting_.erase(entry.message.id) == 0) return;
+  if (lasting_.erase(entry.message.id) == 0) return;
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     if ((entry.message.lasting >> i & 1) == 0) continue;
     const auto gate = gates_.find(entry.message.gates[i]);
@@ -567,7 +567,7 @@ void Engine::Impl::end(Turn& turn, Slot slot, Phase phase) {
     write_nested(turn, id, profile.ended(facts_of(turn, entry), phase, entry.reason_text()));
   leave_attempt(turn, slot);
   give_back_gates(turn, slot);
-  release_lasting(turn, entry);
+  if (entry.message.lasting != 0) release_lasting(turn, entry);
   forget_entry(turn, slot);
 }
 

@@ -70,7 +70,7 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
     if (permit.again.is_set()) look_later(entry.destination, permit.again);
     return false;
   }
-  const bool lasts = lasting_.contains(id);
+  const bool lasts = entry.message.lasting != 0 && lasting_.contains(id);
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const GateName name = entry.message.gates[i];
     const bool held = lasts && (entry.message.lasting >> i & 1) != 0;

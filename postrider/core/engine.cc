@@ -152,6 +152,10 @@ void Engine::Impl::end_attempt(Turn& turn, Slot slot, const Reading& reading) {
                : std::uint16_t{0};
     if (reading.retry_after) entry.more().patience = *reading.retry_after;
   }
+  // Most answers say no more than what became of the attempt.
+  const bool plain = !entry.details && !reading.notes && !reading.then && reading.names.empty() &&
+                     reading.submits.empty();
+  if (plain) return apply(turn, slot, reading.signal, &reading);
   absorb(entry, reading, entry.kind == AttemptKind::kSend);
   apply_reading(turn, slot, reading, entry.state.attempts, turn.now);
 }

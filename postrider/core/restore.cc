@@ -114,7 +114,7 @@ void Engine::Impl::restore_owed(Turn& turn, const Chore& chore) {
   std::size_t taken = 0;
   for (const Row& row : rows->rows) {
     const std::size_t pinned = residents_.size() - lru_size_;
-    if (pinned >= limits_.residents_max) break;
+    if (pinned >= std::max<std::uint32_t>(1, limits_.residents_max)) break;
     if (const auto id = keys::parse_destination(row.first)) find_destination(turn, *id);
     if (turn.lacks()) return;
     ++taken;
@@ -156,7 +156,7 @@ void Engine::Impl::restore_halves(Turn& turn, const Chore& chore) {
 // Enough others have nothing to do any more: the scan of owed destinations goes on.
 void Engine::Impl::go_on_with_owed(Turn& turn) {
   const std::size_t pinned = residents_.size() - lru_size_;
-  if (pinned >= limits_.residents_max) return;
+  if (pinned >= std::max<std::uint32_t>(1, limits_.residents_max)) return;
   turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = *owed_waits_at_});
   owed_waits_at_.reset();
 }
