@@ -103,7 +103,9 @@ class FollowingChecker final : public Checker {
     const ProfileSpec& profile = *note.destination->profile;
     for (const MessageId id : others) {
       const MessageNote* older = notebook_.find(id);
-      if (older == nullptr || older->damaged || blind_ || others.size() > 6) continue;
+      if (older == nullptr || older->damaged || blind_ || crowded_.contains(key_of(note))) continue;
+      // Names are forgotten after a time, and a bounded number of older messages is known.
+      if (note.accepted - older->accepted > Duration(7 * 24h)) continue;
       if (changed_.contains(id)) continue;  // perhaps after the newer one came
       if (!profile.methods[older->method].durable_intent || older->parked) continue;
       const Phase phase = older->state ? profile.states[older->state->state].phase : Phase::kQueued;
@@ -111,6 +113,7 @@ class FollowingChecker final : public Checker {
         verdicts_.violation(19, "waits on although it was superseded: " + to_string(id));
     }
     others.insert(note.id);
+    if (others.size() > 6) crowded_.insert(key_of(note));
   }
 
   Verdicts& verdicts_;
@@ -119,6 +122,7 @@ class FollowingChecker final : public Checker {
   bool blind_ = false;
   std::map<GateName, std::set<MessageId>> under_way_;
   std::map<Key, std::set<MessageId>> of_key_;
+  std::set<Key> crowded_;        // keys that once had more than the engine looks at
   std::set<MessageId> changed_;  // by this batch
   std::set<MessageId> owed_;     // ends from which a message must follow
 };
