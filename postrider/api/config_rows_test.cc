@@ -118,10 +118,10 @@ TEST(ConfigRows, CoverTheOptionsOfTheParts) {
   constexpr std::string_view kWhy = "a field was added: give it a row, then correct the size";
   EXPECT_EQ(sizeof(HttpLimits), 72U) << kWhy;
   EXPECT_EQ(sizeof(HttpApiOptions), 128U) << kWhy;
-  EXPECT_EQ(sizeof(EngineLimits), 88U) << kWhy;
-  EXPECT_EQ(sizeof(EngineOptions), 192U) << kWhy;
-  EXPECT_EQ(sizeof(ShardOptions), 216U) << kWhy;
-  EXPECT_EQ(sizeof(HostOptions), 232U) << kWhy;
+  EXPECT_EQ(sizeof(EngineLimits), 104U) << kWhy;
+  EXPECT_EQ(sizeof(EngineOptions), 312U) << kWhy;
+  EXPECT_EQ(sizeof(ShardOptions), 336U) << kWhy;
+  EXPECT_EQ(sizeof(HostOptions), 352U) << kWhy;
   EXPECT_EQ(sizeof(HttpTransportOptions), 248U) << kWhy;
 }
 
