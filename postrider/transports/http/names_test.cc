@@ -86,8 +86,9 @@ TEST(HttpNames, ThatChangeToAForbiddenAddressAreRefused) {
     HttpTransportOptions options = keeping_nothing();
     options.allow = {"127.0.0.2"};
     Rig rig(options);
-    Peer good(rig.loop, always(answer(200)), "127.0.0.2");
-    Peer inner(rig.loop, always(answer(200)), "127.0.0.1", nullptr, good.port());
+    Peer inner(rig.loop, always(answer(200)), "127.0.0.1");
+    // The other way round a port could be taken: everybody else is on 127.0.0.1.
+    Peer good(rig.loop, always(answer(200)), "127.0.0.2", nullptr, inner.port());
     rig.names.known["hook.example"] = {{"127.0.0.2", 5}};
     EXPECT_EQ(rig.post(at("hook.example", good)).status, 200);
     rig.names.known["hook.example"] = {{target, 5}};
@@ -102,8 +103,9 @@ TEST(HttpNames, WithAllowedAndForbiddenAddressesLeadToTheAllowedOnesOnly) {
   HttpTransportOptions options = keeping_nothing();
   options.allow = {"127.0.0.2"};
   Rig rig(options);
-  Peer good(rig.loop, always(answer(200)), "127.0.0.2");
-  Peer inner(rig.loop, always(answer(200)), "127.0.0.1", nullptr, good.port());
+  Peer inner(rig.loop, always(answer(200)), "127.0.0.1");
+  // The other way round a port could be taken: everybody else is on 127.0.0.1.
+  Peer good(rig.loop, always(answer(200)), "127.0.0.2", nullptr, inner.port());
   rig.names.known["hook.example"] = {{"127.0.0.1"}, {"::1"}, {"127.0.0.2"}, {"fd00::1"}};
   EXPECT_EQ(rig.post(at("hook.example", good)).status, 200);
   good.stop();
