@@ -1,6 +1,7 @@
 #include "postrider/sim/twin.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "postrider/base/check.h"
 #include "postrider/model/keys.h"
@@ -105,6 +106,22 @@ std::vector<MessageId> Twins::sample() const {
   return ids;
 }
 
+// Whoever restores it finds that what is left of its messages cannot be read, and takes the drained
+// destination away; the running engine may still have them in memory.
+bool Twins::goes_with_damage(std::string_view name) const {
+  const DestinationNote* destination = std::as_const(around_.notebook).find(name);
+  if (destination == nullptr || !destination->config.draining) return false;
+  for (const auto& [key, value] : around_.disk.records()) {
+    const auto hot = keys::parse_hot(key);
+    const auto cold = keys::parse_cold(key);
+    if (!hot && !cold) continue;
+    const MessageNote* note =
+        hot ? around_.notebook.find(hot->sequence) : around_.notebook.find(cold->id);
+    if (note != nullptr && note->damaged && note->id.destination() == destination->id) return true;
+  }
+  return false;
+}
+
 void Twins::compare() {
   Shard& shard = *around_.host.owner();
   const Timestamp now = shard.engine_time();
@@ -129,6 +146,7 @@ void Twins::compare() {
     ask_both(ask);
   }
   for (std::size_t i = 0; i < destinations_.size() && i < kSampleMax; ++i) {
+    if (goes_with_damage(destinations_[i])) continue;
     Ask ask;
     ask.what = Ask::What::kDestination;
     ask.destination = destinations_[i];

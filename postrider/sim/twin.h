@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "postrider/shard/shard.h"
@@ -40,6 +41,7 @@ class Twins {
   std::uint64_t compared() const { return compared_; }
 
  private:
+  bool goes_with_damage(std::string_view name) const;
   std::vector<MessageId> sample() const;
   void check_scheduled() const;
   bool is_scheduled(const MessageNote& note) const;
