@@ -41,8 +41,8 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  // False: the mailbox is full and the event untouched, try again later. Events of one destination are decided in the order
-  // of the posts.
+  // False: the mailbox is full and the event untouched, try again later. Events of one destination
+  // are decided in the order of the posts.
   [[nodiscard]] bool post(Event&& event);
 
   // Does everything that can be done now. Call it after posts, when a deadline has come, and after

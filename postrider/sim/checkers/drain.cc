@@ -35,7 +35,8 @@ class DrainChecker final : public Checker {
     for (const auto& [destination, since] : draining_) {
       if (live_[destination] > 0 || batch.when.truth - std::max(since, began_) < kPatience)
         continue;
-      verdicts_.violation(16, "a drained destination is empty and does not go: " + std::to_string(destination));
+      verdicts_.violation(
+          16, "a drained destination is empty and does not go: " + std::to_string(destination));
       draining_.erase(destination);
       break;
     }

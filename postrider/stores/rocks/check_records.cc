@@ -16,7 +16,6 @@
 namespace postrider::rocks {
 namespace {
 
-
 std::string hex(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;

@@ -52,8 +52,7 @@ class SoundStore {
     records[keys::ledger(1, "tenant", "key")] = encode_ledger({});
     meta.counters.accepted = 5;
     meta.counters.dead = 1;
-    for (const Kept kept : kAllKept)
-      meta.running[static_cast<std::size_t>(kept)].count = 1;
+    for (const Kept kept : kAllKept) meta.running[static_cast<std::size_t>(kept)].count = 1;
     write_meta();
   }
 

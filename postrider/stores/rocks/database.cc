@@ -119,8 +119,8 @@ std::unique_ptr<rocksdb::Env> make_env(const RocksStoreOptions& options) {
   std::shared_ptr<rocksdb::FileSystem> files = rocksdb::FileSystem::Default();
   if (options.drop_unsynced || options.faults)
     files = make_faulty_files(std::move(files), options.faults, options.drop_unsynced);
-  // Compaction is not put behind our own threads: on a busy machine it would starve, and then writes
-  // would wait for it.
+  // Compaction is not put behind our own threads: on a busy machine it would starve, and then
+  // writes would wait for it.
   return rocksdb::NewCompositeEnv(files);
 }
 

@@ -71,8 +71,8 @@ class HttpTransport final : public Transport {
   void start(AttemptId attempt, WireRequest request) override;
   void abort(AttemptId attempt) override;
   std::size_t connections() const override;  // kept ones included
-  std::size_t idle_connections() const;  // kept ones
-  std::size_t waiting() const;           // exchanges that wait for a connection
+  std::size_t idle_connections() const;      // kept ones
+  std::size_t waiting() const;               // exchanges that wait for a connection
   HttpTransportCounts counts() const;
   void sweep();  // what its own timer does; for tests that move the clock
   void close();  // cuts everything; nothing is told afterwards

@@ -489,8 +489,8 @@ TEST(HttpTimeOut, ComesByItself) {
   rig.until([&] { return peer.open == 0 && silent.open == 0; });
 }
 
-// The undefined-behaviour sanitizer opens a pipe to look whether it may read an object, and takes it
-// for damaged when it cannot.
+// The undefined-behaviour sanitizer opens a pipe to look whether it may read an object, and takes
+// it for damaged when it cannot.
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kSanitizerNeedsDescriptors = true;
 #else
