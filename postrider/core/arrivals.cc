@@ -221,6 +221,7 @@ std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& 
   }
   refused += std::erase_if(subjects, [this](const Subject& subject) { return !fits(subject); });
   std::vector<Target> targets;
+  targets.reserve(subjects.size());
   for (const Subject& subject : subjects) targets.push_back(find_target(turn, profile, subject));
   if (turn.lacks()) return std::nullopt;
 

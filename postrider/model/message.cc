@@ -73,7 +73,7 @@ Message encode_message(const Message& fields, std::string_view attributes, std::
 
   Message message = fields;
   message.record = Blob::make(content + 4, [&](char* to) {
-    std::memcpy(to, head.data(), head.size());
+    std::memcpy(to, head.data(), head.size());  // NOLINT(bugprone-not-null-terminated-result)
     if (!attributes.empty()) std::memcpy(to + head.size(), attributes.data(), attributes.size());
     if (!body.empty()) std::memcpy(to + head.size() + attributes.size(), body.data(), body.size());
     const std::uint32_t crc = crc32c({to, content});

@@ -134,7 +134,7 @@ class Shard::Impl {
   bool may_run(const Parked& parked) const;
   bool waits_behind(const OrderKeys& keys) const;
   void take(Event event);
-  void park(Event event, const OrderKeys& keys, Reads need);
+  void park(Event event, const OrderKeys& keys, const Reads& need);
   void ask(ParkedList::iterator parked, const Reads& need);
   void unpark(ParkedList::iterator parked);
   void collect_chores();
@@ -262,10 +262,10 @@ void Shard::Impl::take(Event event) {
     std::visit(visitor, event);
     keys = visitor.out;
   }
-  park(std::move(event), keys, std::move(stepped.need));
+  park(std::move(event), keys, stepped.need);
 }
 
-void Shard::Impl::park(Event event, const OrderKeys& keys, Reads need) {
+void Shard::Impl::park(Event event, const OrderKeys& keys, const Reads& need) {
   parked_.push_back({std::move(event), keys, ++last_parked_, {}, {}, 0, false});
   const auto parked = std::prev(parked_.end());
   for (std::size_t i = 0; i < keys.count; ++i) order_[keys.keys[i]].push_back(parked->number);

@@ -28,6 +28,7 @@ constexpr std::size_t kViolationsMax = 20;
 
 std::vector<std::string> names_of(const std::vector<DestinationConfig>& destinations) {
   std::vector<std::string> names;
+  names.reserve(destinations.size());
   for (const DestinationConfig& config : destinations) names.push_back(config.name);
   return names;
 }
@@ -49,6 +50,7 @@ std::vector<DestinationReport> reports_of(const Notebook& notebook) {
     report.worst_delay = std::max(report.worst_delay, note->tally.worst_delay);
   }
   std::vector<DestinationReport> list;
+  list.reserve(by_name.size());
   for (auto& [name, report] : by_name) list.push_back(std::move(report));
   return list;
 }
