@@ -116,18 +116,25 @@ void Engine::Impl::apply_reading(Turn& turn, Slot slot, const Reading& reading,
 void Engine::Impl::tell(Turn& turn, Slot slot, const Reading& reading, std::uint16_t attempt,
                         Timestamp at) {
   Entry& entry = entries_[slot];
-  const bool legal = may_come_from_outside(reading.signal) &&
-                     (!reading.then || may_come_from_outside(*reading.then));
-  if (!legal) {
+  const bool legal = reading.silent || may_come_from_outside(reading.signal);
+  const bool then_legal = !reading.then || may_come_from_outside(*reading.then);
+  if (!legal || !then_legal) {
     ++tallies_.ignored_signals;
     return;
   }
   absorb(entry, reading, false);
+  if (reading.silent) {
+    const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
+    give_names(turn, profile, {entry.message.id, attempt}, reading.names, at);
+    if (entry.dirty) store_dirty(turn, entry);
+    return;
+  }
   const Transition* row = find_row(method_of(entry).rows, entry.state.state, reading.signal);
   if (row != nullptr && row->verb != Do::kIgnore) {
     entry.state.failure = reading.outcome.failure;
     entry.state.certainty = reading.outcome.certainty;
     if (!reading.outcome.reason.empty()) set_reason(entry, reading.outcome.reason);
+    if (has_gates(entry.message)) strike_gates(turn, slot);
   }
   apply_reading(turn, slot, reading, attempt, at);
 }
@@ -142,32 +149,53 @@ void Engine::Impl::note_late(Turn& turn, MessageId id, std::string_view source) 
   receipts_.note(std::move(late));
 }
 
+// Everybody whom a subject could be about, the likeliest first.
+std::vector<Engine::Impl::Candidate> Engine::Impl::candidates_for(Turn& turn,
+                                                                  const ProfileSpec& profile,
+                                                                  const Subject& subject) {
+  std::vector<Candidate> candidates;
+  if (subject.message.is_set()) candidates.push_back({{subject.message, 0}});
+  bool second = false;
+  for (const ExternalName& name : subject.names) {
+    const NameEntry entry = find_name(turn, tail_of(scope_of(profile, name), name.name));
+    const bool apart = subject.window > Duration(0) && turn.now - entry.at >= subject.window;
+    if (!apart || planted(Bug::kWindowOpenTooLong)) {
+      for (const NameEntry::Holder& holder : entry.holders)
+        candidates.push_back({holder, false, second});
+    }
+    second = true;
+  }
+  const auto gate = subject.gate == 0 ? gates_.end() : gates_.find(subject.gate);
+  if (gate != gates_.end() && gate->second.holder.is_set())
+    candidates.push_back({{gate->second.holder, 0}, true, true});
+  return candidates;
+}
+
 // Whom a subject is about. Everything is read before anything is changed.
 Engine::Impl::Target Engine::Impl::find_target(Turn& turn, const ProfileSpec& profile,
                                                const Subject& subject) {
   Target target;
-  std::vector<NameEntry::Holder> candidates;
-  if (subject.message.is_set()) candidates.push_back({subject.message, 0});
-  for (const ExternalName& name : subject.names) {
-    const std::string tail = tail_of(scope_of(profile, name), name.name);
-    const NameEntry entry = find_name(turn, tail);
-    const bool apart = subject.window > Duration(0) && turn.now - entry.at >= subject.window;
-    if (apart && !planted(Bug::kWindowOpenTooLong)) continue;
-    for (const NameEntry::Holder& holder : entry.holders) candidates.push_back(holder);
-  }
-  for (const NameEntry::Holder& candidate : candidates) {
-    const Located located = locate(turn, candidate.id);
+  if (!subject.witness.name.empty())
+    target.witness =
+        find_name(turn, tail_of(scope_of(profile, subject.witness), subject.witness.name)).at;
+  for (const Candidate& candidate : candidates_for(turn, profile, subject)) {
+    const Located located = locate(turn, candidate.holder.id);
     if (!located.known || target.slot != kNoSlot) continue;
     if (located.slot == kNoSlot) {
-      if (!target.late.is_set()) target.late = candidate.id;
+      if (!target.late.is_set() && !candidate.second) target.late = candidate.holder.id;
       continue;
     }
     const Entry& entry = entries_[located.slot];
     if (residents_[entry.destination].bound->profile != &profile) continue;
-    if (profile.notice(facts_of(turn, entry), {subject.detail, turn.now, candidate.attempt})
-            .declines)
-      continue;
-    target = {located.slot, candidate.id, candidate.attempt, {}, {}};
+    const std::uint16_t attempt =
+        candidate.by_gate ? entry.state.attempts : candidate.holder.attempt;
+    const Notice notice{subject.detail, turn.now, attempt, candidate.by_gate, target.witness};
+    if (profile.notice(facts_of(turn, entry), notice).declines) continue;
+    target.slot = located.slot;
+    target.id = candidate.holder.id;
+    target.attempt = attempt;
+    target.by_gate = candidate.by_gate;
+    target.late = MessageId();
   }
   if (!turn.lacks() && target.slot == kNoSlot && !target.late.is_set() && subject.waits &&
       !subject.names.empty()) {
@@ -212,8 +240,8 @@ void Engine::Impl::on(Turn& turn, const Arrived& arrived) {
 
 std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& profile,
                                                  const Arrived& arrived) {
-  std::vector<Subject> subjects =
-      profile.receive({arrived.source, arrived.bytes, turn.now, turn.wall});
+  Received received = profile.receive({arrived.source, arrived.bytes, turn.now, turn.wall});
+  std::vector<Subject>& subjects = received.subjects;
   std::uint64_t refused = 0;
   if (subjects.size() > kSubjectsMax) {
     refused += subjects.size() - kSubjectsMax;
@@ -234,18 +262,21 @@ std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& 
     const Target& target = targets[i];
     // The subject before may have moved it out of memory; one arrival is about a message once.
     const auto same = by_id_.find(target.id);
+    if (subjects[i].alive) open_gate(turn, subjects[i].gate);
     if (target.slot != kNoSlot && same != by_id_.end()) {
       const Slot slot = same->second;
-      const Reading reading = profile.notice(facts_of(turn, entries_[slot]),
-                                             {subjects[i].detail, turn.now, target.attempt});
+      const Reading reading = profile.notice(
+          facts_of(turn, entries_[slot]),
+          {subjects[i].detail, turn.now, target.attempt, target.by_gate, target.witness});
       tell(turn, slot, reading, target.attempt, turn.now);
     } else if (target.late.is_set()) {
       note_late(turn, target.late, arrived.source);
     } else {
-      ++tallies_.unknown_names;
+      if (!subjects[i].names.empty()) ++tallies_.unknown_names;
       if (!target.tail.empty()) keep_half(turn, target.tail, subjects[i]);
     }
   }
+  if (!received.submits.empty()) write_nested(turn, MessageId(), received.submits);
   Answer answer;
   answer.detail =
       std::to_string(subjects.size()) + (subjects.size() == 1 ? " subject" : " subjects");
@@ -323,7 +354,10 @@ void Engine::Impl::supersede(Turn& turn, NameEntry& older) {
       apply(turn, found->second, On::kCancelled, nullptr);
     } else if (planted(Bug::kSupersedesWhatIsOut)) {
       set_reason(entry, "superseded");
-      end(turn, found->second, Phase::kCancelled);
+      const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
+      StateIndex cancelled = 0;
+      while (states[cancelled].phase != Phase::kCancelled) ++cancelled;
+      end(turn, found->second, cancelled);
     } else {
       left.push_back(holder);
     }

@@ -28,8 +28,23 @@ const StateRow& Engine::Impl::state_of(const Entry& entry) const {
 
 Facts Engine::Impl::facts_of(const Turn& turn, const Entry& entry) const {
   const Bound& bound = *residents_[entry.destination].bound;
-  return {entry.message, entry.state, bound.config, bound.policy,
-          turn.now,      turn.wall,   entry.notes()};
+  return {entry.message, entry.state, bound.config,  bound.policy,
+          turn.now,      turn.wall,   entry.notes(), intent_of(entry)};
+}
+
+const Intent* Engine::Impl::intent_of(const Entry& entry) {
+  return entry.details && entry.details->intent.hash != 0 ? &entry.details->intent : nullptr;
+}
+
+// For methods that keep a trail; the others pay for nothing but this look.
+void Engine::Impl::leave_step(const Turn& turn, Entry& entry, StateIndex to, On on) {
+  if (!method_of(entry).trail) return;
+  const Phase phase = residents_[entry.destination].bound->profile->states[to].phase;
+  const bool failed = phase == Phase::kBackoff || (is_end(phase) && phase != Phase::kDelivered);
+  add_step(entry.more().trail, {.at = turn.now,
+                                .state = to,
+                                .on = on,
+                                .reason = failed ? std::string(entry.reason_text()) : ""});
 }
 
 void Engine::Impl::set_reason(Entry& entry, std::string_view reason) {
@@ -92,12 +107,20 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
     entry.state.failure = FailureClass::kTimeout;
     entry.state.certainty = Certainty::kUnknown;
     set_reason(entry, "no answer in time");
+    strike_gates(turn, slot);
     if (entry.kind == AttemptKind::kProbe && entry.attempt.is_set() &&
         entry.state.questions_failed < UINT16_MAX)
       ++entry.state.questions_failed;
     if (planted(Bug::kSlotLeakedOnTimeout)) entry.holds_gates = false;
   }
   const Transition* told = find_row(method_of(entry).rows, entry.state.state, signal);
+  if (signal == On::kTimedOut && reading == nullptr && told != nullptr &&
+      told->verb == Do::kRetry && phase_of(entry) == Phase::kAwaiting) {
+    entry.state.failure = FailureClass::kOther;
+    entry.state.certainty = Certainty::kUnknown;
+    set_reason(entry, "no news in time");
+    strike_gates(turn, slot);
+  }
   std::optional<Timestamp> due;
   const Transition* row = next_row(turn, entry, signal, reading, due);
   if (row == nullptr || row->verb == Do::kIgnore) {
@@ -120,6 +143,8 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
     hold_route(turn, resident, turn.now + std::min(*reading->retry_after, rule.retry_after_max),
                entry.reason_text());
   }
+  const bool asks = row->verb == Do::kProbe && state_of(entry).phase == Phase::kInFlight;
+  if (row->verb != Do::kNextMethod && !asks) leave_step(turn, entry, row->to, row->on);
   carry_out(turn, slot, *row, due);
 }
 
@@ -162,7 +187,7 @@ void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row,
     case Do::kDrop:
     case Do::kMarkIndeterminate:
       if (!entry.reason && row.verb != Do::kComplete) set_reason(entry, row.why);
-      return end(turn, slot, residents_[entry.destination].bound->profile->states[row.to].phase);
+      return end(turn, slot, row.to);
   }
 }
 
@@ -283,6 +308,7 @@ bool Engine::Impl::raise_remembered(Turn& turn, Slot slot) {
 void Engine::Impl::leave_attempt(Turn& turn, Slot slot) {
   Entry& entry = entries_[slot];
   if (!entry.attempt.is_set()) return;
+  if (entry.tries_gate) give_up_trial(turn, entry);
   turn.out.actions.emplace_back(AbortAttempt{entry.attempt});
   by_attempt_.erase(entry.attempt.value());
   entry.attempt = AttemptId();
@@ -313,6 +339,7 @@ void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKi
   ++open_attempts_;
   ++resident.open_attempts;
   ++tallies_.attempts;
+  if (has_gates(entry.message)) begin_trial(turn, entry);
   if (!intent) request = resident.bound->profile->encode(facts_of(turn, entry), kind);
   request.time_out = entry.state.due.is_set() ? entry.state.due - turn.now : Duration(0);
   turn.out.actions.emplace_back(StartAttempt{entry.attempt, entry.message.id, std::move(request)});
@@ -329,6 +356,7 @@ void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
     if (name == 0 || (lasting ? lasts : had)) continue;
     SharedGate& gate = shared_gate(entry.destination, name);
     gate.state.take(gate.limits, turn.now);
+    gate.holder = entry.message.id;
   }
   if (entry.message.lasting != 0) lasting_.insert(entry.message.id);
 }
@@ -339,8 +367,7 @@ void Engine::Impl::release_lasting(Turn& turn, const Entry& entry) {
     if ((entry.message.lasting >> i & 1) == 0) continue;
     const auto gate = gates_.find(entry.message.gates[i]);
     POSTRIDER_CHECK(gate != gates_.end());
-    gate->second.state.give_back();
-    turn.freed_gates.push_back(entry.message.gates[i]);
+    give_back_one(turn, *gate, entry.message.id);
   }
 }
 
@@ -355,8 +382,8 @@ WireRequest Engine::Impl::encode_intent(Turn& turn, Entry& entry, StateIndex to)
   State sending = entry.state;
   sending.state = to;
   sending.since = turn.now;
-  const Facts facts{entry.message, sending,     bound.config, bound.policy,
-                    intent.at,     intent.wall, entry.notes()};
+  const Facts facts{entry.message, sending,     bound.config,  bound.policy,
+                    intent.at,     intent.wall, entry.notes(), &intent};
   WireRequest request = bound.profile->encode(facts, AttemptKind::kSend);
   const std::uint64_t hash = hash_of(request);
   if (again && intent.hash != hash) {
@@ -370,6 +397,8 @@ WireRequest Engine::Impl::encode_intent(Turn& turn, Entry& entry, StateIndex to)
     receipts_.note(std::move(altered));
   }
   intent.hash = hash;
+  if (bound.profile->started != nullptr)
+    write_nested(turn, entry.message.id, bound.profile->started(facts));
   if (bound.profile->names != nullptr)
     give_names(turn, *bound.profile, {entry.message.id, entry.state.attempts},
                bound.profile->names(facts), turn.now);
@@ -384,6 +413,7 @@ void Engine::Impl::ask(Turn& turn, Slot slot, StateIndex to) {
   const bool again = phase_of(entry) == Phase::kInFlight && entry.kind == AttemptKind::kProbe;
   if (again) wait = rule.wait_after(entry.state.questions_failed);
   if (entry.details) wait = std::max(wait, std::exchange(entry.details->patience, Duration(0)));
+  if (has_gates(entry.message)) wait = std::max(wait, shut_for(entry, turn.now));
   if (wait <= Duration(0)) return start_attempt(turn, slot, to, AttemptKind::kProbe);
   leave_attempt(turn, slot);
   entry.kind = AttemptKind::kProbe;
@@ -405,8 +435,7 @@ void Engine::Impl::give_back_gates(Turn& turn, Slot slot) {
     if (name == 0 || (lasting >> i & 1) != 0) continue;
     const auto gate = gates_.find(name);
     POSTRIDER_CHECK(gate != gates_.end());
-    gate->second.state.give_back();
-    turn.freed_gates.push_back(name);
+    give_back_one(turn, *gate, entry.message.id);
   }
 }
 
@@ -414,9 +443,14 @@ void Engine::Impl::store_state(Turn& turn, Entry& entry) {
   const std::string key = entry.hot ? keys::hot(entry.message.id.sequence(), keys::Part::kState)
                                     : keys::cold(entry.message.id, keys::Part::kState);
   if (planted(Bug::kNotesForgotten) && entry.details) entry.details->notes.clear();
-  turn.out.writes.put(key, entry.details ? encode_state(entry.state, entry.reason_text(),
-                                                        entry.details->intent, entry.notes())
-                                         : encode_state(entry.state, entry.reason_text()));
+  if (entry.details) {
+    const Details& more = *entry.details;
+    turn.out.writes.put(
+        key, encode_state(entry.state, entry.reason_text(), more.intent, more.notes,
+                          more.trail.empty() ? std::string() : encode_trail(more.trail)));
+  } else {
+    turn.out.writes.put(key, encode_state(entry.state, entry.reason_text()));
+  }
   entry.stored = true;
   entry.dirty = false;
 }
@@ -531,8 +565,10 @@ void Engine::Impl::park(Turn& turn, Slot slot) {
   forget_entry(turn, slot);
 }
 
-void Engine::Impl::end(Turn& turn, Slot slot, Phase phase) {
+void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
   Entry& entry = entries_[slot];
+  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
+  const Phase phase = profile.states[to].phase;
   POSTRIDER_CHECK(is_end(phase));
   const MessageId id = entry.message.id;
   settle_visitor(entry);
@@ -559,12 +595,17 @@ void Engine::Impl::end(Turn& turn, Slot slot, Phase phase) {
   record.origin = entry.message.origin;
   if (phase != Phase::kDelivered) record.reason = entry.reason_text();
   record.notes = entry.notes();
+  if (entry.details && !entry.details->trail.empty())
+    record.trail = encode_trail(entry.details->trail);
   last_end_ = phase;
+  if (profile.ended != nullptr) {
+    Legacy legacy = profile.ended(facts_of(turn, entry), to, entry.reason_text());
+    if (legacy.notes) record.notes = std::move(*legacy.notes);
+    write_nested(turn, id, legacy.submits);
+    give_names(turn, profile, {id, entry.state.attempts}, legacy.names, turn.now);
+  }
   const bool leaves_letter = phase == Phase::kDead || phase == Phase::kExpired;
   receipts_.end(record, leaves_letter ? &entry.message : nullptr, turn.out.writes);
-  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
-  if (profile.ended != nullptr)
-    write_nested(turn, id, profile.ended(facts_of(turn, entry), phase, entry.reason_text()));
   leave_attempt(turn, slot);
   give_back_gates(turn, slot);
   if (entry.message.lasting != 0) release_lasting(turn, entry);

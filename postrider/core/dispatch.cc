@@ -76,13 +76,14 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
     const bool held = lasts && (entry.message.lasting >> i & 1) != 0;
     if (name == 0 || held) continue;
     SharedGate& gate = shared_gate(entry.destination, name);
-    const GateState::Permit shared = gate.state.permit(gate.limits, turn.now);
+    const GateState::Permit shared = permit_at(gate, turn.now);
     if (shared.open) continue;
     wait_at_gate(turn, slot, name, shared.again);
     return true;
   }
-  const On signal = resident.bound->profile->judge(facts_of(turn, entry));
-  apply(turn, slot, signal, nullptr);
+  const Judgement judgement = resident.bound->profile->judge(facts_of(turn, entry));
+  if (!judgement.reason.empty()) set_reason(entry, judgement.reason);
+  apply(turn, slot, judgement.signal, nullptr);
   // A profile whose judge names a signal that its table ignores would be asked for ever.
   const auto same = by_id_.find(id);
   return same == by_id_.end() || !entries_[same->second].ready;
@@ -174,7 +175,7 @@ void Engine::Impl::serve_gate(Turn& turn, GateName name) {
   if (found == gates_.end()) return;
   SharedGate& gate = found->second;
   while (!gate.waiters.empty()) {
-    const GateState::Permit permit = gate.state.permit(gate.limits, turn.now);
+    const GateState::Permit permit = permit_at(gate, turn.now);
     if (!permit.open) {
       if (permit.again.is_set() && !timers_.armed(gate.timer)) {
         gate.timer = timers_.arm(permit.again, Timer{.kind = TimerKind::kGate, .id = {name, 0}});
@@ -191,7 +192,8 @@ void Engine::Impl::serve_gate(Turn& turn, GateName name) {
       continue;  // it stands in its lane again; the ring comes to it
     try_start(turn, slot);
   }
-  if (gate.state.in_use() == 0 && gate.state.settled_at(gate.limits) <= turn.now)
+  if (gate.state.in_use() == 0 && gate.strikes == 0 &&
+      gate.state.settled_at(gate.limits) <= turn.now)
     gates_.erase(found);
 }
 

@@ -152,6 +152,7 @@ void Engine::Impl::end_attempt(Turn& turn, Slot slot, const Reading& reading) {
                : std::uint16_t{0};
     if (reading.retry_after) entry.more().patience = *reading.retry_after;
   }
+  if (has_gates(entry.message)) strike_gates(turn, slot);
   // Most answers say no more than what became of the attempt.
   const bool plain = !entry.details && !reading.notes && !reading.then && reading.names.empty() &&
                      reading.submits.empty();

@@ -124,7 +124,16 @@ class Engine::Impl {
     std::uint16_t attempt = 0;
     MessageId late = {};    // it has ended
     std::string tail = {};  // nobody yet: the name for which the news waits
+    bool by_gate = false;
+    Timestamp witness = {};
   };
+  struct Candidate {
+    NameEntry::Holder holder;
+    bool by_gate = false;
+    bool second = false;  // by another name than the first: when it has ended, that says nothing
+  };
+  std::vector<Candidate> candidates_for(Turn& turn, const ProfileSpec& profile,
+                                        const Subject& subject);
   Target find_target(Turn& turn, const ProfileSpec& profile, const Subject& subject);
   struct Waiting {  // news of one name
     keys::Bucket bucket = 0;
@@ -176,6 +185,8 @@ class Engine::Impl {
   const StateRow& state_of(const Entry& entry) const;
   Phase phase_of(const Entry& entry) const { return state_of(entry).phase; }
   Facts facts_of(const Turn& turn, const Entry& entry) const;
+  static const Intent* intent_of(const Entry& entry);
+  void leave_step(const Turn& turn, Entry& entry, StateIndex to, On on);
   void apply(Turn& turn, Slot slot, On signal, const Reading* reading);
   const Transition* next_row(Turn& turn, Entry& entry, On signal, const Reading* reading,
                              std::optional<Timestamp>& due);
@@ -196,7 +207,7 @@ class Engine::Impl {
   void release_lasting(Turn& turn, const Entry& entry);
   void sleep(Turn& turn, Slot slot);
   void park(Turn& turn, Slot slot);
-  void end(Turn& turn, Slot slot, Phase phase);
+  void end(Turn& turn, Slot slot, StateIndex to);
   void store_state(Turn& turn, Entry& entry);
   void store_awake(Turn& turn, Entry& entry);
   void forget_state(Turn& turn, Entry& entry);
@@ -218,6 +229,19 @@ class Engine::Impl {
   SharedGate& shared_gate(Slot destination, GateName name);
   void wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp again);
   void serve_gate(Turn& turn, GateName name);
+
+  // shared_gates.cc
+  static bool has_gates(const Message& message) {
+    return (message.gates[0] | message.gates[1] | message.gates[2]) != 0;
+  }
+  static_assert(kGatesMax == 3);
+  static GateState::Permit permit_at(const SharedGate& gate, Timestamp now);
+  Duration shut_for(const Entry& entry, Timestamp now) const;
+  void begin_trial(const Turn& turn, Entry& entry);
+  void give_up_trial(Turn& turn, Entry& entry);
+  void strike_gates(Turn& turn, Slot slot);
+  void open_gate(Turn& turn, GateName name);
+  static void give_back_one(Turn& turn, std::pair<const GateName, SharedGate>& gate, MessageId id);
 
   // refill.cc
   Slot add_entry(Turn& turn, Slot resident, Message message, bool hot);

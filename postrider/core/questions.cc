@@ -300,11 +300,15 @@ std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
     const Entry& entry = entries_[found->second];
     view.first_attempt = entry.state.first_attempt;
     view.notes = entry.notes();
+    if (entry.details) view.trail = entry.details->trail;
     show(entry.message);
   } else {
     const Buried buried = find_letter(turn, id);
     if (!buried.known) return std::nullopt;
-    if (buried.end) view.notes = buried.end->notes;
+    if (buried.end) {
+      view.notes = buried.end->notes;
+      view.trail = decode_trail(buried.end->trail).value_or(Trail());
+    }
     const auto dead = buried.letter ? decode_dead(buried.letter->view())
                                     : Result<DeadRecord>(fail(ErrorCode::kNotFound, {}));
     const auto message = dead ? decode_message(Blob::copy_of(dead->message))

@@ -61,6 +61,7 @@ class Slab {
 struct Details {
   Intent intent;
   std::string notes;
+  Trail trail;
   Duration patience{0};  // the next question comes not before; of one step only
 };
 
@@ -88,6 +89,7 @@ struct Entry {
   bool at_gate = false;     // waits at a shared gate …
   bool at_lasting = false;  // … that others hold to their end
   bool asks_later = false;  // in flight, and waits for its next question
+  bool tries_gate = false;  // its open attempt decides whether a gate opens
 
   std::string_view reason_text() const {
     return reason ? std::string_view(*reason) : std::string_view();
@@ -195,6 +197,17 @@ struct SharedGate {
   // By priority, then in the order of acceptance; an id that is not the slot's any more is stale.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<Slot, MessageId>> waiters;
   TimerHandle timer = 0;
+  MessageId holder;  // the last that took a place and has not given it back
+  // Failures in a row close it: what GateLimits says about strikes.
+  std::uint16_t strikes = 0;
+  std::uint16_t closings = 0;  // in a row
+  Timestamp closed_until;      // unset: not closed
+  MessageId trial;             // whose call decides whether it opens
+
+  // Whether failures keep it shut, and until when; unset: until the trial is over.
+  bool shut(Timestamp now) const {
+    return closed_until.is_set() && (now < closed_until || trial.is_set());
+  }
 };
 
 }  // namespace postrider

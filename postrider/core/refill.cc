@@ -116,9 +116,11 @@ void Engine::Impl::adopt_state(Entry& entry, const std::optional<StoredState>& s
   entry.state = stored->state;
   entry.stored = true;
   set_reason(entry, stored->reason);
-  if (stored->intent != Intent() || !stored->notes.empty()) {
+  if (stored->intent != Intent() || !stored->notes.empty() || !stored->trail.empty()) {
     entry.more().intent = stored->intent;
     entry.more().notes = stored->notes;
+    // What cannot be read of the past is left out; the message itself is whole.
+    entry.more().trail = decode_trail(stored->trail).value_or(Trail());
   }
   const Phase phase = phase_of(entry);
   if (!entry.hot && (phase == Phase::kBackoff || phase == Phase::kQueued))
@@ -355,8 +357,10 @@ void Engine::Impl::occupy_gates(Entry& entry) {
   residents_[entry.destination].gate.occupy();
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const GateName name = entry.message.gates[i];
-    if (name != 0 && (entry.message.lasting >> i & 1) == 0)
-      shared_gate(entry.destination, name).state.occupy();
+    if (name == 0 || (entry.message.lasting >> i & 1) != 0) continue;
+    SharedGate& gate = shared_gate(entry.destination, name);
+    gate.state.occupy();
+    gate.holder = entry.message.id;
   }
 }
 

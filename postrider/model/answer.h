@@ -11,6 +11,7 @@
 #include "postrider/model/ids.h"
 #include "postrider/model/lifecycle.h"
 #include "postrider/model/outcome.h"
+#include "postrider/model/trail.h"
 
 namespace postrider {
 
@@ -97,6 +98,7 @@ struct Tallies {
   std::uint64_t unknown_names = 0;     // news about names that nobody had when it came
   std::uint64_t altered_resends = 0;   // whose bytes were not those of the attempt they repeat
   std::uint64_t refused_readings = 0;  // notes, names or submits of a profile beyond their limits
+  std::uint64_t gates_closed = 0;      // by failures in a row
   std::uint64_t stray_timers = 0;
   std::uint64_t needs = 0;  // steps that had to read first
   std::uint64_t steps = 0;
@@ -206,6 +208,7 @@ struct MessageView {
   Timestamp first_attempt;
   std::string attributes;  // encode_texts
   std::string notes;       // the profile's own; of an ended message too
+  Trail trail;             // of methods that keep one; of an ended message too
   std::string body;        // of a live message or a dead letter
   bool has_body = false;   // an ended message keeps none
 };

@@ -122,11 +122,13 @@ struct Transition {
 
 // One way of delivering. `durable_intent`: the attempt is recorded before the wire and comes back
 // as timed-out after a crash; without it a crash during an attempt simply repeats the attempt.
+// `trail`: what happened is kept step by step, and told after the end.
 struct Method {
   std::string_view name;
   StateIndex initial = 0;
   bool durable_intent = false;
   std::span<const Transition> rows;
+  bool trail = false;
 };
 
 constexpr const Transition* find_row(std::span<const Transition> rows, StateIndex state,

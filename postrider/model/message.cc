@@ -25,7 +25,8 @@ enum StateFlag : std::uint8_t {
   kHasIntent = 2,
   kIntentOpen = 4,
   kHasNotes = 8,
-  kHasQuestions = 16
+  kHasQuestions = 16,
+  kHasTrail = 32
 };
 constexpr std::uint8_t kFlagsOfVersion1 = 15;
 
@@ -111,7 +112,7 @@ Result<Message> decode_message(Blob record) {
 }
 
 std::string encode_state(const State& state, std::string_view reason, const Intent& intent,
-                         std::string_view notes) {
+                         std::string_view notes, std::string_view trail) {
   std::string out(1, static_cast<char>(kVersion));
   Writer writer(out);
   writer.u8(state.state)
@@ -126,10 +127,11 @@ std::string encode_state(const State& state, std::string_view reason, const Inte
   writer.u8(static_cast<std::uint8_t>(
       (state.cancel_wanted ? kCancelWanted : 0) | (recorded ? kHasIntent : 0) |
       (intent.open ? kIntentOpen : 0) | (notes.empty() ? 0 : kHasNotes) |
-      (state.questions_failed != 0 ? kHasQuestions : 0)));
+      (state.questions_failed != 0 ? kHasQuestions : 0) | (trail.empty() ? 0 : kHasTrail)));
   if (recorded) writer.i64(intent.at.ms()).i64(intent.wall.ms()).u64(intent.hash);
   if (!notes.empty()) writer.text(notes);
   if (state.questions_failed != 0) writer.u16(state.questions_failed);
+  if (!trail.empty()) writer.text(trail);
   writer.text(reason);
   seal_record(out);
   return out;
@@ -153,7 +155,7 @@ Result<StoredState> decode_state(std::string_view record) {
   state.certainty = static_cast<Certainty>(certainty);
   const std::uint8_t flags = reader.u8();
   const bool old = record.starts_with('\1');
-  if (flags > (old ? kCancelWanted : 2 * kHasQuestions - 1)) reader.fail();
+  if (flags > (old ? kCancelWanted : 2 * kHasTrail - 1)) reader.fail();
   state.cancel_wanted = (flags & kCancelWanted) != 0;
   if ((flags & kHasIntent) != 0) {
     stored.intent.at = Timestamp(reader.i64());
@@ -165,6 +167,7 @@ Result<StoredState> decode_state(std::string_view record) {
   }
   if ((flags & kHasNotes) != 0) stored.notes = reader.text();
   if ((flags & kHasQuestions) != 0) state.questions_failed = reader.u16();
+  if ((flags & kHasTrail) != 0) stored.trail = reader.text();
   stored.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "state record");
   return stored;

@@ -12,6 +12,7 @@
 #include "postrider/model/ids.h"
 #include "postrider/model/lifecycle.h"
 #include "postrider/model/outcome.h"
+#include "postrider/model/trail.h"
 
 namespace postrider {
 
@@ -73,9 +74,10 @@ struct StoredState {
   std::string reason;
   Intent intent;
   std::string notes;  // the profile's own
+  std::string trail;  // encode_trail
 };
 std::string encode_state(const State& state, std::string_view reason, const Intent& intent = {},
-                         std::string_view notes = {});
+                         std::string_view notes = {}, std::string_view trail = {});
 Result<StoredState> decode_state(std::string_view record);
 
 }  // namespace postrider

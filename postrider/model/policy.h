@@ -49,9 +49,19 @@ struct GateLimits {
   Duration spacing{0};  // between two starts
   std::uint32_t tokens_per_second = 0;
   std::uint32_t tokens_max = 0;  // burst
+  // A shared gate closes after so many failures in a row, of these classes, by whomever; then one
+  // call decides. Questions wait at it, too.
+  std::uint16_t strikes_max = 0;
+  std::uint16_t strikes_on = 0;  // bit n: FailureClass n
+  Duration closed_base{0};       // doubled each time that the one call fails …
+  Duration closed_max{0};        // … up to this; not above the base: always the base
+  bool relents = false;          // any answer opens it; else only a sign of life
 
   friend bool operator==(const GateLimits&, const GateLimits&) = default;
 };
+constexpr std::uint16_t strike_on(FailureClass failure) {
+  return static_cast<std::uint16_t>(1U << static_cast<unsigned>(failure));
+}
 
 struct HealthRule {
   std::uint16_t strikes_max = 0;  // this many strikes in a row close the route; 0: never

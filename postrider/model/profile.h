@@ -31,6 +31,8 @@ struct Facts {
   Timestamp now;   // `encode` of a durable intent: when the attempt began that is made again
   Timestamp wall;  // for stamps on the wire only
   std::string_view notes = {};
+  // The last send as it was written down; null when the method records none, or nothing was sent.
+  const Intent* intent = nullptr;
 };
 
 struct Offer {  // a message that asks to be accepted
@@ -76,6 +78,13 @@ inline constexpr std::size_t kNamesMax = 4;     // of one reading
 inline constexpr std::size_t kSubjectsMax = 8;  // of one arrival
 inline constexpr std::size_t kNestedMax = 4;    // of one reading or end
 
+// What the profile thinks of a message whose turn has come: normally that it is due. A reason is
+// for people, when it is not.
+struct Judgement {
+  On signal = On::kDue;
+  std::string reason = {};
+};
+
 // What an answer or other news means. The core applies all of it in one commit.
 struct Reading {
   On signal = On::kFailed;
@@ -84,6 +93,7 @@ struct Reading {
   std::optional<On> then = {};          // raised behind `signal`, where that led
   bool closes = false;    // the open send can no longer arrive; an answer to it says so by itself
   bool declines = false;  // not about this message after all; for `notice` only
+  bool silent = false;    // raises nothing: notes and names only; for `notice` only
   std::optional<std::string> notes = {};  // instead of the old ones; at most kNotesMax bytes
   std::vector<ExternalName> names = {};
   std::vector<NestedSubmit> submits = {};
@@ -97,20 +107,38 @@ struct Inbound {
   Timestamp wall;
 };
 
-// Whom it is about: a message, or the first of these names that is known and does not decline. With
-// a window, name and news must be less than it apart, whichever came first.
+// Whom it is about: a message, or the first of these names that is known and does not decline, or
+// who holds a gate. With a window, name and news must be less than it apart, whichever came first.
 struct Subject {
   MessageId message = {};
-  std::vector<ExternalName> names = {};
-  std::string detail = {};  // what `notice` gets; at most kNotesMax bytes
+  std::vector<ExternalName> names = {};  // the first one is waited for
+  std::string detail = {};               // what `notice` gets; at most kNotesMax bytes
   Duration window{0};
-  bool waits = true;  // for the name, when nobody has it yet
+  bool waits = true;          // for the name, when nobody has it yet
+  GateName gate = 0;          // of which there is one place
+  bool alive = false;         // a sign of life: opens the gate, if failures closed it
+  ExternalName witness = {};  // when it was last given is told with the notice
 };
 
 struct Notice {
   std::string_view detail;
   Timestamp at;               // of its arrival
   std::uint16_t attempt = 0;  // the one that has the name; 0: named by the message
+  bool by_gate = false;       // found as the holder of the subject's gate
+  Timestamp witness = {};     // unset: nobody has that name
+};
+
+// What arrived, taken apart: whom it is about, and messages that follow from it alone.
+struct Received {
+  std::vector<Subject> subjects = {};
+  std::vector<NestedSubmit> submits = {};
+};
+
+// What an end leaves behind.
+struct Legacy {
+  std::vector<NestedSubmit> submits = {};
+  std::vector<ExternalName> names = {};
+  std::optional<std::string> notes = {};  // instead of the old ones
 };
 
 // What a destination of this profile can be told, for people: `profile show`, suggestions and
@@ -131,7 +159,7 @@ struct ProfileSpec {
   // Settings to numbers; the error says which setting is wrong and what it may be.
   Result<Policy> (*configure)(const NamedTexts& settings);
   Result<Admission> (*admit)(const Offer& offer);
-  On (*judge)(const Facts& facts);  // when its turn has come: normally due
+  Judgement (*judge)(const Facts& facts);  // when its turn has come
   WireRequest (*encode)(const Facts& facts, AttemptKind kind);
   Reading (*classify)(const Facts& facts, AttemptKind kind, const WireReply& reply);
   // The limits of a shared gate, asked again after a restart. Null when the profile has no shared
@@ -141,14 +169,15 @@ struct ProfileSpec {
   // Names that a send has before its bytes leave; the newest holder of a name counts.
   std::vector<ExternalName> (*names)(const Facts& facts) = nullptr;
   // What arrived: whom it is about, and then, with the message at hand, what it means.
-  std::vector<Subject> (*receive)(const Inbound& inbound) = nullptr;
+  Received (*receive)(const Inbound& inbound) = nullptr;
   Reading (*notice)(const Facts& facts, const Notice& notice) = nullptr;
-  // What an end sends on. `facts.state` is the last live one.
-  std::vector<NestedSubmit> (*ended)(const Facts& facts, Phase phase,
-                                     std::string_view reason) = nullptr;
+  // What the start of a send with durable intent sends on, in the commit that records it.
+  std::vector<NestedSubmit> (*started)(const Facts& facts) = nullptr;
+  // `facts.state` is the last live one, `end` the one that it leads to.
+  Legacy (*ended)(const Facts& facts, StateIndex end, std::string_view reason) = nullptr;
 };
 
-inline On judge_due(const Facts& /*facts*/) { return On::kDue; }
+inline Judgement judge_due(const Facts& /*facts*/) { return {}; }
 inline Result<Admission> admit_first_method(const Offer& /*offer*/) { return Admission{}; }
 
 }  // namespace postrider

@@ -43,7 +43,7 @@ inline std::optional<std::string> state_again(std::string_view bytes) {
   const Result<StoredState> stored = decode_state(bytes);
   if (!stored) return std::nullopt;
   use_names(stored->state.failure, stored->state.certainty);
-  return encode_state(stored->state, stored->reason, stored->intent, stored->notes);
+  return encode_state(stored->state, stored->reason, stored->intent, stored->notes, stored->trail);
 }
 
 inline std::optional<std::string> route_again(std::string_view bytes) {

@@ -52,6 +52,7 @@ constexpr std::uint8_t kMetaVersion = 2;  // 1: the first twelve counters and fo
 constexpr std::uint8_t kEndVersion = 2;   // 1: without notes
 constexpr std::uint8_t kEndOrigin = 1;
 constexpr std::uint8_t kEndNotes = 2;
+constexpr std::uint8_t kEndTrail = 4;
 constexpr std::size_t kCounters1 = 12;
 constexpr std::size_t kBuckets1 = 4;
 constexpr std::array<std::uint64_t Counters::*, 15> kCounterFields = {
@@ -225,9 +226,11 @@ void encode_end(const EndRecord& end, std::string& out) {
   writer.i64(end.accepted.ms()).i64(end.at.ms()).u32(end.dead_bucket);
   const bool has_origin = end.origin.is_set();
   writer.u8(static_cast<std::uint8_t>((has_origin ? kEndOrigin : 0) |
-                                      (end.notes.empty() ? 0 : kEndNotes)));
+                                      (end.notes.empty() ? 0 : kEndNotes) |
+                                      (end.trail.empty() ? 0 : kEndTrail)));
   if (has_origin) put_id(writer, end.origin);
   if (!end.notes.empty()) writer.text(end.notes);
+  if (!end.trail.empty()) writer.text(end.trail);
   writer.text(end.reason);
   seal_record(out);
 }
@@ -244,9 +247,10 @@ Result<EndRecord> decode_end(std::string_view record) {
   end.at = Timestamp(reader.i64());
   end.dead_bucket = reader.u32();
   const std::uint8_t flags = reader.u8();
-  if (flags > (old ? kEndOrigin : kEndOrigin | kEndNotes)) reader.fail();
+  if (flags > (old ? kEndOrigin : kEndOrigin | kEndNotes | kEndTrail)) reader.fail();
   if ((flags & kEndOrigin) != 0) end.origin = get_id(reader);
   if ((flags & kEndNotes) != 0) end.notes = reader.text();
+  if ((flags & kEndTrail) != 0) end.trail = reader.text();
   end.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "end record");
   return end;

@@ -83,6 +83,7 @@ struct EndRecord {
   MessageId origin;
   std::string reason;
   std::string notes;  // the profile's own, as they were last
+  std::string trail;  // encode_trail
   friend bool operator==(const EndRecord&, const EndRecord&) = default;
 };
 std::string encode_end(const EndRecord& end);

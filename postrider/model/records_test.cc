@@ -177,6 +177,7 @@ EndRecord any_end() {
   end.origin = maybe_id();
   end.reason = any_text();
   if (any<bool>()) end.notes = any_text();
+  if (any<bool>()) end.trail = any_text();
   return end;
 }
 
@@ -223,11 +224,13 @@ RC_GTEST_PROP(RecordRoundTrip, State, ()) {
   const std::string reason = any_text();
   const Intent intent = any_intent();
   const std::string notes = any_text();
-  const Result<StoredState> got = decode_state(encode_state(want, reason, intent, notes));
+  const std::string trail = any_text();
+  const Result<StoredState> got = decode_state(encode_state(want, reason, intent, notes, trail));
   RC_ASSERT(got.has_value());
   RC_ASSERT(got->state == want);
   RC_ASSERT(got->intent == intent);
   RC_ASSERT(got->notes == notes);
+  RC_ASSERT(got->trail == trail);
   RC_ASSERT(got->reason == reason);
 }
 

@@ -173,19 +173,19 @@ Result<Admission> admit(const Offer& offer) {
   return admission;
 }
 
-On judge(const Facts& facts) {
-  if (facts.state.method != static_cast<std::uint8_t>(DrillMethod::kRelay)) return On::kDue;
+Judgement judge(const Facts& facts) {
+  if (facts.state.method != static_cast<std::uint8_t>(DrillMethod::kRelay)) return {On::kDue};
   const std::string* route = find_text(facts.destination.settings, "route");
   const std::string* link = find_text(facts.destination.settings, "link");
   if (facts.state.state == kQueued && facts.state.attempts == 0 &&
       facts.state.failure == FailureClass::kNone) {
     // Only for a while, so that everything can end.
     if (link != nullptr && *link == "cold" && facts.now < facts.message.accepted + 1h)
-      return On::kNoLink;
-    if (route != nullptr && *route == "ask") return On::kNoRoute;
-    if (route != nullptr && *route == "stale") return On::kStaleRoute;
+      return {On::kNoLink};
+    if (route != nullptr && *route == "ask") return {On::kNoRoute};
+    if (route != nullptr && *route == "stale") return {On::kStaleRoute};
   }
-  return On::kDue;
+  return {On::kDue};
 }
 
 // Notes of a task: "task=<name>", and ";paired" when two halves came together.
@@ -333,7 +333,7 @@ Reading classify_task(const Facts& facts, AttemptKind kind, const WireReply& rep
 }
 
 // What arrives: "done T", "lost T", "seen T", "ack T K" and "pair K"; anything else is noise.
-std::vector<Subject> receive(const Inbound& inbound) {
+Received receive(const Inbound& inbound) {
   const std::size_t first = inbound.bytes.find(' ');
   if (first == std::string_view::npos) return {};
   const std::string_view verb = inbound.bytes.substr(0, first);
@@ -343,7 +343,7 @@ std::vector<Subject> receive(const Inbound& inbound) {
   subject.detail = inbound.bytes;
   subject.names.push_back({verb == "pair" ? "pair" : "task", name});
   if (verb == "pair") subject.window = kDrillPairWindow;
-  return {subject};
+  return {{subject}, {}};
 }
 
 Reading notice(const Facts& facts, const Notice& notice) {
@@ -363,7 +363,7 @@ Reading notice(const Facts& facts, const Notice& notice) {
   return out;
 }
 
-std::vector<NestedSubmit> ended(const Facts& facts, Phase phase, std::string_view /*reason*/) {
+Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {
   if (facts.message.attributes.empty()) return {};
   const auto texts = decode_texts(facts.message.attributes);
   const std::string* then = texts ? find_text(*texts, "then") : nullptr;
@@ -371,8 +371,8 @@ std::vector<NestedSubmit> ended(const Facts& facts, Phase phase, std::string_vie
   NestedSubmit submit;
   submit.destination = *then;
   submit.attributes = encode_texts({{"method", "post"}, {"after", to_string(facts.message.id)}});
-  submit.body = "ended " + std::string(name_of(phase));
-  return {submit};
+  submit.body = "ended " + std::string(name_of(kStates[end].phase));
+  return {.submits = {submit}};
 }
 
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {

@@ -423,7 +423,7 @@ TEST(WebhookProfile, IsWiredTogether) {
   EXPECT_EQ(kWebhook.admit, admit);
   EXPECT_EQ(kWebhook.encode, encode);
   EXPECT_EQ(kWebhook.classify, classify);
-  EXPECT_EQ(kWebhook.judge(given().facts()), On::kDue);
+  EXPECT_EQ(kWebhook.judge(given().facts()).signal, On::kDue);
   EXPECT_EQ(kWebhook.methods.size(), 1U);
   EXPECT_FALSE(kWebhook.methods[0].durable_intent);
 }

@@ -1,0 +1,105 @@
+// Shared gates that failures close: a far side that many destinations lead to, or a device that
+// does not answer. After some failures in a row nobody passes for a while; then one call decides.
+#include <algorithm>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+namespace {
+
+constexpr Duration kTrialLook{1000};  // a question waits so long for somebody else's trial
+
+Duration wait_of(const GateLimits& limits, std::uint16_t closings) {
+  Duration wait = limits.closed_base;
+  for (std::uint16_t i = 1; i < closings && wait < limits.closed_max; ++i) wait *= 2;
+  return std::max(limits.closed_base, std::min(wait, limits.closed_max));
+}
+
+}  // namespace
+
+GateState::Permit Engine::Impl::permit_at(const SharedGate& gate, Timestamp now) {
+  if (!gate.shut(now)) return gate.state.permit(gate.limits, now);
+  return {.open = false, .again = gate.closed_until > now ? gate.closed_until : Timestamp()};
+}
+
+// How long a question of this message has to wait at its gates.
+Duration Engine::Impl::shut_for(const Entry& entry, Timestamp now) const {
+  Duration longest{0};
+  for (const GateName name : entry.message.gates) {
+    const auto found = name == 0 ? gates_.end() : gates_.find(name);
+    if (found == gates_.end() || !found->second.shut(now)) continue;
+    const Timestamp until = found->second.closed_until;
+    longest = std::max(longest, until > now ? until - now : kTrialLook);
+  }
+  return longest;
+}
+
+void Engine::Impl::begin_trial(const Turn& turn, Entry& entry) {
+  for (const GateName name : entry.message.gates) {
+    const auto found = name == 0 ? gates_.end() : gates_.find(name);
+    if (found == gates_.end()) continue;
+    SharedGate& gate = found->second;
+    if (!gate.closed_until.is_set() || gate.shut(turn.now)) continue;
+    gate.trial = entry.message.id;
+    entry.tries_gate = true;
+  }
+}
+
+// The call that should have decided says nothing: the next one decides.
+void Engine::Impl::give_up_trial(Turn& turn, Entry& entry) {
+  entry.tries_gate = false;
+  for (const GateName name : entry.message.gates) {
+    const auto found = name == 0 ? gates_.end() : gates_.find(name);
+    if (found == gates_.end() || found->second.trial != entry.message.id) continue;
+    found->second.trial = MessageId();
+    turn.freed_gates.push_back(name);
+  }
+}
+
+// What became of an attempt, told to the gates of its message that count failures.
+void Engine::Impl::strike_gates(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  if (!has_gates(entry.message)) return;
+  const std::uint16_t failure = strike_on(entry.state.failure);
+  for (const GateName name : entry.message.gates) {
+    const auto found = name == 0 ? gates_.end() : gates_.find(name);
+    if (found == gates_.end() || found->second.limits.strikes_max == 0) continue;
+    SharedGate& gate = found->second;
+    if ((failure & gate.limits.strikes_on) == 0) {
+      if (gate.limits.relents && entry.state.certainty == Certainty::kAnswered)
+        open_gate(turn, name);
+      continue;
+    }
+    if (gate.strikes < UINT16_MAX) ++gate.strikes;
+    const bool decides = gate.trial == entry.message.id;
+    if (gate.strikes < gate.limits.strikes_max || (gate.closed_until.is_set() && !decides))
+      continue;
+    gate.trial = MessageId();
+    ++gate.closings;
+    ++tallies_.gates_closed;
+    gate.closed_until = turn.now + wait_of(gate.limits, gate.closings);
+    timers_.cancel(gate.timer);
+    gate.timer = timers_.arm(gate.closed_until, Timer{.kind = TimerKind::kGate, .id = {name, 0}});
+  }
+  if (entry.tries_gate) give_up_trial(turn, entry);
+}
+
+void Engine::Impl::open_gate(Turn& turn, GateName name) {
+  const auto found = gates_.find(name);
+  if (found == gates_.end() || found->second.strikes == 0) return;
+  SharedGate& gate = found->second;
+  gate.strikes = gate.closings = 0;
+  gate.trial = MessageId();
+  if (!gate.closed_until.is_set()) return;
+  gate.closed_until = Timestamp();
+  turn.freed_gates.push_back(name);
+}
+
+void Engine::Impl::give_back_one(Turn& turn, std::pair<const GateName, SharedGate>& gate,
+                                 MessageId id) {
+  gate.second.state.give_back();
+  if (gate.second.holder == id) gate.second.holder = MessageId();
+  turn.freed_gates.push_back(gate.first);
+}
+
+}  // namespace postrider
