@@ -1,13 +1,17 @@
-// Feeds arbitrary answers to the readers of the vendor's API. The first bytes pick the command, the
-// HTTP status and the kind of content.
+// Feeds arbitrary answers to the readers of the vendor's API, and the same texts to the reader of
+// commands as callers hand them in. The first bytes pick the command, the HTTP status and the kind
+// of content.
 #include "postrider/protocols/calin.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "postrider/base/check.h"
+#include "postrider/protocols/device_message.h"
+#include "postrider/protocols/device_ulid.h"
 
 namespace postrider::calin {
 namespace {
@@ -30,6 +34,18 @@ void check_poll(const device::Request& request, const device::PollReply& reply) 
   POSTRIDER_CHECK(!reply.response.date || device::is_possible(*reply.response.date));
 }
 
+void check_message(std::string_view text) {
+  if (const auto message = device::parse_device_message(text)) {
+    const std::string canonical = device::encode_device_message(*message);
+    const auto again = device::parse_device_message(canonical);
+    POSTRIDER_CHECK(again.has_value());
+    POSTRIDER_CHECK(*again == *message);
+    POSTRIDER_CHECK(device::is_submittable(message->request.command));
+  }
+  if (const auto ulid = device::parse_ulid(text))
+    POSTRIDER_CHECK(device::parse_ulid(device::to_ulid(ulid->high, ulid->low)) == ulid);
+}
+
 }  // namespace
 }  // namespace postrider::calin
 
@@ -46,6 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const HttpAnswer answer{.status = kStatuses[data[1] % 8],
                           .content_type = data[1] < 240 ? "application/json" : "text/html",
                           .body = body};
+  check_message(body);
   check_send(read_create_v1(request, answer));
   check_send(read_create_v2(answer));
   check_poll(request, read_poll_v1(request, "T1", answer));
