@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "postrider/base/bytes.h"
+#include "postrider/base/result.h"
 #include "postrider/base/time.h"
 #include "postrider/model/attributes.h"
 #include "postrider/model/ids.h"
@@ -40,6 +42,23 @@ class HeaderLines {
   std::string text_;
 };
 
+// What a login gave. A secret.
+struct LoginToken {
+  std::string authorization;            // the value of that header, for every request after it
+  std::optional<Timestamp> expires_at;  // wall time; nothing: it does not say
+};
+
+// How the way out gets a token for requests that need one. `body` and what `read` gives are
+// secrets; the error of `read` must not repeat them.
+struct LoginCall {
+  std::string key;     // requests of one key share a token
+  std::string target;  // URL that `body` is POSTed to
+  std::string body;
+  Result<LoginToken> (*read)(int status, std::string_view content_type,
+                             std::string_view body) = nullptr;
+  std::string content_type = "application/json";
+};
+
 struct WireRequest {
   std::string verb;    // "POST"
   std::string target;  // URL or another address of the transport
@@ -48,6 +67,13 @@ struct WireRequest {
   std::string_view body;
   Duration time_out{0};  // the whole exchange
   std::string trust;  // certificates in PEM that are trusted instead of the system's; empty: those
+  // Shared, because all requests of a destination have the same. Null: no login is needed.
+  std::shared_ptr<const LoginCall> login;
+  std::uint32_t reply_bytes =
+      0;  // of the answer's body that are wanted; 0: the transport's measure
+  // What must not happen twice: no transport repeats it by itself, nor sends it over a connection
+  // that may be dead already.
+  bool once = false;
 };
 
 enum class WireEnd : std::uint8_t {
@@ -58,6 +84,7 @@ enum class WireEnd : std::uint8_t {
   kForbidden,  // our own guard does not let us go there
   kTimedOut,   // sent, or partly sent; no answer
   kReset,      // cut off before the answer was whole
+  kNoLogin,    // the peer did not log us in: it has done nothing of the request
 };
 
 struct WireReply {

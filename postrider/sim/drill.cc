@@ -249,6 +249,7 @@ Reading classify_end(AttemptKind kind, const WireReply& reply, bool once) {
                      Certainty::kNotSent, FailureClass::kConnect, "no such name");
     case WireEnd::kNoTls:
     case WireEnd::kForbidden:
+    case WireEnd::kNoLogin:
       return reading(On::kNoLink, Certainty::kNotSent, FailureClass::kOther, "no trust");
     case WireEnd::kTimedOut:
     case WireEnd::kReset:

@@ -13,6 +13,7 @@ std::optional<WireEnd> parse_end(std::string_view verb) {
   if (verb == "no-name") return WireEnd::kNoName;
   if (verb == "no-tls") return WireEnd::kNoTls;
   if (verb == "forbidden") return WireEnd::kForbidden;
+  if (verb == "no-login") return WireEnd::kNoLogin;
   return std::nullopt;
 }
 
@@ -23,6 +24,7 @@ std::string_view end_name(WireEnd end) {
     case WireEnd::kNoName: return "no such name";
     case WireEnd::kNoTls: return "no trust";
     case WireEnd::kForbidden: return "forbidden address";
+    case WireEnd::kNoLogin: return "no login";
     case WireEnd::kTimedOut: return "no answer in time";
     case WireEnd::kReset: return "connection reset";
   }

@@ -231,6 +231,7 @@ Reading classify(const Facts& facts, AttemptKind /*kind*/, const WireReply& repl
       return failed(Certainty::kNotSent, FailureClass::kConnect, "no trusted TLS connection");
     case WireEnd::kForbidden:
       return failed(Certainty::kNotSent, FailureClass::kConnect, "the address is not allowed");
+    case WireEnd::kNoLogin: return failed(Certainty::kNotSent, FailureClass::kConnect, "no login");
     case WireEnd::kTimedOut:
       return failed(Certainty::kUnknown, FailureClass::kTimeout, "no answer in time");
     case WireEnd::kReset:
