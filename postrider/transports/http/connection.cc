@@ -148,7 +148,7 @@ void Connection::send(Exchange& exchange) {
 void Connection::begin_exchange() {
   state_ = State::kExchange;
   reply_begun_ = false;
-  reader_.begin(exchange_->request.verb == "HEAD");
+  reader_.begin(exchange_->request.verb == "HEAD", exchange_->request.reply_bytes);
   if (settings_.first_byte_time_out.count() > 0) {
     phase_due_ = owner_.now() + settings_.first_byte_time_out;
     owner_.note_due(phase_due_);

@@ -282,7 +282,7 @@ void HttpTransport::Impl::find_connection(Exchange& exchange) {
 
 bool HttpTransport::Impl::send_on_idle(Exchange& exchange) {
   // A repeated exchange has met one connection that was cut off; its siblings may be cut off too.
-  if (exchange.host->idle.empty() || exchange.repeated) return false;
+  if (exchange.host->idle.empty() || exchange.repeated || exchange.request.once) return false;
   Connection& connection = *exchange.host->idle.back();
   leave_idle(connection);
   ++counts_.reuses;
@@ -379,7 +379,7 @@ void HttpTransport::Impl::replied(Connection& connection, bool keep_it) {
 void HttpTransport::Impl::failed(Connection& connection, WireEnd end, bool repeatable) {
   Exchange& exchange = connection.release_exchange();
   drop(connection);
-  if (repeatable && !exchange.repeated) {
+  if (repeatable && !exchange.repeated && !exchange.request.once) {
     exchange.repeated = true;
     ++counts_.repeats;
     begin(exchange);

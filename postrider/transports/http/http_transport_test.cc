@@ -107,6 +107,22 @@ TEST(HttpTransport, ReadsABodyUpToItsLimitAndKeepsAnExcerpt) {
   }
 }
 
+// req: daemon.ways.3
+TEST(HttpTransport, KeepsAsMuchOfABodyAsTheRequestWants) {
+  for (const std::uint32_t wanted : {1U, 15U, 17U, 9'999U, 10'000U, 10'001U, UINT32_MAX}) {
+    Rig rig(small());
+    Peer peer(rig.loop, always(answer(200, std::string(20'000, 'x'))));
+    WireRequest request;
+    request.verb = "POST";
+    request.target = peer.url();
+    request.time_out = 15s;
+    request.reply_bytes = wanted;
+    const WireReply reply = rig.end_of(rig.start(request));
+    EXPECT_EQ(reply.end, WireEnd::kAnswered);
+    EXPECT_EQ(reply.body.size(), std::min(wanted, 10'000U));
+  }
+}
+
 // req: webhook.wire.8
 TEST(HttpTransport, ReadsAHeadUpToItsLimit) {
   for (const std::size_t size : {100UL, 5'000UL, 8'191UL, 8'192UL, 8'193UL, 40'000UL}) {

@@ -282,6 +282,45 @@ TEST(HttpPool, RepeatsOnceWhenAKeptConnectionIsCutOffBeforeAnyByteOfTheAnswer) {
   }
 }
 
+WireRequest once(const std::string& url) {
+  WireRequest request;
+  request.verb = "POST";
+  request.target = url;
+  request.time_out = 15s;
+  request.once = true;
+  return request;
+}
+
+// req: daemon.ways.2
+TEST(HttpPool, SendsWhatMustNotHappenTwiceOverAFreshConnection) {
+  Rig rig;
+  int served = 0;
+  Peer peer(rig.loop, cuts_off_reuse(false, "", served));
+  EXPECT_EQ(rig.post(peer.url()).status, 200);
+  EXPECT_EQ(rig.transport->idle_connections(), 1U);
+  EXPECT_EQ(rig.end_of(rig.start(once(peer.url()))).status, 200);
+  EXPECT_EQ(peer.accepted, 2);
+  EXPECT_EQ(served, 2);
+  EXPECT_EQ(rig.transport->counts().reuses, 0U);
+}
+
+// With one connection for all it has to take the one that is there.
+// req: daemon.ways.2
+TEST(HttpPool, DoesNotRepeatWhatMustNotHappenTwice) {
+  HttpTransportOptions options = Rig::local();
+  options.connections_max = 1;
+  Rig rig(options);
+  int served = 0;
+  Peer peer(rig.loop, cuts_off_reuse(false, "", served));
+  const AttemptId first = rig.start(peer.url());
+  const AttemptId second = rig.start(once(peer.url()));
+  EXPECT_EQ(rig.end_of(first).status, 200);
+  EXPECT_EQ(rig.end_of(second).end, WireEnd::kReset);
+  EXPECT_EQ(peer.accepted, 1);
+  EXPECT_EQ(served, 2);
+  EXPECT_EQ(rig.transport->counts().repeats, 0U);
+}
+
 // req: webhook.wire.6
 TEST(HttpPool, DoesNotRepeatWhenAByteOfTheAnswerHasCome) {
   for (const bool rudely : {false, true}) {

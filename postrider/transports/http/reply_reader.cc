@@ -31,7 +31,8 @@ std::string lower(string_view text) {
 // The parser of Beast without its message: each field goes straight to where it stays.
 class Grammar final : public http::basic_parser<false> {
  public:
-  Grammar(const ReplyLimits& limits, WireReply& reply) : limits_(limits), reply_(reply) {
+  Grammar(const ReplyLimits& limits, std::uint32_t excerpt, WireReply& reply)
+      : limits_(limits), excerpt_(excerpt), reply_(reply) {
     eager(true);
     // Ours is over all of the head; this one, over what of it comes at once, is never reached.
     header_limit(limits.head_bytes_max + 1);
@@ -52,7 +53,7 @@ class Grammar final : public http::basic_parser<false> {
   void on_header_impl(error_code&) override { in_head_ = false; }
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
   std::size_t on_body_impl(string_view bytes, error_code& error) override {
-    const std::size_t room = limits_.excerpt_bytes_max - reply_.body.size();
+    const std::size_t room = excerpt_ - reply_.body.size();
     reply_.body.append(bytes.data(), std::min(room, bytes.size()));
     body_bytes_ += bytes.size();
     if (body_bytes_ > limits_.body_bytes_max) error = http::error::body_limit;
@@ -65,6 +66,7 @@ class Grammar final : public http::basic_parser<false> {
   void on_finish_impl(error_code&) override {}
 
   const ReplyLimits& limits_;
+  std::uint32_t excerpt_;  // bytes of the body that are kept
   WireReply& reply_;
   std::uint64_t body_bytes_ = 0;
   bool in_head_ = true;
@@ -74,8 +76,9 @@ class Grammar final : public http::basic_parser<false> {
 
 class ReplyReader::Parser {
  public:
-  void begin(const ReplyLimits& limits, bool to_head) {
+  void begin(const ReplyLimits& limits, bool to_head, std::uint32_t wanted) {
     to_head_ = to_head;
+    excerpt_ = wanted == 0 ? limits.excerpt_bytes_max : std::min(wanted, limits.body_bytes_max);
     interim_ = 0;
     after_head_ = 0;
     restart(limits);
@@ -83,7 +86,7 @@ class ReplyReader::Parser {
   void restart(const ReplyLimits& limits) {
     reply = WireReply{};
     head_bytes = 0;
-    grammar.emplace(limits, reply);
+    grammar.emplace(limits, excerpt_, reply);
     grammar->skip(to_head_);
   }
   // Chunks can carry long extensions around little body, so all bytes are counted too.
@@ -102,6 +105,7 @@ class ReplyReader::Parser {
 
  private:
   bool to_head_ = false;
+  std::uint32_t excerpt_ = 0;
   std::uint32_t interim_ = 0;
   std::uint64_t after_head_ = 0;
 };
@@ -112,7 +116,9 @@ ReplyReader::ReplyReader(const ReplyLimits& limits)
 }
 ReplyReader::~ReplyReader() = default;
 
-void ReplyReader::begin(bool to_head) { parser_->begin(limits_, to_head); }
+void ReplyReader::begin(bool to_head, std::uint32_t wanted) {
+  parser_->begin(limits_, to_head, wanted);
+}
 
 ReplyProgress ReplyReader::feed(std::string_view bytes, bool full, std::size_t& taken) {
   while (!bytes.empty()) {
