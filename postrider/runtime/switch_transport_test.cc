@@ -1,0 +1,81 @@
+#include "postrider/runtime/switch_transport.h"
+
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace postrider {
+namespace {
+
+struct Told {
+  std::vector<std::uint64_t> started;
+  std::vector<std::uint64_t> aborted;
+};
+
+class Noting final : public Transport {
+ public:
+  Noting(Told& told, std::size_t connections) : told_(told), connections_(connections) {}
+  void start(AttemptId attempt, WireRequest /*request*/) override {
+    told_.started.push_back(attempt.value());
+  }
+  void abort(AttemptId attempt) override { told_.aborted.push_back(attempt.value()); }
+  std::size_t connections() const override { return connections_; }
+
+ private:
+  Told& told_;
+  std::size_t connections_;
+};
+
+WireRequest request(std::string verb) {
+  WireRequest out;
+  out.verb = std::move(verb);
+  return out;
+}
+
+// req: daemon.ways.1
+TEST(SwitchTransport, GoesByTheVerb) {
+  Told http;
+  Told grpc;
+  Told mqtt;
+  SwitchTransport way(std::make_unique<Noting>(http, 1));
+  way.add("CALL", std::make_unique<Noting>(grpc, 10));
+  way.add("PUBLISH", std::make_unique<Noting>(mqtt, 100));
+  way.start(AttemptId(1), request("POST"));
+  way.start(AttemptId(2), request("CALL"));
+  way.start(AttemptId(3), request("PUBLISH"));
+  way.start(AttemptId(4), request("call"));
+  EXPECT_EQ(http.started, (std::vector<std::uint64_t>{1, 4}));
+  EXPECT_EQ(grpc.started, (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(mqtt.started, (std::vector<std::uint64_t>{3}));
+  way.abort(AttemptId(2));
+  EXPECT_EQ(grpc.aborted, (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(way.connections(), 111U);
+}
+
+// req: daemon.ways.1, daemon.login.1
+TEST(SwitchTransport, GoesByTheLoginWhenOneIsNeeded) {
+  Told http;
+  Told grpc;
+  Told login;
+  SwitchTransport way(std::make_unique<Noting>(http, 1));
+  way.add("CALL", std::make_unique<Noting>(grpc, 10));
+  WireRequest wants = request("POST");
+  wants.login = std::make_shared<LoginCall>();
+  way.start(AttemptId(1), wants);  // nobody is there who could log in
+  EXPECT_EQ(http.started, (std::vector<std::uint64_t>{1}));
+  way.add_login(std::make_unique<Noting>(login, 1));
+  way.start(AttemptId(2), wants);
+  way.start(AttemptId(3), request("POST"));
+  wants.verb = "CALL";
+  way.start(AttemptId(4), wants);
+  EXPECT_EQ(login.started, (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(http.started, (std::vector<std::uint64_t>{1, 3}));
+  EXPECT_EQ(grpc.started, (std::vector<std::uint64_t>{4}));
+  way.abort(AttemptId(3));
+  EXPECT_EQ(login.aborted, (std::vector<std::uint64_t>{3}));
+  EXPECT_TRUE(http.aborted.empty());  // the login passes it on
+  EXPECT_EQ(way.connections(), 11U);  // those of the usual one are counted once
+}
+
+}  // namespace
+}  // namespace postrider
