@@ -4,11 +4,13 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "postrider/base/durations.h"
 #include "postrider/base/nearest.h"
+#include "postrider/protocols/device_signature.h"
 #include "postrider/protocols/http_text.h"
 #include "postrider/protocols/standard_webhooks.h"
 
@@ -22,16 +24,21 @@ constexpr std::size_t kContentTypeBytesMax = 128;
 constexpr std::size_t kTrustBytesMax = 12 * 1024;
 constexpr std::size_t kEventTextBytesMax = 256;
 
+enum class Signature : std::uint8_t { kUnsaid, kStandard, kNone, kBody };
+
 // Settings that only together make sense are kept here until all were read.
 struct Draft {
   Policy policy;
   std::string_view prefix = kHeaderPrefix;
+  std::string_view secret = {};
+  std::string_view signature_header = {};
+  std::string_view id_header = {};
   std::uint32_t rate = 0;
   std::uint32_t burst = 0;
   std::size_t headers = 0;
   bool has_url = false;
   bool has_secret = false;
-  bool must_sign = false;
+  Signature signature = Signature::kUnsaid;
 };
 
 struct Bounds {
@@ -62,11 +69,17 @@ Result<std::uint32_t> number_of(std::string_view value, std::uint32_t low, std::
   return number;
 }
 
-// Which of two words: false for the first one, which is the default.
+// Which of some words: 0 for the first one, which is the default.
+Result<std::size_t> word_of(std::string_view value, std::span<const std::string_view> words) {
+  const auto found = std::find(words.begin(), words.end(), value);
+  if (found == words.end()) return wrong(value, "is unknown" + did_you_mean(value, words));
+  return static_cast<std::size_t>(found - words.begin());
+}
+
 Result<bool> second_of(std::string_view value, std::string_view first, std::string_view second) {
-  if (value == first || value == second) return value == second;
   const std::array<std::string_view, 2> words = {first, second};
-  return wrong(value, "is unknown" + did_you_mean(value, words));
+  POSTRIDER_TRY(which, word_of(value, words));
+  return which == 1;
 }
 
 Result<void> set_url(Draft& draft, std::string_view value) {
@@ -75,16 +88,37 @@ Result<void> set_url(Draft& draft, std::string_view value) {
   return check_http_url(value);
 }
 
+// What it may be depends on the style of the signature, which may be said behind it.
 Result<void> set_secret(Draft& draft, std::string_view value) {
-  POSTRIDER_TRY(keys, parse_webhook_secrets(value));
-  draft.has_secret = !keys.empty();
+  draft.secret = value;
+  draft.has_secret = true;
   return {};
 }
 
 Result<void> set_signature(Draft& draft, std::string_view value) {
-  POSTRIDER_TRY(none, second_of(value, "standard", "none"));
-  draft.must_sign = !none;
+  constexpr std::array<std::string_view, 3> kWords = {"standard", "none", kBodySignature};
+  constexpr std::array<Signature, 3> kStyles = {Signature::kStandard, Signature::kNone,
+                                                Signature::kBody};
+  POSTRIDER_TRY(which, word_of(value, kWords));
+  draft.signature = kStyles[which];
   return {};
+}
+
+Result<void> check_own_header(std::string_view value) {
+  if (!is_header_name(value) || value.size() > kHeaderNameBytesMax)
+    return wrong(value, "is not the name of a header");
+  if (is_framing_header(to_lower(value))) return wrong(value, "is a header that frames a request");
+  return {};
+}
+
+Result<void> set_signature_header(Draft& draft, std::string_view value) {
+  draft.signature_header = value;
+  return check_own_header(value);
+}
+
+Result<void> set_id_header(Draft& draft, std::string_view value) {
+  draft.id_header = value;
+  return check_own_header(value);
 }
 
 Result<void> set_header_prefix(Draft& draft, std::string_view value) {
@@ -125,6 +159,12 @@ Result<void> set_jitter_percent(Draft& draft, std::string_view value) {
   POSTRIDER_TRY(percent, number_of(value, 0, 100));
   for (RetryRule& rule : draft.policy.retry)
     rule.jitter_percent = static_cast<std::uint8_t>(percent);
+  return {};
+}
+
+Result<void> set_attempts_max(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(most, number_of(value, 0, 1000));
+  for (RetryRule& rule : draft.policy.retry) rule.attempts_max = static_cast<std::uint16_t>(most);
   return {};
 }
 
@@ -201,8 +241,9 @@ Result<void> set_order(Draft& draft, std::string_view value) {
 
 // Which one it is is asked when a rejection is classified: it chooses the signal, not a number.
 Result<void> set_reject(Draft& /*draft*/, std::string_view value) {
-  POSTRIDER_TRY(retry, second_of(value, "dead", "retry"));
-  static_cast<void>(retry);
+  constexpr std::array<std::string_view, 3> kWords = {"dead", "retry", "strict"};
+  POSTRIDER_TRY(which, word_of(value, kWords));
+  static_cast<void>(which);
   return {};
 }
 
@@ -240,14 +281,17 @@ struct Setting {
 // clang-format off
 constexpr auto kSettings = std::to_array<Setting>({
     {{"url", "", "https://example.com/hook", "an http or https address of up to 2048 bytes, without user or fragment", "where requests go"}, set_url},
-    {{"secret", "", "", "up to 4 secrets separated by spaces, each whsec_ and base64 of 24 to 64 bytes", "signs requests; two while rotating"}, set_secret},
-    {{"signature", "standard", "", "standard or none", "how requests are signed; nothing is signed without a secret"}, set_signature},
+    {{"secret", "", "", "up to 4 secrets separated by spaces, each whsec_ and base64 of 24 to 64 bytes; with the signature hmac-sha256-body any text of 1 to 256 printable bytes", "signs requests; two while rotating"}, set_secret},
+    {{"signature", "standard", "", "standard, none or hmac-sha256-body", "how requests are signed; nothing is signed without a secret"}, set_signature},
+    {{"signature_header", "X-Device-Messaging-Signature", "", "the name of a header, 1 to 64 bytes", "carries the signature hmac-sha256-body"}, set_signature_header},
+    {{"id_header", "", "", "the name of a header, 1 to 64 bytes", "carries the message's attribute event-id, or else its id"}, set_id_header},
     {{"header_prefix", "webhook-", "", "the beginning of a header name, 1 to 32 bytes", "of the headers id, timestamp and signature"}, set_header_prefix},
     {{"headers.*", "", "", "up to 32 headers of printable ASCII, at most 1024 bytes each", "sent with every request"}, set_header},
     {{"content_type", "application/json", "", "a media type of 1 to 128 bytes", "of messages that name none"}, set_content_type},
     {{"ladder", "5s,30s,2m,10m,30m,1h,3h,6h,12h", "", "1 to 12 durations of 100ms to 7d, separated by commas", "waits between attempts; the last one repeats"}, set_ladder},
     {{"jitter_percent", "20", "", "0 to 100", "each wait is drawn from so much around its step"}, set_jitter_percent},
     {{"budget", "72h", "", "1s to 365d", "since the first attempt; held time does not count"}, set_budget},
+    {{"attempts_max", "0", "", "0 to 1000, 0 for as many as the budget allows", "attempts of one message"}, set_attempts_max},
     {{"retry_after_max", "1h", "", "1s to 7d, or 0 for never", "how long a Retry-After of 429 or 503 is honoured"}, set_retry_after_max},
     {{"time_out", "15s", "", "100ms to 10m", "of one attempt"}, set_time_out},
     {{"in_flight_max", "8", "", "1 to 1024", "attempts open at a time"}, set_in_flight_max},
@@ -258,7 +302,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {{"wait_max", "15m", "", "100ms to 1d, not below wait_base", "the longest wait of a closed route"}, set_wait_max},
     {{"disable_after", "5d", "", "1m to 365d, or 0 for never", "failing so long without a success disables the destination"}, set_disable_after},
     {{"order", "none", "", "none or fifo", "of the messages in a lane"}, set_order},
-    {{"reject", "dead", "", "dead or retry", "what becomes of a message that was answered with 4xx"}, set_reject},
+    {{"reject", "dead", "", "dead, retry or strict", "what becomes of a message that was answered with 4xx; strict counts 410 and 425 in"}, set_reject},
     {{"trust", "", "", "certificates in PEM, up to 12288 bytes", "authorities that are trusted instead of the system's"}, set_trust},
     {{"format", "plain", "", "plain or cloudevents", "cloudevents adds the headers of CloudEvents in binary mode"}, set_format},
     {{"event_source", "postrider", "", "1 to 256 bytes of printable ASCII", "the source of events that name none"}, set_event_text},
@@ -333,13 +377,51 @@ Result<void> apply_all(Draft& draft, const NamedTexts& settings) {
   return {};
 }
 
+std::string_view signature_header(const Draft& draft) {
+  if (draft.signature != Signature::kBody) return {};
+  return draft.signature_header.empty() ? device::kSignatureHeader : draft.signature_header;
+}
+
 Result<void> check_headers(const Draft& draft, const NamedTexts& settings) {
   for (const auto& [name, value] : settings) {
     if (!name.starts_with(kHeaders)) continue;
-    const Result<void> good =
-        check_header(std::string_view(name).substr(kHeaders.size()), value, draft.prefix);
+    const std::string_view header = std::string_view(name).substr(kHeaders.size());
+    Result<void> good = check_header(header, value, draft.prefix);
+    const std::string lower = to_lower(header);
+    if (good && (lower == to_lower(draft.id_header) || lower == to_lower(signature_header(draft))))
+      good = fail(ErrorCode::kInvalid, "this header cannot be set");
     if (!good) return fail(ErrorCode::kInvalid, name + ": " + good.error().detail);
   }
+  return {};
+}
+
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+Result<void> check_secret(const Draft& draft) {
+  if (!draft.has_secret) return {};
+  const std::string_view may_be = find_setting("secret")->row.may_be;
+  if (draft.signature == Signature::kBody) {
+    const std::size_t size = draft.secret.size();
+    if (size > 0 && size <= kBodySecretBytesMax && is_printable(draft.secret)) return {};
+    return refuse("secret", {ErrorCode::kInvalid, "it is not such a text"}, may_be);
+  }
+  const auto keys = parse_webhook_secrets(draft.secret);
+  if (!keys) return refuse("secret", keys.error(), may_be);
+  return {};
+}
+
+// Two headers of ours must not have one name.
+Result<void> check_own_headers(const Draft& draft) {
+  const bool by_body = draft.signature == Signature::kBody;
+  if (!by_body && !draft.signature_header.empty())
+    return fail(ErrorCode::kInvalid, "signature_header: it needs signature = hmac-sha256-body");
+  const std::string id = to_lower(draft.id_header);
+  const bool taken =
+      by_body ? id == to_lower(signature_header(draft)) : is_reserved_header(id, draft.prefix);
+  if (!id.empty() && taken)
+    return fail(ErrorCode::kInvalid, "id_header: this header has another meaning already");
   return {};
 }
 
@@ -348,7 +430,11 @@ Result<void> check_together(Draft& draft) {
     return fail(ErrorCode::kInvalid, std::string(what));
   };
   if (!draft.has_url) return bad("url is missing: a webhook destination needs an address");
-  if (draft.must_sign && !draft.has_secret) return bad("signature: standard needs a secret");
+  if (draft.signature == Signature::kStandard && !draft.has_secret)
+    return bad("signature: standard needs a secret");
+  if (draft.signature == Signature::kBody && !draft.has_secret)
+    return bad("signature: hmac-sha256-body needs a secret");
+  if (const Result<void> good = check_own_headers(draft); !good) return good;
   if (draft.burst != 0 && draft.rate == 0) return bad("burst: it needs a rate");
   const HealthRule& health = draft.policy.health;
   if (health.wait_max < health.wait_base) return bad("wait_max: it must not be below wait_base");
@@ -371,6 +457,8 @@ Result<Policy> configure(const NamedTexts& settings) {
   Draft draft{.policy = kDefaultPolicy};
   if (const Result<void> good = apply_all(draft, settings); !good)
     return tl::unexpected<Error>(good.error());
+  if (const Result<void> good = check_secret(draft); !good)
+    return tl::unexpected<Error>(good.error());
   if (const Result<void> good = check_headers(draft, settings); !good)
     return tl::unexpected<Error>(good.error());
   if (const Result<void> good = check_together(draft); !good)
@@ -378,11 +466,15 @@ Result<Policy> configure(const NamedTexts& settings) {
   return draft.policy;
 }
 
-bool is_reserved_header(std::string_view name, std::string_view prefix) {
-  constexpr auto kReserved = std::to_array<std::string_view>(
+bool is_framing_header(std::string_view name) {
+  constexpr auto kFraming = std::to_array<std::string_view>(
       {"connection", "content-length", "content-type", "expect", "host", "keep-alive",
        "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"});
-  if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) return true;
+  return std::find(kFraming.begin(), kFraming.end(), name) != kFraming.end();
+}
+
+bool is_reserved_header(std::string_view name, std::string_view prefix) {
+  if (is_framing_header(name)) return true;
   const std::string lower_prefix = to_lower(prefix);
   if (!name.starts_with(lower_prefix)) return false;
   const std::string_view rest = name.substr(lower_prefix.size());

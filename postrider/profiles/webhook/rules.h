@@ -17,8 +17,12 @@ inline constexpr std::string_view kContentType = "application/json";
 inline constexpr std::size_t kHeaderNameBytesMax = 64;
 inline constexpr std::size_t kHeaderValueBytesMax = 1024;
 inline constexpr std::size_t kCustomHeadersMax = 32;
+inline constexpr std::size_t kKeyBytesMax = 128;  // of the attributes event-id and order-key
+inline constexpr std::size_t kBodySecretBytesMax = 256;
+// The style of signature that consumers of device events know.
+inline constexpr std::string_view kBodySignature = "hmac-sha256-body";
 
-inline constexpr std::size_t kSettingCount = 25;
+inline constexpr std::size_t kSettingCount = 28;
 extern const std::array<SettingRow, kSettingCount> kSettingRows;
 
 // A destination that is told nothing but its address.
@@ -27,6 +31,9 @@ Policy default_policy();
 // Fails with kInvalid: unknown setting (with the nearest name), bad value (with what it may be), a
 // setting given twice.
 Result<Policy> configure(const NamedTexts& settings);
+
+// A header that frames the request, or has a setting of its own. `name` in lower case.
+bool is_framing_header(std::string_view name);
 
 // A header that custom headers must not set: it frames the request, has a setting of its own, or is
 // one of the signature headers. `name` in lower case.

@@ -10,6 +10,7 @@
 #include "postrider/base/check.h"
 #include "postrider/base/nearest.h"
 #include "postrider/profiles/webhook/rules.h"
+#include "postrider/protocols/device_signature.h"
 #include "postrider/protocols/http_text.h"
 #include "postrider/protocols/standard_webhooks.h"
 
@@ -21,8 +22,10 @@ constexpr std::size_t kHeaderBytesUsual = 256;  // one allocation for what most 
 constexpr std::string_view kHeaderSetting = "headers.";
 constexpr std::string_view kHeaderAttribute = "header.";
 constexpr auto kAttributes = std::to_array<std::string_view>(
-    {"content-type", "traceparent", "tracestate", "header.*", "ce-*"});
+    {"content-type", "traceparent", "tracestate", "header.*", "ce-*", "event-id", "order-key"});
 constexpr std::string_view kEventAttribute = "ce-";
+constexpr std::string_view kEventId = "event-id";
+constexpr std::string_view kOrderKey = "order-key";
 
 std::string_view setting(const DestinationConfig& destination, std::string_view name,
                          std::string_view fallback) {
@@ -30,16 +33,32 @@ std::string_view setting(const DestinationConfig& destination, std::string_view 
   return given == nullptr ? fallback : std::string_view(*given);
 }
 
-std::string_view prefix_of(const DestinationConfig& destination) {
-  return setting(destination, "header_prefix", kHeaderPrefix);
+// Headers that we set ourselves, and nobody else. Names in lower case; an empty one is none.
+struct OwnHeaders {
+  std::string_view prefix;
+  std::string id;
+  std::string signature;
+
+  bool has(std::string_view name) const {
+    return name == id || name == signature || is_reserved_header(name, prefix);
+  }
+};
+
+OwnHeaders own_headers(const DestinationConfig& destination) {
+  OwnHeaders own;
+  own.prefix = setting(destination, "header_prefix", kHeaderPrefix);
+  own.id = to_lower(setting(destination, "id_header", ""));
+  if (setting(destination, "signature", "standard") == kBodySignature)
+    own.signature = to_lower(setting(destination, "signature_header", device::kSignatureHeader));
+  return own;
 }
 
 // Settings may have changed since a message was admitted, so what must not be set is left out here
 // once more.
 void put_custom(NamedTexts& headers, std::string_view name, std::string_view value,
-                std::string_view prefix) {
+                const OwnHeaders& own) {
   std::string lower = to_lower(name);
-  if (is_reserved_header(lower, prefix)) return;
+  if (own.has(lower)) return;
   const auto same = std::find_if(headers.begin(), headers.end(),
                                  [&](const NamedText& header) { return header.first == lower; });
   if (same != headers.end()) {
@@ -52,32 +71,36 @@ void put_custom(NamedTexts& headers, std::string_view name, std::string_view val
 // The destination's headers and the message's, which win. Most messages have neither, so the list
 // costs nothing.
 NamedTexts custom_headers(const DestinationConfig& destination, const NamedTexts& attributes,
-                          std::string_view prefix) {
+                          const OwnHeaders& own) {
   NamedTexts out;
   for (const auto& [name, value] : destination.settings) {
     if (name.starts_with(kHeaderSetting))
-      put_custom(out, std::string_view(name).substr(kHeaderSetting.size()), value, prefix);
+      put_custom(out, std::string_view(name).substr(kHeaderSetting.size()), value, own);
   }
   for (const auto& [name, value] : attributes) {
-    if (name == "content-type") continue;
+    if (name == "content-type" || name == kEventId || name == kOrderKey) continue;
     const bool own_header = name.starts_with(kHeaderAttribute);
     put_custom(out, own_header ? std::string_view(name).substr(kHeaderAttribute.size()) : name,
-               value, prefix);
+               value, own);
   }
   return out;
 }
 
-void put_signature(HeaderLines& headers, const Facts& facts, std::string_view prefix) {
+// What a consumer of the standard expects. One that knows another signature gets that one instead,
+// and nothing besides.
+void put_signature(HeaderLines& headers, const Facts& facts, const OwnHeaders& own) {
   const DestinationConfig& destination = facts.destination;
+  const std::string_view secret = setting(destination, "secret", "");
+  if (!own.signature.empty())
+    return headers.add(own.signature, device::event_signature(secret, facts.message.body));
   const std::string id = to_string(facts.message.id);
   const std::string timestamp = std::to_string(facts.wall.ms() / 1000);
-  std::string name = to_lower(prefix);
+  std::string name = to_lower(own.prefix);
   const std::size_t prefix_size = name.size();
   const auto put = [&](std::string_view word, std::string_view value) {
     name.resize(prefix_size);
     headers.add(name.append(word), value);
   };
-  const std::string_view secret = setting(destination, "secret", "");
   if (!secret.empty() && setting(destination, "signature", "standard") == "standard") {
     const auto keys = parse_webhook_secrets(secret);
     POSTRIDER_CHECK(keys.has_value());  // configure has accepted them; a request must never leave
@@ -110,8 +133,10 @@ struct Meaning {
   bool may_wish = false;  // its Retry-After is honoured
 };
 
-Meaning meaning_of(int status, bool retry_rejected) {
+Meaning meaning_of(int status, std::string_view reject) {
   if (status >= 200 && status <= 299) return {On::kAnswered, FailureClass::kNone};
+  const bool strict = reject == "strict" && (status == 410 || status == 425);
+  if (strict) return {On::kRejected, FailureClass::kRejected};
   switch (status) {
     // The far side did not get our request in time: to us that is a time-out, told by the other
     // side.
@@ -124,7 +149,7 @@ Meaning meaning_of(int status, bool retry_rejected) {
   }
   if (status >= 500 && status <= 599) return {On::kFailed, FailureClass::kServer};
   if (status >= 400 && status <= 499) {
-    return {retry_rejected ? On::kFailed : On::kRejected, FailureClass::kRejected};
+    return {reject == "retry" ? On::kFailed : On::kRejected, FailureClass::kRejected};
   }
   // Redirects are never followed, but they are tried again: an endpoint under maintenance often
   // redirects for a while.
@@ -140,8 +165,7 @@ std::string reason_of(const WireReply& reply, bool with_excerpt) {
 }
 
 Reading read_status(const Facts& facts, const WireReply& reply) {
-  const bool retry_rejected = setting(facts.destination, "reject", "dead") == "retry";
-  const Meaning meaning = meaning_of(reply.status, retry_rejected);
+  const Meaning meaning = meaning_of(reply.status, setting(facts.destination, "reject", "dead"));
   Reading reading;
   reading.signal = meaning.signal;
   reading.outcome.certainty = Certainty::kAnswered;
@@ -160,14 +184,19 @@ Reading failed(Certainty certainty, FailureClass failure, std::string_view reaso
           .retry_after = std::nullopt};
 }
 
-Result<void> check_attribute(std::string_view name, std::string_view value,
-                             std::string_view prefix) {
+Result<void> check_attribute(std::string_view name, std::string_view value, const OwnHeaders& own) {
   if (name == "content-type") {
     if (!value.empty() && value.size() <= kHeaderValueBytesMax && is_header_value(value)) return {};
     return fail(ErrorCode::kInvalid, "the value must be a media type");
   }
+  if (name == kEventId || name == kOrderKey) {
+    if (!value.empty() && value.size() <= kKeyBytesMax && is_header_value(value)) return {};
+    return fail(ErrorCode::kInvalid, "the value must be 1 to 128 bytes of printable ASCII");
+  }
   const bool own_header = name.starts_with(kHeaderAttribute);
-  return check_header(own_header ? name.substr(kHeaderAttribute.size()) : name, value, prefix);
+  const std::string_view header = own_header ? name.substr(kHeaderAttribute.size()) : name;
+  if (own.has(to_lower(header))) return fail(ErrorCode::kInvalid, "this header cannot be set");
+  return check_header(header, value, own.prefix);
 }
 
 }  // namespace
@@ -175,7 +204,7 @@ Result<void> check_attribute(std::string_view name, std::string_view value,
 Result<Admission> admit(const Offer& offer) {
   if (offer.attributes.empty()) return Admission{};
   POSTRIDER_TRY(attributes, decode_texts(offer.attributes));
-  const std::string_view prefix = prefix_of(offer.destination);
+  const OwnHeaders own = own_headers(offer.destination);
   std::size_t headers = 0;
   for (const auto& [name, value] : attributes) {
     const bool own_header = name.starts_with(kHeaderAttribute) || name.starts_with(kEventAttribute);
@@ -187,7 +216,7 @@ Result<Admission> admit(const Offer& offer) {
     if (own_header && ++headers > kCustomHeadersMax) {
       return fail(ErrorCode::kLimit, "a message may have 32 headers of its own at most");
     }
-    const Result<void> good = check_attribute(name, value, prefix);
+    const Result<void> good = check_attribute(name, value, own);
     if (!good) return fail(ErrorCode::kInvalid, name + ": " + good.error().detail);
   }
   return Admission{};
@@ -195,7 +224,7 @@ Result<Admission> admit(const Offer& offer) {
 
 WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
   const DestinationConfig& destination = facts.destination;
-  const std::string_view prefix = prefix_of(destination);
+  const OwnHeaders own = own_headers(destination);
   WireRequest request;
   request.verb = "POST";
   request.target = setting(destination, "url", "");
@@ -205,7 +234,7 @@ WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
   NamedTexts attributes;
   if (!facts.message.attributes.empty())
     attributes = decode_texts(facts.message.attributes).value_or(NamedTexts());
-  const NamedTexts custom = custom_headers(destination, attributes, prefix);
+  const NamedTexts custom = custom_headers(destination, attributes, own);
   request.headers.reserve(kHeaderBytesUsual);
   if (find_text(custom, "user-agent") == nullptr) request.headers.add("user-agent", kUserAgent);
   for (const auto& [name, value] : custom) request.headers.add(name, value);
@@ -215,7 +244,11 @@ WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
                                           : setting(destination, "content_type", kContentType));
   if (setting(destination, "format", "plain") == "cloudevents")
     put_event(request.headers, facts, custom);
-  put_signature(request.headers, facts, prefix);
+  if (!own.id.empty()) {
+    const std::string* event = find_text(attributes, kEventId);
+    request.headers.add(own.id, event != nullptr ? *event : to_string(facts.message.id));
+  }
+  put_signature(request.headers, facts, own);
   request.trust = setting(destination, "trust", "");
   return request;
 }
