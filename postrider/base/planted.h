@@ -38,8 +38,9 @@ enum class Bug : std::uint8_t {
   kNestedAfterCommit,
   kAskedTooOften,
   kLastingGateForgotten,
+  kOrderOvertaken,
 };
-inline constexpr std::size_t kBugs = 27;
+inline constexpr std::size_t kBugs = 28;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -70,6 +71,7 @@ constexpr std::string_view name_of(Bug bug) {
       "nested-after-commit",
       "asked-too-often",
       "lasting-gate-forgotten",
+      "order-overtaken",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");

@@ -115,10 +115,12 @@ std::optional<Result<MessageId>> Engine::Impl::take_message(Turn& turn, const Dr
 MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& admission) {
   Resident& resident = residents_[draft.resident];
   const Bound& bound = *resident.bound;
-  // A FIFO lane has no priorities: they would break its order.
-  const bool fifo = bound.policy.lane_kind(draft.lane) == LaneKind::kFifo;
   Message fields;
-  fields.id = MessageId::make(resident.id, draft.lane, fifo ? std::uint16_t{0} : draft.priority,
+  for (const Gate& gate : admission.gates)
+    fields.ordered = fields.ordered || (gate.name != 0 && gate.lasting && gate.ordered);
+  // A FIFO lane has no priorities, and neither has an order: they would break it.
+  const bool plain = fields.ordered || bound.policy.lane_kind(draft.lane) == LaneKind::kFifo;
+  fields.id = MessageId::make(resident.id, draft.lane, plain ? std::uint16_t{0} : draft.priority,
                               next_sequence());
   fields.accepted = turn.now;
   fields.not_before = draft.not_before > turn.now ? draft.not_before : Timestamp();
@@ -134,8 +136,6 @@ MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& a
     if (admission.gates[i].name != 0 && admission.gates[i].lasting)
       fields.lasting = static_cast<std::uint8_t>(fields.lasting | 1U << i);
   }
-  // Without a record of its attempts nobody would know after a crash that it holds gates.
-  POSTRIDER_CHECK(fields.lasting == 0 || bound.profile->methods[fields.method].durable_intent);
   Message message = encode_message(fields, draft.attributes, draft.body);
   ++receipts_.counters().accepted;
   const MessageId id = message.id;

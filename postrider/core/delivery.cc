@@ -231,7 +231,10 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
   const bool durable = method_of(entry).durable_intent;
   const bool keeps = (target.phase == Phase::kAwaiting && target.keeps_gates) ||
                      (target.phase == Phase::kInFlight && durable);
-  mark_holding(turn, entry, (keeps && entry.holds_gates) || entry.lasts());
+  // Without an intent a first attempt leaves no record. After a crash it is made again, and its
+  // message is the first of its order again: nothing that waits behind it can have started.
+  const bool recorded = durable || entry.marked || target.phase != Phase::kInFlight;
+  mark_holding(turn, entry, (keeps && entry.holds_gates) || (entry.lasts() && recorded));
   const bool next_method =
       target.phase == Phase::kQueued && entry.state.method != entry.message.method;
   entry.state.state = to;
@@ -358,17 +361,23 @@ void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
     gate.state.take(gate.limits, turn.now);
     gate.holder = entry.message.id;
   }
-  if (entry.message.lasting != 0) lasting_.insert(entry.message.id);
+  if (entry.message.lasting == 0 || lasts) return;
+  HeldGates& held = lasting_[entry.message.id];
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    if ((entry.message.lasting >> i & 1) != 0) held.gates[i] = entry.message.gates[i];
+  }
 }
 
-void Engine::Impl::release_lasting(Turn& turn, const Entry& entry) {
-  if (lasting_.erase(entry.message.id) == 0) return;
-  for (std::size_t i = 0; i < kGatesMax; ++i) {
-    if ((entry.message.lasting >> i & 1) == 0) continue;
-    const auto gate = gates_.find(entry.message.gates[i]);
+void Engine::Impl::release_lasting(Turn& turn, MessageId id) {
+  const auto held = lasting_.find(id);
+  if (held == lasting_.end()) return;
+  for (const GateName name : held->second.gates) {
+    if (name == 0) continue;
+    const auto gate = gates_.find(name);
     POSTRIDER_CHECK(gate != gates_.end());
-    give_back_one(turn, *gate, entry.message.id);
+    give_back_one(turn, *gate, id);
   }
+  lasting_.erase(held);
 }
 
 // The record of the attempt is written before its bytes leave, so the bytes are made first. As long
@@ -608,7 +617,7 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
   receipts_.end(record, leaves_letter ? &entry.message : nullptr, turn.out.writes);
   leave_attempt(turn, slot);
   give_back_gates(turn, slot);
-  if (entry.message.lasting != 0) release_lasting(turn, entry);
+  if (entry.message.lasting != 0) release_lasting(turn, id);
   forget_entry(turn, slot);
 }
 

@@ -44,8 +44,7 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
     const LaneKind kind = resident.bound->policy.lane_kind(lane.number);
     if (kind == LaneKind::kFifo && lane.in_memory != lane.ready)
       continue;  // its head is on the way
-    if (lane.owes_before(entries_[lane.first].message.id, kind) &&
-        !planted(Bug::kColdOvertakesHot)) {
+    if (owes_before(lane, entries_[lane.first]) && !planted(Bug::kColdOvertakesHot)) {
       maybe_refill(turn, slot);  // what goes first is on disk
       continue;
     }
@@ -53,6 +52,14 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
     return try_start(turn, lane.first);
   }
   return false;
+}
+
+// Whether something on disk must be looked at before this one may start.
+bool Engine::Impl::owes_before(const Lane& lane, const Entry& entry) const {
+  const Policy& policy = residents_[entry.destination].bound->policy;
+  const bool in_order = policy.lane_kind(lane.number) == LaneKind::kFifo ||
+                        (entry.message.ordered && !planted(Bug::kOrderOvertaken));
+  return lane.owes_before(entry.message.id, in_order);
 }
 
 bool Engine::Impl::try_start(Turn& turn, Slot slot) {
@@ -155,7 +162,9 @@ void Engine::Impl::wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp 
   ++lane.at_gates;
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const bool lasting = entry.message.gates[i] == name && (entry.message.lasting >> i & 1) != 0;
-    if (!lasting || entry.at_lasting) continue;
+    // Whoever holds the gate of an order stands before those who wait for it, so the lane need not
+    // go on to find it.
+    if (!lasting || entry.at_lasting || entry.message.ordered) continue;
     entry.at_lasting = true;
     ++lane.at_lasting;
   }
@@ -188,8 +197,9 @@ void Engine::Impl::serve_gate(Turn& turn, GateName name) {
     if (same == by_id_.end() || same->second != slot || entries_[slot].ready) continue;
     if (phase_of(entries_[slot]) != Phase::kQueued) continue;
     make_ready(slot);
-    if (open_attempts_ >= limits_.open_attempts_max)
-      continue;  // it stands in its lane again; the ring comes to it
+    // Else it stands in its lane again, and the ring comes to it.
+    const Lane& lane = residents_[entries_[slot].destination].the_lane(id.lane());
+    if (open_attempts_ >= limits_.open_attempts_max || owes_before(lane, entries_[slot])) continue;
     try_start(turn, slot);
   }
   if (gate.state.in_use() == 0 && gate.strikes == 0 &&

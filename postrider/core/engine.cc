@@ -100,11 +100,20 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   notice.reason = std::string("a record of space ") + row.first[0] + " cannot be read";
   if (cold) notice.id = cold->id;
   receipts_.note(std::move(notice));
+  if (hot && once) release_unreadable(turn, hot->sequence);
   if (!cold) return;
+  if (once) release_lasting(turn, cold->id);
   rouse_lane(turn, cold->id);
   // It may have been the last of a destination that is being drained.
   const auto resident = by_destination_.find(cold->id.destination().value());
   if (resident != by_destination_.end()) touch(resident->second);
+}
+
+// Nobody can read any more which message it was, but whoever held gates until its end is known.
+void Engine::Impl::release_unreadable(Turn& turn, Sequence sequence) {
+  for (const auto& [id, held] : lasting_) {
+    if (id.sequence() == sequence) return release_lasting(turn, id);
+  }
 }
 
 void Engine::Impl::on(Turn& turn, const AttemptNews& news) {

@@ -74,6 +74,7 @@ class Engine::Impl {
   void on(Turn& turn, const Chore& chore);
   void fire(Turn& turn, const Timer& timer);
   void quarantine(Turn& turn, const Row& row);
+  void release_unreadable(Turn& turn, Sequence sequence);
   Sequence next_sequence() { return Sequence(++last_sequence_); }
   void reply(Turn& turn, Ticket ticket, Answer answer);
   void finish_step(Turn& turn);
@@ -204,7 +205,7 @@ class Engine::Impl {
   void ask(Turn& turn, Slot slot, StateIndex to);
   Timestamp timer_due(const Turn& turn, const Entry& entry, const StateRow& target) const;
   void store_dirty(Turn& turn, Entry& entry);
-  void release_lasting(Turn& turn, const Entry& entry);
+  void release_lasting(Turn& turn, MessageId id);
   void sleep(Turn& turn, Slot slot);
   void park(Turn& turn, Slot slot);
   void end(Turn& turn, Slot slot, StateIndex to);
@@ -334,6 +335,7 @@ class Engine::Impl {
   std::optional<Answer> explain(Turn& turn, MessageId id);
   std::optional<Answer> explain_unreadable(Turn& turn, MessageId id);
   void name_destination(const Destined& destined, Explanation& out) const;
+  bool owes_before(const Lane& lane, const Entry& entry) const;
   bool waits_behind(const Lane& lane, const Entry& entry) const;
   Explanation explain_entry(const Turn& turn, const Entry& entry) const;
   void explain_next(const Turn& turn, const Entry& entry, const Resident& resident,
@@ -381,7 +383,7 @@ class Engine::Impl {
   std::uint32_t lru_size_ = 0;
   std::deque<Slot> ring_;
   std::unordered_map<GateName, SharedGate> gates_;
-  std::unordered_set<MessageId> lasting_;  // who holds gates until its end
+  std::unordered_map<MessageId, HeldGates> lasting_;  // who holds gates until its end
   std::uint32_t open_attempts_ = 0;
   std::vector<Slot> visitors_;
   Phase last_end_ =

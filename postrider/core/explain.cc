@@ -92,7 +92,7 @@ Explanation Engine::Impl::explain_entry(const Turn& turn, const Entry& entry) co
 
 bool Engine::Impl::waits_behind(const Lane& lane, const Entry& entry) const {
   const MessageId id = entry.message.id;
-  if (lane.owes_before(id, LaneKind::kFifo)) return true;
+  if (lane.owes_before(id, true)) return true;
   const bool others_busy = lane.in_memory - (entry.ready ? 0U : 1U) != lane.ready;
   return others_busy || (lane.first != kNoSlot && entries_[lane.first].message.id < id);
 }
@@ -149,7 +149,8 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
              waits_behind(*lane, entry)) {
     out.why = "messages before it in its lane come first";
   } else if (!entry.ready && !entry.visitor) {
-    out.why = "it waits at a gate that it shares with others";
+    out.why = entry.message.ordered ? "earlier messages of its order come first"
+                                    : "it waits at a gate that it shares with others";
   } else {
     out.why =
         entry.visitor ? "it waits on disk for a place in the window" : "it waits for its turn";

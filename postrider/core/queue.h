@@ -135,11 +135,11 @@ struct Lane {
   // Everything waits, and whoever holds a gate to its end may be on disk: then the lane must go on.
   bool stuck() const { return at_lasting > 0 && at_gates == in_memory; }
 
-  // Something on disk goes before this one: in a FIFO lane whatever stands in front (after a
-  // restart, hot messages are in the window first; a sleeper is at the cursor, too), in others a
-  // higher priority.
-  bool owes_before(MessageId id, LaneKind kind) const {
-    return cold_ahead && (kind == LaneKind::kFifo ? cursor < id : cursor.high < id.high);
+  // Something on disk goes before this one: in a FIFO lane, or for a message with an order,
+  // whatever stands in front (after a restart, hot messages are in the window first; a sleeper is
+  // at the cursor, too), for others a higher priority.
+  bool owes_before(MessageId id, bool in_order) const {
+    return cold_ahead && (in_order ? cursor < id : cursor.high < id.high);
   }
 };
 
@@ -188,6 +188,11 @@ struct Resident {
     lanes.push_back(Lane{.number = number});
     return lanes.back();
   }
+};
+
+// Gates that a message holds until its end, wherever it is meanwhile.
+struct HeldGates {
+  std::array<GateName, kGatesMax> gates{};  // 0: none
 };
 
 // A gate that messages of several destinations share.

@@ -154,10 +154,8 @@ void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
   for (Lane& lane : resident.lanes) {
     if (!lane.cold_ahead || lane.asleep || lane.refilling) continue;
     // An empty lane always goes on, and so does one whose window waits for what goes before it.
-    const LaneKind kind = resident.bound->policy.lane_kind(lane.number);
-    const bool urgent =
-        lane.in_memory == 0 || lane.stuck() ||
-        (lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id, kind));
+    const bool urgent = lane.in_memory == 0 || lane.stuck() ||
+                        (lane.first != kNoSlot && owes_before(lane, entries_[lane.first]));
     const std::uint32_t used = lane.in_window(limits_.lane_waiters_max);
     if (!urgent && used * 2 > resident.bound->policy.window_max) continue;
     if (!urgent && window_bytes_ >= limits_.window_bytes_max) continue;
@@ -203,7 +201,6 @@ void Engine::Impl::refill(Turn& turn, const Chore& chore) {
 void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const Rows& rows) {
   const std::uint32_t window_max =
       std::max<std::uint32_t>(1, residents_[slot].bound->policy.window_max);
-  const LaneKind kind = residents_[slot].bound->policy.lane_kind(number);
   std::size_t next = 0;
   bool cut = false;
   while (next < rows.rows.size() && !cut) {
@@ -212,8 +209,7 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
     const auto key = keys::parse_cold(row.first);
     const bool has_state =
         next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
-    const bool in_front =
-        lane.first != kNoSlot && lane.owes_before(entries_[lane.first].message.id, kind);
+    const bool in_front = lane.first != kNoSlot && owes_before(lane, entries_[lane.first]);
     const std::uint32_t used = lane.in_window(limits_.lane_waiters_max);
     const bool no_room = used >= window_max && !in_front && !lane.stuck();
     cut = lane.asleep || no_room || (!has_state && !is_whole(rows, row.first));
@@ -368,9 +364,12 @@ void Engine::Impl::occupy_gates(Entry& entry) {
 void Engine::Impl::hold_lasting(Slot destination, const Message& message, const State& state) {
   if (message.lasting == 0 || !state.first_attempt.is_set()) return;
   if (planted(Bug::kLastingGateForgotten)) return;
-  if (!lasting_.insert(message.id).second) return;
+  const auto [held, is_new] = lasting_.try_emplace(message.id);
+  if (!is_new) return;
   for (std::size_t i = 0; i < kGatesMax; ++i) {
-    if ((message.lasting >> i & 1) != 0) shared_gate(destination, message.gates[i]).state.occupy();
+    if ((message.lasting >> i & 1) == 0) continue;
+    held->second.gates[i] = message.gates[i];
+    shared_gate(destination, message.gates[i]).state.occupy();
   }
 }
 

@@ -29,6 +29,7 @@ enum StateFlag : std::uint8_t {
   kHasTrail = 32
 };
 constexpr std::uint8_t kFlagsOfVersion1 = 15;
+constexpr std::uint8_t kOrdered = 128;  // beside the bits of lasting gates
 
 Reader open_either(std::string_view record) {
   const bool old = !record.empty() && record[0] == 1;
@@ -60,7 +61,9 @@ void encode_head(std::string& out, const Message& fields, std::size_t attributes
   if ((flags & kHasGates) != 0) {
     for (const GateName gate : fields.gates) writer.u64(gate);
   }
-  if ((flags & kHasLasting) != 0) writer.u8(fields.lasting);
+  if ((flags & kHasLasting) != 0) {
+    writer.u8(static_cast<std::uint8_t>(fields.lasting | (fields.ordered ? kOrdered : 0)));
+  }
   writer.varint(attributes_size);
 }
 
@@ -103,7 +106,11 @@ Result<Message> decode_message(Blob record) {
   if ((flags & kHasGates) != 0) {
     for (GateName& gate : message.gates) gate = reader.u64();
   }
-  if ((flags & kHasLasting) != 0) message.lasting = reader.u8();
+  if ((flags & kHasLasting) != 0) {
+    const std::uint8_t lasting = reader.u8();
+    message.lasting = lasting & (kOrdered - 1);
+    message.ordered = (lasting & kOrdered) != 0;
+  }
   message.attributes = reader.text();
   message.body = reader.rest();
   if (!reader.ok()) return fail(ErrorCode::kCorrupt, "message record");

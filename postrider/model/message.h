@@ -29,6 +29,7 @@ struct Message {
   std::uint8_t method = 0;
   std::array<GateName, kGatesMax> gates{};
   std::uint8_t lasting = 0;  // bit n: gate n is held from the first start to the end
+  bool ordered = false;      // a lasting gate is taken in the order of acceptance
 
   Blob record;                  // the encoded whole; the two views look into it
   std::string_view attributes;  // opaque to the core; see model/attributes.h

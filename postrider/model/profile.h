@@ -46,7 +46,9 @@ struct Offer {  // a message that asks to be accepted
 struct Gate {
   GateName name = 0;
   GateLimits limits;
-  bool lasting = false;  // held from the first start to the end; the method must have an intent
+  bool lasting = false;  // held from the first start to the end
+  // Lasting, and taken in the order of acceptance: messages that wait for it have no priority.
+  bool ordered = false;
 };
 
 struct Admission {
