@@ -348,38 +348,6 @@ void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKi
   turn.out.actions.emplace_back(StartAttempt{entry.attempt, entry.message.id, std::move(request)});
 }
 
-void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
-  Resident& resident = residents_[entry.destination];
-  const bool lasts = entry.message.lasting != 0 && lasting_.contains(entry.message.id);
-  const bool had = std::exchange(entry.holds_gates, true);
-  if (!had) resident.gate.take(resident.bound->policy.route, turn.now);
-  for (std::size_t i = 0; i < kGatesMax; ++i) {
-    const GateName name = entry.message.gates[i];
-    const bool lasting = (entry.message.lasting >> i & 1) != 0;
-    if (name == 0 || (lasting ? lasts : had)) continue;
-    SharedGate& gate = shared_gate(entry.destination, name);
-    gate.state.take(gate.limits, turn.now);
-    gate.holder = entry.message.id;
-  }
-  if (entry.message.lasting == 0 || lasts) return;
-  HeldGates& held = lasting_[entry.message.id];
-  for (std::size_t i = 0; i < kGatesMax; ++i) {
-    if ((entry.message.lasting >> i & 1) != 0) held.gates[i] = entry.message.gates[i];
-  }
-}
-
-void Engine::Impl::release_lasting(Turn& turn, MessageId id) {
-  const auto held = lasting_.find(id);
-  if (held == lasting_.end()) return;
-  for (const GateName name : held->second.gates) {
-    if (name == 0) continue;
-    const auto gate = gates_.find(name);
-    POSTRIDER_CHECK(gate != gates_.end());
-    give_back_one(turn, *gate, id);
-  }
-  lasting_.erase(held);
-}
-
 // The record of the attempt is written before its bytes leave, so the bytes are made first. As long
 // as an earlier attempt may still arrive they are made as of that one's time, and are the same.
 WireRequest Engine::Impl::encode_intent(Turn& turn, Entry& entry, StateIndex to) {

@@ -109,13 +109,6 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   if (resident != by_destination_.end()) touch(resident->second);
 }
 
-// Nobody can read any more which message it was, but whoever held gates until its end is known.
-void Engine::Impl::release_unreadable(Turn& turn, Sequence sequence) {
-  for (const auto& [id, held] : lasting_) {
-    if (id.sequence() == sequence) return release_lasting(turn, id);
-  }
-}
-
 void Engine::Impl::on(Turn& turn, const AttemptNews& news) {
   const auto found = by_attempt_.find(news.attempt.value());
   if (found == by_attempt_.end()) {

@@ -1,5 +1,6 @@
-// Shared gates that failures close: a far side that many destinations lead to, or a device that
-// does not answer. After some failures in a row nobody passes for a while; then one call decides.
+// Shared gates: who takes them and gives them back, and those that failures close, because a far
+// side that many destinations lead to, or a device, does not answer. After some failures in a row
+// nobody passes for a while; then one call decides.
 #include <algorithm>
 
 #include "postrider/core/engine_impl.h"
@@ -100,6 +101,45 @@ void Engine::Impl::give_back_one(Turn& turn, std::pair<const GateName, SharedGat
   gate.second.state.give_back();
   if (gate.second.holder == id) gate.second.holder = MessageId();
   turn.freed_gates.push_back(gate.first);
+}
+
+void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
+  Resident& resident = residents_[entry.destination];
+  const bool lasts = entry.message.lasting != 0 && lasting_.contains(entry.message.id);
+  const bool had = std::exchange(entry.holds_gates, true);
+  if (!had) resident.gate.take(resident.bound->policy.route, turn.now);
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    const GateName name = entry.message.gates[i];
+    const bool lasting = (entry.message.lasting >> i & 1) != 0;
+    if (name == 0 || (lasting ? lasts : had)) continue;
+    SharedGate& gate = shared_gate(entry.destination, name);
+    gate.state.take(gate.limits, turn.now);
+    gate.holder = entry.message.id;
+  }
+  if (entry.message.lasting == 0 || lasts) return;
+  HeldGates& held = lasting_[entry.message.id];
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    if ((entry.message.lasting >> i & 1) != 0) held.gates[i] = entry.message.gates[i];
+  }
+}
+
+void Engine::Impl::release_lasting(Turn& turn, MessageId id) {
+  const auto held = lasting_.find(id);
+  if (held == lasting_.end()) return;
+  for (const GateName name : held->second.gates) {
+    if (name == 0) continue;
+    const auto gate = gates_.find(name);
+    POSTRIDER_CHECK(gate != gates_.end());
+    give_back_one(turn, *gate, id);
+  }
+  lasting_.erase(held);
+}
+
+// Nobody can read any more which message it was, but whoever held gates until its end is known.
+void Engine::Impl::release_unreadable(Turn& turn, Sequence sequence) {
+  for (const auto& [id, held] : lasting_) {
+    if (id.sequence() == sequence) return release_lasting(turn, id);
+  }
 }
 
 }  // namespace postrider
