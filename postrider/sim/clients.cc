@@ -27,7 +27,10 @@ Ticket* ticket_of(Asking& event) {
 }  // namespace
 
 Clients::Clients(Surroundings around, Rng rng)
-    : around_(std::move(around)), rng_(rng), task_rng_(Rng(rng).fork(9)) {
+    : around_(std::move(around)),
+      rng_(rng),
+      line_rng_(Rng(rng).fork(10)),
+      task_rng_(Rng(rng).fork(9)) {
   sessions_.resize(kSessions);
   for (std::size_t i = 0; i < kSessions; ++i) {
     sessions_[i] = {"session-" + std::to_string(i) + "-0", around_.agenda.now(), 0};
@@ -164,9 +167,13 @@ std::string Clients::draw_attributes() {
       if (rng_.chance(1, 6)) texts.emplace_back(std::string(gate.name), "");
     }
     draw_task(texts);
+    if (line_rng_.chance(1, 5))
+      texts.emplace_back("line", std::to_string(line_rng_.below(kDrillLines)));
   } else if (rng_.chance(1, 4)) {
     texts.emplace_back("content-type", "text/plain");
   }
+  if (around_.options.profile == "webhook" && line_rng_.chance(1, 3))
+    texts.emplace_back("order-key", "key-" + std::to_string(line_rng_.below(kDrillLines)));
   return texts.empty() ? std::string() : encode_texts(texts);
 }
 

@@ -111,6 +111,7 @@ class Clients {
 
   Surroundings around_;
   Rng rng_;
+  Rng line_rng_;  // of its own, so that the other draws stay what they were
   Rng task_rng_;
   std::map<std::uint64_t, Wish> wishes_;
   std::map<std::uint64_t, Waiting> waiting_;  // by ticket

@@ -24,6 +24,14 @@ constexpr auto kGates = std::to_array<DrillGate>({
 // Gates that are held until the end: one for each order key, and each of size one.
 constexpr std::string_view kOrderGate = "order-";
 
+// Gates that are held until the end and taken in the order of acceptance: one for each line of a
+// destination's lane. Their names are told from the others by one bit.
+constexpr GateName kLineBit = GateName{1} << 63;
+
+GateName line_gate(const Offer& offer, std::string_view line) {
+  return hash64(line, hash64(offer.destination.name, offer.lane)) | kLineBit | 1;
+}
+
 std::string_view method_name(std::uint8_t method) {
   return kMethods[method < kDrillMethods ? method : 0].name;
 }
@@ -164,6 +172,15 @@ Result<Admission> admit(const Offer& offer) {
       order != nullptr && kMethods[admission.method].durable_intent) {
     const std::string name = std::string(kOrderGate) + *order;
     admission.gates[used++] = Gate{drill_gate_name(name), {.in_use_max = 1}, true};
+  }
+  const std::string* line = find_text(texts, "line");
+  // A relay may go to sleep before its first start, and then has no place in a line.
+  const bool starts = admission.method != static_cast<std::uint8_t>(DrillMethod::kRelay);
+  if (line != nullptr && starts && offer.policy.lane_kind(offer.lane) != LaneKind::kFifo) {
+    admission.gates[used++] = {.name = line_gate(offer, *line),
+                               .limits = {.in_use_max = 1},
+                               .lasting = true,
+                               .ordered = true};
   }
   if (const std::string* key = find_text(texts, "supersede")) admission.supersedes = *key;
   for (const DrillGate& gate : kGates) {
@@ -387,6 +404,7 @@ Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {
 }
 
 GateLimits gate_limits(GateName name, const Policy& /*policy*/) {
+  if ((name & kLineBit) != 0) return {.in_use_max = 1};
   for (const DrillGate& gate : kGates) {
     if (drill_gate_name(gate.name) == name) return gate.limits;
   }
@@ -401,7 +419,7 @@ GateLimits gate_limits(GateName name, const Policy& /*policy*/) {
 
 std::span<const DrillGate> drill_gates() { return kGates; }
 
-GateName drill_gate_name(std::string_view name) { return hash64(name, 77) | 1; }
+GateName drill_gate_name(std::string_view name) { return (hash64(name, 77) | 1) & ~kLineBit; }
 
 const ProfileSpec& drill_profile() {
   static constexpr ProfileSpec kSpec = {

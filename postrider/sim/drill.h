@@ -18,6 +18,10 @@ inline constexpr std::uint8_t kDrillMethods = 4;
 // Messages with the attribute "order", 0 to this, are sent one after the other until their ends.
 inline constexpr int kDrillOrders = 4;
 
+// Messages of one destination and lane with the same attribute "line" are sent one after the other,
+// in the order of acceptance; 0 to this.
+inline constexpr int kDrillLines = 3;
+
 // Two pieces of news with one key are one answer when they are less than this apart.
 inline constexpr Duration kDrillPairWindow{10'000};
 

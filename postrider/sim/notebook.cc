@@ -184,6 +184,10 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     if (const auto texts = decode_texts(message->attributes)) {
       if (const std::string* key = find_text(*texts, "supersede")) note.supersedes = *key;
       if (const std::string* then = find_text(*texts, "then")) note.then = *then;
+      for (const char* name : {"line", "order-key"}) {
+        const std::string* line = message->ordered ? find_text(*texts, name) : nullptr;
+        if (line != nullptr) note.line = *line;
+      }
       const std::string* after = find_text(*texts, "after");
       note.nested = after != nullptr && *after == to_string(message->origin);
     }

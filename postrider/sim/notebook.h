@@ -47,6 +47,7 @@ struct MessageNote {
   std::uint8_t method = 0;
   std::array<GateName, kGatesMax> gates{};
   std::uint8_t lasting = 0;
+  std::string line;             // what orders it with others of its destination and lane
   std::string supersedes;       // attribute of the drill
   std::string then;             // attribute of the drill: where its end sends a message
   bool nested = false;          // it followed from its origin

@@ -120,7 +120,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Bug::kRetryAfterIgnored, Bug::kBudgetCountsHeldTime, Bug::kLetterStaysCounted,
                       Bug::kListSkipsBoundary, Bug::kResendRestamped, Bug::kNotesForgotten,
                       Bug::kHalfForgotten, Bug::kWindowOpenTooLong, Bug::kSupersedesWhatIsOut,
-                      Bug::kNestedAfterCommit, Bug::kAskedTooOften, Bug::kLastingGateForgotten),
+                      Bug::kNestedAfterCommit, Bug::kAskedTooOften, Bug::kLastingGateForgotten,
+                      Bug::kOrderOvertaken),
     name_of_case);
 
 }  // namespace

@@ -15,6 +15,7 @@ constinit const ProfileSpec kWebhook = {
     .judge = judge_due,
     .encode = webhook::encode,
     .classify = webhook::classify,
+    .gate_limits = webhook::gate_limits,
     .settings = webhook::kSettingRows,
 };
 

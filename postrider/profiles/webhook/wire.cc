@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "postrider/base/check.h"
+#include "postrider/base/hash.h"
 #include "postrider/base/nearest.h"
 #include "postrider/profiles/webhook/rules.h"
 #include "postrider/protocols/device_signature.h"
@@ -184,6 +185,14 @@ Reading failed(Certainty certainty, FailureClass failure, std::string_view reaso
           .retry_after = std::nullopt};
 }
 
+// The gate of an order: one message of a destination's lane and key at a time. Two keys that hash
+// alike only wait for each other without need. Names of gates are odd.
+constexpr GateLimits kOrderLimits{.in_use_max = 1};
+
+GateName order_gate(std::string_view destination, std::uint8_t lane, std::string_view key) {
+  return hash64(key, hash64(destination, lane)) | 1;
+}
+
 Result<void> check_attribute(std::string_view name, std::string_view value, const OwnHeaders& own) {
   if (name == "content-type") {
     if (!value.empty() && value.size() <= kHeaderValueBytesMax && is_header_value(value)) return {};
@@ -219,8 +228,19 @@ Result<Admission> admit(const Offer& offer) {
     const Result<void> good = check_attribute(name, value, own);
     if (!good) return fail(ErrorCode::kInvalid, name + ": " + good.error().detail);
   }
-  return Admission{};
+  Admission admission;
+  const std::string* key = find_text(attributes, kOrderKey);
+  const bool fifo = offer.policy.lane_kind(offer.lane) == LaneKind::kFifo;
+  if (key != nullptr && !fifo) {
+    admission.gates[0] = {.name = order_gate(offer.destination.name, offer.lane, *key),
+                          .limits = kOrderLimits,
+                          .lasting = true,
+                          .ordered = true};
+  }
+  return admission;
 }
+
+GateLimits gate_limits(GateName /*name*/, const Policy& /*policy*/) { return kOrderLimits; }
 
 WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
   const DestinationConfig& destination = facts.destination;

@@ -8,10 +8,14 @@ namespace postrider::webhook {
 
 inline constexpr std::size_t kReasonBytesMax = 200;
 
-// Attributes of a message: content-type, traceparent, tracestate and header.NAME. Others are
-// refused with the nearest name, because an attribute that is silently not sent is found out too
-// late.
+// Attributes of a message: content-type, traceparent, tracestate, ce-NAME and header.NAME,
+// event-id, and order-key: messages of one lane with the same one are sent one after the other.
+// Others are refused with the nearest name, because an attribute that is silently not sent is found
+// out too late.
 Result<Admission> admit(const Offer& offer);
+
+// Every shared gate is one of an order.
+GateLimits gate_limits(GateName name, const Policy& policy);
 
 WireRequest encode(const Facts& facts, AttemptKind kind);
 

@@ -20,6 +20,7 @@ CheckerMaker make_log_checker;         // 2: the log is read in order, completel
 CheckerMaker make_once_checker;        // 3: what must not run twice does not
 CheckerMaker make_keys_checker;        // 4: one key, one answer
 CheckerMaker make_order_checker;       // 5: FIFO
+CheckerMaker make_line_checker;        // 5: order by key
 CheckerMaker make_expiry_checker;      // 6: nothing starts after its expiry
 CheckerMaker make_limits_checker;      // 7: gates
 CheckerMaker make_health_checker;      // 7: routes

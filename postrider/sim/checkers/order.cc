@@ -1,7 +1,8 @@
-// Checkers 5 and 6: a FIFO lane sends its oldest live message and no other, and nothing starts
-// after its expiry.
+// Checkers 5 and 6: a FIFO lane sends its oldest live message and no other, and so does an order
+// within a lane; nothing starts after its expiry.
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "postrider/sim/checkers/all.h"
 
@@ -71,6 +72,60 @@ class OrderChecker final : public Checker {
   std::map<std::pair<std::uint64_t, std::uint8_t>, Lane> lanes_;
 };
 
+// Messages of a lane with one key start in the order of acceptance, the next only after the end of
+// the former. One that was not to be sent earlier has its place from its time on.
+class LineChecker final : public Checker {
+ public:
+  LineChecker(const CheckerContext& context, Notebook& notebook)
+      : verdicts_(context.verdicts), notebook_(notebook) {}
+
+  void began(const Moment& when, Epoch /*epoch*/) override { newest_ = when.incarnation; }
+
+  void batch(const Batch& batch) override {
+    for (const MessageNote* note : batch.entered) {
+      if (!note->line.empty() && !note->not_before.is_set())
+        line_of(*note).insert(note->id.sequence().value());
+    }
+    for (const MessageNote* note : batch.left) forget(*note);
+  }
+
+  void damaged(const Moment& /*when*/, std::string_view key) override {
+    const auto hot = keys::parse_hot(key);
+    const auto cold = keys::parse_cold(key);
+    const MessageNote* note =
+        hot ? notebook_.find(hot->sequence) : (cold ? notebook_.find(cold->id) : nullptr);
+    if (note != nullptr) forget(*note);
+  }
+
+  void left(const Left& left) override {
+    const MessageNote* note = notebook_.find(left.start.message);
+    // What ended in the turn in which it was started leaves too, and its abort right behind it.
+    if (note == nullptr || note->line.empty() || note->damaged || note->end ||
+        !is_send(left.call) || left.when.incarnation != newest_)
+      return;
+    const std::set<std::uint64_t>& line = line_of(*note);
+    if (line.empty() || *line.begin() >= note->id.sequence().value()) return;
+    const MessageNote* first = notebook_.find(Sequence(*line.begin()));
+    verdicts_.violation(5, to_string(note->id) + " overtook in its order " +
+                               (first == nullptr ? "another" : to_string(first->id)));
+  }
+
+ private:
+  using Line = std::tuple<std::uint64_t, std::uint8_t, std::string>;
+
+  std::set<std::uint64_t>& line_of(const MessageNote& note) {
+    return lines_[{note.id.destination().value(), note.id.lane(), note.line}];
+  }
+  void forget(const MessageNote& note) {
+    if (!note.line.empty()) line_of(note).erase(note.id.sequence().value());
+  }
+
+  Verdicts& verdicts_;
+  Notebook& notebook_;
+  Incarnation newest_ = 0;
+  std::map<Line, std::set<std::uint64_t>> lines_;  // live ones
+};
+
 class ExpiryChecker final : public Checker {
  public:
   ExpiryChecker(const CheckerContext& context, Notebook& notebook)
@@ -102,6 +157,10 @@ class ExpiryChecker final : public Checker {
 
 std::unique_ptr<Checker> make_order_checker(const CheckerContext& context, Notebook& notebook) {
   return std::make_unique<OrderChecker>(context, notebook);
+}
+
+std::unique_ptr<Checker> make_line_checker(const CheckerContext& context, Notebook& notebook) {
+  return std::make_unique<LineChecker>(context, notebook);
 }
 
 std::unique_ptr<Checker> make_expiry_checker(const CheckerContext& context, Notebook& notebook) {
