@@ -110,7 +110,7 @@ TEST(StoreFormat, DescribesStatesAndRoutes) {  // req: engine.record.11
   State state;
   state.questions_failed = 2;
   const Intent intent{Timestamp(1), Timestamp(2), 3, true};
-  expect_described("state", encode_state(state, "a reason", intent, "notes"), true);
+  expect_described("state", encode_state(state, "a reason", intent, "notes", "trail"), true);
   Route route;
   route.reason = "a reason";
   expect_described("route", encode_route(route), false);
@@ -127,6 +127,7 @@ TEST(StoreFormat, DescribesTheBooks) {  // req: engine.record.11
   expect_described("end", encode_end(end), false);
   end.origin = {3, 4};
   end.notes = "notes";
+  end.trail = "trail";
   expect_described("end", encode_end(end), true);
   expect_described("arrival", encode_arrival({Timestamp(1), "drill", "peer", "bytes"}), false);
   expect_described("nested", encode_nested({{1, 2}, "bell", 0, 0, "attributes", "body"}), false);

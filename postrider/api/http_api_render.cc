@@ -148,6 +148,7 @@ std::string_view name_of(LogEntry::Kind kind) {
     case Kind::kLate: return "late";
     case Kind::kAltered: return "altered";
     case Kind::kUnsent: return "unsent";
+    case Kind::kAlarm: return "alarm";
   }
   POSTRIDER_CHECK(false);
   return {};

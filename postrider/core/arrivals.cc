@@ -83,7 +83,18 @@ void Engine::Impl::give_names(Turn& turn, const ProfileSpec& profile, NameEntry:
 }
 
 // News that is not about a transition: notes, and whether the open send can still arrive.
-void Engine::Impl::absorb(Entry& entry, const Reading& reading, bool answers_send) {
+void Engine::Impl::absorb(Turn& turn, Entry& entry, const Reading& reading, bool answers_send) {
+  tallies_.mismatched += reading.mismatched ? 1 : 0;
+  tallies_.adopted += reading.adopted ? 1 : 0;
+  if (reading.alarm) {
+    ++tallies_.alarms;
+    receipts_.note({.position = {},
+                    .kind = LogEntry::Kind::kAlarm,
+                    .at = turn.now,
+                    .id = entry.message.id,
+                    .attempts = entry.state.attempts,
+                    .reason = reading.outcome.reason.substr(0, limits_.reason_bytes_max)});
+  }
   if (reading.notes && reading.notes->size() > kNotesMax) {
     ++tallies_.refused_readings;
   } else if (reading.notes && *reading.notes != entry.notes()) {
@@ -122,7 +133,7 @@ void Engine::Impl::tell(Turn& turn, Slot slot, const Reading& reading, std::uint
     ++tallies_.ignored_signals;
     return;
   }
-  absorb(entry, reading, false);
+  absorb(turn, entry, reading, false);
   if (reading.silent) {
     const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
     give_names(turn, profile, {entry.message.id, attempt}, reading.names, at);

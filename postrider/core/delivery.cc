@@ -28,8 +28,9 @@ const StateRow& Engine::Impl::state_of(const Entry& entry) const {
 
 Facts Engine::Impl::facts_of(const Turn& turn, const Entry& entry) const {
   const Bound& bound = *residents_[entry.destination].bound;
-  return {entry.message, entry.state, bound.config,  bound.policy,
-          turn.now,      turn.wall,   entry.notes(), intent_of(entry)};
+  return {entry.message, entry.state,      bound.config,
+          bound.policy,  turn.now,         turn.wall,
+          entry.notes(), intent_of(entry), entry.details ? &entry.details->trail : nullptr};
 }
 
 const Intent* Engine::Impl::intent_of(const Entry& entry) {
@@ -180,7 +181,7 @@ void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row,
           residents_[entry.destination].bound->profile->methods[entry.state.method].initial, {});
     case Do::kAwait:
     case Do::kRelease: return enter(turn, slot, row.to, {});
-    case Do::kRetry: return enter(turn, slot, row.to, due);
+    case Do::kRetry: ++tallies_.retries; return enter(turn, slot, row.to, due);
     case Do::kPark: return enter(turn, slot, row.to, {});
     case Do::kComplete:
     case Do::kDeadLetter:
@@ -286,8 +287,10 @@ Timestamp Engine::Impl::timer_due(const Turn& turn, const Entry& entry,
   const Policy& policy = residents_[entry.destination].bound->policy;
   if (target.timer == TimeOut::kNone || target.timer == TimeOut::kRetry) return {};
   if (target.timer != TimeOut::kPoll) return turn.now + policy.time_out(target.timer);
-  Duration wait = std::max(policy.poll.wait_at(turn.now - entry.message.accepted),
-                           policy.poll.wait_after(entry.state.questions_failed));
+  const bool first = entry.kind == AttemptKind::kSend && policy.poll.first > Duration(0);
+  Duration wait =
+      std::max(first ? policy.poll.first : policy.poll.wait_at(turn.now - entry.message.accepted),
+               policy.poll.wait_after(entry.state.questions_failed));
   if (planted(Bug::kAskedTooOften)) wait = policy.poll.wait_at(Duration(0));
   if (entry.details) wait = std::max(wait, std::exchange(entry.details->patience, Duration(0)));
   return turn.now + std::max(wait, Duration(1));
@@ -342,6 +345,7 @@ void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKi
   ++open_attempts_;
   ++resident.open_attempts;
   ++tallies_.attempts;
+  if (kind == AttemptKind::kProbe) ++tallies_.probes;
   if (has_gates(entry.message)) begin_trial(turn, entry);
   if (!intent) request = resident.bound->profile->encode(facts_of(turn, entry), kind);
   request.time_out = entry.state.due.is_set() ? entry.state.due - turn.now : Duration(0);

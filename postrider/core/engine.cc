@@ -159,7 +159,7 @@ void Engine::Impl::end_attempt(Turn& turn, Slot slot, const Reading& reading) {
   const bool plain = !entry.details && !reading.notes && !reading.then && reading.names.empty() &&
                      reading.submits.empty();
   if (plain) return apply(turn, slot, reading.signal, &reading);
-  absorb(entry, reading, entry.kind == AttemptKind::kSend);
+  absorb(turn, entry, reading, entry.kind == AttemptKind::kSend);
   apply_reading(turn, slot, reading, entry.state.attempts, turn.now);
 }
 

@@ -148,7 +148,7 @@ class Engine::Impl {
   void give_names(Turn& turn, const ProfileSpec& profile, NameEntry::Holder holder,
                   const std::vector<ExternalName>& names, Timestamp at);
   void claim(Turn& turn, const Chore& chore);
-  void absorb(Entry& entry, const Reading& reading, bool answers_send);
+  void absorb(Turn& turn, Entry& entry, const Reading& reading, bool answers_send);
   void apply_reading(Turn& turn, Slot slot, const Reading& reading, std::uint16_t attempt,
                      Timestamp at);
   void tell(Turn& turn, Slot slot, const Reading& reading, std::uint16_t attempt, Timestamp at);

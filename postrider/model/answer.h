@@ -99,6 +99,11 @@ struct Tallies {
   std::uint64_t altered_resends = 0;   // whose bytes were not those of the attempt they repeat
   std::uint64_t refused_readings = 0;  // notes, names or submits of a profile beyond their limits
   std::uint64_t gates_closed = 0;      // by failures in a row
+  std::uint64_t probes = 0;            // of the attempts, those that only asked
+  std::uint64_t mismatched = 0;        // answers and news that did not fit what was asked
+  std::uint64_t adopted = 0;           // attempts whose name we learnt by the way
+  std::uint64_t alarms = 0;            // refusals that somebody has to look at
+  std::uint64_t retries = 0;
   std::uint64_t stray_timers = 0;
   std::uint64_t needs = 0;  // steps that had to read first
   std::uint64_t steps = 0;
@@ -133,8 +138,9 @@ struct LogEntry {
     kLate,     // news about a message that had ended
     kAltered,  // a resend whose bytes were not those of the attempt that it repeats
     kUnsent,   // a submit that followed from another message was refused
+    kAlarm,    // the far side refuses all of us: a key, a right or a quota is wrong
   };
-  static constexpr std::size_t kKinds = 10;
+  static constexpr std::size_t kKinds = 11;
 
   LogPosition position;
   Kind kind = Kind::kEnd;

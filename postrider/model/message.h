@@ -18,7 +18,7 @@ namespace postrider {
 
 using GateName = std::uint64_t;  // hash of a shared gate's name; 0: none
 inline constexpr std::size_t kGatesMax = 3;
-inline constexpr std::size_t kNotesMax = 1024;  // bytes of notes of one message
+inline constexpr std::size_t kNotesMax = 4096;  // bytes of notes of one message
 
 struct Message {
   MessageId id;

@@ -85,6 +85,7 @@ struct PollRule {
   };
   std::array<Step, kSteps> steps{};
   std::uint8_t steps_used = 0;
+  Duration first{0};       // from the send's answer to the first question; 0: as the steps say
   Duration error_base{0};  // 0: failed questions wait no longer than others
   Duration error_cap{0};
 

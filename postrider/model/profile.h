@@ -33,6 +33,7 @@ struct Facts {
   std::string_view notes = {};
   // The last send as it was written down; null when the method records none, or nothing was sent.
   const Intent* intent = nullptr;
+  const Trail* trail = nullptr;  // of methods that keep one
 };
 
 struct Offer {  // a message that asks to be accepted
@@ -96,6 +97,10 @@ struct Reading {
   bool closes = false;    // the open send can no longer arrive; an answer to it says so by itself
   bool declines = false;  // not about this message after all; for `notice` only
   bool silent = false;    // raises nothing: notes and names only; for `notice` only
+  // For the figures, and for the operator.
+  bool mismatched = false;  // it does not fit what was asked
+  bool adopted = false;     // it told us the name of an attempt that nobody had told us about
+  bool alarm = false;       // somebody has to look: the far side will not take anything from us
   std::optional<std::string> notes = {};  // instead of the old ones; at most kNotesMax bytes
   std::vector<ExternalName> names = {};
   std::vector<NestedSubmit> submits = {};

@@ -2,12 +2,13 @@
 
 #include <array>
 
+#include "postrider/profiles/device/profile.h"
 #include "postrider/profiles/webhook/profile.h"
 
 namespace postrider {
 namespace {
 
-constexpr std::array<const ProfileSpec*, 1> kAll = {&kWebhook};
+constexpr std::array<const ProfileSpec*, 2> kAll = {&kWebhook, &kDevice};
 
 }  // namespace
 

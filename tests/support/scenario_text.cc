@@ -50,6 +50,7 @@ std::string_view notice_name(LogEntry::Kind kind) {
     case LogEntry::Kind::kLate: return "late";
     case LogEntry::Kind::kAltered: return "altered";
     case LogEntry::Kind::kUnsent: return "unsent";
+    case LogEntry::Kind::kAlarm: return "alarm";
   }
   return "?";
 }

@@ -37,13 +37,17 @@ Policy default_policy(Way way) {
   at(TimeOut::kProbe) = 10s;
   at(TimeOut::kStage) = 15min;
   at(TimeOut::kLate) = 12s;
-  at(TimeOut::kPair) = 10s;
+  at(TimeOut::kPair) = kPairWindow;
   at(TimeOut::kCall) = 120s;
   policy.poll.steps = {{{20s, 10s}, {50s, 15s}, {90s, 20s}, {0s, 30s}}};
-  policy.poll.steps_used = 4;
+  policy.poll.steps_used = push ? 0 : 4;
+  policy.poll.first = push ? Duration(0) : Duration(10s);
   policy.poll.error_base = push ? Duration(2s) : Duration(30s);
   policy.poll.error_cap = push ? Duration(60s) : Duration(15min);
   policy.life_max = push ? Duration(7 * 24h) : Duration(48h);
+  // Of the gates that failures close: a device that stays silent, a vendor that cannot be reached.
+  policy.health = push ? HealthRule{.strikes_max = 0, .wait_base = 60s, .wait_max = 15min}
+                       : HealthRule{.strikes_max = 5, .wait_base = 60s, .wait_max = 60s};
   if (push) policy.route.spacing = 2s;
   if (!push) policy.route.in_use_max = 5;
   return policy;

@@ -12,6 +12,15 @@ namespace postrider::device {
 
 enum class Way : std::uint8_t { kPush, kPull };
 
+// An acknowledgement and the uplink that carried it are less than this apart.
+inline constexpr Duration kPairWindow = 10s;
+// Two looks without the item that are this far apart prove that it is gone; one does not.
+inline constexpr Duration kLooksApart = 5s;
+// The server has forgotten a command for certain when its expiry is so long past.
+inline constexpr Duration kExpiryMargin = 60s;
+// A clock that is set later than this would be set wrong.
+inline constexpr Duration kSetTimeLife = 60s;
+
 // Which of the profile's methods delivers a command; a pull of class never goes as one of class
 // closed, because its tables are the same.
 std::uint8_t method_of(Way way, Repeat repeat);

@@ -164,11 +164,11 @@ constexpr auto kPullClosedRows = pull_rows<false>();
 
 // Every attempt is recorded before the wire: what a crash interrupted must not be sent blindly again.
 constexpr auto kMethods = std::to_array<Method>({
-    {"push-free",   kQueued, true, kPushFreeRows},
-    {"push-closed", kQueued, true, kPushClosedRows},
-    {"push-never",  kQueued, true, kPushNeverRows},
-    {"pull-free",   kQueued, true, kPullFreeRows},
-    {"pull-closed", kQueued, true, kPullClosedRows},
+    {"push-free",   kQueued, true, kPushFreeRows, true},
+    {"push-closed", kQueued, true, kPushClosedRows, true},
+    {"push-never",  kQueued, true, kPushNeverRows, true},
+    {"pull-free",   kQueued, true, kPullFreeRows, true},
+    {"pull-closed", kQueued, true, kPullClosedRows, true},
 });
 // clang-format on
 

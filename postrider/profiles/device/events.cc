@@ -1,0 +1,216 @@
+#include "postrider/profiles/device/events.h"
+
+#include <utility>
+
+#include "postrider/base/hash.h"
+#include "postrider/profiles/device/news.h"
+#include "postrider/profiles/device/notes.h"
+#include "postrider/profiles/device/report.h"
+#include "postrider/profiles/device/rules.h"
+#include "postrider/profiles/device/settings.h"
+#include "postrider/profiles/device/table.h"
+#include "postrider/profiles/device/wire.h"
+#include "postrider/protocols/chirpstack.h"
+#include "postrider/protocols/device_text.h"
+#include "postrider/protocols/device_ulid.h"
+#include "postrider/protocols/http_text.h"
+
+namespace postrider::device {
+namespace {
+
+// A ULID that follows from what the event is about: the same however often it is made.
+std::string event_id(Timestamp wall, std::string_view about, std::string_view what) {
+  const std::string seed = std::string(about).append("/").append(what);
+  const std::uint64_t high =
+      static_cast<std::uint64_t>(wall.ms()) << 16 | (hash64(seed, 3) & 0xFFFF);
+  return to_ulid(high, hash64(seed, 4));
+}
+
+struct Envelope {
+  std::string id;
+  Timestamp wall;
+  std::string plugin;
+};
+
+std::string event_body(const Envelope& envelope, std::string_view message) {
+  JsonText out;
+  out.begin_object();
+  out.text("eventId", envelope.id);
+  out.text("occurredAt", to_rfc3339(envelope.wall));
+  out.text("pluginId", envelope.plugin);
+  out.raw("message", message);
+  out.end_object();
+  return out.take();
+}
+
+NestedSubmit submit_of(std::string_view destination, const Envelope& envelope,
+                       std::string_view order, std::string_view message) {
+  NestedSubmit submit;
+  submit.destination = destination;
+  submit.attributes = encode_texts({{"event-id", envelope.id}, {"order-key", std::string(order)}});
+  submit.body = event_body(envelope, message);
+  return submit;
+}
+
+NestedSubmit event_of(const Facts& facts, StateIndex state, std::string_view message) {
+  const std::string id = to_ulid(facts.message.id.high, facts.message.id.low);
+  const Envelope envelope{.id = event_id(facts.wall, id, shown(state)),
+                          .wall = facts.wall,
+                          .plugin = std::string(setting(facts.destination, "plugin"))};
+  return submit_of(setting(facts.destination, "events"), envelope, id, message);
+}
+
+// What is known of the attempts when a message ends.
+Ending ending_of(const Facts& facts, StateIndex end, const Notes& notes, Command command) {
+  const std::uint16_t attempts = facts.state.attempts;
+  Ending out;
+  out.end = end;
+  out.command = command;
+  out.executed = notes.executed;
+  out.refused = notes.refused;
+  out.earlier_may_have_run = notes.earlier_ran_perhaps(attempts);
+  out.any_may_have_run =
+      out.earlier_may_have_run || (attempts > 0 && ran_perhaps(notes.proof(attempts)));
+  return out;
+}
+
+// The answer that may still come when nobody waits for it any more.
+void leave_debt(const Facts& facts, const Ending& ending, const Request& request, Legacy& out) {
+  const bool owed = ending.end == kDone ? ending.earlier_may_have_run : ending.any_may_have_run;
+  const auto eui = chirpstack::dev_eui_of(request.meter);
+  if (!owed || !is_push(facts) || !eui) return;
+  out.names.push_back(owed_answer(*eui, answer_kind(request)));
+}
+
+std::string unsolicited_message(const Unsolicited& from, const chirpstack::Event& event,
+                                Command command, std::string_view response) {
+  JsonText out;
+  out.begin_object();
+  out.text("deliveryStatus", "DELIVERY_SUCCESSFUL");
+  out.begin_object("device");
+  out.text("type", kElectricityMeter);
+  out.text("externalReference", from.meter);
+  if (event.heard) {
+    out.begin_object("relayNode");
+    out.text("externalReference", event.heard->gateway_id);
+    out.raw("snr", to_text(make_decimal(event.heard->snr_milli, 3)));
+    out.raw("rssi", std::to_string(event.heard->rssi));
+    out.end_object();
+  }
+  out.end_object();
+  out.text("commandType", name_of(command));
+  if (!response.empty()) out.raw("response", response);
+  out.raw("unsolicited", "true");
+  out.end_object();
+  return out.take();
+}
+
+NestedSubmit unsolicited(const Unsolicited& from, const chirpstack::Event& event, Command command,
+                         std::string_view response) {
+  const std::string about = event.dev_eui + '/' + event.deduplication_id;
+  const Envelope envelope{
+      .id = event_id(from.wall, about, name_of(command)), .wall = from.wall, .plugin = from.plugin};
+  return submit_of(from.events, envelope, from.meter,
+                   unsolicited_message(from, event, command, response));
+}
+
+std::string report_json(const Report& report) {
+  JsonText out;
+  out.begin_object();
+  out.text("status", report.readable ? "EXECUTION_SUCCESS" : "EXECUTION_FAILURE");
+  if (!report.readable) {
+    out.text("reason", kUndecodable);
+    out.end_object();
+    return out.take();
+  }
+  out.begin_object("data");
+  out.text("frozenAt", to_text(report.frozen_on) + "T" + to_text(report.frozen_at));
+  out.raw("consumption", to_text(report.consumption));
+  out.raw("credit", to_text(report.credit));
+  out.raw("secondConsumption", to_text(report.second_consumption));
+  out.raw("secondCredit", to_text(report.second_credit));
+  out.raw("demand", std::to_string(report.demand));
+  out.raw("voltage", to_text(report.voltage));
+  out.raw("current", to_text(report.current));
+  out.raw("status", std::to_string(report.status));
+  out.end_object();
+  out.end_object();
+  return out.take();
+}
+
+}  // namespace
+
+std::vector<NestedSubmit> started(const Facts& facts) {
+  if (facts.state.attempts != 1 || setting(facts.destination, "events").empty()) return {};
+  const Told told{.id = facts.message.id,
+                  .state = kSending,
+                  .command = command_of(facts.message),
+                  .trail = {},
+                  .response = {},
+                  .outcome = {},
+                  .may_have_run = false};
+  return {event_of(facts, kSending, event_message(told))};
+}
+
+Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {
+  Notes notes = decode_notes(facts.notes);
+  DeviceMessage command = command_of(facts.message);
+  const Ending ending = ending_of(facts, end, notes, command.request.command);
+  const Outcome outcome = outcome_of(ending);
+  notes.outcome = name_of(outcome);
+  notes.may_have_run = may_have_run(ending);
+  Legacy out;
+  leave_debt(facts, ending, command.request, out);
+  mask_token(command);
+  const bool told = end != kCancelled || setting(facts.destination, "events_cancelled") == "true";
+  if (told && !setting(facts.destination, "events").empty()) {
+    const Told all{.id = facts.message.id,
+                   .state = end,
+                   .command = command,
+                   .trail = facts.trail == nullptr ? Trail() : *facts.trail,
+                   .response = notes.response,
+                   .outcome = notes.outcome,
+                   .may_have_run = notes.may_have_run};
+    out.submits.push_back(event_of(facts, end, event_message(all)));
+  }
+  notes.summary = encode_device_message(command);
+  out.notes = encode_notes(notes);
+  return out;
+}
+
+NestedSubmit join_event(const Unsolicited& from, const chirpstack::Event& event) {
+  return unsolicited(from, event, Command::kJoinNetwork, {});
+}
+
+NestedSubmit report_event(const Unsolicited& from, const chirpstack::Event& event,
+                          const Report& report) {
+  return unsolicited(from, event, Command::kReadReport, report_json(report));
+}
+
+std::string answer_kind(std::string_view frame) {
+  const auto read = decode_frame(frame);
+  if (!read) return frame.starts_with('\0') ? "limit" : "";
+  switch (static_cast<Control>(read->control)) {
+    case Control::kTokenOk:
+    case Control::kTokenRefused: return "token";
+    case Control::kWriteOk:
+    case Control::kWriteRefused: return "write";
+    case Control::kReadOk: return "read" + read->body.substr(0, 2);
+    case Control::kReadRefused:
+    case Control::kToken:
+    case Control::kRead:
+    case Control::kWrite: break;
+  }
+  return "";
+}
+
+std::string answer_kind(const Request& request) {
+  if (is_token(request.command)) return "token";
+  if (is_act(request.command)) return "write";
+  if (request.command == Command::kReadPowerLimit) return "limit";
+  const auto frame = encode_request(request);
+  const auto read = frame ? decode_frame(*frame) : Result<Frame>(fail(ErrorCode::kInvalid, ""));
+  return read ? "read" + read->body.substr(0, 2) : std::string();
+}
+
+}  // namespace postrider::device

@@ -1,0 +1,34 @@
+// What an operator's systems hear of commands: events, sent by the webhook profile. Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "postrider/model/profile.h"
+#include "postrider/protocols/chirpstack_events.h"
+#include "postrider/protocols/meter_frame.h"
+
+namespace postrider::device {
+
+// The first attempt is told; later ones are not.
+std::vector<NestedSubmit> started(const Facts& facts);
+// The event of an end, what its notes keep, and the answer that the device may still owe.
+Legacy ended(const Facts& facts, StateIndex end, std::string_view reason);
+
+struct Unsolicited {
+  std::string plugin;
+  std::string events;  // the destination that hears of it
+  std::string meter;
+  Timestamp wall;
+};
+NestedSubmit join_event(const Unsolicited& from, const chirpstack::Event& event);
+NestedSubmit report_event(const Unsolicited& from, const chirpstack::Event& event,
+                          const Report& report);
+
+// Which commands an answer could be to, by its bytes alone, or by the command that asked: equal
+// when one frame could answer both. Empty: that cannot be said.
+std::string answer_kind(std::string_view frame);
+std::string answer_kind(const Request& request);
+
+}  // namespace postrider::device

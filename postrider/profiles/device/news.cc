@@ -1,0 +1,295 @@
+#include "postrider/profiles/device/news.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "postrider/base/codec.h"
+#include "postrider/profiles/device/events.h"
+#include "postrider/profiles/device/response.h"
+#include "postrider/profiles/device/rules.h"
+#include "postrider/profiles/device/settings.h"
+#include "postrider/profiles/device/table.h"
+#include "postrider/profiles/device/wire.h"
+#include "postrider/protocols/chirpstack.h"
+#include "postrider/protocols/chirpstack_events.h"
+#include "postrider/protocols/meter_frame.h"
+
+namespace postrider::device {
+namespace {
+
+using chirpstack::Event;
+using chirpstack::EventKind;
+
+// An event as it is handed on to `notice`: what decides, and no more.
+enum class News : std::uint8_t { kTransmitted, kAcked, kNacked, kDiscarded, kJoined, kUplink };
+struct Detail {
+  News news = News::kTransmitted;
+  std::string device;  // its address
+  std::string item;
+  std::string deduplication;
+  std::string data;
+};
+
+std::string encode_detail(const Detail& detail) {
+  std::string out;
+  Writer(out)
+      .u8(static_cast<std::uint8_t>(detail.news))
+      .text(detail.device)
+      .text(detail.item)
+      .text(detail.deduplication)
+      .text(detail.data);
+  return out;
+}
+
+std::optional<Detail> decode_detail(std::string_view bytes) {
+  Reader reader(bytes);
+  Detail detail;
+  const std::uint8_t news = reader.u8();
+  if (news > static_cast<std::uint8_t>(News::kUplink)) return std::nullopt;
+  detail.news = static_cast<News>(news);
+  detail.device = reader.text();
+  detail.item = reader.text();
+  detail.deduplication = reader.text();
+  detail.data = reader.text();
+  if (!reader.at_end()) return std::nullopt;
+  return detail;
+}
+
+ExternalName pair_name(std::string_view device, std::string_view deduplication) {
+  return {"pair", std::string(device).append("/").append(deduplication)};
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t space = std::min(text.find(' ', from), text.size());
+    words.push_back(text.substr(from, space - from));
+    from = space + 1;
+  }
+  return words;
+}
+
+Subject about_item(News news, const Event& event, GateName gate) {
+  Subject subject;
+  subject.names.push_back({"item", event.queue_item_id});
+  subject.gate = gate;
+  subject.alive = news == News::kAcked;
+  subject.detail = encode_detail({.news = news,
+                                  .device = event.dev_eui,
+                                  .item = event.queue_item_id,
+                                  .deduplication = event.deduplication_id,
+                                  .data = {}});
+  return subject;
+}
+
+Subject about_device(News news, const Event& event, GateName gate) {
+  Subject subject;
+  subject.gate = gate;
+  subject.alive = true;
+  subject.waits = false;
+  subject.detail = encode_detail({.news = news,
+                                  .device = event.dev_eui,
+                                  .item = {},
+                                  .deduplication = event.deduplication_id,
+                                  .data = event.data});
+  return subject;
+}
+
+Subject about_uplink(const Event& event, GateName gate) {
+  Subject subject = about_device(News::kUplink, event, gate);
+  if (event.deduplication_id.empty()) return subject;
+  subject.names.push_back(pair_name(event.dev_eui, event.deduplication_id));
+  subject.window = kPairWindow;
+  subject.waits = true;
+  const std::string kind = answer_kind(event.data);
+  if (!kind.empty()) subject.witness = owed_answer(event.dev_eui, kind);
+  return subject;
+}
+
+void receive_uplink(const Event& event, const Unsolicited& from, GateName gate, Received& out) {
+  const bool too_long = event.data.size() > kFrameBytesMax;
+  const auto read = read_uplink(event.data, from.meter, nullptr);
+  if (read && read->kind == UplinkKind::kReport) {
+    Subject subject = about_device(News::kUplink, event, gate);
+    subject.detail.clear();
+    out.subjects.push_back(std::move(subject));
+    if (!from.events.empty()) out.submits.push_back(report_event(from, event, read->report));
+    return;
+  }
+  Event kept = event;
+  if (too_long) kept.data.clear();  // no frame of a meter: an uplink without a response
+  out.subjects.push_back(about_uplink(kept, gate));
+}
+
+Reading silent() {
+  Reading out;
+  out.silent = true;
+  return out;
+}
+
+Reading declined() {
+  Reading out;
+  out.declines = true;
+  return out;
+}
+
+bool is_current(const Facts& facts, const Notice& notice) {
+  return notice.attempt == 0 || notice.attempt == facts.state.attempts;
+}
+
+// An event that names an item which nobody knows, of a device that has an attempt of unknown name.
+bool may_adopt(const Facts& facts) {
+  return facts.state.state == kSending || facts.state.state == kCheckSend;
+}
+
+Reading raise(On signal) {
+  Reading out;
+  out.signal = signal;
+  out.outcome.certainty = Certainty::kAnswered;
+  return out;
+}
+
+Reading failed_at(const Facts& facts, const Notice& notice, const Detail& detail, Notes notes) {
+  const bool nack = detail.news == News::kNacked;
+  const Proof proof = nack ? Proof::kNack : Proof::kDiscarded;
+  if (!is_current(facts, notice)) {
+    // About an attempt before this one: it closes that, and says nothing about ours.
+    Reading out = silent();
+    notes.close(notice.attempt, proof);
+    out.notes = encode_notes(notes);
+    return out;
+  }
+  Reading out = closed(facts, std::move(notes), proof,
+                       nack ? "the device did not acknowledge it" : "the server discarded it");
+  return out;
+}
+
+Reading item_news(const Facts& facts, const Notice& notice, const Detail& detail) {
+  Notes notes = decode_notes(facts.notes);
+  const bool adopts = notice.by_gate;
+  if (adopts && !may_adopt(facts)) {
+    // Somebody else's item, as far as we know; so absence of ours proves less from now on.
+    if (facts.state.attempts == 0) return declined();
+    notes.turn_to(facts.state.attempts);
+    if (notes.item.empty() || notes.stranger || notes.item == detail.item) return declined();
+    Reading out = silent();
+    notes.stranger = true;
+    out.notes = encode_notes(notes);
+    return out;
+  }
+  if (adopts || is_current(facts, notice)) notes.turn_to(facts.state.attempts);
+  Reading out;
+  switch (detail.news) {
+    case News::kTransmitted: out = raise(On::kProgressed); break;
+    case News::kAcked:
+      out = raise(On::kAcked);
+      if (!detail.deduplication.empty())
+        out.names.push_back(pair_name(detail.device, detail.deduplication));
+      break;
+    case News::kNacked:
+    case News::kDiscarded:
+      if (adopts) notes.item = detail.item;
+      out = failed_at(facts, notice, detail, notes);
+      break;
+    case News::kJoined:
+    case News::kUplink: return declined();
+  }
+  if (adopts) {
+    out.then = out.signal;
+    out.signal = On::kAccepted;
+    out.adopted = true;
+    if (out.notes) notes = decode_notes(*out.notes);
+    adopt_item(out, notes, detail.item);
+  }
+  return out;
+}
+
+Reading uplink_news(const Facts& facts, const Notice& notice, const Detail& detail) {
+  const Request request = command_of(facts.message).request;
+  const auto read = read_uplink(detail.data, request.meter, &request);
+  const bool answers = read && read->kind == UplinkKind::kAnswer;
+  Notes notes = decode_notes(facts.notes);
+  if (notice.by_gate) {
+    const bool waiting = facts.state.state == kOnAir || facts.state.state == kCheckAir ||
+                         facts.state.state == kHalfAck;
+    const Duration memory = expires_after(facts.destination) + kExpiryMargin;
+    const bool owed = notice.witness.is_set() && notice.at - notice.witness < memory;
+    const bool again = notes.earlier_ran_perhaps(facts.state.attempts) &&
+                       notice.at - facts.state.first_attempt < memory;
+    if (!waiting || !answers || owed || again) return declined();
+  }
+  if (!read) return silent();  // no frame of this meter, or an acknowledgement without data
+  if (!answers) {
+    Reading out = silent();
+    out.mismatched = true;
+    return out;
+  }
+  return answered_with(std::move(notes), request, read->response, detail.data);
+}
+
+}  // namespace
+
+ExternalName owed_answer(std::string_view dev_eui, std::string_view kind) {
+  return {"owed", std::string(dev_eui).append("/").append(kind)};
+}
+
+Received receive(const Inbound& inbound) {
+  const std::vector<std::string_view> words = words_of(inbound.source);
+  if (words.size() != 4) return {};
+  const EventKind kind = chirpstack::parse_event_kind(words[1]);
+  const auto event = words[2] == "protobuf" ? chirpstack::decode_event_protobuf(kind, inbound.bytes)
+                                            : chirpstack::decode_event_json(kind, inbound.bytes);
+  if (!event) return {};
+  const auto meter = chirpstack::reference_of(event->dev_eui);
+  if (!meter) return {};
+  const Unsolicited from{.plugin = std::string(words[0]),
+                         .events = std::string(words[3] == "-" ? std::string_view() : words[3]),
+                         .meter = *meter,
+                         .wall = inbound.wall};
+  const GateName gate = device_gate(*meter);
+  Received out;
+  switch (kind) {
+    case EventKind::kUp: receive_uplink(*event, from, gate, out); break;
+    case EventKind::kAck:
+      out.subjects.push_back(
+          about_item(event->acknowledged ? News::kAcked : News::kNacked, *event, gate));
+      break;
+    case EventKind::kTxAck:
+      out.subjects.push_back(about_item(News::kTransmitted, *event, gate));
+      break;
+    case EventKind::kLog:
+      if (chirpstack::says_discarded(*event))
+        out.subjects.push_back(about_item(News::kDiscarded, *event, gate));
+      break;
+    case EventKind::kJoin:
+      out.subjects.push_back(about_device(News::kJoined, *event, gate));
+      if (!from.events.empty()) out.submits.push_back(join_event(from, *event));
+      break;
+    case EventKind::kStatus:
+    case EventKind::kOther: break;
+  }
+  // An event about an item must name it.
+  std::erase_if(out.subjects, [](const Subject& subject) {
+    return !subject.names.empty() && subject.names.front().name.empty();
+  });
+  return out;
+}
+
+Reading notice(const Facts& facts, const Notice& notice) {
+  if (!is_push(facts)) return declined();
+  const auto detail = decode_detail(notice.detail);
+  if (!detail) return declined();
+  switch (detail->news) {
+    case News::kJoined: return raise(On::kPeerSeen);
+    case News::kUplink: return uplink_news(facts, notice, *detail);
+    case News::kTransmitted:
+    case News::kAcked:
+    case News::kNacked:
+    case News::kDiscarded: return item_news(facts, notice, *detail);
+  }
+  return declined();
+}
+
+}  // namespace postrider::device

@@ -1,0 +1,21 @@
+// What the network server tells unasked: whom an event is about, and what it means for a command.
+// Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "postrider/model/profile.h"
+
+namespace postrider::device {
+
+// The source of an arrival: "PLUGIN EVENT FORMAT EVENTS", FORMAT json or protobuf, EVENTS the
+// destination that hears of what comes unsolicited, or "-".
+Received receive(const Inbound& inbound);
+Reading notice(const Facts& facts, const Notice& notice);
+
+// The name under which a device is known to owe an answer to an attempt that nobody waits for any
+// more. Empty for what proves nothing.
+ExternalName owed_answer(std::string_view dev_eui, std::string_view kind);
+
+}  // namespace postrider::device

@@ -1,0 +1,57 @@
+// Notes: what the profile remembers of a command between two looks at it. Kept by the engine, with
+// the message's state and later with its end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "postrider/base/time.h"
+#include "postrider/model/message.h"
+
+namespace postrider::device {
+
+// Why an attempt can no longer run.
+enum class Proof : char {
+  kNone = '-',       // it may
+  kNotTaken = 'a',   // it never left us, or was refused
+  kNack = 'b',       // the device did not acknowledge it
+  kDiscarded = 'c',  // the server says that it threw it away
+  kAbsent = 'd',     // two looks without it
+  kExpired = 'e',    // its expiry is long past
+};
+constexpr bool ran_perhaps(Proof proof) {
+  return proof != Proof::kNotTaken && proof != Proof::kDiscarded;
+}
+std::string_view name_of(Proof proof);  // "negative-ack"
+
+struct Notes {
+  std::string item;           // the server's id or the vendor's task …
+  std::uint16_t attempt = 0;  // … of this attempt; the next two belong to it as well
+  Timestamp absent_since;     // of the first look without the item; unset: none
+  bool stranger = false;      // an event spoke of an item of the device that nobody knows
+  bool refused = false;       // the vendor refused the token
+  bool executed = false;      // what the response says
+  std::string proofs;         // one for each attempt, as far as they are closed
+  std::string response;       // JSON, when there is one
+  std::string summary;        // of an ended message: the command, without its token
+  std::string outcome;        // of an ended message
+  bool may_have_run = false;  // of an ended message
+  friend bool operator==(const Notes&, const Notes&) = default;
+
+  Proof proof(std::uint16_t number) const {
+    return number == 0 || number > proofs.size() ? Proof::kNone
+                                                 : static_cast<Proof>(proofs[number - 1U]);
+  }
+  void close(std::uint16_t number, Proof why);
+  // Whether an attempt before this one, or any when 0, may have run.
+  bool earlier_ran_perhaps(std::uint16_t number) const;
+  // What belongs to an attempt is forgotten when another one is at work.
+  void turn_to(std::uint16_t number);
+};
+
+std::string encode_notes(const Notes& notes);
+// Notes of ours only: what cannot be read is as if nothing had been noted.
+Notes decode_notes(std::string_view bytes);
+
+}  // namespace postrider::device

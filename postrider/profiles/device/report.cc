@@ -1,0 +1,227 @@
+#include "postrider/profiles/device/report.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "postrider/profiles/device/notes.h"
+#include "postrider/profiles/device/rules.h"
+#include "postrider/profiles/device/table.h"
+#include "postrider/protocols/device_text.h"
+#include "postrider/protocols/device_ulid.h"
+#include "postrider/protocols/http_text.h"
+
+namespace postrider::device {
+namespace {
+
+bool is_failure(StateIndex state) {
+  return state == kToRetry || state == kFailed || state == kExpired || state == kUnknown;
+}
+
+std::string_view status_of(StateIndex state) {
+  const std::string_view word = shown(state);
+  return word.empty() ? std::string_view("CANCELLED") : word;
+}
+
+// Newest first, as the contract has it.
+void write_failures(JsonText& out, const Trail& trail) {
+  out.begin_array("failureHistory");
+  std::size_t written = 0;
+  for (std::size_t i = trail.size(); i > 0 && written < kFailuresShown; --i) {
+    const Step& step = trail[i - 1];
+    if (!is_failure(step.state)) continue;
+    const StateIndex before = i >= 2 ? trail[i - 2].state : StateIndex{kQueued};
+    JsonText entry;
+    entry.begin_object();
+    entry.text("timestamp", to_rfc3339(step.at));
+    entry.text("status", status_of(before));
+    entry.text("reason",
+               step.reason.empty() ? std::string(postrider::name_of(step.on)) : step.reason);
+    entry.raw("isFinal", step.state == kToRetry ? "false" : "true");
+    entry.end_object();
+    out.item(entry.take());
+    ++written;
+  }
+  out.end_array();
+}
+
+bool has_failures(const Trail& trail) {
+  return std::any_of(trail.begin(), trail.end(),
+                     [](const Step& step) { return is_failure(step.state); });
+}
+
+std::size_t retries_in(const Trail& trail) {
+  std::size_t retries = 0;
+  for (const Step& step : trail) retries += step.state == kToRetry ? step.times : 0U;
+  return retries;
+}
+
+void write_device(JsonText& out, const DeviceMessage& command) {
+  out.begin_object("device");
+  out.text("type", command.device_type);
+  out.text("externalReference", command.request.meter);
+  if (command.relay) {
+    out.begin_object("relayNode");
+    out.text("id", command.relay->id);
+    out.text("externalReference", command.relay->reference);
+    if (command.relay->snr) out.raw("snr", to_text(*command.relay->snr));
+    if (command.relay->rssi) out.raw("rssi", to_text(*command.relay->rssi));
+    out.end_object();
+  }
+  out.end_object();
+}
+
+void write_payload(JsonText& out, const Request& request) {
+  if (request.token.empty() && !request.date && !request.time) return;
+  out.begin_object("requestData");
+  if (!request.token.empty()) out.text("token", request.token);
+  if (request.date || request.time) out.begin_object("payload");
+  if (request.date) {
+    out.raw("year", std::to_string(request.date->year));
+    out.raw("month", std::to_string(request.date->month));
+    out.raw("day", std::to_string(request.date->day));
+  }
+  if (request.time) {
+    out.raw("hour", std::to_string(request.time->hour));
+    out.raw("minute", std::to_string(request.time->minute));
+    out.raw("second", std::to_string(request.time->second));
+  }
+  if (request.date || request.time) out.end_object();
+  out.end_object();
+}
+
+void write_end(JsonText& out, const Told& told) {
+  if (!told.response.empty()) out.raw("response", told.response);
+  if (told.outcome.empty()) return;
+  out.text("outcome", told.outcome);
+  if (told.state == kDone && told.outcome == "unknown") out.text("reason", "token_maybe_applied");
+  out.raw("mayHaveRun", told.may_have_run ? "true" : "false");
+}
+
+void write_message(JsonText& out, const Told& told, std::string_view queue) {
+  const DeviceMessage& command = told.command;
+  out.text("id", to_ulid(told.id.high, told.id.low));
+  out.text("commandType", name_of(command.request.command));
+  out.raw("priority", std::to_string(command.priority));
+  out.text("pluginId", command.plugin);
+  out.raw("networkId", command.network ? std::to_string(*command.network) : "null");
+  if (!command.correlation.empty()) out.text("correlationId", command.correlation);
+  if (command.request.phase != MeterPhase::kNone) out.text("phase", name_of(command.request.phase));
+  write_payload(out, command.request);
+  write_device(out, command);
+  if (command.expires_at) out.text("expiresAt", to_rfc3339(*command.expires_at));
+  if (!command.supersede.empty()) out.text("supersedeKey", command.supersede);
+  out.text("deliveryQueueId", queue);
+  if (!shown(told.state).empty()) out.text("deliveryStatus", shown(told.state));
+  out.raw("retryCount", std::to_string(retries_in(told.trail)));
+  write_failures(out, told.trail);
+  write_end(out, told);
+}
+
+Result<Told> told_by(const MessageView& view) {
+  const Notes notes = decode_notes(view.notes);
+  auto command = parse_device_message(notes.summary.empty() ? view.body : notes.summary);
+  if (!command) return fail(ErrorCode::kNotFound, "nothing is known of its command");
+  mask_token(*command);
+  // Of an ended message the last step is its end.
+  std::optional<StateIndex> state = parse_state(view.explanation.state);
+  if (!notes.outcome.empty() && !view.trail.empty()) state = view.trail.back().state;
+  if (!state) return fail(ErrorCode::kNotFound, "nothing is known of its state");
+  return Told{.id = view.explanation.id,
+              .state = *state,
+              .command = std::move(*command),
+              .trail = view.trail,
+              .response = notes.response,
+              .outcome = notes.outcome,
+              .may_have_run = notes.may_have_run};
+}
+
+void write_transitions(JsonText& out, const Trail& trail) {
+  out.begin_array("transitions");
+  for (const Step& step : trail) {
+    JsonText entry;
+    entry.begin_object();
+    entry.text("at", to_rfc3339(step.at));
+    entry.text("state", kStates[step.state].name);
+    entry.text("deliveryStatus", status_of(step.state));
+    entry.text("on", postrider::name_of(step.on));
+    if (step.times > 1) entry.raw("times", std::to_string(step.times));
+    if (!step.reason.empty()) entry.text("reason", step.reason);
+    entry.end_object();
+    out.item(entry.take());
+  }
+  out.end_array();
+}
+
+void write_attempts(JsonText& out, const Trail& trail, const Notes& notes) {
+  out.begin_array("attempts");
+  std::uint16_t number = 0;
+  for (const Step& step : trail) {
+    if (step.state != kSending) continue;
+    ++number;
+    JsonText entry;
+    entry.begin_object();
+    entry.raw("number", std::to_string(number));
+    entry.text("startedAt", to_rfc3339(step.at));
+    entry.text("closed", name_of(notes.proof(number)));
+    if (notes.attempt == number && !notes.item.empty()) entry.text("item", notes.item);
+    entry.end_object();
+    out.item(entry.take());
+  }
+  out.end_array();
+}
+
+}  // namespace
+
+void mask_token(DeviceMessage& message) {
+  std::string& token = message.request.token;
+  // What is kept of an ended message is masked already.
+  if (!token.empty() && !token.starts_with("…")) token = masked_token(token);
+}
+
+std::optional<StateIndex> parse_state(std::string_view name) {
+  for (std::size_t i = 0; i < kStates.size(); ++i) {
+    if (kStates[i].name == name) return static_cast<StateIndex>(i);
+  }
+  return std::nullopt;
+}
+
+std::string event_message(const Told& told) {
+  const DeviceMessage& command = told.command;
+  JsonText out;
+  out.begin_object();
+  out.text("deliveryStatus", status_of(told.state));
+  write_device(out, command);
+  out.text("id", to_ulid(told.id.high, told.id.low));
+  if (!command.correlation.empty()) out.text("correlationId", command.correlation);
+  out.text("commandType", name_of(command.request.command));
+  if (command.request.phase != MeterPhase::kNone) out.text("phase", name_of(command.request.phase));
+  if (has_failures(told.trail)) write_failures(out, told.trail);
+  write_end(out, told);
+  out.end_object();
+  return out.take();
+}
+
+Result<std::string> report_message(const DeviceView& view) {
+  POSTRIDER_TRY(told, told_by(view.message));
+  JsonText out;
+  out.begin_object();
+  write_message(out, told, view.queue);
+  out.end_object();
+  return out.take();
+}
+
+Result<std::string> report_history(const DeviceView& view) {
+  POSTRIDER_TRY(told, told_by(view.message));
+  const Notes notes = decode_notes(view.message.notes);
+  JsonText out;
+  out.begin_object();
+  write_message(out, told, view.queue);
+  out.text("acceptedAt", to_rfc3339(view.message.explanation.accepted));
+  write_attempts(out, told.trail, notes);
+  write_transitions(out, told.trail);
+  out.end_object();
+  return out.take();
+}
+
+}  // namespace postrider::device

@@ -1,0 +1,44 @@
+// What callers see of a command: the message of the public contract, its history, and the part of
+// an event that tells of it. Tokens are shown by their last digits only.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "postrider/model/answer.h"
+#include "postrider/model/ids.h"
+#include "postrider/model/trail.h"
+#include "postrider/protocols/device_message.h"
+
+namespace postrider::device {
+
+inline constexpr std::size_t kFailuresShown = 12;
+
+// All that is known of a command at a moment.
+struct Told {
+  MessageId id;
+  StateIndex state = 0;
+  DeviceMessage command;
+  Trail trail;
+  std::string response;  // JSON; empty: none
+  std::string outcome;   // empty: it has not ended
+  bool may_have_run = false;
+};
+
+// The `message` of an event.
+std::string event_message(const Told& told);
+
+struct DeviceView {
+  const MessageView& message;
+  std::string_view queue;  // the name of its destination
+};
+// kNotFound when it is no message of this profile, or was kept by an older version.
+Result<std::string> report_message(const DeviceView& view);
+Result<std::string> report_history(const DeviceView& view);
+
+void mask_token(DeviceMessage& message);
+
+// The state of a name that `Explanation::state` tells.
+std::optional<StateIndex> parse_state(std::string_view name);
+
+}  // namespace postrider::device

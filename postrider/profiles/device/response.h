@@ -1,0 +1,22 @@
+// What a device answered, as callers see it and as the message remembers it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "postrider/model/profile.h"
+#include "postrider/profiles/device/notes.h"
+#include "postrider/protocols/device_command.h"
+#include "postrider/protocols/device_reply.h"
+
+namespace postrider::device {
+
+// {"status":"EXECUTION_SUCCESS","data":123.45,…}. `payload` are the bytes that nobody could read,
+// if it was those.
+std::string response_json(const Response& response, std::string_view payload);
+
+// The answer is there.
+Reading answered_with(Notes notes, const Request& request, const Response& response,
+                      std::string_view payload);
+
+}  // namespace postrider::device

@@ -1,0 +1,33 @@
+// What a queue of the device profile can be told: where its commands go, as whom, and the numbers.
+// A queue is a destination; a plugin is the settings that many queues share.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "postrider/base/result.h"
+#include "postrider/model/profile.h"
+#include "postrider/profiles/device/rules.h"
+#include "postrider/protocols/device_command.h"
+
+namespace postrider::device {
+
+// By what its commands travel.
+enum class Wire : std::uint8_t { kChirpstack, kChirpstackMqtt, kCalinV1, kCalinV2 };
+
+inline constexpr std::size_t kSettingCount = 36;
+extern const std::array<SettingRow, kSettingCount> kSettingRows;
+
+Result<Policy> configure(const NamedTexts& settings);
+
+std::string_view setting(const DestinationConfig& queue, std::string_view name,
+                         std::string_view fallback = {});
+Wire wire_of(const DestinationConfig& queue);
+Way way_of(Wire wire);
+Repeat repeat_of(const DestinationConfig& queue, Command command);
+// How long the server may keep a command before it has to forget it.
+Duration expires_after(const DestinationConfig& queue);
+
+}  // namespace postrider::device

@@ -1,0 +1,486 @@
+#include "postrider/profiles/device/wire.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "postrider/base/check.h"
+#include "postrider/base/hash.h"
+#include "postrider/profiles/device/response.h"
+#include "postrider/profiles/device/settings.h"
+#include "postrider/profiles/device/table.h"
+#include "postrider/protocols/calin.h"
+#include "postrider/protocols/chirpstack.h"
+#include "postrider/protocols/grpc.h"
+#include "postrider/protocols/meter_frame.h"
+
+namespace postrider::device {
+namespace {
+
+constexpr std::string_view kCall = "CALL";
+constexpr std::string_view kPublish = "PUBLISH";
+constexpr std::uint32_t kReplyBytes = 64 * 1024;  // of a vendor's answer
+// Gates of different kinds are told apart by the last bits of their names.
+enum GateKind : std::uint8_t { kDevice = 1, kActs = 2, kEndpoint = 3 };
+constexpr GateName kKindBits = 3;
+
+GateName gate_of(GateKind kind, std::string_view text) {
+  return (hash64(text, kind) & ~kKindBits) | kind;
+}
+
+// Zeros in front are padding: the same meter is written with and without them.
+std::string_view device_key(std::string_view meter) {
+  const std::size_t first = meter.find_first_not_of('0');
+  return first == std::string_view::npos ? meter : meter.substr(first);
+}
+
+// A UUID that follows from the message and the time of its attempt, so that a repeat of that
+// attempt has the same.
+std::string uuid_of(MessageId id, Timestamp at) {
+  const std::string seed = to_string(id) + std::to_string(at.ms());
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const std::uint64_t half : {hash64(seed, 1), hash64(seed, 2)}) {
+    for (int shift = 60; shift >= 0; shift -= 4) out.push_back(kDigits[(half >> shift) & 15]);
+  }
+  out[12] = '8';  // a version of one's own making …
+  out[16] = '8';  // … and the usual variant
+  for (const std::size_t place :
+       {std::size_t{20}, std::size_t{16}, std::size_t{12}, std::size_t{8}})
+    out.insert(place, 1, '-');
+  return out;
+}
+
+std::string base_of(const Facts& facts) { return std::string(setting(facts.destination, "url")); }
+
+calin::CredentialsV1 credentials_v1(const Facts& facts) {
+  return {.company = std::string(setting(facts.destination, "company")),
+          .user = std::string(setting(facts.destination, "user")),
+          .password = std::string(setting(facts.destination, "password"))};
+}
+
+calin::CredentialsV2 credentials_v2(const Facts& facts) {
+  return {.user = std::string(setting(facts.destination, "user")),
+          .password = std::string(setting(facts.destination, "password")),
+          .company = std::string(setting(facts.destination, "company")),
+          .customer = std::string(setting(facts.destination, "customer"))};
+}
+
+void set_body(WireRequest& request, std::string_view bytes) {
+  request.owner = Blob::copy_of(bytes);
+  request.body = request.owner.view();
+}
+
+// Why the method cannot express a command, or nothing.
+std::optional<std::string> unsendable(const Facts& facts, const Request& request) {
+  const auto said = [](const auto& result) -> std::optional<std::string> {
+    if (result) return std::nullopt;
+    return result.error().detail;
+  };
+  switch (wire_of(facts.destination)) {
+    case Wire::kChirpstack:
+    case Wire::kChirpstackMqtt:
+      if (!chirpstack::dev_eui_of(request.meter)) return "the reference is no device address";
+      return said(encode_request(request));
+    case Wire::kCalinV1: return said(calin::create_call_v1({}, request));
+    case Wire::kCalinV2: return said(calin::create_call_v2({}, request));
+  }
+  return std::nullopt;
+}
+
+chirpstack::QueueItem item_of(const Facts& facts) {
+  const Request request = command_of(facts.message).request;
+  const auto eui = chirpstack::dev_eui_of(request.meter);
+  const auto frame = encode_request(request);
+  POSTRIDER_CHECK(eui.has_value() && frame.has_value());  // judge has seen to it
+  return chirpstack::make_command(*eui, *frame, expiry_of(facts));
+}
+
+WireRequest call(const Facts& facts, std::string_view path, std::string_view message) {
+  WireRequest request;
+  request.verb = kCall;
+  request.target = base_of(facts).append(path);
+  const std::string_view key = setting(facts.destination, "api_key");
+  if (!key.empty()) request.headers.add("authorization", "Bearer " + std::string(key));
+  request.trust = setting(facts.destination, "trust");
+  set_body(request, message);
+  return request;
+}
+
+WireRequest publish(const Facts& facts) {
+  chirpstack::QueueItem item = item_of(facts);
+  item.id = uuid_of(facts.message.id, facts.now);
+  WireRequest request;
+  request.verb = kPublish;
+  request.target = std::string(setting(facts.destination, "broker")) + ' ' +
+                   chirpstack::command_topic(
+                       {.application = std::string(setting(facts.destination, "application")),
+                        .dev_eui = item.dev_eui});
+  set_body(request, chirpstack::encode_downlink_command(item));
+  return request;
+}
+
+WireRequest post(const Facts& facts, const calin::Call& made) {
+  WireRequest request;
+  request.verb = "POST";
+  request.target = base_of(facts).append(made.path);
+  request.headers.add("content-type", "application/json");
+  request.trust = setting(facts.destination, "trust");
+  request.reply_bytes = kReplyBytes;
+  request.once = true;
+  set_body(request, made.body);
+  if (wire_of(facts.destination) != Wire::kCalinV2) return request;
+  const calin::Call login = calin::login_call_v2(credentials_v2(facts));
+  request.login = std::make_shared<const LoginCall>(LoginCall{
+      .key = base_of(facts).append(" ").append(setting(facts.destination, "user")),
+      .target = base_of(facts).append(login.path),
+      .body = login.body,
+      .read = [](int status, std::string_view content_type,
+                 std::string_view body) -> Result<LoginToken> {
+        POSTRIDER_TRY(read, calin::read_login_v2(
+                                {.status = status, .content_type = content_type, .body = body}));
+        return LoginToken{.authorization = calin::authorization(read),
+                          .expires_at = read.expires_at};
+      }});
+  return request;
+}
+
+Result<calin::Call> vendor_call(const Facts& facts, AttemptKind kind) {
+  const Request request = command_of(facts.message).request;
+  const std::string task = decode_notes(facts.notes).item;
+  const bool first = wire_of(facts.destination) == Wire::kCalinV1;
+  if (kind == AttemptKind::kSend)
+    return first ? calin::create_call_v1(credentials_v1(facts), request)
+                 : calin::create_call_v2(credentials_v2(facts), request);
+  return first ? calin::poll_call_v1(credentials_v1(facts), request, task)
+               : calin::poll_call_v2(credentials_v2(facts), request, task);
+}
+
+calin::HttpAnswer answer_of(const WireReply& reply) {
+  const std::string* type = find_text(reply.headers, "content-type");
+  return {.status = reply.status,
+          .content_type = type == nullptr ? std::string_view() : std::string_view(*type),
+          .body = reply.body};
+}
+
+struct Missing {  // why there was no answer
+  FailureClass failure;
+  bool sent;
+  std::string_view reason;
+};
+
+std::optional<Missing> missing(const WireReply& reply) {
+  switch (reply.end) {
+    case WireEnd::kAnswered: return std::nullopt;
+    case WireEnd::kRefused: return Missing{FailureClass::kConnect, false, "connection refused"};
+    case WireEnd::kNoName:
+      return Missing{FailureClass::kConnect, false, "the name does not resolve"};
+    case WireEnd::kNoTls:
+      return Missing{FailureClass::kConnect, false, "no trusted TLS connection"};
+    case WireEnd::kForbidden:
+      return Missing{FailureClass::kConnect, false, "the address is not allowed"};
+    case WireEnd::kNoLogin: return Missing{FailureClass::kConnect, false, "the login failed"};
+    case WireEnd::kTimedOut: return Missing{FailureClass::kTimeout, true, "no answer in time"};
+    case WireEnd::kReset:
+      return Missing{FailureClass::kTimeout, true, "cut off before the answer was whole"};
+  }
+  POSTRIDER_CHECK(false);  // a value outside the enum: memory is not to be trusted
+  return std::nullopt;
+}
+
+Reading reading_of(On signal, Certainty certainty, FailureClass failure, std::string_view reason) {
+  Reading out;
+  out.signal = signal;
+  out.outcome = {certainty, failure, std::string(reason)};
+  return out;
+}
+
+SendReply send_reply_of(const Facts& facts, const WireReply& reply) {
+  switch (wire_of(facts.destination)) {
+    case Wire::kChirpstack: {
+      const std::string* words = find_text(reply.headers, "grpc-message");
+      const auto status = grpc::parse_status(std::to_string(reply.status));
+      return chirpstack::read_enqueue_reply(status.value_or(grpc::Status::kUnknown),
+                                            words == nullptr ? "" : *words,
+                                            grpc::encode_frame(reply.body));
+    }
+    // The broker has it, and the server knows it by the name that we chose.
+    case Wire::kChirpstackMqtt:
+      return {.verdict = SendVerdict::kAccepted,
+              .item = uuid_of(facts.message.id, facts.intent->at),
+              .reason = ""};
+    case Wire::kCalinV1:
+      return calin::read_create_v1(command_of(facts.message).request, answer_of(reply));
+    case Wire::kCalinV2: return calin::read_create_v2(answer_of(reply));
+  }
+  return {};
+}
+
+Reading classify_send(const Facts& facts, const WireReply& reply) {
+  Notes notes = decode_notes(facts.notes);
+  notes.turn_to(facts.state.attempts);
+  if (const auto none = missing(reply)) {
+    if (none->sent)
+      return reading_of(On::kTimedOut, Certainty::kUnknown, none->failure, none->reason);
+    Reading out = closed(facts, std::move(notes), Proof::kNotTaken, none->reason);
+    out.outcome.certainty = Certainty::kNotSent;
+    out.outcome.failure = none->failure;
+    return out;
+  }
+  const SendReply said = send_reply_of(facts, reply);
+  switch (said.verdict) {
+    case SendVerdict::kAccepted: {
+      Reading out = reading_of(On::kAccepted, Certainty::kAnswered, FailureClass::kNone, "");
+      adopt_item(out, notes, said.item);
+      return out;
+    }
+    case SendVerdict::kRejected: {
+      notes.close(facts.state.attempts, Proof::kNotTaken);
+      notes.refused = is_token(command_of(facts.message).request.command) && !is_push(facts);
+      Reading out =
+          reading_of(On::kRejected, Certainty::kAnswered, FailureClass::kRejected, said.reason);
+      out.notes = encode_notes(notes);
+      return out;
+    }
+    case SendVerdict::kFailed:
+    case SendVerdict::kLoginNeeded:
+    case SendVerdict::kFailedAlarm: {
+      Reading out = closed(facts, std::move(notes), Proof::kNotTaken, said.reason);
+      out.outcome.failure = FailureClass::kServer;
+      out.alarm = said.verdict == SendVerdict::kFailedAlarm;
+      return out;
+    }
+    case SendVerdict::kUnknown: break;
+  }
+  return reading_of(On::kTimedOut, Certainty::kUnknown, FailureClass::kTimeout, said.reason);
+}
+
+// The item of the current attempt in the server's queue: by its id, or, when nobody told us that,
+// by what we sent. The expiry names an attempt as well as an id would, where the server has it.
+const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
+                                       const chirpstack::Queue& queue) {
+  const chirpstack::QueueItem wanted =
+      item_of({facts.message, facts.state, facts.destination, facts.policy, facts.intent->at,
+               facts.intent->wall, facts.notes, facts.intent});
+  for (const chirpstack::QueueItem& item : queue.items) {
+    if (!notes.item.empty()) {
+      if (item.id == notes.item) return &item;
+      continue;
+    }
+    const bool same = item.data == wanted.data && item.f_port == wanted.f_port &&
+                      item.confirmed == wanted.confirmed;
+    const bool ours = item.expires_at == wanted.expires_at;
+    if (same && ours) return &item;  // the oldest comes first
+  }
+  return nullptr;
+}
+
+Reading still_open(Duration again, std::string_view reason) {
+  Reading out = reading_of(On::kTimedOut, Certainty::kAnswered, FailureClass::kNone, reason);
+  out.retry_after = again;
+  return out;
+}
+
+bool is_long_expired(const Facts& facts) {
+  const auto expiry = expiry_of(facts);
+  return expiry && facts.wall >= *expiry + kExpiryMargin;
+}
+
+Reading item_absent(const Facts& facts, Notes notes) {
+  if (!is_careful(facts))
+    return closed(facts, std::move(notes), Proof::kAbsent, "the server has it no more");
+  if (is_long_expired(facts))
+    return closed(facts, std::move(notes), Proof::kExpired, "its expiry has passed");
+  if (!notes.absent_since.is_set()) notes.absent_since = facts.now;
+  const Duration apart = facts.now - notes.absent_since;
+  if (apart >= kLooksApart && !notes.stranger)
+    return closed(facts, std::move(notes), Proof::kAbsent, "the server has it no more");
+  // With a stranger about, only the expiry proves anything.
+  Reading out = still_open(notes.stranger ? kExpiryMargin : kLooksApart - apart, "");
+  out.notes = encode_notes(notes);
+  return out;
+}
+
+Reading classify_look(const Facts& facts, const WireReply& reply) {
+  Notes notes = decode_notes(facts.notes);
+  notes.turn_to(facts.state.attempts);
+  const auto none = missing(reply);
+  const auto queue = none || reply.status != 0
+                         ? Result<chirpstack::Queue>(fail(ErrorCode::kUnavailable, ""))
+                         : chirpstack::decode_get_queue_response(reply.body);
+  if (!queue) {
+    // A look that failed says nothing about the item.
+    if (is_long_expired(facts))
+      return closed(facts, std::move(notes), Proof::kExpired, "its expiry has passed");
+    return reading_of(On::kTimedOut, Certainty::kUnknown,
+                      none ? none->failure : FailureClass::kServer,
+                      none ? none->reason : "the server could not tell its queue");
+  }
+  const chirpstack::QueueItem* item = find_item(facts, notes, *queue);
+  if (item == nullptr) return item_absent(facts, std::move(notes));
+  Reading out = reading_of(On::kStillHeld, Certainty::kAnswered, FailureClass::kNone, "");
+  notes.absent_since = Timestamp();
+  out.adopted = notes.item.empty();
+  if (out.adopted) {
+    adopt_item(out, notes, item->id);
+  } else {
+    out.notes = encode_notes(notes);
+  }
+  return out;
+}
+
+Reading classify_poll(const Facts& facts, const WireReply& reply) {
+  if (const auto none = missing(reply)) {
+    return reading_of(On::kFailed, Certainty::kUnknown, none->failure, none->reason);
+  }
+  Notes notes = decode_notes(facts.notes);
+  const DeviceMessage command = command_of(facts.message);
+  const PollReply said = wire_of(facts.destination) == Wire::kCalinV1
+                             ? calin::read_poll_v1(command.request, notes.item, answer_of(reply))
+                             : calin::read_poll_v2(command.request, answer_of(reply));
+  switch (said.verdict) {
+    case PollVerdict::kPending:
+      return reading_of(On::kStillHeld, Certainty::kAnswered, FailureClass::kNone, said.reason);
+    case PollVerdict::kAnswered: return answered_with(notes, command.request, said.response, {});
+    case PollVerdict::kRejected: {
+      notes.refused = is_token(command.request.command);
+      Reading out =
+          reading_of(On::kRejected, Certainty::kAnswered, FailureClass::kRejected, said.reason);
+      notes.close(facts.state.attempts, Proof::kNotTaken);
+      out.notes = encode_notes(notes);
+      return out;
+    }
+    case PollVerdict::kError:
+    case PollVerdict::kMismatched:
+    case PollVerdict::kLoginNeeded: break;
+  }
+  Reading out = reading_of(On::kFailed, Certainty::kAnswered, FailureClass::kServer, said.reason);
+  out.mismatched = said.verdict == PollVerdict::kMismatched;
+  return out;
+}
+
+}  // namespace
+
+DeviceMessage command_of(const Message& message) {
+  auto parsed = parse_device_message(message.body);
+  POSTRIDER_CHECK(parsed.has_value());  // it was admitted
+  return std::move(*parsed);
+}
+
+bool is_push(const Facts& facts) { return way_of(wire_of(facts.destination)) == Way::kPush; }
+
+bool is_careful(const Facts& facts) {
+  return facts.state.method != method_of(Way::kPush, Repeat::kFree) &&
+         facts.state.method != method_of(Way::kPull, Repeat::kFree);
+}
+
+GateName device_gate(std::string_view meter) { return gate_of(kDevice, device_key(meter)); }
+
+std::optional<Timestamp> expiry_of(const Facts& facts) {
+  if (setting(facts.destination, "server_expiry", "true") == "false" || facts.intent == nullptr)
+    return std::nullopt;
+  Duration life = expires_after(facts.destination);
+  if (facts.message.expires.is_set())
+    life = std::min(life, facts.message.expires - facts.intent->at);
+  return facts.intent->wall + life;
+}
+
+void adopt_item(Reading& reading, Notes& notes, std::string_view item) {
+  notes.item = item;
+  reading.notes = encode_notes(notes);
+  reading.names.push_back({"item", std::string(item)});
+}
+
+Reading closed(const Facts& facts, Notes notes, Proof proof, std::string_view reason) {
+  Reading out = reading_of(On::kFailed, Certainty::kAnswered, FailureClass::kOther, reason);
+  notes.close(facts.state.attempts, proof);
+  out.notes = encode_notes(notes);
+  out.closes = true;
+  return out;
+}
+
+Result<Admission> admit(const Offer& offer) {
+  POSTRIDER_TRY(command, parse_device_message(offer.body));
+  const std::string_view plugin = setting(offer.destination, "plugin");
+  if (command.plugin != plugin)
+    return fail(ErrorCode::kInvalid,
+                "pluginId: this queue is of the plugin '" + std::string(plugin) + "'");
+  const Wire wire = wire_of(offer.destination);
+  const bool act = is_act(command.request.command);
+  const std::string device(device_key(command.request.meter));
+  Admission out;
+  out.method = method_of(way_of(wire), repeat_of(offer.destination, command.request.command));
+  out.gates[0] = {.name = device_gate(device),
+                  .limits = gate_limits(device_gate(device), offer.policy)};
+  if (act) {
+    const GateName name =
+        gate_of(kActs, device + '/' + std::string(name_of(command.request.phase)));
+    out.gates[1] = {.name = name, .limits = gate_limits(name, offer.policy), .lasting = true};
+  }
+  if (way_of(wire) == Way::kPull) {
+    const GateName name = gate_of(kEndpoint, setting(offer.destination, "url"));
+    out.gates[2] = {.name = name, .limits = gate_limits(name, offer.policy)};
+  }
+  if (!command.supersede.empty()) out.supersedes = device + '\n' + command.supersede;
+  return out;
+}
+
+GateLimits gate_limits(GateName name, const Policy& policy) {
+  const bool push = policy.poll.steps_used == 0;
+  GateLimits out;
+  const auto count = [&](std::uint16_t classes) {
+    out.strikes_max = policy.health.strikes_max;
+    out.strikes_on = classes;
+    out.closed_base = policy.health.wait_base;
+    out.closed_max = policy.health.wait_max;
+  };
+  switch (name & kKindBits) {
+    case kDevice:
+      out.in_use_max = 1;
+      if (push) count(strike_on(FailureClass::kOther));
+      break;
+    case kActs: out.in_use_max = 1; break;
+    case kEndpoint:
+      count(strike_on(FailureClass::kConnect) | strike_on(FailureClass::kTimeout));
+      out.relents = true;
+      break;
+    default: break;
+  }
+  return out;
+}
+
+Judgement judge(const Facts& facts) {
+  const Request request = command_of(facts.message).request;
+  if (auto why = unsendable(facts, request)) return {On::kRejected, std::move(*why)};
+  const bool late = facts.now - facts.message.accepted >= kSetTimeLife;
+  if (request.command == Command::kSetTime && late)
+    return {On::kExpired, "the clock would be set wrong by now"};
+  return {};
+}
+
+WireRequest encode(const Facts& facts, AttemptKind kind) {
+  if (!is_push(facts)) {
+    const auto made = vendor_call(facts, kind);
+    POSTRIDER_CHECK(made.has_value());  // judge has seen to it
+    return post(facts, *made);
+  }
+  if (kind == AttemptKind::kProbe) {
+    const auto eui = chirpstack::dev_eui_of(command_of(facts.message).request.meter);
+    POSTRIDER_CHECK(eui.has_value());
+    return call(facts, chirpstack::kGetQueuePath, chirpstack::encode_get_queue(*eui));
+  }
+  if (wire_of(facts.destination) == Wire::kChirpstackMqtt) return publish(facts);
+  return call(facts, chirpstack::kEnqueuePath, chirpstack::encode_enqueue(item_of(facts)));
+}
+
+std::vector<ExternalName> names(const Facts& facts) {
+  if (wire_of(facts.destination) != Wire::kChirpstackMqtt) return {};
+  return {{"item", uuid_of(facts.message.id, facts.now)}};
+}
+
+Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {
+  if (kind == AttemptKind::kSend) return classify_send(facts, reply);
+  return is_push(facts) ? classify_look(facts, reply) : classify_poll(facts, reply);
+}
+
+}  // namespace postrider::device

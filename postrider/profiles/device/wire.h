@@ -1,0 +1,41 @@
+// Commands on the wire: what is accepted, when it may be sent, what is sent, and what an answer
+// means. Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "postrider/base/result.h"
+#include "postrider/model/profile.h"
+#include "postrider/profiles/device/notes.h"
+#include "postrider/protocols/device_message.h"
+
+namespace postrider::device {
+
+Result<Admission> admit(const Offer& offer);
+Judgement judge(const Facts& facts);
+WireRequest encode(const Facts& facts, AttemptKind kind);
+std::vector<ExternalName> names(const Facts& facts);
+Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply);
+GateLimits gate_limits(GateName name, const Policy& policy);
+
+// The command of a message that was admitted.
+DeviceMessage command_of(const Message& message);
+bool is_push(const Facts& facts);
+// Whether the class of its command demands that an attempt is closed before the next one.
+bool is_careful(const Facts& facts);
+
+// One for all ways and plugins: a device is busy with one attempt at a time.
+GateName device_gate(std::string_view meter);
+
+// When the server must have forgotten the attempt, on the wall's clock; nothing when it was not
+// told to, or nothing was sent.
+std::optional<Timestamp> expiry_of(const Facts& facts);
+
+// News that gives the item of the current attempt its name.
+void adopt_item(Reading& reading, Notes& notes, std::string_view item);
+// The current attempt is over: why, and what that says about whether it ran.
+Reading closed(const Facts& facts, Notes notes, Proof proof, std::string_view reason);
+
+}  // namespace postrider::device
