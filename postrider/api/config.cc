@@ -23,6 +23,7 @@ std::vector<std::string_view> section_names() {
   for (const ConfigSection& section : config_sections()) names.push_back(section.name);
   names.emplace_back("tokens");
   names.emplace_back("destinations");
+  names.emplace_back("brokers");
   return names;
 }
 
@@ -36,18 +37,6 @@ const ConfigRow* find_by_name(std::string_view setting) {
   const std::size_t dot = setting.find('.');
   if (dot == std::string_view::npos) return nullptr;
   return find_config_row(setting.substr(0, dot), setting.substr(dot + 1));
-}
-
-Result<void> set_from_entry(const ConfigRow& row, const TomlEntry& entry, Config& config) {
-  const bool takes_text = row.kind != ConfigKind::kNumber && row.kind != ConfigKind::kTexts;
-  if (entry.kind == TomlKind::kText && takes_text) return set_from_text(row, entry.text, config);
-  if (entry.kind == TomlKind::kNumber) return set_number(row, entry.number, config);
-  if (entry.kind == TomlKind::kTexts) return set_texts(row, entry.texts, config);
-  std::string detail = "must be " + may_be(row);
-  if (row.kind == ConfigKind::kTexts) detail += ", in brackets";
-  if (row.kind == ConfigKind::kNumber && entry.kind == TomlKind::kText)
-    detail += ", without quotes";
-  return fail(ErrorCode::kInvalid, std::move(detail));
 }
 
 Result<std::string> read_whole(const std::string& path) {
@@ -71,6 +60,20 @@ Result<std::string> read_whole(const std::string& path) {
 }
 
 }  // namespace
+
+Result<void> set_from_entry(const ConfigRow& row, const TomlEntry& entry, Config& config) {
+  const bool takes_text = row.kind != ConfigKind::kNumber && row.kind != ConfigKind::kTexts &&
+                          row.kind != ConfigKind::kFlag;
+  if (entry.kind == TomlKind::kText && takes_text) return set_from_text(row, entry.text, config);
+  if (entry.kind == TomlKind::kNumber) return set_number(row, entry.number, config);
+  if (entry.kind == TomlKind::kFlag) return set_flag(row, entry.flag, config);
+  if (entry.kind == TomlKind::kTexts) return set_texts(row, entry.texts, config);
+  std::string detail = "must be " + may_be(row);
+  if (row.kind == ConfigKind::kTexts) detail += ", in brackets";
+  const bool bare = row.kind == ConfigKind::kNumber || row.kind == ConfigKind::kFlag;
+  if (bare && entry.kind == TomlKind::kText) detail += ", without quotes";
+  return fail(ErrorCode::kInvalid, std::move(detail));
+}
 
 std::string ConfigReader::place(std::uint32_t line) const {
   if (line == kNoLine) return {};
@@ -139,6 +142,8 @@ void ConfigReader::read_entry(const TomlEntry& entry) {
     read_token_entry(entry);
   } else if (section == "destinations") {
     read_destination_entry(entry);
+  } else if (section == "brokers") {
+    read_broker_entry(entry);
   } else if (has_rows(section)) {
     read_setting(entry);
   } else if (entry.path.size() == 1) {

@@ -10,12 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "postrider/api/brokers.h"
 #include "postrider/api/http_api.h"
 #include "postrider/api/http_server.h"
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
 #include "postrider/model/destination.h"
 #include "postrider/runtime/host.h"
+#include "postrider/transports/grpc/grpc_transport.h"
 #include "postrider/transports/http/http_transport.h"
 
 namespace postrider {
@@ -23,6 +25,8 @@ namespace postrider {
 inline constexpr std::size_t kConfigBytesMax = 1U << 20;
 inline constexpr std::size_t kConfigTokensMax = 1000;
 inline constexpr std::size_t kConfigDestinationsMax = 10'000;
+inline constexpr std::size_t kConfigBrokersMax = 64;
+inline constexpr std::size_t kBrokerNameBytesMax = 48;
 inline constexpr std::size_t kConfigListMax = 64;           // elements of one list
 inline constexpr std::size_t kConfigTextBytesMax = 4096;    // of one value
 inline constexpr std::size_t kConfigSecretBytesMax = 4096;  // of a file or variable with a secret
@@ -59,7 +63,9 @@ struct Config {
   StoreConfig store;
   HostOptions host;  // with shard and engine; profiles and seed are left to the daemon
   HttpTransportOptions transport;
-  std::uint32_t transport_loops = 0;  // threads for outgoing connections; 0: those of the one loop
+  GrpcTransportOptions grpc;           // what differs from `transport`; the rest follows it
+  std::uint32_t transport_loops = 0;   // threads for outgoing connections; 0: those of the one loop
+  std::vector<BrokerOptions> brokers;  // by name
   LogConfig log;
   Duration drain_time_out{30'000};
   std::vector<DestinationConfig> destinations;  // their profiles have accepted the settings

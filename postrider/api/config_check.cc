@@ -142,6 +142,7 @@ void ConfigReader::check_sizes() {
 void ConfigReader::check() {
   finish_tokens();
   finish_destinations();
+  finish_brokers();
   check_listeners();
   check_ranges();
   check_sizes();

@@ -65,9 +65,10 @@ bool is_secret_key(std::string_view key) {
 }
 
 std::optional<std::string> ConfigReader::read_secret_file(const TomlEntry& entry) {
+  const std::string& key = entry.path.back();
   const int fd = open(entry.text.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
-    problem(entry.line, "secret_file: " + std::generic_category().message(errno));
+    problem(entry.line, key + ": " + std::generic_category().message(errno));
     return std::nullopt;
   }
   struct stat about {};
@@ -76,7 +77,7 @@ std::optional<std::string> ConfigReader::read_secret_file(const TomlEntry& entry
   const ssize_t got = regular ? read(fd, bytes.data(), bytes.size()) : -1;
   close(fd);
   if (got < 0) {
-    problem(entry.line, "secret_file: it is not a file that can be read");
+    problem(entry.line, key + ": it is not a file that can be read");
     return std::nullopt;
   }
   if ((about.st_mode & S_IROTH) != 0)
@@ -91,12 +92,13 @@ std::optional<std::string> ConfigReader::read_secret(const TomlEntry& entry) {
     return std::nullopt;
   }
   std::optional<std::string> bytes;
-  if (key == "secret") bytes = entry.text;
-  if (key == "secret_file") bytes = read_secret_file(entry);
-  if (key == "secret_env") {
+  const bool is_variable = key.ends_with("_env");
+  if (!is_variable)
+    bytes = key.ends_with("_file") ? read_secret_file(entry) : std::optional(entry.text);
+  if (is_variable) {
     const auto variable = environment_.find(entry.text);
     if (variable == environment_.end()) {
-      problem(entry.line, "secret_env: there is no environment variable of this name");
+      problem(entry.line, key + ": there is no environment variable of this name");
     } else {
       bytes = variable->second;
     }

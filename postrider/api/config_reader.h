@@ -50,6 +50,14 @@ class ConfigReader {
     std::map<std::string, std::uint32_t> lines;  // of its settings
   };
 
+  // One [brokers.NAME] while it is read.
+  struct BrokerDraft {
+    BrokerOptions broker;
+    bool spoiled = false;
+    std::uint32_t line = 0;
+    std::uint32_t passwords = 0;  // ways to say it that were used
+  };
+
   void problem(std::uint32_t line, std::string_view what);
   void problem_with(std::string_view setting, std::string_view what);  // wherever it was given
   std::string place(std::uint32_t line) const;
@@ -70,10 +78,17 @@ class ConfigReader {
   void read_destination_setting(const TomlEntry& entry, DestinationDraft& draft);
   void finish_destinations();
   void finish_destination(DestinationDraft& draft);
-  // A secret from one of `secret`, `secret_file`, `secret_env`, which entry.path.back() says.
+  // A secret from one of `secret`, `secret_file`, `secret_env`, which entry.path.back() says; the
+  // same for `password`.
   // Nothing: the problem is noted.
   std::optional<std::string> read_secret(const TomlEntry& entry);
   std::optional<std::string> read_secret_file(const TomlEntry& entry);
+
+  // config_brokers.cc
+  void read_broker_entry(const TomlEntry& entry);
+  void read_broker_key(const TomlEntry& entry, BrokerDraft& draft);
+  void finish_brokers();
+  void finish_broker(const std::string& name, BrokerDraft& draft);
 
   // config_check.cc
   void check_listeners();
@@ -87,7 +102,11 @@ class ConfigReader {
   std::map<std::string, std::string, std::less<>> origins_;  // of settings that were given
   std::map<std::string, TokenDraft> tokens_;                 // by their number in the list
   std::map<std::string, DestinationDraft> destinations_;
+  std::map<std::string, BrokerDraft> brokers_;
 };
+
+// A value of a file; the error says what it may be.
+Result<void> set_from_entry(const ConfigRow& row, const TomlEntry& entry, Config& config);
 
 inline constexpr std::string_view kSecretKeys[] = {"secret", "secret_file", "secret_env"};
 bool is_secret_key(std::string_view key);

@@ -47,7 +47,8 @@ std::string scale(const ConfigRow& row, std::int64_t value) {
 }
 
 template <class T>
-constexpr bool kIsNumber = std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>;
+constexpr bool kIsNumber = std::is_same_v<T, std::uint16_t> || std::is_same_v<T, std::uint32_t> ||
+                           std::is_same_v<T, std::uint64_t>;
 
 // Bounds are checked before: the value fits.
 void store_number(const ConfigRow& row, std::int64_t number, Config& config) {
@@ -132,6 +133,7 @@ std::string may_be(const ConfigRow& row) {
     case ConfigKind::kNumber: return between("a whole number");
     case ConfigKind::kBytes: return between("a number of bytes");
     case ConfigKind::kDuration: return between("a duration");
+    case ConfigKind::kFlag: return "true or false";
   }
   POSTRIDER_CHECK(false);
   return {};
@@ -153,6 +155,8 @@ std::string written_value(const ConfigRow& row, const Config& config) {
           return quoted(value);
         } else if constexpr (kIsNumber<T>) {
           return number_text(value);
+        } else if constexpr (std::is_same_v<T, bool>) {
+          return value ? "true" : "false";
         } else {
           std::string list = "[";
           for (const std::string& text : value)
@@ -186,6 +190,12 @@ Result<void> set_texts(const ConfigRow& row, std::vector<std::string> texts, Con
   return {};
 }
 
+Result<void> set_flag(const ConfigRow& row, bool flag, Config& config) {
+  if (row.kind != ConfigKind::kFlag) return not_this(row);
+  std::get<bool& (*)(Config&)>(row.field)(config) = flag;
+  return {};
+}
+
 Result<void> set_from_text(const ConfigRow& row, std::string_view text, Config& config) {
   switch (row.kind) {
     case ConfigKind::kText:
@@ -211,6 +221,9 @@ Result<void> set_from_text(const ConfigRow& row, std::string_view text, Config& 
       store_number(row, duration->count(), config);
       return {};
     }
+    case ConfigKind::kFlag:
+      if (text != "true" && text != "false") return not_this(row);
+      return set_flag(row, text == "true", config);
   }
   POSTRIDER_CHECK(false);
   return {};

@@ -13,11 +13,12 @@
 
 namespace postrider {
 
-enum class ConfigKind : std::uint8_t { kText, kWord, kTexts, kNumber, kBytes, kDuration };
+enum class ConfigKind : std::uint8_t { kText, kWord, kTexts, kNumber, kBytes, kDuration, kFlag };
 
 // Where a setting lives. Its default is what a new Config says there.
 using ConfigField =
-    std::variant<std::uint32_t& (*)(Config&), std::uint64_t& (*)(Config&), Duration& (*)(Config&),
+    std::variant<std::uint16_t& (*)(Config&), std::uint32_t& (*)(Config&),
+                 std::uint64_t& (*)(Config&), Duration& (*)(Config&), bool& (*)(Config&),
                  std::string& (*)(Config&), std::vector<std::string>& (*)(Config&)>;
 
 // Of numbers and bytes themselves, of durations in milliseconds, of texts in bytes, of lists in
@@ -45,6 +46,10 @@ struct ConfigSection {
 
 std::span<const ConfigSection> config_sections();  // those with rows, in the order of documents
 std::span<const ConfigRow> config_rows();
+// Those of one [brokers.NAME]; their fields are of the first broker of a Config, as one_broker()
+// makes it.
+std::span<const ConfigRow> broker_rows();
+Config one_broker(BrokerOptions broker = {});
 const ConfigRow* find_config_row(std::string_view section, std::string_view key);
 
 std::string setting_name(const ConfigRow& row);   // server.listen
@@ -60,6 +65,7 @@ Result<void> set_from_text(const ConfigRow& row, std::string_view text, Config& 
 // From what a file says.
 Result<void> set_number(const ConfigRow& row, std::int64_t number, Config& config);
 Result<void> set_texts(const ConfigRow& row, std::vector<std::string> texts, Config& config);
+Result<void> set_flag(const ConfigRow& row, bool flag, Config& config);
 
 // "64MiB", "1GiB", or a plain number of bytes.
 Result<std::uint64_t> parse_bytes(std::string_view text);

@@ -123,6 +123,8 @@ TEST(ConfigRows, CoverTheOptionsOfTheParts) {
   EXPECT_EQ(sizeof(ShardOptions), 336U) << kWhy;
   EXPECT_EQ(sizeof(HostOptions), 352U) << kWhy;
   EXPECT_EQ(sizeof(HttpTransportOptions), 248U) << kWhy;
+  EXPECT_EQ(sizeof(GrpcTransportOptions), 224U) << kWhy;
+  EXPECT_EQ(sizeof(BrokerOptions), 424U) << kWhy;
 }
 
 TEST(ConfigRows, NamesAreUniqueAndEverySectionHasRows) {

@@ -30,6 +30,8 @@ template <auto kMember>
 constexpr auto kLimit = kEngine<&EngineOptions::limits, kMember>;
 template <auto kMember>
 constexpr auto kTransport = &at<&Config::transport, kMember>;
+template <auto kMember>
+constexpr auto kGrpc = &at<&Config::grpc, kMember>;
 
 constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
@@ -58,6 +60,7 @@ constexpr auto kSections = std::to_array<ConfigSection>({
     {"store", "where messages are kept"},
     {"engine", "limits of messages and memory, and how long things are remembered"},
     {"transport", "the way out: connections to destinations, and where they may lead"},
+    {"grpc", "calls to network servers; where [transport] has the same setting, that one counts here too"},
     {"door", "how much may wait before the door closes"},
     {"log", "what is told on the standard error"},
     {"drain", "the way down"},
@@ -244,6 +247,27 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "that there is no such name is remembered so long"},
     {"transport", "trust_file", kText, kTransport<&HttpTransportOptions::trust_file>, kAnyText,
      "PEM file with the authorities we trust; empty: the system's"},
+
+    {"grpc", "connections_max", kNumber, kGrpc<&GrpcTransportOptions::connections_max>, {1, 65'536},
+     "connections at once; one for each server"},
+    {"grpc", "streams_max", kNumber, kGrpc<&GrpcTransportOptions::streams_max>, {1, 10'000},
+     "calls under way on one connection; the server may allow fewer"},
+    {"grpc", "calls_per_connection_max", kNumber, kGrpc<&GrpcTransportOptions::calls_per_connection_max>, {1, 1000 * kMillion},
+     "calls on one connection before it is replaced"},
+    {"grpc", "idle_time_out", kDuration, kGrpc<&GrpcTransportOptions::idle_time_out>, {kSecond, kDay},
+     "a connection without calls is closed after it"},
+    {"grpc", "ping_after", kDuration, kGrpc<&GrpcTransportOptions::ping_after>, {0, kDay},
+     "of silence: before the next call the server must prove that it is there"},
+    {"grpc", "ping_time_out", kDuration, kGrpc<&GrpcTransportOptions::ping_time_out>, {100, 5 * kMinute},
+     "in which it must"},
+    {"grpc", "greeting_time_out", kDuration, kGrpc<&GrpcTransportOptions::greeting_time_out>, {100, 5 * kMinute},
+     "until the server has said that it speaks HTTP/2"},
+    {"grpc", "request_bytes_max", kBytes, kGrpc<&GrpcTransportOptions::request_bytes_max>, {kKiB, 64 * kMiB},
+     "message of a call"},
+    {"grpc", "reply_bytes_max", kBytes, kGrpc<&GrpcTransportOptions::reply_bytes_max>, {kKiB, 64 * kMiB},
+     "message of an answer"},
+    {"grpc", "message_bytes_max", kBytes, kGrpc<&GrpcTransportOptions::message_bytes_max>, {0, 64 * kKiB},
+     "text of a status, seen by the profile"},
 
     {"door", "waiting_max", kNumber, kHost<&HostOptions::waiting_max>, {1, kMillion},
      "requests that wait for the engine, of all tenants"},

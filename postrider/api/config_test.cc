@@ -483,7 +483,9 @@ TEST(ConfigTemplate, IsAFileWithEveryDefault) {
     const std::size_t end = text.find('\n', begin);
     std::string line = text.substr(begin, end - begin);
     begin = end + 1;
-    if (line.starts_with("# secret_file")) line = "# secret_file = \"" + secret + "\"";
+    for (const std::string key : {"# secret_file", "# password_file"}) {
+      if (line.starts_with(key)) line = key + " = \"" + secret + "\"";
+    }
     const bool is_example = line.starts_with("# [") || line.find(" = ") != std::string::npos;
     if (is_example) examples += line.substr(2) + "\n";
   }
@@ -491,6 +493,7 @@ TEST(ConfigTemplate, IsAFileWithEveryDefault) {
   ASSERT_TRUE(config) << config.error().detail << "\n" << examples;
   EXPECT_EQ(config->api.tokens.size(), 1U);
   EXPECT_EQ(config->destinations.size(), 1U);
+  EXPECT_EQ(config->brokers.size(), 1U);
 }
 
 // req: config.init.2

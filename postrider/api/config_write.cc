@@ -31,6 +31,18 @@ constexpr std::string_view kDestinations =
     "# url = \"https://example.com/hook\"\n"
     "# secret_file = \"/etc/postrider/billing.secret\"  # or secret, or secret_env\n";
 
+constexpr std::string_view kBrokers =
+    "\n# Brokers of MQTT: commands go out by them, and events of a plugin come in. The password is "
+    "given\n"
+    "# as one of password, password_file and password_env.\n"
+    "# [brokers.field]\n"
+    "# host = \"broker.example\"\n"
+    "# port = 8883\n"
+    "# tls = true\n"
+    "# user = \"postrider\"\n"
+    "# password_file = \"/etc/postrider/field.password\"\n"
+    "# plugin = \"lorawan\"\n";
+
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -38,6 +50,18 @@ std::string cell(std::string_view text) {
     out += c;
   }
   return out;
+}
+
+void put_table(std::string& out, const ConfigSection& section, std::span<const ConfigRow> rows,
+               const Config& defaults) {
+  out.append("### [").append(section.name).append("]: ").append(section.meaning);
+  out.append("\n\n| key | default | may be | meaning |\n|---|---|---|---|\n");
+  for (const ConfigRow& row : rows) {
+    if (row.section != section.name) continue;
+    out.append("| ").append(row.key).append(" | `").append(cell(written_value(row, defaults)));
+    out.append("` | ").append(cell(may_be(row))).append(" | ").append(cell(row.meaning));
+    out.append(" |\n");
+  }
 }
 
 }  // namespace
@@ -53,7 +77,7 @@ std::string config_template() {
       out.append(row.key).append(" = ").append(written_value(row, defaults)).append("\n");
     }
   }
-  return out.append(kTokens).append(kDestinations);
+  return out.append(kTokens).append(kDestinations).append(kBrokers);
 }
 
 std::string config_reference() {
@@ -61,15 +85,10 @@ std::string config_reference() {
   std::string out;
   for (const ConfigSection& section : config_sections()) {
     if (!out.empty()) out += '\n';
-    out.append("### [").append(section.name).append("]: ").append(section.meaning);
-    out.append("\n\n| key | default | may be | meaning |\n|---|---|---|---|\n");
-    for (const ConfigRow& row : config_rows()) {
-      if (row.section != section.name) continue;
-      out.append("| ").append(row.key).append(" | `").append(cell(written_value(row, defaults)));
-      out.append("` | ").append(cell(may_be(row))).append(" | ").append(cell(row.meaning));
-      out.append(" |\n");
-    }
+    put_table(out, section, config_rows(), defaults);
   }
+  out += '\n';
+  put_table(out, {"brokers.NAME", "a broker of MQTT"}, broker_rows(), one_broker());
   return out;
 }
 

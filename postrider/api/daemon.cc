@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -27,6 +28,7 @@ namespace {
 
 constexpr Duration kTick(100);
 constexpr Duration kLookAtSpace(1000);
+constexpr Duration kLookAtBrokers(1000);
 constexpr std::string_view kSinkPath = "/dev/sink";
 constexpr std::string_view kSinkName = "sink";
 
@@ -110,7 +112,9 @@ NodeOptions node_options(const DaemonOptions& options) {
   node.reserve_bytes = config.store.free_bytes_reserve;
   node.host = config.host;
   node.transport = config.transport;
+  node.grpc = config.grpc;
   node.transport_loops = config.transport_loops;
+  node.brokers = config.brokers;
   if (options.dev) {
     node.transport.allow.emplace_back("127.0.0.0/8");
     node.transport.allow.emplace_back("::1/128");
@@ -143,6 +147,7 @@ class Daemon::Impl {
   void put_sink();
   void look_around();
   void watch_space();
+  void watch_brokers();
 
   DaemonOptions options_;
   SystemClock clock_;
@@ -151,6 +156,7 @@ class Daemon::Impl {
   std::unique_ptr<HttpApi> api_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<boost::asio::signal_set> signals_;
+  std::map<std::string, BrokerState, std::less<>> brokers_;  // as they were told last
   // Only when one is rehearsed: otherwise the store writes to the disk without a layer between.
   std::shared_ptr<FileFaults> faults_;
   bool has_space_ = true;
@@ -205,6 +211,7 @@ Result<void> Daemon::Impl::start() {
   for (const std::string& warning : options_.config.warnings) log_.warning(warning);
   node_->loop().every(kTick, [this] { look_around(); });
   node_->loop().every(kLookAtSpace, [this] { watch_space(); });
+  if (node_->brokers() != nullptr) node_->loop().every(kLookAtBrokers, [this] { watch_brokers(); });
   return {};
 }
 
@@ -331,6 +338,25 @@ void Daemon::Impl::watch_space() {
   log_.error("the disk is nearly full: new messages are refused until there is room",
              {{"free_bytes", std::to_string(node_->store().free_bytes().value_or(0))},
               {"wanted", std::to_string(options_.config.store.free_bytes_min)}});
+}
+
+void Daemon::Impl::watch_brokers() {
+  for (BrokerState& now : node_->brokers()->states()) {
+    const auto lost = [](const BrokerCounts& it) { return it.unknown + it.malformed + it.refused; };
+    BrokerState& then = brokers_[std::string(now.name)];
+    const std::string name(now.name);
+    if (now.ready && !then.ready) log_.info("a broker has taken us", {{"broker", name}});
+    if (!now.ready && now.problem != then.problem)
+      log_.warning("a broker cannot be used", {{"broker", name}, {"why", now.problem}});
+    if (lost(now.counts) > lost(then.counts))
+      log_.warning("a broker brought events that are not kept",
+                   {{"broker", name},
+                    {"unknown", std::to_string(now.counts.unknown)},
+                    {"malformed", std::to_string(now.counts.malformed)},
+                    {"refused", std::to_string(now.counts.refused)},
+                    {"why", now.ready ? now.problem : ""}});
+    then = std::move(now);
+  }
 }
 
 int Daemon::Impl::run() {

@@ -6,9 +6,14 @@
 
 #include "postrider/profiles/all.h"
 #include "postrider/runtime/reserve.h"
+#include "postrider/runtime/switch_transport.h"
+#include "postrider/transports/login/login_transport.h"
 
 namespace postrider {
 namespace {
+
+// Whose share of the door the brokers use. No token can have it, for it is no name of a tenant.
+constexpr std::string_view kBrokerTenant = "(brokers)";
 
 std::uint64_t random_seed() {
   std::uint64_t seed = 0;
@@ -18,20 +23,65 @@ std::uint64_t random_seed() {
 }
 
 // Bounds on connections are those of the whole process, so each loop gets its part.
-Node::MakeTransport http_maker(const NodeOptions& options) {
+HttpTransportOptions http_part(const NodeOptions& options) {
   HttpTransportOptions part = options.transport;
   const std::uint32_t loops = std::max(options.transport_loops, 1U);
   part.connections_max = std::max(part.connections_max / loops, 1U);
   part.idle_connections_max /= loops;
   part.waiting_max = std::max(part.waiting_max / loops, 1U);
-  return [part](boost::asio::io_context& loop,
-                Node::Ended ended) -> Result<std::unique_ptr<Transport>> {
-    POSTRIDER_TRY(made, HttpTransport::make(loop, part, std::move(ended)));
-    return std::unique_ptr<Transport>(std::move(made));
+  return part;
+}
+
+GrpcTransportOptions grpc_part(const NodeOptions& options) {
+  GrpcTransportOptions part = with_shared(options.grpc, options.transport);
+  const std::uint32_t loops = std::max(options.transport_loops, 1U);
+  part.connections_max = std::max(part.connections_max / loops, 1U);
+  part.waiting_max = std::max(part.waiting_max / loops, 1U);
+  return part;
+}
+
+// The ways out of one loop.
+Node::MakeTransport usual_maker(const NodeOptions& options, const Clock& clock) {
+  return [http_options = http_part(options), grpc_options = grpc_part(options), &clock](
+             boost::asio::io_context& loop,
+             Node::Ended ended) -> Result<std::unique_ptr<Transport>> {
+    auto login = std::make_unique<LoginTransport>(clock, LoginTransportOptions{}, ended);
+    POSTRIDER_TRY(http, HttpTransport::make(loop, http_options,
+                                            [it = login.get()](AttemptId attempt, WireReply reply) {
+                                              it->inner_ended(attempt, std::move(reply));
+                                            }));
+    POSTRIDER_TRY(grpc, GrpcTransport::make(loop, grpc_options, std::move(ended)));
+    login->over(*http);
+    auto ways = std::make_unique<SwitchTransport>(std::move(http));
+    ways->add_login(std::move(login));
+    ways->add("CALL", std::move(grpc));
+    return std::unique_ptr<Transport>(std::move(ways));
   };
 }
 
 }  // namespace
+
+GrpcTransportOptions with_shared(GrpcTransportOptions options, const HttpTransportOptions& shared) {
+  options.waiting_max = shared.waiting_max;
+  options.descriptors_max = shared.descriptors_max;
+  options.connect_time_out = shared.connect_time_out;
+  options.tls_time_out = shared.tls_time_out;
+  options.call_time_out_max = shared.exchange_time_out_max;
+  options.reply_head_bytes_max = shared.reply_head_bytes_max;
+  options.allow = shared.allow;
+  options.name_servers = shared.name_servers;
+  options.name_time_out = shared.name_time_out;
+  options.addresses_max = shared.addresses_max;
+  options.trust_file = shared.trust_file;
+  return options;
+}
+
+MqttTransportOptions with_shared(MqttTransportOptions options, const HttpTransportOptions& shared) {
+  options.allow = shared.allow;
+  options.name_servers = shared.name_servers;
+  if (options.trust_file.empty()) options.trust_file = shared.trust_file;
+  return options;
+}
 
 class Node::Impl {
  public:
@@ -42,7 +92,8 @@ class Node::Impl {
         loop_(clock),
         committer_(*store_, [this] { loop_.wake(); }) {}
 
-  Result<void> make_transport(std::uint32_t loops, const MakeTransport& make);
+  Result<void> make_transport(const NodeOptions& options, const MakeTransport& make);
+  Result<void> make_brokers(const NodeOptions& options, const Ended& ended);
   Result<void> start(HostOptions host, const Clock& clock);
   bool look_at_space();
 
@@ -52,24 +103,46 @@ class Node::Impl {
   Loop loop_;
   Committer committer_;
   std::unique_ptr<Transport> transport_;
-  SpreadTransport* spread_ = nullptr;  // the same, when it has loops of its own
+  SpreadTransport* spread_ = nullptr;  // the part of it that has loops of its own
+  const Brokers* brokers_ = nullptr;   // the part of it that speaks MQTT
   std::unique_ptr<Host> host_;
   std::function<void()> hook_;
   bool has_space_ = true;
 };
 
-Result<void> Node::Impl::make_transport(std::uint32_t loops, const MakeTransport& make) {
+Result<void> Node::Impl::make_transport(const NodeOptions& options, const MakeTransport& make) {
   const Ended ended = [this](AttemptId attempt, WireReply reply) {
     host_->attempt_ended(attempt, std::move(reply));
   };
-  if (loops == 0) {
+  if (options.transport_loops == 0) {
     POSTRIDER_TRY(made, make(loop_.context(), ended));
     transport_ = std::move(made);
-    return {};
+  } else {
+    POSTRIDER_TRY(made, SpreadTransport::make(options.transport_loops, make, ended,
+                                              [this] { loop_.wake(); }));
+    spread_ = made.get();
+    transport_ = std::move(made);
   }
-  POSTRIDER_TRY(made, SpreadTransport::make(loops, make, ended, [this] { loop_.wake(); }));
-  spread_ = made.get();
-  transport_ = std::move(made);
+  return options.brokers.empty() ? Result<void>() : make_brokers(options, ended);
+}
+
+Result<void> Node::Impl::make_brokers(const NodeOptions& options, const Ended& ended) {
+  std::vector<BrokerOptions> all = options.brokers;
+  for (BrokerOptions& broker : all)
+    broker.mqtt = with_shared(std::move(broker.mqtt), options.transport);
+  Brokers::Hooks hooks;
+  hooks.ended = ended;
+  hooks.post = [this](Arrived arrived, Host::Done done) {
+    return host_->post(kBrokerTenant, std::move(arrived), std::move(done));
+  };
+  hooks.arrival = options.arrival;
+  if (!hooks.arrival)
+    hooks.arrival = [](const BrokerEvent& event) { return device_arrival(event, ""); };
+  POSTRIDER_TRY(made, Brokers::make(loop_.context(), std::move(all), std::move(hooks)));
+  brokers_ = made.get();
+  auto ways = std::make_unique<SwitchTransport>(std::move(transport_));
+  ways->add("PUBLISH", std::move(made));
+  transport_ = std::move(ways);
   return {};
 }
 
@@ -107,8 +180,8 @@ Result<std::unique_ptr<Node>> Node::open(NodeOptions options, const Clock& clock
                                          MakeTransport make) {
   POSTRIDER_TRY(store, RocksStore::open(options.store));
   auto impl = std::make_unique<Impl>(std::move(store), options, clock);
-  if (!make) make = http_maker(options);
-  if (const auto made = impl->make_transport(options.transport_loops, make); !made)
+  if (!make) make = usual_maker(options, clock);
+  if (const auto made = impl->make_transport(options, make); !made)
     return tl::unexpected<Error>(made.error());
   if (const auto started = impl->start(std::move(options.host), clock); !started)
     return tl::unexpected<Error>(started.error());
@@ -122,6 +195,7 @@ Host& Node::host() { return *impl_->host_; }
 RocksStore& Node::store() { return *impl_->store_; }
 Committer& Node::committer() { return impl_->committer_; }
 const Transport& Node::transport() const { return *impl_->transport_; }
+const Brokers* Node::brokers() const { return impl_->brokers_; }
 void Node::before_turn(std::function<void()> hook) { impl_->hook_ = std::move(hook); }
 bool Node::look_at_space() { return impl_->look_at_space(); }
 

@@ -1,13 +1,18 @@
-// Node: one store, one committer, one loop, one host and one transport, put together. The daemon
+// Node: one store, one committer, one loop, one host and the ways out, put together. The daemon
 // and the library are both made of it. Everything but Loop::wake belongs to the loop's thread; only
-// a transport that was spread over further loops has threads of its own.
+// HTTP and gRPC that were spread over further loops have threads of their own.
+//
+// The ways out: HTTP, with a login in front of it for requests that need one; gRPC for the verb
+// CALL; a broker of MQTT for PUBLISH. What is not used costs no thread and no connection.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "postrider/api/brokers.h"
 #include "postrider/base/result.h"
 #include "postrider/model/transport.h"
 #include "postrider/runtime/committer.h"
@@ -15,6 +20,7 @@
 #include "postrider/runtime/loop.h"
 #include "postrider/runtime/spread_transport.h"
 #include "postrider/stores/rocks/rocks_store.h"
+#include "postrider/transports/grpc/grpc_transport.h"
 #include "postrider/transports/http/http_transport.h"
 
 namespace postrider {
@@ -25,13 +31,21 @@ struct NodeOptions {
   std::uint64_t reserve_bytes = 0;  // held on the disk, and given when a commit met a full one
   HostOptions host;                 // without profiles: all
   HttpTransportOptions transport;
-  std::uint32_t transport_loops = 0;  // further loops for the transport; 0: it shares the one loop
+  // Where it may go, whom it trusts, names, connecting and descriptors are as in `transport`.
+  GrpcTransportOptions grpc;
+  std::uint32_t transport_loops = 0;   // further loops for HTTP and gRPC; 0: they share the one
+  std::vector<BrokerOptions> brokers;  // allow, name_servers and trust_file likewise
+  MakeArrival arrival;                 // of what they bring; none: as events of no destination
 };
+
+// The options of gRPC and of a broker with what they share with HTTP.
+GrpcTransportOptions with_shared(GrpcTransportOptions options, const HttpTransportOptions& shared);
+MqttTransportOptions with_shared(MqttTransportOptions options, const HttpTransportOptions& shared);
 
 class Node {
  public:
   using Ended = SpreadTransport::Ended;
-  // Makes the transport; the default is HTTP.
+  // Makes the transport for all but the brokers; the default is HTTP and gRPC.
   using MakeTransport = SpreadTransport::Make;
 
   static Result<std::unique_ptr<Node>> open(NodeOptions options, const Clock& clock,
@@ -45,6 +59,7 @@ class Node {
   RocksStore& store();
   Committer& committer();
   const Transport& transport() const;
+  const Brokers* brokers() const;  // null: none are configured
 
   // Runs in front of each turn: for those that bring work from other threads.
   void before_turn(std::function<void()> hook);

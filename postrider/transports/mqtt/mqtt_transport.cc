@@ -38,8 +38,24 @@ bool is_topic(const std::string& topic) {
          mosquitto_validate_utf8(topic.c_str(), static_cast<int>(topic.size())) == MOSQ_ERR_SUCCESS;
 }
 
-Result<void> check(const MqttTransportOptions& options) {
+Result<TlsContext> tls_of(const MqttTransportOptions& options, const HostReading& host) {
+  auto context = options.trust.empty() ? tls_context_of_file(options.trust_file)
+                                       : tls_context_of_pem(options.trust);
+  if (!context) return fail(context.error().code, "trust: " + context.error().detail);
+  const bool is_address = host.kind == HostKind::kAddress;
+  std::string name = is_address ? to_string(host.address) : options.host;
+  if (name.ends_with('.')) name.pop_back();  // certificates do not have it
+  if (const auto bound = bind_tls_context(*context, name, is_address); !bound)
+    return tl::unexpected(bound.error());
+  return std::move(*context);
+}
+
+}  // namespace
+
+Result<void> check_mqtt_options(const MqttTransportOptions& options) {
   const auto bad = [](const std::string& what) { return fail(ErrorCode::kInvalid, what); };
+  if (read_host(options.host).kind == HostKind::kNonsense)
+    return bad("host: '" + options.host + "' is none");
   if (options.port == 0) return bad("port must not be 0");
   const std::size_t size = options.client_id.size();
   if (size == 0 || size > kClientIdBytesMax) return bad("client_id must have 1 to 64 bytes");
@@ -68,20 +84,6 @@ Result<void> check(const MqttTransportOptions& options) {
   return {};
 }
 
-Result<TlsContext> tls_of(const MqttTransportOptions& options, const HostReading& host) {
-  auto context = options.trust.empty() ? tls_context_of_file(options.trust_file)
-                                       : tls_context_of_pem(options.trust);
-  if (!context) return fail(context.error().code, "trust: " + context.error().detail);
-  const bool is_address = host.kind == HostKind::kAddress;
-  std::string name = is_address ? to_string(host.address) : options.host;
-  if (name.ends_with('.')) name.pop_back();  // certificates do not have it
-  if (const auto bound = bind_tls_context(*context, name, is_address); !bound)
-    return tl::unexpected(bound.error());
-  return std::move(*context);
-}
-
-}  // namespace
-
 class MqttTransport::Impl final : public MqttLinkUser,
                                   public std::enable_shared_from_this<MqttTransport::Impl> {
  public:
@@ -97,6 +99,7 @@ class MqttTransport::Impl final : public MqttLinkUser,
 
   void start(AttemptId attempt, const WireRequest& request);
   void abort(AttemptId attempt);
+  std::size_t connections() const { return link_ == nullptr ? 0 : 1; }
   bool ready() const { return state_ == State::kReady; }
   const std::string& problem() const { return problem_; }
   MqttTransportCounts counts() const { return counts_; }
@@ -167,8 +170,6 @@ Result<void> MqttTransport::Impl::open() {
   if (!guard) return fail(guard.error().code, "allow: " + guard.error().detail);
   guard_ = std::move(*guard);
   host_ = read_host(options_.host);
-  if (host_.kind == HostKind::kNonsense)
-    return fail(ErrorCode::kInvalid, "host: '" + options_.host + "' is none");
   link_settings_ = {.client_id = options_.client_id,
                     .user = options_.user,
                     .password = options_.password,
@@ -401,7 +402,7 @@ MqttTransport::~MqttTransport() { close(); }
 Result<std::unique_ptr<MqttTransport>> MqttTransport::make(asio::io_context& loop,
                                                            MqttTransportOptions options,
                                                            Ended ended, Arrived arrived) {
-  if (const auto good = check(options); !good) return tl::unexpected(good.error());
+  if (const auto good = check_mqtt_options(options); !good) return tl::unexpected(good.error());
   auto impl =
       std::make_shared<Impl>(loop, std::move(options), std::move(ended), std::move(arrived));
   if (const auto opened = impl->open(); !opened) return tl::unexpected(opened.error());
@@ -413,6 +414,7 @@ void MqttTransport::start(AttemptId attempt, WireRequest request) {
   impl_->start(attempt, taken);
 }
 void MqttTransport::abort(AttemptId attempt) { impl_->abort(attempt); }
+std::size_t MqttTransport::connections() const { return impl_->connections(); }
 bool MqttTransport::ready() const { return impl_->ready(); }
 std::string MqttTransport::problem() const { return impl_->problem(); }
 MqttTransportCounts MqttTransport::counts() const { return impl_->counts(); }

@@ -63,6 +63,9 @@ struct MqttTransportCounts {
   std::uint64_t oversized = 0;  // events above event_bytes_max: acknowledged, not handed up
 };
 
+// What make() says about the options before it touches anything. The Error names the option.
+Result<void> check_mqtt_options(const MqttTransportOptions& options);
+
 class MqttTransport final : public Transport {
  public:
   // Neither is called from inside start(). Both may start, abort and close, but not destroy the
@@ -81,6 +84,7 @@ class MqttTransport final : public Transport {
 
   void start(AttemptId attempt, WireRequest request) override;
   void abort(AttemptId attempt) override;
+  std::size_t connections() const override;
   bool ready() const;           // connected and subscribed
   std::string problem() const;  // why it is not, as far as known
   MqttTransportCounts counts() const;
