@@ -40,6 +40,14 @@ constexpr OptionRow kOptions[] = {
     {"--messages", "N", "messages of a backlog (1000000)"},
     {"--json", "", "one JSON object"},
 };
+constexpr OptionRow kDeviceOptions[] = {
+    {"--depth", "N", "commands under way (64)"},
+    {"--seconds", "S", "how long to measure (5)"},
+    {"--destinations", "M", "different queues (10000)"},
+    {"--events", "", "with an event to a consumer at the start and at the end"},
+    {"--redis", "HOST:PORT", "replay the original's commands on this server, too"},
+    {"--json", "", "one JSON object"},
+};
 
 Result<BenchOptions> options_of(const Parsed& parsed) {
   BenchOptions options;
@@ -54,6 +62,8 @@ Result<BenchOptions> options_of(const Parsed& parsed) {
   options.payload = static_cast<std::uint32_t>(payload);
   options.messages = messages;
   options.json = parsed.has("--json");
+  options.events = parsed.has("--events");
+  options.redis = parsed.text("--redis", "");
   return options;
 }
 
@@ -88,6 +98,12 @@ constexpr Command kBenches[] = {
      .options = kOptions,
      .asks_daemon = false,
      .run = run<bench_backlog>},
+    {.name = "device",
+     .operands = {},
+     .summary = "commands by push to devices, from enqueue to answer",
+     .options = kDeviceOptions,
+     .asks_daemon = false,
+     .run = run<bench_device>},
     {.name = "timers",
      .operands = {},
      .summary = "arming and firing",

@@ -18,6 +18,8 @@ struct BenchOptions {
   std::uint32_t payload = 512;
   std::uint64_t messages = 1'000'000;  // of a backlog
   bool json = false;
+  bool events = false;  // device: with events to a consumer
+  std::string redis;    // device: HOST:PORT of a server to compare with; empty: none
 };
 
 // A directory of its own that goes when it is done.
@@ -89,5 +91,6 @@ int bench_http(const BenchOptions& options);
 int bench_webhook(const BenchOptions& options);
 int bench_backlog(const BenchOptions& options);
 int bench_timers(const BenchOptions& options);
+int bench_device(const BenchOptions& options);
 
 }  // namespace postrider
