@@ -30,7 +30,7 @@ Result<Arrived> arrive(const Event& event, bool protobuf = false,
 TEST(BrokerEvent, SaysWhoBroughtWhatAsTheProfileReadsIt) {
   const std::string bytes = encode_event_json(txack());
   const auto arrived =
-      device_arrival({.plugin = "lorawan", .event = "txack", .events = "billing", .bytes = bytes});
+      device_arrival({.plugin = "lorawan", .event = "txack", .bytes = bytes}, "billing");
   ASSERT_TRUE(arrived) << arrived.error().detail;
   EXPECT_EQ(arrived->profile, "device");
   EXPECT_EQ(arrived->source, "lorawan txack json billing");

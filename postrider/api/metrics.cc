@@ -1,5 +1,6 @@
 #include "postrider/api/metrics.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace postrider::api {
@@ -54,6 +55,56 @@ void append_counters(std::string& out, const Stats& stats) {
   sample(out, kRemoved, "what=\"operations\"", it.removed_ledger);
 }
 
+void histogram(std::string& out, const std::string& name, std::string_view help,
+               const Histogram& it) {
+  head(out, name, "histogram", help);
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < it.counts.size(); ++i) {
+    sum += it.counts[i];
+    const bool last = i + 1 == it.counts.size();
+    if (!last && (it.counts[i] == 0 || i > 30)) continue;  // what did not happen needs no line
+    const std::string edge = last ? "+Inf" : seconds(std::uint64_t{1} << i);
+    sample(out, name + "_bucket", "le=\"" + edge + "\"", sum);
+  }
+  out.append(name).append("_sum ").append(seconds(it.sum_ms)).append("\n");
+  sample(out, name + "_count", {}, sum);
+}
+
+// What is in memory, by state and by destination. Names of destinations need no escaping.
+void append_places(std::string& out, const Stats& stats) {
+  constexpr std::string_view kStates = "postrider_window_state_messages";
+  head(out, kStates, "gauge", "Messages in memory, by state.");
+  for (const Stats::InState& it : stats.in_states) {
+    sample(out, kStates,
+           "profile=\"" + std::string(it.profile) + "\",state=\"" + std::string(it.state) + "\"",
+           it.messages);
+  }
+  struct Row {
+    std::string_view name;
+    std::string_view help;
+    std::uint64_t (*value)(const Stats::Queue&, Timestamp);
+  };
+  constexpr Row kRows[] = {
+      {"postrider_queue_messages", "Messages of a destination in memory.",
+       [](const Stats::Queue& it, Timestamp) { return it.messages; }},
+      {"postrider_queue_oldest_age_milliseconds", "Age of the oldest of them.",
+       [](const Stats::Queue& it, Timestamp now) {
+         return static_cast<std::uint64_t>(std::max<std::int64_t>((now - it.oldest).count(), 0));
+       }},
+      {"postrider_queue_slots", "Places of the destination that are taken.",
+       [](const Stats::Queue& it, Timestamp) { return it.slots; }},
+      {"postrider_queue_next_slot_milliseconds", "Until its next message may start.",
+       [](const Stats::Queue& it, Timestamp) {
+         return static_cast<std::uint64_t>(it.next_slot.count());
+       }},
+  };
+  for (const Row& row : kRows) {
+    head(out, row.name, "gauge", row.help);
+    for (const Stats::Queue& it : stats.queues)
+      sample(out, row.name, "destination=\"" + it.destination + "\"", row.value(it, stats.now));
+  }
+}
+
 void append_engine(std::string& out, const Stats& stats) {
   const Tallies& it = stats.tallies;
   one(out, "postrider_attempts_total", "counter", "Attempts started since the start.", it.attempts);
@@ -66,6 +117,37 @@ void append_engine(std::string& out, const Stats& stats) {
       it.late_outcomes);
   one(out, "postrider_late_receipts_total", "counter", "Receipts for messages that had ended.",
       it.late_receipts);
+  constexpr std::string_view kRetries = "postrider_retries_total";
+  head(out, kRetries, "counter", "Attempts that follow a failed one, by how that failed.");
+  for (std::size_t i = 0; i < it.retries.size(); ++i) {
+    if (it.retries[i] == 0) continue;
+    const std::string cause(name_of(static_cast<FailureClass>(i)));
+    sample(out, kRetries, "cause=\"" + cause + "\"", it.retries[i]);
+  }
+  one(out, "postrider_probes_total", "counter", "Attempts that only asked.", it.probes);
+  one(out, "postrider_arrivals_total", "counter", "News that came unasked.", it.arrivals);
+  one(out, "postrider_arrivals_repeated_total", "counter", "Of those, doubles that did nothing.",
+      it.repeated_arrivals);
+  one(out, "postrider_unknown_names_total", "counter", "News about names that nobody had yet.",
+      it.unknown_names);
+  one(out, "postrider_mismatched_total", "counter", "Answers and news that fit no question.",
+      it.mismatched);
+  one(out, "postrider_adopted_total", "counter", "Attempts whose name was learnt by the way.",
+      it.adopted);
+  one(out, "postrider_gates_closed_total", "counter", "Shared gates closed by failures in a row.",
+      it.gates_closed);
+  one(out, "postrider_alarms_total", "counter", "Refusals that somebody has to look at.",
+      it.alarms);
+  one(out, "postrider_altered_resends_total", "counter",
+      "Resends that were not the bytes of the attempt they repeat.", it.altered_resends);
+  histogram(out, "postrider_until_sent_seconds", "From acceptance to the first attempt.",
+            it.until_sent);
+  histogram(out, "postrider_until_ended_seconds", "From acceptance to the end.", it.until_ended);
+  histogram(out, "postrider_until_answered_seconds",
+            "From the last stage (a device has it) to its answer.", it.until_answered);
+  histogram(out, "postrider_timers_late_seconds", "How late timers were looked at.",
+            it.timers_late);
+  append_places(out, stats);
   one(out, "postrider_steps_total", "counter", "Decisions of the engine.", it.steps);
   one(out, "postrider_reads_needed_total", "counter", "Decisions that had to read first.",
       it.needs);

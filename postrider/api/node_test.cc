@@ -51,7 +51,7 @@ Reading read_any_answer(const Facts& facts, AttemptKind kind, const WireReply& r
   return kWebhook.classify(facts, kind, as_http);
 }
 
-std::vector<Subject> receive_nothing(const Inbound& /*inbound*/) { return {}; }
+Received receive_nothing(const Inbound& /*inbound*/) { return {}; }
 Reading notice_nothing(const Facts& /*facts*/, const Notice& /*notice*/) { return {}; }
 
 // Named as the profile that brokers bring events for.

@@ -246,7 +246,12 @@ void Engine::Impl::on(Turn& turn, const Arrived& arrived) {
   if (profile == nullptr || profile->receive == nullptr || profile->notice == nullptr)
     return refuse(AnswerCode::kNotFound, "the profile '" + arrived.profile + "' takes no news");
   const std::string bytes = canonical("arrived", arrived.source, arrived.bytes);
-  once(turn, arrived.caller, bytes, [&] { return take_arrival(turn, *profile, arrived); });
+  bool taken = false;
+  once(turn, arrived.caller, bytes, [&] {
+    taken = true;
+    return take_arrival(turn, *profile, arrived);
+  });
+  if (!taken && !turn.lacks()) ++tallies_.repeated_arrivals;
 }
 
 std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& profile,

@@ -181,7 +181,9 @@ void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row,
           residents_[entry.destination].bound->profile->methods[entry.state.method].initial, {});
     case Do::kAwait:
     case Do::kRelease: return enter(turn, slot, row.to, {});
-    case Do::kRetry: ++tallies_.retries; return enter(turn, slot, row.to, due);
+    case Do::kRetry:
+      ++tallies_.retries[static_cast<std::size_t>(entry.state.failure)];
+      return enter(turn, slot, row.to, due);
     case Do::kPark: return enter(turn, slot, row.to, {});
     case Do::kComplete:
     case Do::kDeadLetter:
@@ -331,6 +333,7 @@ void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKi
     if (entry.state.attempts < UINT16_MAX) ++entry.state.attempts;
     if (!entry.state.first_attempt.is_set()) {
       entry.state.first_attempt = turn.now;
+      tallies_.until_sent.add(turn.now - entry.message.accepted);
       entry.state.held_before = held_time(resident.route, turn.now);
     }
     entry.state.questions_failed = 0;
@@ -546,6 +549,17 @@ void Engine::Impl::park(Turn& turn, Slot slot) {
   forget_entry(turn, slot);
 }
 
+void Engine::Impl::note_end(const Turn& turn, const Entry& entry, Phase phase) {
+  tallies_.until_ended.add(turn.now - entry.message.accepted);
+  if (phase != Phase::kDelivered || !entry.details) return;
+  const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
+  const Trail& trail = entry.details->trail;
+  const auto last = std::find_if(trail.rbegin(), trail.rend(), [&](const Step& step) {
+    return states[step.state].timer == TimeOut::kLate;
+  });
+  if (last != trail.rend()) tallies_.until_answered.add(turn.now - last->at);
+}
+
 void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
   Entry& entry = entries_[slot];
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
@@ -579,6 +593,7 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
   if (entry.details && !entry.details->trail.empty())
     record.trail = encode_trail(entry.details->trail);
   last_end_ = phase;
+  note_end(turn, entry, phase);
   if (profile.ended != nullptr) {
     Legacy legacy = profile.ended(facts_of(turn, entry), to, entry.reason_text());
     if (legacy.notes) record.notes = std::move(*legacy.notes);

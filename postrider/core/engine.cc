@@ -185,6 +185,8 @@ void Engine::Impl::on(Turn& turn, const ReceiptArrived& receipt) {
 
 void Engine::Impl::on(Turn& turn, const TimersDue&) {
   fired_.clear();
+  if (const auto next = timers_.next(); next && *next <= turn.now)
+    tallies_.timers_late.add(turn.now - *next);
   timers_.advance(turn.now, limits_.timers_per_step_max, fired_);
   for (const Timer& timer : fired_) fire(turn, timer);
 }
@@ -253,7 +255,49 @@ Stats Engine::Impl::stats() const {
   stats.open_attempts = open_attempts_;
   stats.residents = residents_.size();
   stats.restoring = restoring();
+  stats.now = turn_now_;
+  tell_states(stats);
+  tell_queues(stats);
   return stats;
+}
+
+void Engine::Impl::tell_states(Stats& stats) const {
+  for (const ProfileSpec* profile : options_.profiles) {
+    std::array<std::uint64_t, kStatesMax> counts{};
+    for (Slot slot = 0; slot < entries_.capacity(); ++slot) {
+      const Entry& entry = entries_[slot];
+      if (entry.destination == kNoSlot) continue;
+      if (residents_[entry.destination].bound->profile == profile) ++counts[entry.state.state];
+    }
+    for (std::size_t i = 0; i < profile->states.size(); ++i) {
+      if (counts[i] > 0 || !is_end(profile->states[i].phase))
+        stats.in_states.push_back({profile->name, profile->states[i].name, counts[i]});
+    }
+  }
+}
+
+void Engine::Impl::tell_queues(Stats& stats) const {
+  std::unordered_map<Slot, std::size_t> places;
+  for (Slot slot = 0; slot < entries_.capacity(); ++slot) {
+    const Entry& entry = entries_[slot];
+    if (entry.destination == kNoSlot) continue;
+    const auto [place, is_new] = places.try_emplace(entry.destination, stats.queues.size());
+    if (is_new && stats.queues.size() == kQueuesTold) continue;
+    if (is_new) {
+      const Resident& resident = residents_[entry.destination];
+      const auto permit = resident.gate.permit(resident.bound->policy.route, turn_now_);
+      const bool waits = !permit.open && permit.again > turn_now_;
+      stats.queues.push_back({.destination = resident.bound->config.name,
+                              .messages = 0,
+                              .oldest = entry.message.accepted,
+                              .slots = resident.gate.in_use(),
+                              .next_slot = waits ? permit.again - turn_now_ : Duration(0)});
+    }
+    if (place->second >= stats.queues.size()) continue;
+    Stats::Queue& queue = stats.queues[place->second];
+    ++queue.messages;
+    queue.oldest = std::min(queue.oldest, entry.message.accepted);
+  }
 }
 
 std::vector<Engine::RowUse> Engine::Impl::rows_used() const {

@@ -35,6 +35,8 @@ class Engine::Impl {
   void hold_starts() { starts_held_ = true; }
   bool restoring() const { return restoring_hot_ || !owed_scanned_; }
   Stats stats() const;
+  void tell_states(Stats& stats) const;
+  void tell_queues(Stats& stats) const;
   std::vector<RowUse> rows_used() const;
   std::size_t memory_bytes() const;
 
@@ -209,6 +211,7 @@ class Engine::Impl {
   void sleep(Turn& turn, Slot slot);
   void park(Turn& turn, Slot slot);
   void end(Turn& turn, Slot slot, StateIndex to);
+  void note_end(const Turn& turn, const Entry& entry, Phase phase);
   void store_state(Turn& turn, Entry& entry);
   void store_awake(Turn& turn, Entry& entry);
   void forget_state(Turn& turn, Entry& entry);

@@ -1,6 +1,7 @@
 // Answer: what a caller is told. It leaves only when everything it speaks of is durable.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -8,6 +9,7 @@
 
 #include "postrider/base/time.h"
 #include "postrider/model/destination.h"
+#include "postrider/model/histogram.h"
 #include "postrider/model/ids.h"
 #include "postrider/model/lifecycle.h"
 #include "postrider/model/outcome.h"
@@ -95,15 +97,20 @@ struct Tallies {
   std::uint64_t late_outcomes = 0;    // of attempts that we had given up
   std::uint64_t late_receipts = 0;    // for messages that had ended
   std::uint64_t arrivals = 0;
-  std::uint64_t unknown_names = 0;     // news about names that nobody had when it came
-  std::uint64_t altered_resends = 0;   // whose bytes were not those of the attempt they repeat
-  std::uint64_t refused_readings = 0;  // notes, names or submits of a profile beyond their limits
-  std::uint64_t gates_closed = 0;      // by failures in a row
-  std::uint64_t probes = 0;            // of the attempts, those that only asked
-  std::uint64_t mismatched = 0;        // answers and news that did not fit what was asked
-  std::uint64_t adopted = 0;           // attempts whose name we learnt by the way
-  std::uint64_t alarms = 0;            // refusals that somebody has to look at
-  std::uint64_t retries = 0;
+  std::uint64_t repeated_arrivals = 0;  // doubles
+  std::uint64_t unknown_names = 0;      // news about names that nobody had when it came
+  std::uint64_t altered_resends = 0;    // whose bytes were not those of the attempt they repeat
+  std::uint64_t refused_readings = 0;   // notes, names or submits of a profile beyond their limits
+  std::uint64_t gates_closed = 0;       // by failures in a row
+  std::uint64_t probes = 0;             // of the attempts, those that only asked
+  std::uint64_t mismatched = 0;         // answers and news that did not fit what was asked
+  std::uint64_t adopted = 0;            // attempts whose name we learnt by the way
+  std::uint64_t alarms = 0;             // refusals that somebody has to look at
+  std::array<std::uint64_t, kFailureClasses> retries{};  // by what failed before
+  Histogram until_sent;                                  // from acceptance to the first attempt
+  Histogram until_ended;                                 // from acceptance to the end
+  Histogram until_answered;  // from the last stage to the answer, of methods that keep a trail
+  Histogram timers_late;     // when timers were looked at, how long the first was due
   std::uint64_t stray_timers = 0;
   std::uint64_t needs = 0;  // steps that had to read first
   std::uint64_t steps = 0;
@@ -116,7 +123,23 @@ struct Stats {
   std::uint64_t open_attempts = 0;
   std::uint64_t residents = 0;
   bool restoring = false;
+  Timestamp now;  // engine time
+  struct InState {
+    std::string_view profile;
+    std::string_view state;
+    std::uint64_t messages = 0;
+  };
+  std::vector<InState> in_states;  // of the messages in memory
+  struct Queue {
+    std::string destination;
+    std::uint64_t messages = 0;  // in memory
+    Timestamp oldest;            // of those, when it was accepted
+    std::uint64_t slots = 0;     // places taken
+    Duration next_slot{0};       // until the next may start, as far as time decides
+  };
+  std::vector<Queue> queues;  // destinations with messages in memory; kQueuesTold at most
 };
+inline constexpr std::size_t kQueuesTold = 1000;
 
 // One line of the outcome log: an end, or a notice to the operator. Each has one position for ever.
 struct LogPosition {

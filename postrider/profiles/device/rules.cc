@@ -48,6 +48,8 @@ Policy default_policy(Way way) {
   // Of the gates that failures close: a device that stays silent, a vendor that cannot be reached.
   policy.health = push ? HealthRule{.strikes_max = 0, .wait_base = 60s, .wait_max = 15min}
                        : HealthRule{.strikes_max = 5, .wait_base = 60s, .wait_max = 60s};
+  // What waits for news is in the window, and a network has many devices that sleep for hours.
+  policy.window_max = 16384;
   if (push) policy.route.spacing = 2s;
   if (!push) policy.route.in_use_max = 5;
   return policy;
