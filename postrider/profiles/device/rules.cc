@@ -109,7 +109,8 @@ Outcome outcome_of(const Ending& ending) {
 bool may_have_run(const Ending& ending) {
   if (is_read(ending.command)) return false;
   if (ending.end == kAcked || ending.end == kUnknown) return true;
-  if (ending.end == kDone && ending.executed) return true;
+  // A response tells what the attempt came to that it answers; only those before it are open.
+  if (ending.end == kDone) return ending.executed || ending.earlier_may_have_run;
   return ending.any_may_have_run;
 }
 
