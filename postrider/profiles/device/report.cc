@@ -136,8 +136,15 @@ Result<Told> told_by(const MessageView& view) {
               .may_have_run = notes.may_have_run};
 }
 
-void write_transitions(JsonText& out, const Trail& trail) {
+void write_transitions(JsonText& out, Timestamp accepted, const Trail& trail) {
   out.begin_array("transitions");
+  JsonText first;  // the trail begins with what led out of it
+  first.begin_object();
+  first.text("at", to_rfc3339(accepted));
+  first.text("state", kStates[kQueued].name);
+  first.text("deliveryStatus", status_of(kQueued));
+  first.end_object();
+  out.item(first.take());
   for (const Step& step : trail) {
     JsonText entry;
     entry.begin_object();
@@ -219,7 +226,7 @@ Result<std::string> report_history(const DeviceView& view) {
   write_message(out, told, view.queue);
   out.text("acceptedAt", to_rfc3339(view.message.explanation.accepted));
   write_attempts(out, told.trail, notes);
-  write_transitions(out, told.trail);
+  write_transitions(out, view.message.explanation.accepted, told.trail);
   out.end_object();
   return out.take();
 }
