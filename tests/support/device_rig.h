@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,29 +84,68 @@ class DeviceRig : public ShardRig {
   // Hands a command in and gives back its id.
   MessageId send(const device::DeviceMessage& command) {
     const std::uint64_t ticket = ++tickets;
-    Submit event;
-    event.caller.ticket = Ticket(ticket);
-    event.destination = command.plugin == "lora" ? kPushQueue : kPullQueue;
-    event.priority = command.priority;
-    event.body = device::encode_device_message(command);
-    post(event);
+    post(submission(ticket, command));
     EXPECT_EQ(code_of(ticket), AnswerCode::kAccepted) << told(ticket).detail;
     return id_of(ticket);
   }
+  static Submit submission(std::uint64_t ticket, const device::DeviceMessage& command) {
+    Submit event;
+    event.caller.ticket = Ticket(ticket);
+    event.destination = command.plugin == "calin" ? device::pull_queue(command).value_or("")
+                                                  : device::push_queue(command);
+    event.priority = command.priority;
+    event.body = device::encode_device_message(command);
+    return event;
+  }
+  static device::DeviceMessage with_token(device::DeviceMessage command,
+                                          std::string token = "12345678901234567890") {
+    command.request.token = std::move(token);
+    return command;
+  }
+  // Meters are many; all of them have numbers of 11 digits.
+  static std::string meter(std::uint64_t number) {
+    return std::to_string(47'003'000'000ULL + number);
+  }
+  static std::string eui_of(std::string_view meter) {
+    return chirpstack::dev_eui_of(meter).value_or("");
+  }
+  // A further queue of the push or pull plugin.
+  void add_queue(std::string_view name, const NamedTexts& settings) {
+    const std::uint64_t ticket = ++tickets;
+    post(queue(ticket, name, settings));
+    ASSERT_EQ(code_of(ticket), AnswerCode::kDone) << told(ticket).detail;
+  }
 
-  // Attempts that go to server or vendor, not events to the consumer.
+  static bool is_event(const StartAttempt& start) {
+    return start.request.target.find("hear.example") != std::string::npos;
+  }
+  static bool is_call(const StartAttempt& start, std::string_view part) {
+    return !is_event(start) && start.request.target.find(part) != std::string::npos;
+  }
+  // Attempts that go to server or vendor since the last start of the shard, not events to the
+  // consumer.
   std::vector<StartAttempt> calls(std::string_view part = {}) const {
     std::vector<StartAttempt> out;
-    for (const StartAttempt& start : starts()) {
-      const bool event = start.request.target.find("hear.example") != std::string::npos;
-      if (!event && start.request.target.find(part) != std::string::npos) out.push_back(start);
+    for (const Action& action : actions) {
+      const auto* start = std::get_if<StartAttempt>(&action);
+      if (start != nullptr && is_call(*start, part)) out.push_back(*start);
+    }
+    return out;
+  }
+  // When they left, counted from the start of the test.
+  std::vector<Duration> call_times(std::string_view part = {}) const {
+    std::vector<Duration> out;
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      const auto* start = std::get_if<StartAttempt>(&actions[i]);
+      if (start != nullptr && is_call(*start, part)) out.push_back(acted_at[i]);
     }
     return out;
   }
   std::vector<StartAttempt> events() const {
     std::vector<StartAttempt> out;
-    for (const StartAttempt& start : starts()) {
-      if (start.request.target.find("hear.example") != std::string::npos) out.push_back(start);
+    for (const Action& action : actions) {
+      const auto* start = std::get_if<StartAttempt>(&action);
+      if (start != nullptr && is_event(*start)) out.push_back(*start);
     }
     return out;
   }
@@ -122,15 +163,25 @@ class DeviceRig : public ShardRig {
     event.reply.end = end;
     post(event);
   }
-  // The network server.
-  void enqueued(const std::string& item) {
-    reply(calls("Enqueue").back().attempt, 0, chirpstack::encode_enqueue_response(item));
+  static chirpstack::QueueItem item_of(const StartAttempt& call, const std::string& id) {
+    auto sent = chirpstack::decode_enqueue(call.request.body);
+    EXPECT_TRUE(sent.has_value());
+    sent->item.id = id;
+    return sent->item;
   }
-  void queue_holds(const std::vector<chirpstack::QueueItem>& items) {
+  // The network server.
+  void accept(const StartAttempt& call, const std::string& item) {
+    reply(call.attempt, 0, chirpstack::encode_enqueue_response(item));
+  }
+  void answer_queue(const StartAttempt& call, const std::vector<chirpstack::QueueItem>& items) {
     chirpstack::Queue all;
     all.total_count = static_cast<std::uint32_t>(items.size());
     all.items = items;
-    reply(calls("GetQueue").back().attempt, 0, chirpstack::encode_get_queue_response(all));
+    reply(call.attempt, 0, chirpstack::encode_get_queue_response(all));
+  }
+  void enqueued(const std::string& item) { accept(calls("Enqueue").back(), item); }
+  void queue_holds(const std::vector<chirpstack::QueueItem>& items) {
+    answer_queue(calls("GetQueue").back(), items);
   }
   static chirpstack::QueueItem held(const std::string& id) {
     chirpstack::QueueItem item;
@@ -139,10 +190,7 @@ class DeviceRig : public ShardRig {
     return item;
   }
   chirpstack::QueueItem sent_item(std::size_t number, const std::string& id) const {
-    auto sent = chirpstack::decode_enqueue(calls("Enqueue").at(number).request.body);
-    EXPECT_TRUE(sent.has_value());
-    sent->item.id = id;
-    return sent->item;
+    return item_of(calls("Enqueue").at(number), id);
   }
   std::uint64_t arrive(const chirpstack::Event& event, std::string_view eui = kEui) {
     chirpstack::Event whole = event;
@@ -156,27 +204,43 @@ class DeviceRig : public ShardRig {
     post(arrived);
     return ticket;
   }
-  void txack(const std::string& item) {
+  void txack(const std::string& item, std::string_view eui = kEui) {
     chirpstack::Event event;
     event.kind = chirpstack::EventKind::kTxAck;
     event.queue_item_id = item;
     event.downlink_id = 17;
-    arrive(event);
+    arrive(event, eui);
   }
-  void ack(const std::string& item, bool positive, const std::string& deduplication = "d1") {
+  void ack(const std::string& item, bool positive, const std::string& deduplication = "d1",
+           std::string_view eui = kEui) {
     chirpstack::Event event;
     event.kind = chirpstack::EventKind::kAck;
     event.queue_item_id = item;
     event.acknowledged = positive;
     event.deduplication_id = positive ? deduplication : "";
-    arrive(event);
+    arrive(event, eui);
   }
-  void uplink(std::string data, const std::string& deduplication = "d1") {
+  void uplink(std::string data, const std::string& deduplication = "d1",
+              std::string_view eui = kEui) {
     chirpstack::Event event;
     event.kind = chirpstack::EventKind::kUp;
     event.deduplication_id = deduplication;
     event.data = std::move(data);
-    arrive(event);
+    arrive(event, eui);
+  }
+  void join(std::string_view eui = kEui) {
+    chirpstack::Event event;
+    event.kind = chirpstack::EventKind::kJoin;
+    event.deduplication_id = "join" + std::to_string(++tickets);
+    arrive(event, eui);
+  }
+  void server_log(const std::string& code, const std::string& item, std::string_view eui = kEui) {
+    chirpstack::Event event;
+    event.kind = chirpstack::EventKind::kLog;
+    event.level = "ERROR";
+    event.code = code;
+    event.queue_item_id = item;
+    arrive(event, eui);
   }
   // What the meter answers to a command; credit 123.45 where a number is asked for.
   static std::string frame(const device::DeviceMessage& asked, bool executed = true) {
@@ -192,17 +256,30 @@ class DeviceRig : public ShardRig {
     return bytes.value_or("");
   }
   // The vendor, version 1.
-  void created(const std::string& task) {
-    reply(calls("COMM_Remote").back().attempt, 200,
-          R"({"Result":{"TaskNo":")" + task + R"("},"ResultCode":"00","Reason":"OK"})",
-          {{"content-type", "application/json"}});
+  static bool is_poll(const StartAttempt& call) { return call.request.target.ends_with("Task"); }
+  std::vector<StartAttempt> creates() const {
+    std::vector<StartAttempt> out = calls("COMM_Remote");
+    std::erase_if(out, is_poll);
+    return out;
+  }
+  std::vector<StartAttempt> polls() const { return calls("Task"); }
+  void json(const StartAttempt& call, int http_status, std::string body) {
+    reply(call.attempt, http_status, std::move(body), {{"content-type", "application/json"}});
+  }
+  void give_task(const StartAttempt& call, const std::string& task) {
+    json(call, 200, R"({"Result":{"TaskNo":")" + task + R"("},"ResultCode":"00","Reason":"OK"})");
+  }
+  void created(const std::string& task) { give_task(creates().back(), task); }
+  void answer_poll(const StartAttempt& call, const std::string& status,
+                   const std::string& data = "", const std::string& item = "") {
+    json(call, 200,
+         R"({"Result":{"TaskNo":")" + field(call.request.body, "TaskNo") + R"(","Status":")" +
+             status + R"(","DataItem":")" + item + R"(","Data":")" + data +
+             R"("},"ResultCode":"00","Reason":"OK"})");
   }
   void polled(const std::string& status, const std::string& data = "",
               const std::string& item = "") {
-    reply(calls("Task").back().attempt, 200,
-          R"({"Result":{"TaskNo":"t","Status":")" + status + R"(","DataItem":")" + item +
-              R"(","Data":")" + data + R"("},"ResultCode":"00","Reason":"OK"})",
-          {{"content-type", "application/json"}});
+    answer_poll(polls().back(), status, data, item);
   }
 
   // Turns at every deadline on the way. Events to the consumer are answered with 200 at once.
@@ -219,18 +296,28 @@ class DeviceRig : public ShardRig {
     turn();
     hear_all();
   }
+  // Lets the far side answer what has left, and the consumer hear it.
   void hear_all() {
-    if (deaf) return;
-    for (const StartAttempt& start : events()) {
-      if (std::find(heard.begin(), heard.end(), start.attempt) != heard.end()) continue;
-      heard.push_back(start.attempt);
-      bodies.emplace_back(start.request.body);
-      reply(start.attempt, 200, "");
+    for (; looked_at < actions.size(); ++looked_at) {
+      const auto* start = std::get_if<StartAttempt>(&actions[looked_at]);
+      if (start == nullptr) continue;
+      const StartAttempt call = *start;
+      if (is_event(call)) {
+        hear(call);
+      } else if (far_side) {
+        far_side(call);
+      }
     }
   }
+  void hear(const StartAttempt& event) {
+    if (deaf) return;
+    bodies.emplace_back(event.request.body);
+    reply(event.attempt, 200, "");
+  }
+  // As after kill -9: what was durable is there, and nothing else.
   void restart() {
+    looked_at = 0;
     open();
-    heard.clear();
     turn();
   }
 
@@ -250,6 +337,65 @@ class DeviceRig : public ShardRig {
     EXPECT_TRUE(told.has_value());
     return told.value_or("");
   }
+  std::string report(MessageId which) {
+    const MessageView view = shown(which);
+    const auto told = device::report_message({view, "queue"});
+    EXPECT_TRUE(told.has_value());
+    return told.value_or("");
+  }
+  // The word or number behind the first `name` in a JSON text; empty when it is not there.
+  static std::string field(std::string_view json, std::string_view name) {
+    const std::string key = "\"" + std::string(name) + "\":";
+    const std::size_t found = json.find(key);
+    if (found == std::string_view::npos) return "";
+    std::string_view rest = json.substr(found + key.size());
+    if (rest.starts_with('"')) return std::string(rest.substr(1, rest.find('"', 1) - 1));
+    return std::string(rest.substr(0, rest.find_first_of(",}]")));
+  }
+  static std::size_t count(std::string_view text, std::string_view part) {
+    std::size_t out = 0;
+    for (std::size_t at = text.find(part); at != std::string_view::npos;
+         at = text.find(part, at + part.size()))
+      ++out;
+    return out;
+  }
+  std::string status(MessageId which) { return field(report(which), "deliveryStatus"); }
+  std::string outcome(MessageId which) { return field(report(which), "outcome"); }
+  std::string may_have_run(MessageId which) { return field(report(which), "mayHaveRun"); }
+  std::string failures(MessageId which) {
+    const std::string all = report(which);
+    const std::size_t from = all.find("\"failureHistory\":[");
+    return from == std::string::npos ? "" : all.substr(from, all.find(']', from) - from);
+  }
+  // The statuses that its history tells of, in order, repeats left out.
+  std::vector<std::string> statuses(MessageId which) {
+    const std::string all = history(which);
+    std::string_view rest = all;
+    rest = rest.substr(std::min(rest.size(), rest.find("\"transitions\"")));
+    std::vector<std::string> out;
+    const std::string key = "\"deliveryStatus\":";
+    for (std::size_t at = rest.find(key); at != std::string_view::npos; at = rest.find(key)) {
+      rest = rest.substr(at);
+      const std::string word = field(rest, "deliveryStatus");
+      if (out.empty() || out.back() != word) out.push_back(word);
+      rest = rest.substr(key.size());
+    }
+    return out;
+  }
+  std::size_t events_of(std::string_view status) const {
+    const std::string part = "\"deliveryStatus\":\"" + std::string(status) + "\"";
+    return static_cast<std::size_t>(std::count_if(
+        bodies.begin(), bodies.end(),
+        [&](const std::string& body) { return body.find(part) != std::string::npos; }));
+  }
+  AnswerCode cancel(MessageId which) {
+    const std::uint64_t ticket = ++tickets;
+    Cancel event;
+    event.caller.ticket = Ticket(ticket);
+    event.id = which;
+    post(event);
+    return code_of(ticket);
+  }
   Tallies tallies() {
     const std::uint64_t ticket = ++tickets;
     post(ask(ticket, Ask::What::kStats));
@@ -257,9 +403,10 @@ class DeviceRig : public ShardRig {
   }
 
   std::uint64_t tickets = 100;
-  bool deaf = false;  // the consumer does not answer
-  std::vector<AttemptId> heard;
-  std::vector<std::string> bodies;  // of the events that were heard, in order
+  bool deaf = false;                                  // the consumer does not answer
+  std::function<void(const StartAttempt&)> far_side;  // server and vendor, while time passes
+  std::size_t looked_at = 0;                          // of the actions
+  std::vector<std::string> bodies;                    // of the events that were heard, in order
 };
 
 }  // namespace postrider

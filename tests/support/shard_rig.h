@@ -25,8 +25,11 @@ class ShardRig : public ::testing::Test {
   void open() {
     shard.reset();
     actions.clear();
-    auto opened = Shard::open(options, store, instant(),
-                              [this](Action&& action) { actions.push_back(std::move(action)); });
+    acted_at.clear();
+    auto opened = Shard::open(options, store, instant(), [this](Action&& action) {
+      actions.push_back(std::move(action));
+      acted_at.push_back(elapsed);
+    });
     ASSERT_TRUE(opened.has_value());
     shard = std::move(*opened);
     turn();
@@ -147,6 +150,7 @@ class ShardRig : public ::testing::Test {
   HeldStore store;
   std::unique_ptr<Shard> shard;
   std::vector<Action> actions;
+  std::vector<Duration> acted_at;  // when each of them left
   Duration elapsed{0};
 };
 
