@@ -277,26 +277,27 @@ void Engine::Impl::tell_states(Stats& stats) const {
 }
 
 void Engine::Impl::tell_queues(Stats& stats) const {
-  std::unordered_map<Slot, std::size_t> places;
+  std::unordered_map<Slot, Stats::Queue> all;
   for (Slot slot = 0; slot < entries_.capacity(); ++slot) {
     const Entry& entry = entries_[slot];
     if (entry.destination == kNoSlot) continue;
-    const auto [place, is_new] = places.try_emplace(entry.destination, stats.queues.size());
-    if (is_new && stats.queues.size() == kQueuesTold) continue;
-    if (is_new) {
-      const Resident& resident = residents_[entry.destination];
-      const auto permit = resident.gate.permit(resident.bound->policy.route, turn_now_);
-      const bool waits = !permit.open && permit.again > turn_now_;
-      stats.queues.push_back({.destination = resident.bound->config.name,
-                              .messages = 0,
-                              .oldest = entry.message.accepted,
-                              .slots = resident.gate.in_use(),
-                              .next_slot = waits ? permit.again - turn_now_ : Duration(0)});
-    }
-    if (place->second >= stats.queues.size()) continue;
-    Stats::Queue& queue = stats.queues[place->second];
+    const auto [place, is_new] = all.try_emplace(entry.destination);
+    Stats::Queue& queue = place->second;
     ++queue.messages;
-    queue.oldest = std::min(queue.oldest, entry.message.accepted);
+    if (is_new || entry.message.accepted < queue.oldest) queue.oldest = entry.message.accepted;
+  }
+  std::vector<std::pair<std::uint64_t, Slot>> largest;
+  largest.reserve(all.size());
+  for (const auto& [slot, queue] : all) largest.emplace_back(queue.messages, slot);
+  std::sort(largest.rbegin(), largest.rend());
+  if (largest.size() > kQueuesTold) largest.resize(kQueuesTold);
+  for (const auto& [messages, slot] : largest) {
+    const Resident& resident = residents_[slot];
+    const auto permit = resident.gate.permit(resident.bound->policy.route, turn_now_);
+    Stats::Queue& queue = stats.queues.emplace_back(all.at(slot));
+    queue.destination = resident.bound->config.name;
+    queue.slots = resident.gate.in_use();
+    if (!permit.open && permit.again > turn_now_) queue.next_slot = permit.again - turn_now_;
   }
 }
 

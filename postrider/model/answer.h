@@ -137,9 +137,9 @@ struct Stats {
     std::uint64_t slots = 0;     // places taken
     Duration next_slot{0};       // until the next may start, as far as time decides
   };
-  std::vector<Queue> queues;  // destinations with messages in memory; kQueuesTold at most
+  std::vector<Queue> queues;  // the destinations with the most messages in memory
 };
-inline constexpr std::size_t kQueuesTold = 1000;
+inline constexpr std::size_t kQueuesTold = 20;
 
 // One line of the outcome log: an end, or a notice to the operator. Each has one position for ever.
 struct LogPosition {
