@@ -92,5 +92,6 @@ int bench_webhook(const BenchOptions& options);
 int bench_backlog(const BenchOptions& options);
 int bench_timers(const BenchOptions& options);
 int bench_device(const BenchOptions& options);
+int bench_queues(const BenchOptions& options);
 
 }  // namespace postrider

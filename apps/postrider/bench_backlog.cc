@@ -1,19 +1,12 @@
 // bench backlog: many messages for destinations that are paused, a kill -9, a start on what is
 // there, and the drain into a transport that takes everything.
-#include <array>
-#include <atomic>
-#include <condition_variable>
 #include <cstdio>
 #include <filesystem>
-#include <mutex>
-#include <signal.h>  // NOLINT(modernize-deprecated-headers): kill is not in the C++ one
 #include <string>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
 #include "apps/postrider/bench.h"
+#include "apps/postrider/bench_fill.h"
 #include "apps/postrider/bench_void.h"
 #include "apps/postrider/commands.h"
 #include "postrider/api/postrider.h"
@@ -22,8 +15,6 @@ namespace postrider {
 namespace {
 
 constexpr std::uint32_t kDestinations = 1000;
-constexpr std::size_t kUnderWay = 1024;
-constexpr std::uint64_t kSampled = 64;  // every 64th answer is timed: the samples stay in memory
 
 Result<std::unique_ptr<Postrider>> open_rider(const std::string& directory) {
   NodeOptions node;
@@ -38,54 +29,6 @@ Result<std::unique_ptr<Postrider>> open_rider(const std::string& directory) {
 std::string name_of_number(std::uint64_t number) {
   return "d" + std::to_string(number % kDestinations);
 }
-
-// Submits and waits so that a bounded number is under way.
-class Filler {
- public:
-  Filler(Postrider& rider, std::uint32_t payload) : rider_(rider), bodies_(payload) {}
-
-  void fill(std::uint64_t count) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return under_way_ < kUnderWay; });
-      ++under_way_;
-      lock.unlock();
-      Submit submit;
-      submit.destination = name_of_number(next_);
-      submit.body = bodies_[next_++];
-      if (next_ % kSampled != 0) {
-        rider_.ask(std::move(submit), [this](const Answer& answer) { answered(answer); });
-        continue;
-      }
-      rider_.ask(std::move(submit),
-                 [this, asked = std::chrono::steady_clock::now()](const Answer& answer) {
-                   latencies_.add(since_us(asked));
-                   answered(answer);
-                 });
-    }
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return under_way_ == 0; });
-  }
-  std::uint64_t refused() const { return refused_; }
-  Latencies& latencies() { return latencies_; }  // when nothing is under way
-
- private:
-  void answered(const Answer& answer) {
-    if (answer.code != AnswerCode::kAccepted) ++refused_;
-    const std::lock_guard lock(mutex_);
-    // Woken in groups: a wake-up for each would be what is measured.
-    if (--under_way_ == kUnderWay / 2 || under_way_ == 0) changed_.notify_one();
-  }
-
-  Postrider& rider_;
-  Bodies bodies_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t under_way_ = 0;
-  std::uint64_t next_ = 0;
-  std::atomic<std::uint64_t> refused_ = 0;
-  Latencies latencies_;  // of the loop's thread
-};
 
 struct Filled {  // what the process that is killed tells before
   double first_rate = 0;
@@ -113,14 +56,16 @@ bool make_paused(Postrider& rider) {
   return good;
 }
 
-// In a process of its own, which never ends by itself.
-[[noreturn]] void fill_and_wait(const std::string& directory, const BenchOptions& options,
-                                int out) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  Filled filled;
+bool fill(const std::string& directory, const BenchOptions& options, Filled& filled) {
   auto rider = open_rider(directory);
-  if (!rider || !make_paused(**rider)) ::_exit(1);
-  Filler filler(**rider, options.payload);
+  if (!rider || !make_paused(**rider)) return false;
+  const Bodies bodies(options.payload);
+  Filler filler(**rider, [&bodies](std::uint64_t number) {
+    Submit submit;
+    submit.destination = name_of_number(number);
+    submit.body = bodies[number];
+    return submit;
+  });
   const std::uint64_t part = std::max<std::uint64_t>(1, options.messages / 20);
   const Stopwatch all;
   std::uint64_t done = 0;
@@ -142,23 +87,8 @@ bool make_paused(Postrider& rider) {
   filled.p99_us = filler.latencies().percentile(99);
   filled.puts = (*rider)->commits().puts;
   filled.bytes = (*rider)->commits().bytes;
-  if (filler.refused() > 0 || ::write(out, &filled, sizeof filled) != sizeof filled) ::_exit(1);
-  for (;;) ::pause();
-}
-
-Result<Filled> fill(const std::string& directory, const BenchOptions& options) {
-  std::array<int, 2> pipe{};
-  if (::pipe(pipe.data()) != 0) return fail(ErrorCode::kUnavailable, "there is no pipe");
-  const pid_t child = ::fork();
-  if (child == 0) fill_and_wait(directory, options, pipe[1]);
-  ::close(pipe[1]);
-  Filled filled;
-  const bool good = ::read(pipe[0], &filled, sizeof filled) == sizeof filled;
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
-  ::close(pipe[0]);
-  if (!good) return fail(ErrorCode::kUnavailable, "the backlog could not be made");
-  return filled;
+  rider->release();  // it is killed, not closed
+  return filler.refused() == 0;
 }
 
 std::uint64_t size_of(const std::string& directory) {
@@ -171,7 +101,8 @@ std::uint64_t size_of(const std::string& directory) {
 
 Result<Figures> measure(const BenchOptions& options) {
   const BenchDirectory directory;
-  POSTRIDER_TRY(filled, fill(directory.path(), options));
+  POSTRIDER_TRY(filled, filled_and_killed<Filled>(
+                            [&](Filled& told) { return fill(directory.path(), options, told); }));
   const std::uint64_t disk = size_of(directory.path());
   const Stopwatch restart;
   POSTRIDER_TRY(rider, open_rider(directory.path()));
