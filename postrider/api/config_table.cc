@@ -161,6 +161,8 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "messages of a lane that wait at gates, beyond its window"},
     {"engine", "news_per_name_max", kNumber, kLimit<&EngineLimits::news_per_name_max>, {1, 1024},
      "news kept for one foreign id that nobody knows yet"},
+    {"engine", "recent_names_max", kNumber, kLimit<&EngineLimits::recent_names_max>, {0, 10 * kMillion},
+     "foreign ids in memory, so that news soon after them needs no look into the store"},
     {"engine", "superseded_max", kNumber, kLimit<&EngineLimits::superseded_max>, {1, 1024},
      "older messages of one key that a new one is compared with"},
     {"engine", "key_window", kDuration, kEngine<&EngineOptions::key_window>, {kMinute, 30 * kDay},

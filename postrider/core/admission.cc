@@ -106,9 +106,7 @@ std::optional<Result<MessageId>> Engine::Impl::take_message(Turn& turn, const Dr
   older.at = turn.now;
   older.holders.push_back({id, 0});
   if (older.holders.size() > limits_.superseded_max) older.holders.erase(older.holders.begin());
-  receipts_.put_kept(Kept::kNames,
-                     keys::name(receipts_.running(Kept::kNames), scope, admission->supersedes),
-                     encode_name(older), turn.out.writes);
+  put_name(turn, scope, admission->supersedes, older);
   return Result<MessageId>(id);
 }
 

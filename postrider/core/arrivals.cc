@@ -34,9 +34,12 @@ std::string Engine::Impl::supersede_scope(DestinationId destination) {
   return scope;
 }
 
-// The newest holder of a name, or an entry without any.
-NameEntry Engine::Impl::find_name(Turn& turn, std::string_view tail) {
+// The newest holder of a name, or an entry without any. With a window, only names given within it
+// matter, and those are mostly in memory.
+NameEntry Engine::Impl::find_name(Turn& turn, std::string_view tail, Duration window) {
+  if (const NameEntry* recent = recent_names_.find(tail)) return *recent;
   NameEntry found;
+  if (window > Duration(0) && turn.now - window >= recent_names_.complete_since()) return found;
   for (const keys::Bucket bucket : receipts_.buckets(Kept::kNames)) {
     const std::string key = key_at(keys::kName, bucket, tail);
     const auto* value = turn.get(key);
@@ -48,8 +51,16 @@ NameEntry Engine::Impl::find_name(Turn& turn, std::string_view tail) {
   return found;
 }
 
+void Engine::Impl::put_name(Turn& turn, std::string_view scope, std::string_view name,
+                            const NameEntry& entry) {
+  receipts_.put_kept(Kept::kNames, keys::name(receipts_.running(Kept::kNames), scope, name),
+                     encode_name(entry), turn.out.writes);
+  recent_names_.put(tail_of(scope, name), entry);
+}
+
 Engine::Impl::Waiting Engine::Impl::find_halves(Turn& turn, std::string_view tail) {
   Waiting found;
+  if (!receipts_.may_have_halves()) return found;
   for (const keys::Bucket bucket : receipts_.buckets(Kept::kHalves)) {
     const std::string key = key_at(keys::kHalf, bucket, tail);
     const auto* value = turn.get(key);
@@ -73,8 +84,7 @@ void Engine::Impl::give_names(Turn& turn, const ProfileSpec& profile, NameEntry:
       ++tallies_.refused_readings;
       continue;
     }
-    receipts_.put_kept(Kept::kNames, keys::name(receipts_.running(Kept::kNames), scope, name.name),
-                       encode_name({at, {holder}}), turn.out.writes);
+    put_name(turn, scope, name.name, {at, {holder}});
     if (!receipts_.may_have_halves()) continue;
     turn.out.chores.push_back({.kind = Chore::Kind::kClaim,
                                .destination = holder.id.destination(),
@@ -168,7 +178,8 @@ std::vector<Engine::Impl::Candidate> Engine::Impl::candidates_for(Turn& turn,
   if (subject.message.is_set()) candidates.push_back({{subject.message, 0}});
   bool second = false;
   for (const ExternalName& name : subject.names) {
-    const NameEntry entry = find_name(turn, tail_of(scope_of(profile, name), name.name));
+    const NameEntry entry =
+        find_name(turn, tail_of(scope_of(profile, name), name.name), subject.window);
     const bool apart = subject.window > Duration(0) && turn.now - entry.at >= subject.window;
     if (!apart || planted(Bug::kWindowOpenTooLong)) {
       for (const NameEntry::Holder& holder : entry.holders)
@@ -186,9 +197,6 @@ std::vector<Engine::Impl::Candidate> Engine::Impl::candidates_for(Turn& turn,
 Engine::Impl::Target Engine::Impl::find_target(Turn& turn, const ProfileSpec& profile,
                                                const Subject& subject) {
   Target target;
-  if (!subject.witness.name.empty())
-    target.witness =
-        find_name(turn, tail_of(scope_of(profile, subject.witness), subject.witness.name)).at;
   for (const Candidate& candidate : candidates_for(turn, profile, subject)) {
     const Located located = locate(turn, candidate.holder.id);
     if (!located.known || target.slot != kNoSlot) continue;
@@ -200,6 +208,9 @@ Engine::Impl::Target Engine::Impl::find_target(Turn& turn, const ProfileSpec& pr
     if (residents_[entry.destination].bound->profile != &profile) continue;
     const std::uint16_t attempt =
         candidate.by_gate ? entry.state.attempts : candidate.holder.attempt;
+    if (candidate.by_gate && !subject.witness.name.empty())
+      target.witness =
+          find_name(turn, tail_of(scope_of(profile, subject.witness), subject.witness.name)).at;
     const Notice notice{subject.detail, turn.now, attempt, candidate.by_gate, target.witness};
     if (profile.notice(facts_of(turn, entry), notice).declines) continue;
     target.slot = located.slot;

@@ -31,6 +31,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       timers_(now),
       last_sequence_(first_sequence(epoch).value()),
       last_attempt_(first_sequence(epoch).value()),
+      recent_names_(limits_.recent_names_max, now),
       started_(now),
       turn_now_(now) {
   for (const ProfileSpec* profile : options_.profiles) {

@@ -39,9 +39,10 @@ struct EngineLimits {
   std::uint32_t timers_per_step_max = 256;
   std::uint32_t answer_rows_max = 1000;  // log entries or dead letters in one answer
   std::uint32_t arrival_bytes_max = 256 * 1024;
-  std::uint32_t lane_waiters_max = 1024;  // at gates, beyond the window
-  std::uint32_t news_per_name_max = 8;    // that wait for one name
-  std::uint32_t superseded_max = 8;       // older messages of one key that are looked at
+  std::uint32_t lane_waiters_max = 1024;    // at gates, beyond the window
+  std::uint32_t news_per_name_max = 8;      // that wait for one name
+  std::uint32_t recent_names_max = 16'384;  // names in memory; all are in the store
+  std::uint32_t superseded_max = 8;         // older messages of one key that are looked at
 };
 
 struct Retention {

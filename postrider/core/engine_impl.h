@@ -20,6 +20,7 @@
 #include "postrider/core/ledger.h"
 #include "postrider/core/queue.h"
 #include "postrider/core/receipts.h"
+#include "postrider/core/recent_names.h"
 #include "postrider/core/retry.h"
 #include "postrider/core/timers.h"
 
@@ -143,7 +144,8 @@ class Engine::Impl {
     std::string key = {};  // empty: there is none
     HalfEntry entry = {};
   };
-  NameEntry find_name(Turn& turn, std::string_view tail);
+  NameEntry find_name(Turn& turn, std::string_view tail, Duration window = Duration(0));
+  void put_name(Turn& turn, std::string_view scope, std::string_view name, const NameEntry& entry);
   Waiting find_halves(Turn& turn, std::string_view tail);
   void keep_half(Turn& turn, const std::string& tail, const Subject& subject);
   bool fits(const Subject& subject) const;
@@ -368,6 +370,7 @@ class Engine::Impl {
   std::uint64_t last_sequence_;
   std::uint64_t last_attempt_ = 0;
   Tallies tallies_;
+  RecentNames recent_names_;
   Timestamp started_;
   Timestamp turn_now_;  // of the last step
 

@@ -124,7 +124,7 @@ struct Subject {
   bool waits = true;          // for the name, when nobody has it yet
   GateName gate = 0;          // of which there is one place
   bool alive = false;         // a sign of life: opens the gate, if failures closed it
-  ExternalName witness = {};  // when it was last given is told with the notice
+  ExternalName witness = {};  // when it was last given is told to who holds the gate
 };
 
 struct Notice {
