@@ -94,6 +94,7 @@ class DeviceRig : public ShardRig {
     event.destination = command.plugin == "calin" ? device::pull_queue(command).value_or("")
                                                   : device::push_queue(command);
     event.priority = command.priority;
+    if (command.expires_at) event.expires = *command.expires_at;
     event.body = device::encode_device_message(command);
     return event;
   }
