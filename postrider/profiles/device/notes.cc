@@ -1,12 +1,21 @@
 #include "postrider/profiles/device/notes.h"
 
 #include "postrider/base/codec.h"
+#include "postrider/base/hash.h"
 
 namespace postrider::device {
 namespace {
 
 enum Flag : std::uint8_t { kStranger = 1, kRefused = 2, kExecuted = 4, kMayHaveRun = 8 };
 constexpr std::uint8_t kVersion = 1;
+constexpr std::size_t kHashBytes = 8;
+constexpr std::size_t kFormerMax = 64;  // items of earlier attempts
+
+std::string hash_of(std::string_view item) {
+  std::string out;
+  Writer(out).u64(hash64(item));
+  return out;
+}
 
 }  // namespace
 
@@ -38,9 +47,18 @@ bool Notes::earlier_ran_perhaps(std::uint16_t number) const {
 void Notes::turn_to(std::uint16_t number) {
   if (attempt == number) return;
   attempt = number;
+  if (!item.empty() && former.size() < kFormerMax * kHashBytes) former += hash_of(item);
   item.clear();
   absent_since = Timestamp();
   stranger = false;
+}
+
+bool Notes::was_of_earlier(std::string_view name) const {
+  const std::string wanted = hash_of(name);
+  for (std::size_t at = 0; at < former.size(); at += kHashBytes) {
+    if (std::string_view(former).substr(at, kHashBytes) == wanted) return true;
+  }
+  return false;
 }
 
 std::string encode_notes(const Notes& notes) {
@@ -54,6 +72,7 @@ std::string encode_notes(const Notes& notes) {
       .varint(static_cast<std::uint64_t>(notes.absent_since.ms()))
       .text(notes.item)
       .text(notes.proofs)
+      .text(notes.former)
       .text(notes.response)
       .text(notes.outcome)
       .text(notes.summary);
@@ -74,6 +93,7 @@ Notes decode_notes(std::string_view bytes) {
   notes.absent_since = Timestamp(static_cast<std::int64_t>(reader.varint()));
   notes.item = reader.text();
   notes.proofs = reader.text();
+  notes.former = reader.text();
   notes.response = reader.text();
   notes.outcome = reader.text();
   notes.summary = reader.text();

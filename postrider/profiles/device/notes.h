@@ -33,6 +33,7 @@ struct Notes {
   bool refused = false;       // the vendor refused the token
   bool executed = false;      // what the response says
   std::string proofs;         // one for each attempt, as far as they are closed
+  std::string former;         // hashes of the items of earlier attempts
   std::string response;       // JSON, when there is one
   std::string summary;        // of an ended message: the command, without its token
   std::string outcome;        // of an ended message
@@ -46,8 +47,10 @@ struct Notes {
   void close(std::uint16_t number, Proof why);
   // Whether an attempt before this one, or any when 0, may have run.
   bool earlier_ran_perhaps(std::uint16_t number) const;
-  // What belongs to an attempt is forgotten when another one is at work.
+  // What belongs to an attempt is forgotten when another one is at work, but for whose its item
+  // was.
   void turn_to(std::uint16_t number);
+  bool was_of_earlier(std::string_view name) const;
 };
 
 std::string encode_notes(const Notes& notes);

@@ -160,17 +160,27 @@ void write_transitions(JsonText& out, Timestamp accepted, const Trail& trail) {
   out.end_array();
 }
 
+// What a retry left behind without a proof is superseded: it may run yet, and nobody minds.
+std::string_view closing_of(const Notes& notes, std::uint16_t number, bool left_behind) {
+  const Proof proof = notes.proof(number);
+  return proof == Proof::kNone && left_behind ? std::string_view("superseded") : name_of(proof);
+}
+
 void write_attempts(JsonText& out, const Trail& trail, const Notes& notes) {
   out.begin_array("attempts");
   std::uint16_t number = 0;
-  for (const Step& step : trail) {
+  for (std::size_t i = 0; i < trail.size(); ++i) {
+    const Step& step = trail[i];
     if (step.state != kSending) continue;
     ++number;
+    const bool left_behind =
+        std::any_of(trail.begin() + static_cast<std::ptrdiff_t>(i), trail.end(),
+                    [](const Step& later) { return later.state == kToRetry; });
     JsonText entry;
     entry.begin_object();
     entry.raw("number", std::to_string(number));
     entry.text("startedAt", to_rfc3339(step.at));
-    entry.text("closed", name_of(notes.proof(number)));
+    entry.text("closed", closing_of(notes, number, left_behind));
     if (notes.attempt == number && !notes.item.empty()) entry.text("item", notes.item);
     entry.end_object();
     out.item(entry.take());

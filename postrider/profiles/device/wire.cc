@@ -255,8 +255,16 @@ Reading classify_send(const Facts& facts, const WireReply& reply) {
   return reading_of(On::kTimedOut, Certainty::kUnknown, FailureClass::kTimeout, said.reason);
 }
 
+// An expiry that is not ours tells of another attempt. One that is missing tells of nothing: an old
+// server forgets it.
+bool expires_apart(std::optional<Timestamp> one, std::optional<Timestamp> other) {
+  if (!one || !other) return false;
+  const Duration apart = *one - *other;
+  return apart >= 1s || apart <= -1s;
+}
+
 // The item of the current attempt in the server's queue: by its id, or, when nobody told us that,
-// by what we sent. The expiry names an attempt as well as an id would, where the server has it.
+// by what we sent, unless it is another attempt's.
 const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
                                        const chirpstack::Queue& queue) {
   const chirpstack::QueueItem wanted =
@@ -269,8 +277,9 @@ const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
     }
     const bool same = item.data == wanted.data && item.f_port == wanted.f_port &&
                       item.confirmed == wanted.confirmed;
-    const bool ours = item.expires_at == wanted.expires_at;
-    if (same && ours) return &item;  // the oldest comes first
+    const bool others =
+        notes.was_of_earlier(item.id) || expires_apart(item.expires_at, wanted.expires_at);
+    if (same && !others) return &item;  // the oldest comes first
   }
   return nullptr;
 }
