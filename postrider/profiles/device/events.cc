@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "postrider/base/hash.h"
+#include "postrider/profiles/device/mint.h"
 #include "postrider/profiles/device/news.h"
 #include "postrider/profiles/device/notes.h"
 #include "postrider/profiles/device/report.h"
@@ -141,6 +142,7 @@ std::string report_json(const Report& report) {
 }  // namespace
 
 std::vector<NestedSubmit> started(const Facts& facts) {
+  if (is_mint(facts.message.attributes)) return {};
   if (facts.state.attempts != 1 || setting(facts.destination, "events").empty()) return {};
   const Told told{.id = facts.message.id,
                   .state = kSending,
@@ -153,6 +155,7 @@ std::vector<NestedSubmit> started(const Facts& facts) {
 }
 
 Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {
+  if (is_mint(facts.message.attributes)) return ended_mint(facts, end);
   Notes notes = decode_notes(facts.notes);
   DeviceMessage command = command_of(facts.message);
   const Ending ending = ending_of(facts, end, notes, command.request.command);

@@ -278,7 +278,7 @@ Received receive(const Inbound& inbound) {
 }
 
 Reading notice(const Facts& facts, const Notice& notice) {
-  if (!is_push(facts)) return declined();
+  if (!is_push(facts) || !facts.message.attributes.empty()) return declined();
   const auto detail = decode_detail(notice.detail);
   if (!detail) return declined();
   switch (detail->news) {

@@ -251,6 +251,8 @@ constexpr std::array<Setting, kSettingCount> kSettings = {{
     {{"user", "", "", "up to 1024 bytes of printable ASCII", "calin: the user"}, set_text},
     {{"password", "", "", "up to 1024 bytes of printable ASCII", "calin: the password"}, set_text},
     {{"customer", "", "", "up to 1024 bytes of printable ASCII", "calin-v2: the customer id"}, set_text},
+    {{"vend_password", "", "", "up to 1024 bytes of printable ASCII", "calin: the password for making tokens"}, set_text},
+    {{"sts_url", "", "", "an http or https address without a slash at its end", "a service that makes tokens from decoder keys, instead of the vendor"}, set_url},
     {{"trust", "", "", "certificates in PEM, up to 12288 bytes", "authorities that are trusted instead of the system's"}, set_trust},
     {{"events", "", "", "the name of a destination", "a webhook destination that hears what becomes of commands"}, set_name},
     {{"events_cancelled", "false", "", "true or false", "whether it hears of cancelled ones, too"}, set_flag},

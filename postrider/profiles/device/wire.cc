@@ -6,6 +6,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
+#include "postrider/profiles/device/mint.h"
 #include "postrider/profiles/device/response.h"
 #include "postrider/profiles/device/settings.h"
 #include "postrider/profiles/device/table.h"
@@ -34,37 +35,7 @@ std::string_view device_key(std::string_view meter) {
   return first == std::string_view::npos ? meter : meter.substr(first);
 }
 
-// A UUID that follows from the message and the time of its attempt, so that a repeat of that
-// attempt has the same.
-std::string uuid_of(MessageId id, Timestamp at) {
-  const std::string seed = to_string(id) + std::to_string(at.ms());
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const std::uint64_t half : {hash64(seed, 1), hash64(seed, 2)}) {
-    for (int shift = 60; shift >= 0; shift -= 4) out.push_back(kDigits[(half >> shift) & 15]);
-  }
-  out[12] = '8';  // a version of one's own making …
-  out[16] = '8';  // … and the usual variant
-  for (const std::size_t place :
-       {std::size_t{20}, std::size_t{16}, std::size_t{12}, std::size_t{8}})
-    out.insert(place, 1, '-');
-  return out;
-}
-
 std::string base_of(const Facts& facts) { return std::string(setting(facts.destination, "url")); }
-
-calin::CredentialsV1 credentials_v1(const Facts& facts) {
-  return {.company = std::string(setting(facts.destination, "company")),
-          .user = std::string(setting(facts.destination, "user")),
-          .password = std::string(setting(facts.destination, "password"))};
-}
-
-calin::CredentialsV2 credentials_v2(const Facts& facts) {
-  return {.user = std::string(setting(facts.destination, "user")),
-          .password = std::string(setting(facts.destination, "password")),
-          .company = std::string(setting(facts.destination, "company")),
-          .customer = std::string(setting(facts.destination, "customer"))};
-}
 
 void set_body(WireRequest& request, std::string_view bytes) {
   request.owner = Blob::copy_of(bytes);
@@ -120,31 +91,6 @@ WireRequest publish(const Facts& facts) {
   return request;
 }
 
-WireRequest post(const Facts& facts, const calin::Call& made) {
-  WireRequest request;
-  request.verb = "POST";
-  request.target = base_of(facts).append(made.path);
-  request.headers.add("content-type", "application/json");
-  request.trust = setting(facts.destination, "trust");
-  request.reply_bytes = kReplyBytes;
-  request.once = true;
-  set_body(request, made.body);
-  if (wire_of(facts.destination) != Wire::kCalinV2) return request;
-  const calin::Call login = calin::login_call_v2(credentials_v2(facts));
-  request.login = std::make_shared<const LoginCall>(LoginCall{
-      .key = base_of(facts).append(" ").append(setting(facts.destination, "user")),
-      .target = base_of(facts).append(login.path),
-      .body = login.body,
-      .read = [](int status, std::string_view content_type,
-                 std::string_view body) -> Result<LoginToken> {
-        POSTRIDER_TRY(read, calin::read_login_v2(
-                                {.status = status, .content_type = content_type, .body = body}));
-        return LoginToken{.authorization = calin::authorization(read),
-                          .expires_at = read.expires_at};
-      }});
-  return request;
-}
-
 Result<calin::Call> vendor_call(const Facts& facts, AttemptKind kind) {
   const Request request = command_of(facts.message).request;
   const std::string task = decode_notes(facts.notes).item;
@@ -154,13 +100,6 @@ Result<calin::Call> vendor_call(const Facts& facts, AttemptKind kind) {
                  : calin::create_call_v2(credentials_v2(facts), request);
   return first ? calin::poll_call_v1(credentials_v1(facts), request, task)
                : calin::poll_call_v2(credentials_v2(facts), request, task);
-}
-
-calin::HttpAnswer answer_of(const WireReply& reply) {
-  const std::string* type = find_text(reply.headers, "content-type");
-  return {.status = reply.status,
-          .content_type = type == nullptr ? std::string_view() : std::string_view(*type),
-          .body = reply.body};
 }
 
 struct Missing {  // why there was no answer
@@ -217,42 +156,14 @@ SendReply send_reply_of(const Facts& facts, const WireReply& reply) {
 }
 
 Reading classify_send(const Facts& facts, const WireReply& reply) {
+  if (missing(reply)) return unanswered_send(facts, reply);
+  const SendReply said = send_reply_of(facts, reply);
+  if (said.verdict != SendVerdict::kAccepted) return refused_send(facts, said);
   Notes notes = decode_notes(facts.notes);
   notes.turn_to(facts.state.attempts);
-  if (const auto none = missing(reply)) {
-    if (none->sent)
-      return reading_of(On::kTimedOut, Certainty::kUnknown, none->failure, none->reason);
-    Reading out = closed(facts, std::move(notes), Proof::kNotTaken, none->reason);
-    out.outcome.certainty = Certainty::kNotSent;
-    out.outcome.failure = none->failure;
-    return out;
-  }
-  const SendReply said = send_reply_of(facts, reply);
-  switch (said.verdict) {
-    case SendVerdict::kAccepted: {
-      Reading out = reading_of(On::kAccepted, Certainty::kAnswered, FailureClass::kNone, "");
-      adopt_item(out, notes, said.item);
-      return out;
-    }
-    case SendVerdict::kRejected: {
-      notes.close(facts.state.attempts, Proof::kNotTaken);
-      notes.refused = is_token(command_of(facts.message).request.command) && !is_push(facts);
-      Reading out =
-          reading_of(On::kRejected, Certainty::kAnswered, FailureClass::kRejected, said.reason);
-      out.notes = encode_notes(notes);
-      return out;
-    }
-    case SendVerdict::kFailed:
-    case SendVerdict::kLoginNeeded:
-    case SendVerdict::kFailedAlarm: {
-      Reading out = closed(facts, std::move(notes), Proof::kNotTaken, said.reason);
-      out.outcome.failure = FailureClass::kServer;
-      out.alarm = said.verdict == SendVerdict::kFailedAlarm;
-      return out;
-    }
-    case SendVerdict::kUnknown: break;
-  }
-  return reading_of(On::kTimedOut, Certainty::kUnknown, FailureClass::kTimeout, said.reason);
+  Reading out = reading_of(On::kAccepted, Certainty::kAnswered, FailureClass::kNone, "");
+  adopt_item(out, notes, said.item);
+  return out;
 }
 
 // An expiry that is not ours tells of another attempt. One that is missing tells of nothing: an old
@@ -370,6 +281,103 @@ Reading classify_poll(const Facts& facts, const WireReply& reply) {
 
 }  // namespace
 
+std::string uuid_of(MessageId id, Timestamp at) {
+  const std::string seed = to_string(id) + std::to_string(at.ms());
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const std::uint64_t half : {hash64(seed, 1), hash64(seed, 2)}) {
+    for (int shift = 60; shift >= 0; shift -= 4) out.push_back(kDigits[(half >> shift) & 15]);
+  }
+  out[12] = '8';  // a version of one's own making …
+  out[16] = '8';  // … and the usual variant
+  for (const std::size_t place :
+       {std::size_t{20}, std::size_t{16}, std::size_t{12}, std::size_t{8}})
+    out.insert(place, 1, '-');
+  return out;
+}
+
+calin::CredentialsV1 credentials_v1(const Facts& facts) {
+  return {.company = std::string(setting(facts.destination, "company")),
+          .user = std::string(setting(facts.destination, "user")),
+          .password = std::string(setting(facts.destination, "password"))};
+}
+
+calin::CredentialsV2 credentials_v2(const Facts& facts) {
+  return {.user = std::string(setting(facts.destination, "user")),
+          .password = std::string(setting(facts.destination, "password")),
+          .company = std::string(setting(facts.destination, "company")),
+          .customer = std::string(setting(facts.destination, "customer"))};
+}
+
+WireRequest post(const Facts& facts, const calin::Call& made) {
+  WireRequest request;
+  request.verb = "POST";
+  request.target = base_of(facts).append(made.path);
+  request.headers.add("content-type", "application/json");
+  request.trust = setting(facts.destination, "trust");
+  request.reply_bytes = kReplyBytes;
+  request.once = true;
+  set_body(request, made.body);
+  if (wire_of(facts.destination) != Wire::kCalinV2) return request;
+  const calin::Call login = calin::login_call_v2(credentials_v2(facts));
+  request.login = std::make_shared<const LoginCall>(LoginCall{
+      .key = base_of(facts).append(" ").append(setting(facts.destination, "user")),
+      .target = base_of(facts).append(login.path),
+      .body = login.body,
+      .read = [](int status, std::string_view content_type,
+                 std::string_view body) -> Result<LoginToken> {
+        POSTRIDER_TRY(read, calin::read_login_v2(
+                                {.status = status, .content_type = content_type, .body = body}));
+        return LoginToken{.authorization = calin::authorization(read),
+                          .expires_at = read.expires_at};
+      }});
+  return request;
+}
+
+calin::HttpAnswer answer_of(const WireReply& reply) {
+  const std::string* type = find_text(reply.headers, "content-type");
+  return {.status = reply.status,
+          .content_type = type == nullptr ? std::string_view() : std::string_view(*type),
+          .body = reply.body};
+}
+
+Reading unanswered_send(const Facts& facts, const WireReply& reply) {
+  const auto none = missing(reply);
+  POSTRIDER_CHECK(none.has_value());
+  if (none->sent)
+    return reading_of(On::kTimedOut, Certainty::kUnknown, none->failure, none->reason);
+  Notes notes = decode_notes(facts.notes);
+  notes.turn_to(facts.state.attempts);
+  Reading out = closed(facts, std::move(notes), Proof::kNotTaken, none->reason);
+  out.outcome.certainty = Certainty::kNotSent;
+  out.outcome.failure = none->failure;
+  return out;
+}
+
+Reading refused_send(const Facts& facts, const SendReply& said) {
+  if (said.verdict == SendVerdict::kUnknown)
+    return reading_of(On::kTimedOut, Certainty::kUnknown, FailureClass::kTimeout, said.reason);
+  Notes notes = decode_notes(facts.notes);
+  notes.turn_to(facts.state.attempts);
+  if (said.verdict == SendVerdict::kRejected) {
+    notes.close(facts.state.attempts, Proof::kNotTaken);
+    notes.refused = !is_push(facts) && is_careful(facts);
+    Reading out =
+        reading_of(On::kRejected, Certainty::kAnswered, FailureClass::kRejected, said.reason);
+    out.notes = encode_notes(notes);
+    return out;
+  }
+  Reading out = closed(facts, std::move(notes), Proof::kNotTaken, said.reason);
+  out.outcome.failure = FailureClass::kServer;
+  out.alarm = said.verdict == SendVerdict::kFailedAlarm;
+  return out;
+}
+
+Gate endpoint_gate(std::string_view url, const Policy& policy) {
+  const GateName name = gate_of(kEndpoint, url);
+  return {.name = name, .limits = gate_limits(name, policy)};
+}
+
 DeviceMessage command_of(const Message& message) {
   auto parsed = parse_device_message(message.body);
   POSTRIDER_CHECK(parsed.has_value());  // it was admitted
@@ -409,6 +417,7 @@ Reading closed(const Facts& facts, Notes notes, Proof proof, std::string_view re
 }
 
 Result<Admission> admit(const Offer& offer) {
+  if (is_mint(offer.attributes)) return admit_mint(offer);
   POSTRIDER_TRY(command, parse_device_message(offer.body));
   const std::string_view plugin = setting(offer.destination, "plugin");
   if (command.plugin != plugin)
@@ -426,10 +435,8 @@ Result<Admission> admit(const Offer& offer) {
         gate_of(kActs, device + '/' + std::string(name_of(command.request.phase)));
     out.gates[1] = {.name = name, .limits = gate_limits(name, offer.policy), .lasting = true};
   }
-  if (way_of(wire) == Way::kPull) {
-    const GateName name = gate_of(kEndpoint, setting(offer.destination, "url"));
-    out.gates[2] = {.name = name, .limits = gate_limits(name, offer.policy)};
-  }
+  if (way_of(wire) == Way::kPull)
+    out.gates[2] = endpoint_gate(setting(offer.destination, "url"), offer.policy);
   if (!command.supersede.empty()) out.supersedes = device + '\n' + command.supersede;
   return out;
 }
@@ -459,6 +466,7 @@ GateLimits gate_limits(GateName name, const Policy& policy) {
 }
 
 Judgement judge(const Facts& facts) {
+  if (is_mint(facts.message.attributes)) return judge_mint(facts);
   const Request request = command_of(facts.message).request;
   if (auto why = unsendable(facts, request)) return {On::kRejected, std::move(*why)};
   const bool late = facts.now - facts.message.accepted >= kSetTimeLife;
@@ -468,6 +476,7 @@ Judgement judge(const Facts& facts) {
 }
 
 WireRequest encode(const Facts& facts, AttemptKind kind) {
+  if (is_mint(facts.message.attributes)) return encode_mint_call(facts);
   if (!is_push(facts)) {
     const auto made = vendor_call(facts, kind);
     POSTRIDER_CHECK(made.has_value());  // judge has seen to it
@@ -483,11 +492,13 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
 }
 
 std::vector<ExternalName> names(const Facts& facts) {
-  if (wire_of(facts.destination) != Wire::kChirpstackMqtt) return {};
+  if (wire_of(facts.destination) != Wire::kChirpstackMqtt || is_mint(facts.message.attributes))
+    return {};
   return {{"item", uuid_of(facts.message.id, facts.now)}};
 }
 
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {
+  if (is_mint(facts.message.attributes)) return classify_mint(facts, reply);
   if (kind == AttemptKind::kSend) return classify_send(facts, reply);
   return is_push(facts) ? classify_look(facts, reply) : classify_poll(facts, reply);
 }

@@ -9,6 +9,7 @@
 #include "postrider/base/result.h"
 #include "postrider/model/profile.h"
 #include "postrider/profiles/device/notes.h"
+#include "postrider/protocols/calin.h"
 #include "postrider/protocols/device_message.h"
 
 namespace postrider::device {
@@ -19,6 +20,19 @@ WireRequest encode(const Facts& facts, AttemptKind kind);
 std::vector<ExternalName> names(const Facts& facts);
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply);
 GateLimits gate_limits(GateName name, const Policy& policy);
+
+// What commands and tokens share.
+calin::CredentialsV1 credentials_v1(const Facts& facts);
+calin::CredentialsV2 credentials_v2(const Facts& facts);
+WireRequest post(const Facts& facts, const calin::Call& made);
+calin::HttpAnswer answer_of(const WireReply& reply);
+Reading unanswered_send(const Facts& facts, const WireReply& reply);
+Reading refused_send(const Facts& facts, const SendReply& said);  // anything but accepted
+// Failed calls in a row to one address close it to everybody.
+Gate endpoint_gate(std::string_view url, const Policy& policy);
+// A UUID that follows from the message and the time of its attempt, so that a repeat of that
+// attempt has the same.
+std::string uuid_of(MessageId id, Timestamp at);
 
 // The command of a message that was admitted.
 DeviceMessage command_of(const Message& message);

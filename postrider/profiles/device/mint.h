@@ -1,0 +1,33 @@
+// Tokens made for meters: a message like any other, so that a lost reply is known to be lost and is
+// not asked for again. It goes by the method of commands by pull that are never repeated blindly,
+// and its answer ends it at once. Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "postrider/model/answer.h"
+#include "postrider/model/profile.h"
+
+namespace postrider::device {
+
+// The attributes of such a message; its body is encode_mint. Its queue is "PLUGIN.tokens".
+std::string mint_attributes();
+bool is_mint(std::string_view attributes);
+
+Result<Admission> admit_mint(const Offer& offer);
+Judgement judge_mint(const Facts& facts);
+WireRequest encode_mint_call(const Facts& facts);
+Reading classify_mint(const Facts& facts, const WireReply& reply);
+Legacy ended_mint(const Facts& facts, StateIndex end);
+
+// What became of it.
+struct Minted {
+  enum class Fate : std::uint8_t { kPending, kMade, kFailed, kUnknown };
+  Fate fate = Fate::kPending;
+  std::string token;   // a secret
+  std::string reason;  // why there is none
+};
+Minted minted(const MessageView& view);
+
+}  // namespace postrider::device
