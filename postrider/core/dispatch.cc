@@ -49,9 +49,27 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
       continue;
     }
     resident.next_lane = static_cast<std::uint8_t>((index + 1) % count);
-    return try_start(turn, lane.first);
+    return try_start(turn, first_by_age(lane, resident.bound->policy, turn.now));
   }
   return false;
+}
+
+// Who goes first when waiting counts: the highest priority plus full steps of waiting, then the
+// order of acceptance.
+Slot Engine::Impl::first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const {
+  if (policy.age_step <= Duration(0) || policy.lane_kind(lane.number) == LaneKind::kFifo)
+    return lane.first;
+  Slot best = lane.first;
+  std::int64_t best_worth = -1;
+  for (Slot slot = lane.first; slot != kNoSlot; slot = entries_[slot].next) {
+    const Message& message = entries_[slot].message;
+    const std::int64_t worth = message.id.priority() + (now - message.accepted) / policy.age_step;
+    const bool earlier = message.id.sequence() < entries_[best].message.id.sequence();
+    if (worth < best_worth || (worth == best_worth && !earlier)) continue;
+    best = slot;
+    best_worth = worth;
+  }
+  return best;
 }
 
 // Whether something on disk must be looked at before this one may start.

@@ -226,6 +226,7 @@ class Engine::Impl {
   // dispatch.cc
   void pump(Turn& turn);
   bool start_next(Turn& turn, Slot resident);
+  Slot first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const;
   bool try_start(Turn& turn, Slot slot);
   void look_later(Slot resident, Timestamp at);
   void make_ready(Slot slot);

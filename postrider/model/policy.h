@@ -111,7 +111,8 @@ struct Policy {
   GateLimits route;
   HealthRule health;
   PollRule poll;
-  Duration life_max{0};              // a message expires at this age; 0: only if it says so
+  Duration life_max{0};  // a message expires at this age; 0: only if it says so
+  Duration age_step{0};  // so much waiting is worth one priority, among those in memory; 0: none
   std::uint16_t fifo_lanes = 0;      // bit n: lane n is FIFO
   std::uint32_t window_max = 64;     // messages of one lane in memory
   bool refuse_when_disabled = true;  // else new messages are held

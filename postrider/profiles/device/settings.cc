@@ -128,6 +128,12 @@ Result<void> set_in_flight_max(Draft& draft, std::string_view value) {
   return {};
 }
 
+Result<void> set_age_step(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(step, duration_of(value, {.low = 1s, .high = 24h, .or_zero = true}));
+  draft.policy.age_step = step;
+  return {};
+}
+
 template <class Set>
 Result<void> set_rules(Draft& draft, Set set) {
   for (RetryRule& rule : draft.policy.retry) set(rule);
@@ -258,6 +264,7 @@ constexpr std::array<Setting, kSettingCount> kSettings = {{
     {{"events_cancelled", "false", "", "true or false", "whether it hears of cancelled ones, too"}, set_flag},
     {{"spacing", "2s", "", "1ms to 1h, or 0 for none", "between two picks; 0 for pull"}, set_spacing},
     {{"in_flight_max", "5", "", "0 to 65535, 0 for no limit", "commands at work at once; 0 for push"}, set_in_flight_max},
+    {{"age_step", "0", "", "1s to 24h, or 0 for never", "so much waiting is worth one priority, among the commands in memory (16384 of a queue)"}, set_age_step},
     {{"retries", "11", "", "0 to 1000", "after the first attempt"}, set_retries},
     {{"retry_base", "2s", "", "1ms to 1h", "the first back-off; it doubles"}, set_retry_base},
     {{"retry_cap", "1h", "", "1s to 24h", "the longest back-off, before jitter"}, set_retry_cap},
