@@ -41,9 +41,9 @@ TEST_F(DeviceAgeing, CountsFullStepsOnly) {
   send_at(1, "47000000002");  // 59.999 s before the next slot: 5 steps
   send_at(7, "47000000003");  // and 7 + 5
   pass(40s);
-  send_at(8, "47000000004");  // 8 + 1
+  send_at(8, "47000000004");  // at the slot after that 8 + 7, against 1 + 11
   pass(2min);
-  EXPECT_EQ(order(), (std::vector<std::string>{"47000000001", "47000000003", "47000000002"}));
+  EXPECT_EQ(order(), (std::vector<std::string>{"47000000001", "47000000003", "47000000004"}));
 }
 
 // req: device.adm.13, device.adm.2
