@@ -82,6 +82,7 @@ class LoginTransportTest : public ::testing::Test {
     request.owner = Blob::copy_of("body " + std::to_string(attempt));
     request.body = request.owner.view();
     request.time_out = time_out;
+    request.trust = "PEM";
     request.login = how;
     transport->start(AttemptId(attempt), std::move(request));
   }
@@ -154,6 +155,7 @@ TEST_F(LoginTransportTest, LogsInFirstAndAddsTheToken) {
   EXPECT_EQ(login.headers.find("content-type"), "application/json");
   EXPECT_EQ(login.time_out, 5s);
   EXPECT_EQ(login.reply_bytes, 16U * 1024);
+  EXPECT_EQ(login.trust, "PEM");
   log_in("token abc");
   ASSERT_EQ(inner.started.size(), 2U);
   const WireRequest& sent = inner.started[1].second;
@@ -162,6 +164,7 @@ TEST_F(LoginTransportTest, LogsInFirstAndAddsTheToken) {
   EXPECT_EQ(sent.body, "body 1");
   EXPECT_EQ(sent.time_out, 120s);
   EXPECT_EQ(sent.login, nullptr);
+  EXPECT_EQ(sent.trust, "PEM");
   answer(1, 200);
   EXPECT_EQ(end_of(1).status, 200);
 }
