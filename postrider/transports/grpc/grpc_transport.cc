@@ -1,33 +1,23 @@
 #include "postrider/transports/grpc/grpc_transport.h"
 
 #include <algorithm>
-#include <chrono>
 #include <unordered_map>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "postrider/base/check.h"
 #include "postrider/transports/grpc/grpc_connection.h"
-#include "postrider/transports/net/address_guard.h"
+#include "postrider/transports/net/own_calls.h"
 #include "postrider/transports/net/resolver.h"
 #include "postrider/transports/net/target.h"
+#include "postrider/transports/net/wire_options.h"
 
 namespace postrider {
 namespace {
 
 namespace asio = boost::asio;
-
-constexpr Duration kSweepCoarse{1'000};
-constexpr Duration kSweepFine{100};
-
-Timestamp steady_now() {
-  return Timestamp(
-      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
 
 GrpcConnectionSettings connection_settings(const GrpcTransportOptions& options) {
   return {.stream = {.connect_time_out = options.connect_time_out,
@@ -42,29 +32,19 @@ GrpcConnectionSettings connection_settings(const GrpcTransportOptions& options) 
 }
 
 Result<void> check(const GrpcTransportOptions& options) {
-  const std::pair<std::uint32_t, const char*> counts[] = {
-      {options.connections_max, "connections_max"},
-      {options.streams_max, "streams_max"},
-      {options.calls_per_connection_max, "calls_per_connection_max"},
-      {options.addresses_max, "addresses_max"},
-      {options.reply_head_bytes_max, "reply_head_bytes_max"},
-  };
-  for (const auto& [value, name] : counts) {
-    if (value == 0) return fail(ErrorCode::kInvalid, std::string(name) + " must be at least 1");
-  }
-  const std::pair<Duration, const char*> spans[] = {
-      {options.connect_time_out, "connect_time_out"},
-      {options.tls_time_out, "tls_time_out"},
-      {options.greeting_time_out, "greeting_time_out"},
-      {options.ping_time_out, "ping_time_out"},
-      {options.name_time_out, "name_time_out"},
-      {options.call_time_out_max, "call_time_out_max"},
-      {options.idle_time_out, "idle_time_out"},
-  };
-  for (const auto& [span, name] : spans) {
-    if (span.count() < 1) return fail(ErrorCode::kInvalid, std::string(name) + " must not be 0");
-  }
-  return {};
+  const auto counts = check_counts({{options.connections_max, "connections_max"},
+                                    {options.streams_max, "streams_max"},
+                                    {options.calls_per_connection_max, "calls_per_connection_max"},
+                                    {options.addresses_max, "addresses_max"},
+                                    {options.reply_head_bytes_max, "reply_head_bytes_max"}});
+  if (!counts) return counts;
+  return check_spans({{options.connect_time_out, "connect_time_out"},
+                      {options.tls_time_out, "tls_time_out"},
+                      {options.greeting_time_out, "greeting_time_out"},
+                      {options.ping_time_out, "ping_time_out"},
+                      {options.name_time_out, "name_time_out"},
+                      {options.call_time_out_max, "call_time_out_max"},
+                      {options.idle_time_out, "idle_time_out"}});
 }
 
 }  // namespace
@@ -80,18 +60,17 @@ struct GrpcChannel {
   LinkedList<GrpcCall, WaitingCall> waiting;
 };
 
-class GrpcTransport::Impl final : public GrpcConnectionOwner,
-                                  public std::enable_shared_from_this<GrpcTransport::Impl> {
+class GrpcTransport::Impl final : public GrpcConnectionOwner {
  public:
-  Impl(asio::io_context& loop, GrpcTransportOptions options, Ended ended, AddressGuard guard,
-       TlsContext usual)
+  Impl(asio::io_context& loop, GrpcTransportOptions options, Ended ended, Reach reach)
       : loop_(loop),
         options_(std::move(options)),
         settings_(connection_settings(options_)),
         ended_(std::move(ended)),
-        guard_(std::move(guard)),
-        origins_(std::move(usual)),
-        timer_(loop) {
+        guard_(std::move(reach.guard)),
+        origins_(std::move(reach.usual)),
+        own_(
+            loop, [this] { sweep(); }, [this] { flush(); }) {
     if (!options_.now) options_.now = steady_now;
   }
   Result<void> open();
@@ -109,7 +88,7 @@ class GrpcTransport::Impl final : public GrpcConnectionOwner,
   void connection_changed(GrpcConnection& connection) override;
   void connection_ended(GrpcConnection& connection, WireEnd end, bool reached) override;
   Timestamp now() override { return options_.now(); }
-  void note_due(Timestamp due) override;
+  void note_due(Timestamp due) override { own_.note_due(now(), due); }
   void flush() override;
 
  private:
@@ -132,7 +111,6 @@ class GrpcTransport::Impl final : public GrpcConnectionOwner,
   void expire(GrpcCall& call);
   Timestamp sweep_calls();
   Timestamp sweep_connections();
-  void arm(Duration after);
 
   asio::io_context& loop_;
   GrpcTransportOptions options_;
@@ -141,12 +119,9 @@ class GrpcTransport::Impl final : public GrpcConnectionOwner,
   AddressGuard guard_;
   OriginHosts origins_;
   std::unique_ptr<Resolver> resolver_;
-  asio::steady_timer timer_;
-  bool armed_ = false;
+  OwnCalls own_;
   bool closed_ = false;
   bool telling_ = false;
-  bool tell_posted_ = false;
-  Timestamp armed_for_;
   Timestamp recently_;  // of the last start or sweep
   std::uint64_t next_channel_ = 1;
   std::size_t waiting_ = 0;
@@ -277,22 +252,15 @@ void GrpcTransport::Impl::open_connection(GrpcChannel& channel) {
   channel.resolving = true;
   const Addresses* known = resolver_->ask(host.name, channel.id);
   if (known != nullptr) return resolved(channel, *known);
-  note_due(now() + kSweepFine);
+  note_due(now() + OwnCalls::kFine);
 }
 
-// The guard sees every address that we will connect to, and no other is ever connected to.
 void GrpcTransport::Impl::resolved(GrpcChannel& channel, const Addresses& addresses) {
   channel.resolving = false;
   if (channel.waiting.empty()) return forget_if_unused(channel);
   if (addresses.empty()) return fail_waiting(channel, WireEnd::kNoName);
-  Addresses permitted;
-  std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(permitted),
-               [this](const IpAddress& address) { return guard_.permits(address); });
-  if (permitted.empty()) return fail_waiting(channel, WireEnd::kForbidden);
-  if (channel.host->prefers_v4) {
-    std::stable_partition(permitted.begin(), permitted.end(),
-                          [](const IpAddress& address) { return address.is_v4(); });
-  }
+  Addresses usable = permitted(guard_, addresses, channel.host->prefers_v4);
+  if (usable.empty()) return fail_waiting(channel, WireEnd::kForbidden);
   if (connections_.size() >= options_.connections_max && !make_room())
     return fail_waiting(channel, WireEnd::kRefused);
   auto fresh = std::make_unique<GrpcConnection>(loop_, settings_, *this, channels_.at(channel.key));
@@ -300,7 +268,7 @@ void GrpcTransport::Impl::resolved(GrpcChannel& channel, const Addresses& addres
   connections_.emplace(&connection, std::move(fresh));
   channel.connection = &connection;
   ++counts_.connects;
-  connection.connect(channel.host, std::move(permitted));
+  connection.connect(channel.host, std::move(usable));
 }
 
 void GrpcTransport::Impl::fail_waiting(GrpcChannel& channel, WireEnd end) {
@@ -376,14 +344,7 @@ void GrpcTransport::Impl::tell(GrpcCall& call, WireEnd end) {
 }
 
 void GrpcTransport::Impl::tell_soon() {
-  if (told_.empty() || telling_ || tell_posted_) return;
-  tell_posted_ = true;
-  asio::post(loop_, [weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
-    self->tell_posted_ = false;
-    self->flush();
-  });
+  if (!told_.empty() && !telling_) own_.flush_soon();
 }
 
 // Tells all that has ended, outside of everything else: whoever is told may call us again.
@@ -477,59 +438,29 @@ void GrpcTransport::Impl::sweep() {
   if (closed_) return;  // it tells, too
   Timestamp next = sweep_calls();
   next = std::min(next, sweep_connections());
-  if (!calls_.empty() || !connections_.empty() || resolver_->busy()) {
-    const bool near = resolver_->busy() || next < recently_ + kSweepCoarse;
-    arm(near ? kSweepFine : kSweepCoarse);
-  }
+  if (!calls_.empty() || !connections_.empty() || resolver_->busy())
+    own_.sweep_again(recently_, next, resolver_->busy());
   flush();
-}
-
-void GrpcTransport::Impl::note_due(Timestamp due) {
-  if (armed_ && due >= armed_for_) return;
-  arm(std::clamp(due - now(), kSweepFine, kSweepCoarse));
-}
-
-void GrpcTransport::Impl::arm(Duration after) {
-  if (closed_) return;
-  const Timestamp at = now() + after;
-  if (armed_ && armed_for_ <= at) return;
-  armed_ = true;
-  armed_for_ = at;
-  timer_.expires_after(after);
-  timer_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
-    const auto self = weak.lock();
-    if (error || self == nullptr || self->closed_) return;
-    self->armed_ = false;
-    self->sweep();
-  });
 }
 
 void GrpcTransport::Impl::close() {
   if (closed_) return;
   closed_ = true;
-  timer_.cancel();
+  own_.cancel();
   resolver_->close();
   for (const auto& [connection, owned] : connections_) connection->close();
   // What is being told right now is still in use; the destructor frees all.
 }
 
-GrpcTransport::GrpcTransport(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+GrpcTransport::GrpcTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 GrpcTransport::~GrpcTransport() { close(); }
 
 Result<std::unique_ptr<GrpcTransport>> GrpcTransport::make(asio::io_context& loop,
                                                            GrpcTransportOptions options,
                                                            Ended ended) {
   if (const auto good = check(options); !good) return tl::unexpected(good.error());
-  auto guard = AddressGuard::make(options.allow);
-  if (!guard) return fail(guard.error().code, "allow: " + guard.error().detail);
-  TlsContext usual;
-  if (!options.trust_file.empty()) {
-    auto read = tls_context_of_file(options.trust_file);
-    if (!read) return fail(read.error().code, "trust_file: " + read.error().detail);
-    usual = std::move(*read);
-  }
-  auto impl = std::make_shared<Impl>(loop, std::move(options), std::move(ended), std::move(*guard),
-                                     std::move(usual));
+  POSTRIDER_TRY(reach, make_reach(options.allow, options.trust_file));
+  auto impl = std::make_unique<Impl>(loop, std::move(options), std::move(ended), std::move(reach));
   if (const auto opened = impl->open(); !opened) return tl::unexpected(opened.error());
   return std::unique_ptr<GrpcTransport>(new GrpcTransport(std::move(impl)));
 }

@@ -82,8 +82,8 @@ class GrpcTransport final : public Transport {
 
  private:
   class Impl;
-  explicit GrpcTransport(std::shared_ptr<Impl> impl);
-  std::shared_ptr<Impl> impl_;  // shared with nobody; handlers watch it weakly
+  explicit GrpcTransport(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace postrider

@@ -1,37 +1,26 @@
 #include "postrider/transports/http/http_transport.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "postrider/base/check.h"
 #include "postrider/transports/http/connection.h"
 #include "postrider/transports/http/hosts.h"
-#include "postrider/transports/net/address_guard.h"
+#include "postrider/transports/net/own_calls.h"
 #include "postrider/transports/net/resolver.h"
 #include "postrider/transports/net/target.h"
-#include "postrider/transports/net/tls.h"
+#include "postrider/transports/net/wire_options.h"
 
 namespace postrider {
 namespace {
 
 namespace asio = boost::asio;
 
-constexpr Duration kSweepCoarse{1'000};
-constexpr Duration kSweepFine{100};
 constexpr std::size_t kSpareExchangesMax = 1024;
-
-Timestamp steady_now() {
-  return Timestamp(
-      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
 
 ConnectionSettings connection_settings(const HttpTransportOptions& options) {
   return {.connect_time_out = options.connect_time_out,
@@ -57,43 +46,32 @@ ResolverOptions resolver_options(const HttpTransportOptions& options) {
 }
 
 Result<void> check(const HttpTransportOptions& options) {
-  const std::pair<std::uint32_t, const char*> counts[] = {
-      {options.connections_max, "connections_max"},
-      {options.addresses_max, "addresses_max"},
-      {options.names_max, "names_max"},
-      {options.names_asking_max, "names_asking_max"},
-      {options.name_asks_max, "name_asks_max"},
-      {options.reply_head_bytes_max, "reply_head_bytes_max"},
-  };
-  for (const auto& [value, name] : counts) {
-    if (value == 0) return fail(ErrorCode::kInvalid, std::string(name) + " must be at least 1");
-  }
-  const std::pair<Duration, const char*> spans[] = {
-      {options.connect_time_out, "connect_time_out"},
-      {options.tls_time_out, "tls_time_out"},
-      {options.name_time_out, "name_time_out"},
-      {options.exchange_time_out_max, "exchange_time_out_max"},
-  };
-  for (const auto& [span, name] : spans) {
-    if (span.count() < 1) return fail(ErrorCode::kInvalid, std::string(name) + " must not be 0");
-  }
-  return {};
+  const auto counts = check_counts({{options.connections_max, "connections_max"},
+                                    {options.addresses_max, "addresses_max"},
+                                    {options.names_max, "names_max"},
+                                    {options.names_asking_max, "names_asking_max"},
+                                    {options.name_asks_max, "name_asks_max"},
+                                    {options.reply_head_bytes_max, "reply_head_bytes_max"}});
+  if (!counts) return counts;
+  return check_spans({{options.connect_time_out, "connect_time_out"},
+                      {options.tls_time_out, "tls_time_out"},
+                      {options.name_time_out, "name_time_out"},
+                      {options.exchange_time_out_max, "exchange_time_out_max"}});
 }
 
 }  // namespace
 
-class HttpTransport::Impl final : public ConnectionOwner,
-                                  public std::enable_shared_from_this<HttpTransport::Impl> {
+class HttpTransport::Impl final : public ConnectionOwner {
  public:
-  Impl(asio::io_context& loop, HttpTransportOptions options, Ended ended, AddressGuard guard,
-       TlsContext usual)
+  Impl(asio::io_context& loop, HttpTransportOptions options, Ended ended, Reach reach)
       : loop_(loop),
         options_(std::move(options)),
         settings_(connection_settings(options_)),
         ended_(std::move(ended)),
-        guard_(std::move(guard)),
-        hosts_(std::move(usual), options_.unused_hosts_max),
-        timer_(loop) {
+        guard_(std::move(reach.guard)),
+        hosts_(std::move(reach.usual), options_.unused_hosts_max),
+        own_(
+            loop, [this] { sweep(); }, [this] { flush(); }) {
     if (!options_.now) options_.now = steady_now;
   }
   Result<void> open();
@@ -114,7 +92,7 @@ class HttpTransport::Impl final : public ConnectionOwner,
   void resumed() override { ++counts_.resumptions; }
   bool make_room() override;
   Timestamp now() override { return options_.now(); }
-  void note_due(Timestamp due) override;
+  void note_due(Timestamp due) override { own_.note_due(recently_, due); }
   void flush() override;
 
  private:
@@ -137,7 +115,6 @@ class HttpTransport::Impl final : public ConnectionOwner,
   void expire(Exchange& exchange, bool whole);
   Timestamp sweep_exchanges();
   Timestamp sweep_idle();
-  void arm(Duration after);
 
   asio::io_context& loop_;
   HttpTransportOptions options_;
@@ -146,15 +123,12 @@ class HttpTransport::Impl final : public ConnectionOwner,
   AddressGuard guard_;
   Hosts hosts_;
   std::unique_ptr<Resolver> resolver_;
-  asio::steady_timer timer_;
-  bool armed_ = false;
-  Timestamp armed_for_;
+  OwnCalls own_;
   // The time of the last start or sweep: good enough for ages, and free.
   Timestamp recently_;
   bool closed_ = false;
   bool serving_ = false;
   bool telling_ = false;
-  bool tell_posted_ = false;
   std::size_t connections_ = 0;
   std::size_t idle_ = 0;
   std::size_t waiting_count_ = 0;
@@ -255,20 +229,13 @@ void HttpTransport::Impl::begin(Exchange& exchange) {
   exchange.place = Place::kResolving;
   const Addresses* known = resolver_->ask(host.name, exchange.attempt.value());
   if (known != nullptr) return resolved(exchange, *known);
-  note_due(recently_ + kSweepFine);
+  note_due(recently_ + OwnCalls::kFine);
 }
 
-// The guard sees every address that we will connect to, and no other is ever connected to.
 void HttpTransport::Impl::resolved(Exchange& exchange, const Addresses& addresses) {
   if (addresses.empty()) return tell(exchange, WireEnd::kNoName);
-  exchange.addresses.clear();
-  std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(exchange.addresses),
-               [this](const IpAddress& address) { return guard_.permits(address); });
+  exchange.addresses = permitted(guard_, addresses, exchange.host->prefers_v4);
   if (exchange.addresses.empty()) return tell(exchange, WireEnd::kForbidden);
-  if (exchange.host->prefers_v4) {
-    std::stable_partition(exchange.addresses.begin(), exchange.addresses.end(),
-                          [](const IpAddress& address) { return address.is_v4(); });
-  }
   find_connection(exchange);
 }
 
@@ -331,14 +298,7 @@ void HttpTransport::Impl::tell(Exchange& exchange, WireEnd end) {
 }
 
 void HttpTransport::Impl::tell_soon() {
-  if (told_.empty() || telling_ || tell_posted_) return;
-  tell_posted_ = true;
-  asio::post(loop_, [weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (self == nullptr) return;
-    self->tell_posted_ = false;
-    self->flush();
-  });
+  if (!told_.empty() && !telling_) own_.flush_soon();
 }
 
 // Tells all that has ended, outside of everything else: whoever is told may call us again.
@@ -506,38 +466,15 @@ void HttpTransport::Impl::sweep() {
   if (closed_) return;  // it tells, too
   Timestamp next = sweep_exchanges();
   next = std::min(next, sweep_idle());
-  if (!exchanges_.empty() || idle_ > 0 || resolver_->busy()) {
-    const bool near = resolver_->busy() || next < recently_ + kSweepCoarse;
-    arm(near ? kSweepFine : kSweepCoarse);
-  }
+  if (!exchanges_.empty() || idle_ > 0 || resolver_->busy())
+    own_.sweep_again(recently_, next, resolver_->busy());
   flush();
-}
-
-void HttpTransport::Impl::note_due(Timestamp due) {
-  if (armed_ && due >= armed_for_) return;
-  const Duration left = due - recently_;
-  arm(std::clamp(left, kSweepFine, kSweepCoarse));
-}
-
-void HttpTransport::Impl::arm(Duration after) {
-  if (closed_) return;
-  const Timestamp at = recently_ + after;
-  if (armed_ && armed_for_ <= at) return;
-  armed_ = true;
-  armed_for_ = at;
-  timer_.expires_after(after);
-  timer_.async_wait([weak = weak_from_this()](boost::system::error_code error) {
-    const auto self = weak.lock();
-    if (error || self == nullptr || self->closed_) return;
-    self->armed_ = false;
-    self->sweep();
-  });
 }
 
 void HttpTransport::Impl::close() {
   if (closed_) return;
   closed_ = true;
-  timer_.cancel();
+  own_.cancel();
   resolver_->close();
   waiting_.clear();
   waiting_count_ = 0;
@@ -548,23 +485,15 @@ void HttpTransport::Impl::close() {
   // What is being told right now is still in use; the destructor frees all.
 }
 
-HttpTransport::HttpTransport(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpTransport::HttpTransport(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpTransport::~HttpTransport() { close(); }
 
 Result<std::unique_ptr<HttpTransport>> HttpTransport::make(asio::io_context& loop,
                                                            HttpTransportOptions options,
                                                            Ended ended) {
   if (const auto good = check(options); !good) return tl::unexpected(good.error());
-  auto guard = AddressGuard::make(options.allow);
-  if (!guard) return fail(guard.error().code, "allow: " + guard.error().detail);
-  TlsContext usual;
-  if (!options.trust_file.empty()) {
-    auto read = tls_context_of_file(options.trust_file);
-    if (!read) return fail(read.error().code, "trust_file: " + read.error().detail);
-    usual = std::move(*read);
-  }
-  auto impl = std::make_shared<Impl>(loop, std::move(options), std::move(ended), std::move(*guard),
-                                     std::move(usual));
+  POSTRIDER_TRY(reach, make_reach(options.allow, options.trust_file));
+  auto impl = std::make_unique<Impl>(loop, std::move(options), std::move(ended), std::move(reach));
   if (const auto opened = impl->open(); !opened) return tl::unexpected(opened.error());
   return std::unique_ptr<HttpTransport>(new HttpTransport(std::move(impl)));
 }

@@ -79,8 +79,8 @@ class HttpTransport final : public Transport {
 
  private:
   class Impl;
-  explicit HttpTransport(std::shared_ptr<Impl> impl);
-  std::shared_ptr<Impl> impl_;  // shared with nobody; handlers watch it weakly
+  explicit HttpTransport(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace postrider

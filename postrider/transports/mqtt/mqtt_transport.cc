@@ -1,7 +1,6 @@
 #include "postrider/transports/mqtt/mqtt_transport.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -13,8 +12,9 @@
 
 #include "postrider/base/check.h"
 #include "postrider/transports/mqtt/mqtt_link.h"
-#include "postrider/transports/net/address_guard.h"
+#include "postrider/transports/net/own_calls.h"
 #include "postrider/transports/net/resolver.h"
+#include "postrider/transports/net/wire_options.h"
 
 namespace postrider {
 namespace {
@@ -24,12 +24,6 @@ namespace asio = boost::asio;
 constexpr Duration kSweep{100};                // one connection, so a fine sweep costs nothing
 constexpr std::size_t kClientIdBytesMax = 64;  // brokers must take 23, and take more
 constexpr std::size_t kTopicBytesMax = 65'535;
-
-Timestamp steady_now() {
-  return Timestamp(
-      std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())
-          .count());
-}
 
 bool is_topic(const std::string& topic) {
   return !topic.empty() && topic.size() <= kTopicBytesMax &&
@@ -64,20 +58,14 @@ Result<void> check_mqtt_options(const MqttTransportOptions& options) {
         mosquitto_sub_topic_check(filter.c_str()) != MOSQ_ERR_SUCCESS)
       return bad("subscriptions: '" + filter + "' is no filter");
   }
-  const std::pair<std::uint32_t, const char*> counts[] = {{options.publishes_max, "publishes_max"},
-                                                          {options.events_max, "events_max"}};
-  for (const auto& [value, name] : counts) {
-    if (value == 0) return bad(std::string(name) + " must be at least 1");
-  }
+  const auto counts =
+      check_counts({{options.publishes_max, "publishes_max"}, {options.events_max, "events_max"}});
+  if (!counts) return counts;
   if (options.publishes_max > 65'535) return bad("publishes_max must be at most 65535");
-  const std::pair<Duration, const char*> spans[] = {
-      {options.connect_time_out, "connect_time_out"},
-      {options.publish_time_out_max, "publish_time_out_max"},
-      {options.back_off_min, "back_off_min"},
-  };
-  for (const auto& [span, name] : spans) {
-    if (span.count() < 1) return bad(std::string(name) + " must not be 0");
-  }
+  const auto spans = check_spans({{options.connect_time_out, "connect_time_out"},
+                                  {options.publish_time_out_max, "publish_time_out_max"},
+                                  {options.back_off_min, "back_off_min"}});
+  if (!spans) return spans;
   if (options.keep_alive < 5s || options.keep_alive > 65'535s)
     return bad("keep_alive must be 5 s to 65535 s");
   if (options.back_off_max < options.back_off_min) return bad("back_off_max is below back_off_min");
@@ -166,9 +154,8 @@ class MqttTransport::Impl final : public MqttLinkUser,
 };
 
 Result<void> MqttTransport::Impl::open() {
-  auto guard = AddressGuard::make(options_.allow);
-  if (!guard) return fail(guard.error().code, "allow: " + guard.error().detail);
-  guard_ = std::move(*guard);
+  POSTRIDER_TRY(reach, make_reach(options_.allow, ""));  // TLS is a context of its own
+  guard_ = std::move(reach.guard);
   host_ = read_host(options_.host);
   link_settings_ = {.client_id = options_.client_id,
                     .user = options_.user,
@@ -204,14 +191,12 @@ void MqttTransport::Impl::connect() {
   if (known != nullptr) resolved(*known);
 }
 
-// The guard sees every address that we connect to. Each connection goes to the next one.
+// Each connection goes to the next address.
 void MqttTransport::Impl::resolved(const Addresses& addresses) {
-  Addresses permitted;
-  std::copy_if(addresses.begin(), addresses.end(), std::back_inserter(permitted),
-               [this](const IpAddress& address) { return guard_->permits(address); });
   if (addresses.empty()) return back_off("the broker's name does not resolve");
-  if (permitted.empty()) return back_off("the broker's address is not allowed");
-  const IpAddress& address = permitted[next_address_++ % permitted.size()];
+  const Addresses usable = permitted(*guard_, addresses, false);
+  if (usable.empty()) return back_off("the broker's address is not allowed");
+  const IpAddress& address = usable[next_address_++ % usable.size()];
   state_ = State::kConnecting;
   ++counts_.connects;
   link_ = std::make_unique<MqttLink>(loop_, link_settings_, *this);
