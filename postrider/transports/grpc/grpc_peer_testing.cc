@@ -21,8 +21,6 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr auto kPatience = std::chrono::seconds(20);
-
 std::vector<nghttp2_nv> fields_of(const Fields& fields) {
   std::vector<nghttp2_nv> out;
   for (const auto& [name, value] : fields) {
@@ -338,27 +336,9 @@ GrpcTransportOptions GrpcRig::local() {
   return options;
 }
 
-GrpcRig::GrpcRig(GrpcTransportOptions options) {
-  if (!options.now) options.now = [this] { return now; };
-  options.name_servers = {names.address()};
-  auto made = GrpcTransport::make(loop, std::move(options), [this](AttemptId id, WireReply reply) {
-    ended[id.value()].push_back(std::move(reply));
-    order.push_back(id.value());
-    if (on_end) on_end(id);
-  });
-  POSTRIDER_CHECK(made.has_value());
-  transport = std::move(*made);
-}
-
+GrpcRig::GrpcRig(GrpcTransportOptions options)
+    : transport(make<GrpcTransport>(std::move(options))) {}
 GrpcRig::~GrpcRig() = default;
-
-AttemptId GrpcRig::start(WireRequest request) {
-  const AttemptId attempt(next_++);
-  const std::size_t before = order.size();
-  transport->start(attempt, std::move(request));
-  EXPECT_EQ(order.size(), before) << "told from inside start()";
-  return attempt;
-}
 
 AttemptId GrpcRig::start(const std::string& url, std::string_view body, Duration time_out,
                          const std::string& trust) {
@@ -370,34 +350,6 @@ AttemptId GrpcRig::start(const std::string& url, std::string_view body, Duration
                            .body = owner.view(),
                            .time_out = time_out,
                            .trust = trust});
-}
-
-void GrpcRig::until(const std::function<bool()>& so) {
-  const auto give_up = std::chrono::steady_clock::now() + kPatience;
-  while (!so()) {
-    if (loop.stopped()) loop.restart();
-    loop.run_one_for(std::chrono::milliseconds(50));
-    if (std::chrono::steady_clock::now() < give_up) continue;
-    ADD_FAILURE() << "waited in vain";
-    return;
-  }
-}
-
-void GrpcRig::settle() {
-  if (loop.stopped()) loop.restart();
-  while (loop.poll() > 0) continue;
-}
-
-void GrpcRig::advance(Duration time) {
-  now = now + time;
-  transport->sweep();
-}
-
-WireReply GrpcRig::end_of(AttemptId attempt) {
-  until([&] { return has_ended(attempt); });
-  settle();
-  EXPECT_EQ(ended[attempt.value()].size(), 1U);
-  return ended[attempt.value()].empty() ? WireReply{} : ended[attempt.value()].front();
 }
 
 }  // namespace postrider

@@ -85,34 +85,23 @@ class GrpcPeer {
 std::unique_ptr<boost::asio::ssl::context> grpc_server_context(const Certificate& certificate,
                                                                bool speaks_h2 = true);
 
-class GrpcRig {
+class GrpcRig final : public WireRig {
  public:
   static GrpcTransportOptions local();  // may reach loopback
   explicit GrpcRig(GrpcTransportOptions options = local());
-  ~GrpcRig();
+  ~GrpcRig() override;
 
+  using WireRig::start;
   AttemptId start(const std::string& url, std::string_view body = "hi", Duration time_out = 15s,
                   const std::string& trust = "");
-  AttemptId start(WireRequest request);
-  WireReply end_of(AttemptId attempt);  // waits for it, and that it comes once
   WireReply call(const std::string& url, std::string_view body = "hi") {
     return end_of(start(url, body));
   }
-  bool has_ended(AttemptId attempt) const { return ended.contains(attempt.value()); }
-  void until(const std::function<bool()>& so);  // a test that waits in vain fails
-  void settle();                                // until the loop has nothing to do at once
-  void advance(Duration time);                  // and sweep
-
-  boost::asio::io_context loop{1};
-  NameServer names{loop};
-  Timestamp now{1'000'000};
-  std::map<std::uint64_t, std::vector<WireReply>> ended;
-  std::vector<std::uint64_t> order;  // of the ends
-  std::function<void(AttemptId)> on_end;
   std::unique_ptr<GrpcTransport> transport;
 
  private:
-  std::uint64_t next_ = 1;
+  Transport& tested() override { return *transport; }
+  void sweep() override { transport->sweep(); }
 };
 
 }  // namespace postrider

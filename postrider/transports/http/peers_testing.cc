@@ -290,46 +290,24 @@ std::unique_ptr<asio::ssl::context> server_context(const Certificate& certificat
   return context;
 }
 
-HttpTransportOptions Rig::local() {
-  HttpTransportOptions options;
-  options.allow = {"127.0.0.0/8", "::1"};
-  return options;
+WireRig::WireRig() = default;
+WireRig::~WireRig() = default;
+
+void WireRig::note_end(AttemptId attempt, WireReply reply) {
+  ended[attempt.value()].push_back(std::move(reply));
+  order.push_back(attempt.value());
+  if (on_end) on_end(attempt);
 }
 
-Rig::Rig(HttpTransportOptions options) {
-  if (!options.now) options.now = [this] { return now; };
-  options.name_servers = {names.address()};
-  auto made = HttpTransport::make(loop, std::move(options), [this](AttemptId id, WireReply reply) {
-    ended[id.value()].push_back(std::move(reply));
-    order.push_back(id.value());
-    if (on_end) on_end(id);
-  });
-  POSTRIDER_CHECK(made.has_value());
-  transport = std::move(*made);
-}
-
-Rig::~Rig() = default;
-
-AttemptId Rig::start(WireRequest request) {
+AttemptId WireRig::start(WireRequest request) {
   const AttemptId attempt(next_++);
   const std::size_t before = order.size();
-  transport->start(attempt, std::move(request));
+  tested().start(attempt, std::move(request));
   EXPECT_EQ(order.size(), before) << "told from inside start()";
   return attempt;
 }
 
-AttemptId Rig::start(const std::string& url, std::string_view body, Duration time_out) {
-  const Blob owner = Blob::copy_of(body);
-  return start(WireRequest{.verb = "POST",
-                           .target = url,
-                           .headers = {{"content-type", "application/json"}},
-                           .owner = owner,
-                           .body = owner.view(),
-                           .time_out = time_out,
-                           .trust = {}});
-}
-
-void Rig::until(const std::function<bool()>& so) {
+void WireRig::until(const std::function<bool()>& so) {
   const auto give_up = std::chrono::steady_clock::now() + kPatience;
   while (!so()) {
     if (loop.stopped()) loop.restart();
@@ -340,21 +318,41 @@ void Rig::until(const std::function<bool()>& so) {
   }
 }
 
-void Rig::settle() {
+void WireRig::settle() {
   if (loop.stopped()) loop.restart();
   while (loop.poll() > 0) continue;
 }
 
-void Rig::advance(Duration time) {
+void WireRig::advance(Duration time) {
   now = now + time;
-  transport->sweep();
+  sweep();
 }
 
-WireReply Rig::end_of(AttemptId attempt) {
+WireReply WireRig::end_of(AttemptId attempt) {
   until([&] { return has_ended(attempt); });
   settle();
   EXPECT_EQ(ended[attempt.value()].size(), 1U);
   return ended[attempt.value()].empty() ? WireReply{} : ended[attempt.value()].front();
+}
+
+HttpTransportOptions Rig::local() {
+  HttpTransportOptions options;
+  options.allow = {"127.0.0.0/8", "::1"};
+  return options;
+}
+
+Rig::Rig(HttpTransportOptions options) : transport(make<HttpTransport>(std::move(options))) {}
+Rig::~Rig() = default;
+
+AttemptId Rig::start(const std::string& url, std::string_view body, Duration time_out) {
+  const Blob owner = Blob::copy_of(body);
+  return start(WireRequest{.verb = "POST",
+                           .target = url,
+                           .headers = {{"content-type", "application/json"}},
+                           .owner = owner,
+                           .body = owner.view(),
+                           .time_out = time_out,
+                           .trust = {}});
 }
 
 }  // namespace postrider

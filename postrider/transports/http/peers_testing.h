@@ -15,6 +15,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/udp.hpp>
+#include <gtest/gtest.h>
 
 #include "postrider/transports/http/http_transport.h"
 
@@ -116,19 +117,17 @@ struct CertificateWish {
 Certificate make_certificate(const CertificateWish& wish, const Certificate* issuer = nullptr);
 std::unique_ptr<boost::asio::ssl::context> server_context(const Certificate& certificate);
 
-class Rig {
+// What a transport stands in while it is tested: a loop, names, a clock that stands still, and a
+// book of what has ended.
+class WireRig {
  public:
-  static HttpTransportOptions local();  // may reach loopback
-  // Its clock is ours, unless it brings one. All names are asked of `names`.
-  explicit Rig(HttpTransportOptions options = local());
-  ~Rig();
+  WireRig();
+  virtual ~WireRig();
+  WireRig(const WireRig&) = delete;
+  WireRig& operator=(const WireRig&) = delete;
 
-  AttemptId start(const std::string& url, std::string_view body = "{}", Duration time_out = 15s);
   AttemptId start(WireRequest request);
   WireReply end_of(AttemptId attempt);  // waits for it, and that it comes once
-  WireReply post(const std::string& url, std::string_view body = "{}") {
-    return end_of(start(url, body));
-  }
   bool has_ended(AttemptId attempt) const { return ended.contains(attempt.value()); }
   // Lets the loop run until it is so; a test that waits in vain fails.
   void until(const std::function<bool()>& so);
@@ -141,10 +140,43 @@ class Rig {
   std::map<std::uint64_t, std::vector<WireReply>> ended;
   std::vector<std::uint64_t> order;  // of the ends
   std::function<void(AttemptId)> on_end;
+
+ protected:
+  // Its clock is ours, unless the options bring one. All names are asked of `names`.
+  template <class TransportType, class Options>
+  std::unique_ptr<TransportType> make(Options options) {
+    if (!options.now) options.now = [this] { return now; };
+    options.name_servers = {names.address()};
+    auto made = TransportType::make(
+        loop, std::move(options),
+        [this](AttemptId id, WireReply reply) { note_end(id, std::move(reply)); });
+    EXPECT_TRUE(made.has_value());
+    return std::move(*made);
+  }
+
+ private:
+  virtual Transport& tested() = 0;
+  virtual void sweep() = 0;
+  void note_end(AttemptId attempt, WireReply reply);
+  std::uint64_t next_ = 1;
+};
+
+class Rig final : public WireRig {
+ public:
+  static HttpTransportOptions local();  // may reach loopback
+  explicit Rig(HttpTransportOptions options = local());
+  ~Rig() override;
+
+  using WireRig::start;
+  AttemptId start(const std::string& url, std::string_view body = "{}", Duration time_out = 15s);
+  WireReply post(const std::string& url, std::string_view body = "{}") {
+    return end_of(start(url, body));
+  }
   std::unique_ptr<HttpTransport> transport;
 
  private:
-  std::uint64_t next_ = 1;
+  Transport& tested() override { return *transport; }
+  void sweep() override { transport->sweep(); }
 };
 
 }  // namespace postrider
