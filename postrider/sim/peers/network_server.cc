@@ -166,7 +166,7 @@ void NetworkServer::enqueue(const NetworkCall& call) {
     return reply(call, grpc::Status::kInvalidArgument, "f_port: must be 1 to 255");
   const std::optional<std::uint32_t> device = find_device(item.dev_eui);
   if (!device) return refuse_unknown(call);
-  if (devices_[*device].queue.size() >= options_.queue_items_max)
+  if (is_full(devices_[*device]))
     return reply(call, grpc::Status::kResourceExhausted, "the queue is full");
   if (request->flush_queue) flush(devices_[*device], true);
   item.id = make_id();
@@ -220,7 +220,7 @@ void NetworkServer::command(Timestamp when, std::string_view topic, std::string_
     const std::optional<std::uint32_t> device = find_device(where->dev_eui);
     if (!device || chance(faults.lose_calls)) return;
     Device& its = devices_[*device];
-    if (its.queue.size() >= options_.queue_items_max) return;
+    if (is_full(its)) return;
     const auto same = [&](const Item& known) { return known.item.id == item->id; };
     if (std::any_of(its.queue.begin(), its.queue.end(), same)) {
       ++counts_.repeats_refused;
@@ -232,6 +232,11 @@ void NetworkServer::command(Timestamp when, std::string_view topic, std::string_
 }
 
 // The queue of a device.
+
+bool NetworkServer::is_full(const Device& device) const {
+  return device.queue.size() >= options_.queue_items_max ||
+         meters_.ledger.copies().size() >= options_.copies_max;
+}
 
 void NetworkServer::take(std::uint32_t number, QueueItem item, std::uint64_t tag) {
   Device& device = devices_[number];
@@ -389,8 +394,8 @@ void NetworkServer::radiate(std::uint32_t number) {
   ++counts_.radiated;
   item.item.f_cnt_down = ++device.frames_down;
   item.item.is_pending = item.item.confirmed;
-  const Duration window(device.is_class_a ? kReceiveWindow : kAtOnce);
-  item.run_by = now() + window + Duration(kOnAirMax);
+  const std::int64_t window = device.is_class_a ? kReceiveWindow : kAtOnce;
+  item.run_by = now() + Duration(window + kOnAirMax);
   item.answer_until = std::max(now() + options_.answer_max, item.run_by + 1ms);
   meters_.ledger.radiate(item.copy, now());
   Event event = event_of(device, EventKind::kTxAck);
@@ -406,10 +411,10 @@ void NetworkServer::radiate(std::uint32_t number) {
     --queued_;
     if (lost) meters_.ledger.close(radiated.copy, now(), CopyEnd::kDiscarded);
   }
-  tell(event, nack_first ? some(2000, 4000) : some(20, 150));
-  if (nack_first) drop_pending(number, some(1, 50));
+  tell(event, nack_first ? on_air(2000, 4000) : on_air(20, 150));
+  if (nack_first) drop_pending(number, on_air(1, 50));
   if (lost) return;
-  agenda_.after(window + some(0, kOnAirMax),
+  agenda_.after(on_air(window, window + kOnAirMax),
                 [this, radiated = std::move(radiated)] { reach(radiated); });
 }
 
@@ -429,18 +434,19 @@ void NetworkServer::reach(const Radiated& radiated) {
   const std::uint32_t number = radiated.device;
   std::string acked = acks ? radiated.id : "";
   if (!acks) meters_.ledger.close(radiated.copy, now(), CopyEnd::kAcked);
-  if (chance(faults.empty_uplinks)) return send_up({number, std::move(acked), ""}, some(100, 1500));
+  if (chance(faults.empty_uplinks))
+    return send_up({number, std::move(acked), ""}, on_air(100, 1500));
   if (!chance(faults.later_frame))
-    return send_up({number, std::move(acked), std::move(data)}, some(100, 1500));
-  send_up({number, std::move(acked), ""}, some(100, 1500));
-  send_up({number, "", std::move(data)}, some(2500, 9000));
+    return send_up({number, std::move(acked), std::move(data)}, on_air(100, 1500));
+  send_up({number, std::move(acked), ""}, on_air(100, 1500));
+  send_up({number, "", std::move(data)}, on_air(2500, 9000));
 }
 
 // Uplinks.
 
 void NetworkServer::send_up(Uplink uplink, Duration after) {
   if (chance(faults.lose_uplinks)) return;
-  agenda_.after(after + Duration(kHearTogether),
+  agenda_.after(after + on_air(kHearTogether, kHearTogether),
                 [this, uplink = std::move(uplink)] { hear(uplink); });
 }
 

@@ -67,10 +67,12 @@ struct NetworkServerOptions {
   Duration scheduler_period{1000};     // class C
   Duration answer_max{5000};           // class C: then a pending item is not acknowledged
   Duration uplink_period{600'000};     // class A: unasked, while something is queued
+  std::uint32_t radio_percent = 100;   // of the time that the radio takes, for hasty tests
   std::uint32_t event_jitter_ms = 30;  // how far events of one moment come apart
   std::uint32_t payload_bytes_max = 222;
   std::uint32_t queue_items_max = 1000;  // of one device
   std::uint32_t devices_max = 100'000;
+  std::uint32_t copies_max = 10'000'000;  // in the ledger, which forgets nothing
 };
 
 struct NetworkCall {
@@ -173,6 +175,10 @@ class NetworkServer {
   Duration some(std::int64_t low_ms, std::int64_t high_ms) {
     return Duration(rng_.between(low_ms, high_ms));
   }
+  // Of the radio.
+  Duration on_air(std::int64_t low_ms, std::int64_t high_ms) {
+    return some(low_ms, high_ms) * options_.radio_percent / 100;
+  }
   Timestamp now() const { return agenda_.now(); }
   std::string make_id();
   std::optional<std::uint32_t> find_device(std::string_view dev_eui);
@@ -185,6 +191,7 @@ class NetworkServer {
   void refuse_unknown(const NetworkCall& call);
   void take(std::uint32_t device, chirpstack::QueueItem item, std::uint64_t tag);
   void flush(Device& device, bool spares_pending);
+  bool is_full(const Device& device) const;
 
   void wake(std::uint32_t device);
   void tick(std::uint32_t device);

@@ -234,6 +234,30 @@ TEST(NetworkServer, HoldsOnePendingItemAndSendsOneAfterTheOther) {
   EXPECT_EQ(rig.meters.ledger.copy(0).ran, 0U);
 }
 
+TEST(NetworkServer, TakesNoMoreThanItsLimits) {
+  NetworkServerOptions options;
+  options.is_class_a = true;
+  options.uplink_period = 1000h;
+  options.queue_items_max = 2;
+  options.copies_max = 3;
+  options.devices_max = 2;
+  Rig rig(options);
+  const auto statuses = [&](std::initializer_list<std::string_view> meters) {
+    std::vector<Status> out;
+    for (const std::string_view meter : meters) {
+      const auto asked = rig.enqueue(Command::kTurnOn, meter);
+      rig.run(Duration(50));
+      out.push_back(rig.replies.at(asked).status);
+    }
+    return out;
+  };
+  using S = Status;
+  EXPECT_EQ(statuses({"1", "1", "1"}), (std::vector{S::kOk, S::kOk, S::kResourceExhausted}));
+  EXPECT_EQ(statuses({"2", "2"}), (std::vector{S::kOk, S::kResourceExhausted}));
+  EXPECT_EQ(statuses({"3"}), (std::vector{S::kInternal})) << "no more devices";
+  EXPECT_EQ(rig.meters.ledger.copies().size(), 3U);
+}
+
 TEST(NetworkServer, GivesClassAADownlinkOnlyAfterAnUplink) {
   NetworkServerOptions options;
   options.is_class_a = true;
