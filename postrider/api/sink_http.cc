@@ -52,6 +52,9 @@ bool read_header(std::string_view line, SinkRequest& request, Framing& framing) 
       if (same_word(name, "webhook-id")) request.id = value;
       if (same_word(name, "connection") && same_word(value, "close")) request.keep = false;
       return true;
+    case 13:
+      if (same_word(name, "authorization")) request.authorization = value;
+      return true;
     case 14: return !same_word(name, "content-length") || read_length(value, framing);
     case 17:
       if (same_word(name, "webhook-timestamp")) request.timestamp = value;

@@ -15,6 +15,7 @@ struct SinkRequest {
   std::string_view id;         // webhook-id
   std::string_view timestamp;  // webhook-timestamp
   std::string_view signature;  // webhook-signature
+  std::string_view authorization;
   std::string_view body;
   std::string chunks;    // holds the body when it came in chunks
   std::size_t size = 0;  // bytes of the whole request
