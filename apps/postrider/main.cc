@@ -27,7 +27,7 @@ constexpr auto kCommands = std::to_array<Command>({
     {"profile", run_profile, "ls | show NAME: the tables that really run"},
     {"config", run_config, "init | check | reference: the file of settings"},
     {"check", run_check, "look for damage in a store that no daemon uses"},
-    {"sink", run_sink, "a receiver that can be healthy, slow, flaky or dead"},
+    {"sink", run_sink, "[chirpstack | calin]: a receiver that can be healthy, slow, flaky or dead"},
     {"demo", run_demo, "see it work: bad receivers, and a kill -9 in the middle"},
     {"bench", run_bench, "how fast it is on this machine"},
     {"sim", run_sim, "simulate months of faults under virtual time"},

@@ -7,6 +7,7 @@
 
 #include "apps/postrider/options.h"
 #include "apps/postrider/output.h"
+#include "apps/postrider/sink_device.h"
 
 namespace postrider {
 namespace {
@@ -30,7 +31,9 @@ constexpr auto kOptions = std::to_array<OptionRow>({
 constexpr std::string_view kMore =
     "A line has time, webhook-id, SHA-256 of the body, status, signature (good, bad or -) and "
     "path.\n"
-    "It is written before the answer leaves. SIGTERM or Ctrl-C ends it with a summary.\n";
+    "It is written before the answer leaves. SIGTERM or Ctrl-C ends it with a summary.\n"
+    "'postrider sink chirpstack' and 'postrider sink calin' stand for the far sides of the device "
+    "profile.\n";
 
 Sink* running = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): a signal's
 
@@ -95,6 +98,9 @@ constexpr Command kCommand = {"sink", {},   "Receives webhooks, well or badly.",
 
 }  // namespace
 
-int run_sink(Arguments arguments) { return run_command("", kCommand, arguments); }
+int run_sink(Arguments arguments) {
+  if (!arguments.empty() && is_device_sink(arguments.front())) return run_device_sink(arguments);
+  return run_command("", kCommand, arguments);
+}
 
 }  // namespace postrider
