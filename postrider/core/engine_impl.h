@@ -172,6 +172,8 @@ class Engine::Impl {
   Destined find_destination(Turn& turn, DestinationId id);
   Slot make_resident(Turn& turn, DestinationId id, const Blob& config);
   std::shared_ptr<const Bound> bind(const DestinationConfig& config);
+  static std::shared_ptr<const Bound> bound_to(const DestinationConfig& config,
+                                               const ProfileSpec& profile, const Policy& policy);
   Route read_route(Turn& turn, DestinationId id, const std::optional<Blob>& record);
   void touch(Slot resident);  // after each change: cache, ring, owed record
   void leave_lru(Slot resident);

@@ -277,7 +277,7 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
   }
   auto policy = profile->configure(config.settings);
   if (!policy) return answer_with(AnswerCode::kInvalid, policy.error().detail);
-  const auto bound = std::make_shared<const Bound>(Bound{config, profile, *policy});
+  const auto bound = bound_to(config, *profile, *policy);
   if (slot == kNoSlot) {
     const auto id = free_probe(turn, config.name);
     if (turn.lacks()) return std::nullopt;

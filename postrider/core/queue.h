@@ -149,6 +149,7 @@ struct Bound {
   DestinationConfig config;
   const ProfileSpec* profile = nullptr;
   Policy policy;
+  std::shared_ptr<const void> prepared = {};  // the profile's own
 };
 
 struct Resident {

@@ -98,7 +98,15 @@ std::shared_ptr<const Bound> Engine::Impl::bind(const DestinationConfig& config)
   if (profile == nullptr) return nullptr;
   auto policy = profile->configure(config.settings);
   if (!policy) return nullptr;
-  return std::make_shared<const Bound>(Bound{config, profile, *policy});
+  return bound_to(config, *profile, *policy);
+}
+
+std::shared_ptr<const Bound> Engine::Impl::bound_to(const DestinationConfig& config,
+                                                    const ProfileSpec& profile,
+                                                    const Policy& policy) {
+  Bound bound{config, &profile, policy, nullptr};
+  if (profile.prepare != nullptr) bound.prepared = profile.prepare(bound.config);
+  return std::make_shared<const Bound>(std::move(bound));
 }
 
 // Idle residents stand in a list, least recently used first, and are forgotten when they are too

@@ -1,5 +1,8 @@
 #include "postrider/model/ids.h"
 
+#include <array>
+#include <cstring>
+
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
 
@@ -13,12 +16,27 @@ DestinationId destination_id(std::string_view placement, std::string_view name,
   return DestinationId((shard << 32) | number);
 }
 
-std::string to_string(MessageId id) {
+namespace {
+
+// Two digits for each byte: an id is written with every attempt.
+constexpr auto kPairs = [] {
   constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<char, 512> pairs{};
+  for (std::size_t i = 0; i < 256; ++i) {
+    pairs[2 * i] = kDigits[i >> 4];
+    pairs[2 * i + 1] = kDigits[i & 15];
+  }
+  return pairs;
+}();
+
+}  // namespace
+
+std::string to_string(MessageId id) {
   std::string text(32, '0');
-  for (std::size_t i = 0; i < 16; ++i) {
-    text[15 - i] = kDigits[(id.high >> (4 * i)) & 15];
-    text[31 - i] = kDigits[(id.low >> (4 * i)) & 15];
+  for (std::size_t i = 0; i < 8; ++i) {
+    const std::size_t shift = 56 - 8 * i;
+    std::memcpy(&text[2 * i], &kPairs[2 * ((id.high >> shift) & 255)], 2);
+    std::memcpy(&text[16 + 2 * i], &kPairs[2 * ((id.low >> shift) & 255)], 2);
   }
   return text;
 }

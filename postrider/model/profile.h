@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,7 +34,8 @@ struct Facts {
   std::string_view notes = {};
   // The last send as it was written down; null when the method records none, or nothing was sent.
   const Intent* intent = nullptr;
-  const Trail* trail = nullptr;  // of methods that keep one
+  const Trail* trail = nullptr;    // of methods that keep one
+  const void* prepared = nullptr;  // what the profile's `prepare` made; null: it has none
 };
 
 struct Offer {  // a message that asks to be accepted
@@ -173,6 +175,8 @@ struct ProfileSpec {
   // gates.
   GateLimits (*gate_limits)(GateName name, const Policy& policy) = nullptr;
   std::span<const SettingRow> settings = {};
+  // What `encode` would work out of a destination's settings again and again.
+  std::shared_ptr<const void> (*prepare)(const DestinationConfig& destination) = nullptr;
   // Names that a send has before its bytes leave; the newest holder of a name counts.
   std::vector<ExternalName> (*names)(const Facts& facts) = nullptr;
   // What arrived: whom it is about, and then, with the message at hand, what it means.

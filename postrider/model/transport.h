@@ -32,6 +32,11 @@ class HeaderLines {
   void add(std::string_view name, std::string_view value) {
     text_.append(name).append(": ").append(value).append("\r\n");
   }
+  void add(std::string_view prefix, std::string_view name, std::string_view value) {
+    text_.append(prefix);
+    add(name, value);
+  }
+  void add_lines(std::string_view lines) { text_.append(lines); }  // made by add()
   std::string_view text() const { return text_; }
   bool empty() const { return text_.empty(); }
   // The first of this name, written just so; a null view when there is none.

@@ -17,6 +17,7 @@ constinit const ProfileSpec kWebhook = {
     .classify = webhook::classify,
     .gate_limits = webhook::gate_limits,
     .settings = webhook::kSettingRows,
+    .prepare = webhook::prepare,
 };
 
 }  // namespace postrider

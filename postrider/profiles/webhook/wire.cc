@@ -128,6 +128,38 @@ void put_event(HeaderLines& headers, const Facts& facts, const NamedTexts& custo
   put("ce-time", to_rfc3339(facts.wall - (facts.now - facts.message.accepted)));
 }
 
+// All that does not depend on the message, of destinations that need nothing special.
+struct Prepared {
+  HeaderLines head;
+  std::string prefix;             // of the headers that do
+  std::vector<std::string> keys;  // none: nothing is signed
+  std::string url;
+  std::string trust;
+};
+
+WireRequest encode_plain(const Facts& facts, const Prepared& prepared) {
+  WireRequest request;
+  request.verb = "POST";
+  request.target = prepared.url;
+  request.owner = facts.message.record;
+  request.body = facts.message.body;
+  request.time_out = facts.policy.time_out(TimeOut::kAttempt);
+  request.trust = prepared.trust;
+  request.headers.reserve(kHeaderBytesUsual);
+  request.headers.add_lines(prepared.head.text());
+  const std::string id = to_string(facts.message.id);
+  const std::string timestamp = std::to_string(facts.wall.ms() / 1000);
+  if (!prepared.keys.empty()) {
+    request.headers.add(
+        prepared.prefix, "signature",
+        webhook_signatures(prepared.keys,
+                           {.id = id, .timestamp = timestamp, .body = facts.message.body}));
+  }
+  request.headers.add(prepared.prefix, "id", id);
+  request.headers.add(prepared.prefix, "timestamp", timestamp);
+  return request;
+}
+
 struct Meaning {
   On signal;
   FailureClass failure;
@@ -242,7 +274,32 @@ Result<Admission> admit(const Offer& offer) {
 
 GateLimits gate_limits(GateName /*name*/, const Policy& /*policy*/) { return kOrderLimits; }
 
+std::shared_ptr<const void> prepare(const DestinationConfig& destination) {
+  const OwnHeaders own = own_headers(destination);
+  if (!own.id.empty() || !own.signature.empty() ||
+      setting(destination, "format", "plain") != "plain")
+    return nullptr;
+  auto out = std::make_shared<Prepared>();
+  const NamedTexts custom = custom_headers(destination, {}, own);
+  if (find_text(custom, "user-agent") == nullptr) out->head.add("user-agent", kUserAgent);
+  for (const auto& [name, value] : custom) out->head.add(name, value);
+  out->head.add("content-type", setting(destination, "content_type", kContentType));
+  out->prefix = to_lower(own.prefix);
+  const std::string_view secret = setting(destination, "secret", "");
+  if (!secret.empty() && setting(destination, "signature", "standard") == "standard") {
+    auto keys = parse_webhook_secrets(secret);
+    POSTRIDER_CHECK(keys.has_value());  // configure has accepted them; a request must never leave
+                                        // unsigned by accident
+    out->keys = std::move(*keys);
+  }
+  out->url = setting(destination, "url", "");
+  out->trust = setting(destination, "trust", "");
+  return out;
+}
+
 WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
+  if (facts.prepared != nullptr && facts.message.attributes.empty())
+    return encode_plain(facts, *static_cast<const Prepared*>(facts.prepared));
   const DestinationConfig& destination = facts.destination;
   const OwnHeaders own = own_headers(destination);
   WireRequest request;

@@ -17,6 +17,7 @@ Result<Admission> admit(const Offer& offer);
 // Every shared gate is one of an order.
 GateLimits gate_limits(GateName name, const Policy& policy);
 
+std::shared_ptr<const void> prepare(const DestinationConfig& destination);
 WireRequest encode(const Facts& facts, AttemptKind kind);
 
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply);

@@ -23,7 +23,20 @@ constexpr MessageId kId = MessageId::make(DestinationId(0x123456789AB), 3, 7, Se
 // A message and a destination that a profile function can be asked about.
 struct Case {
   Facts facts() const { return {message, state, destination, policy, now, wall}; }
-  WireRequest request() const { return encode(facts(), AttemptKind::kSend); }
+  // What is worked out beforehand must not change a byte.
+  WireRequest request() const {
+    WireRequest request = encode(facts(), AttemptKind::kSend);
+    const std::shared_ptr<const void> prepared = prepare(destination);
+    Facts quick = facts();
+    quick.prepared = prepared.get();
+    const WireRequest same = encode(quick, AttemptKind::kSend);
+    EXPECT_EQ(same.headers.text(), request.headers.text());
+    EXPECT_EQ(same.target, request.target);
+    EXPECT_EQ(same.trust, request.trust);
+    EXPECT_EQ(same.body, request.body);
+    EXPECT_EQ(same.time_out, request.time_out);
+    return request;
+  }
   Reading reading(const WireReply& reply) const {
     return classify(facts(), AttemptKind::kSend, reply);
   }
