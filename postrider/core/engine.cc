@@ -198,10 +198,7 @@ void Engine::Impl::fire(Turn& turn, const Timer& timer) {
     case TimerKind::kState:
       if (entry == by_id_.end()) break;
       entries_[entry->second].timer = 0;
-      if (entries_[entry->second].asks_later) {
-        const StateIndex same = entries_[entry->second].state.state;
-        return start_attempt(turn, entry->second, same, AttemptKind::kProbe);
-      }
+      if (entries_[entry->second].asks_later) return ask_again(turn, entry->second);
       return apply(turn, entry->second, state_of(entries_[entry->second]).timer_signal, nullptr);
     case TimerKind::kWakeHot:
     case TimerKind::kDueAttempt:

@@ -246,6 +246,7 @@ class Engine::Impl {
   static_assert(kGatesMax == 3);
   static GateState::Permit permit_at(const SharedGate& gate, Timestamp now);
   Duration shut_for(const Entry& entry, Timestamp now) const;
+  void ask_again(Turn& turn, Slot slot);
   void begin_trial(const Turn& turn, Entry& entry);
   void give_up_trial(Turn& turn, Entry& entry);
   void strike_gates(Turn& turn, Slot slot);

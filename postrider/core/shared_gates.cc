@@ -29,10 +29,22 @@ Duration Engine::Impl::shut_for(const Entry& entry, Timestamp now) const {
   for (const GateName name : entry.message.gates) {
     const auto found = name == 0 ? gates_.end() : gates_.find(name);
     if (found == gates_.end() || !found->second.shut(now)) continue;
+    if (found->second.trial == entry.message.id) continue;
     const Timestamp until = found->second.closed_until;
     longest = std::max(longest, until > now ? until - now : kTrialLook);
   }
   return longest;
+}
+
+// A question whose time has come; while its gates are shut it waits on. That is not written down:
+// after a crash every open question is asked anew.
+void Engine::Impl::ask_again(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  const Duration shut = has_gates(entry.message) ? shut_for(entry, turn.now) : Duration(0);
+  if (shut <= Duration(0)) return start_attempt(turn, slot, entry.state.state, AttemptKind::kProbe);
+  entry.state.due = turn.now + shut;
+  entry.timer =
+      timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
 }
 
 void Engine::Impl::begin_trial(const Turn& turn, Entry& entry) {
@@ -67,12 +79,17 @@ void Engine::Impl::strike_gates(Turn& turn, Slot slot) {
     if (found == gates_.end() || found->second.limits.strikes_max == 0) continue;
     SharedGate& gate = found->second;
     if ((failure & gate.limits.strikes_on) == 0) {
-      if (gate.limits.relents && entry.state.certainty == Certainty::kAnswered)
-        open_gate(turn, name);
+      // Who fails has answered, even when nobody can tell from it what became of the message.
+      const bool answered = entry.state.certainty == Certainty::kAnswered ||
+                            entry.state.failure == FailureClass::kServer;
+      if (gate.limits.relents && answered) open_gate(turn, name);
       continue;
     }
     if (gate.strikes < UINT16_MAX) ++gate.strikes;
-    const bool decides = gate.trial == entry.message.id;
+    // Where only a sign of life opens it, an answer from those on the way there decides nothing:
+    // what counts is the fate of the attempt, and its message holds the gate until then.
+    const bool held = !gate.limits.relents && gate.holder == entry.message.id;
+    const bool decides = held || gate.trial == entry.message.id;
     if (gate.strikes < gate.limits.strikes_max || (gate.closed_until.is_set() && !decides))
       continue;
     gate.trial = MessageId();
