@@ -128,7 +128,8 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
   if (row == nullptr || row->verb == Do::kIgnore) {
     ++tallies_.ignored_signals;
     if (row != nullptr && row->raise != Raise::kNone) raise(turn, resident, *row, entry);
-    if (signal == On::kCancelled && row != nullptr && !entry.state.cancel_wanted) {
+    if (signal == On::kCancelled && row != nullptr && !entry.state.cancel_wanted &&
+        method_of(entry).cancels_later) {
       // Raised again in its next live state, also after a crash. A visitor stays one: whoever
       // brings it in for good reads the record, and arms its timer and takes its gates.
       entry.state.cancel_wanted = true;

@@ -110,6 +110,9 @@ void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
     const auto still = by_id_.find(cancel.id);
     if (still == by_id_.end())
       return answer_with(AnswerCode::kDone, std::string(name_of(last_end_)), cancel.id);
+    if (!method_of(entries_[still->second]).cancels_later)
+      return answer_with(AnswerCode::kNothing, "it is under way, and cannot be cancelled",
+                         cancel.id);
     const bool sending = phase_of(entries_[still->second]) == Phase::kInFlight;
     return answer_with(
         AnswerCode::kPending,

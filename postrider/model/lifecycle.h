@@ -129,6 +129,9 @@ struct Method {
   bool durable_intent = false;
   std::span<const Transition> rows;
   bool trail = false;
+  // A cancel that comes while an attempt is open counts when that has failed. Else it changes
+  // nothing.
+  bool cancels_later = true;
 };
 
 constexpr const Transition* find_row(std::span<const Transition> rows, StateIndex state,

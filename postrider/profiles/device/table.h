@@ -163,12 +163,13 @@ constexpr auto kPullFreeRows = pull_rows<true>();
 constexpr auto kPullClosedRows = pull_rows<false>();
 
 // Every attempt is recorded before the wire: what a crash interrupted must not be sent blindly again.
+// A cancel stops what waits, or nothing: the caller is told which, and may rely on it.
 constexpr auto kMethods = std::to_array<Method>({
-    {"push-free",   kQueued, true, kPushFreeRows, true},
-    {"push-closed", kQueued, true, kPushClosedRows, true},
-    {"push-never",  kQueued, true, kPushNeverRows, true},
-    {"pull-free",   kQueued, true, kPullFreeRows, true},
-    {"pull-closed", kQueued, true, kPullClosedRows, true},
+    {"push-free",   kQueued, true, kPushFreeRows, true, false},
+    {"push-closed", kQueued, true, kPushClosedRows, true, false},
+    {"push-never",  kQueued, true, kPushNeverRows, true, false},
+    {"pull-free",   kQueued, true, kPullFreeRows, true, false},
+    {"pull-closed", kQueued, true, kPullClosedRows, true, false},
 });
 // clang-format on
 
