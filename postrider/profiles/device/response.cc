@@ -18,15 +18,15 @@ std::string hex_of(std::string_view bytes) {
   return out;
 }
 
-// Whatever a vendor said about a token might repeat it.
-std::string without_token(std::string reason, std::string_view token) {
-  if (token.empty()) return reason;
-  for (std::size_t at = reason.find(token); at != std::string::npos; at = reason.find(token))
-    reason.replace(at, token.size(), masked_token(token));
-  return reason;
-}
-
 }  // namespace
+
+std::string without(std::string text, std::string_view secret, std::string_view instead) {
+  if (secret.empty()) return text;
+  for (std::size_t at = text.find(secret); at != std::string::npos;
+       at = text.find(secret, at + instead.size()))
+    text.replace(at, secret.size(), instead);
+  return text;
+}
 
 std::string response_json(const Response& response, std::string_view payload) {
   JsonText out;
@@ -47,7 +47,7 @@ std::string response_json(const Response& response, std::string_view payload) {
 Reading answered_with(Notes notes, const Request& request, const Response& response,
                       std::string_view payload) {
   Response shown = response;
-  shown.reason = without_token(std::move(shown.reason), request.token);
+  shown.reason = without(std::move(shown.reason), request.token, masked_token(request.token));
   const bool unread = shown.reason == kUndecodable;
   notes.executed = shown.executed;
   notes.response = response_json(shown, unread ? payload : std::string_view());

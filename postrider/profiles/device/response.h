@@ -13,6 +13,9 @@ namespace postrider::device {
 
 // {"status":"EXECUTION_SUCCESS","data":123.45,…}. `payload` are the bytes that nobody could read,
 // if it was those.
+// What others said, without what we must not show.
+std::string without(std::string text, std::string_view secret, std::string_view instead);
+
 std::string response_json(const Response& response, std::string_view payload);
 
 // The answer is there.

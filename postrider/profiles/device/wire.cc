@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::string_view kCall = "CALL";
 constexpr std::string_view kPublish = "PUBLISH";
+constexpr std::size_t kSecretBytesMin = 4;        // a shorter one would hide half of every sentence
 constexpr std::uint32_t kReplyBytes = 64 * 1024;  // of a vendor's answer
 // Gates of different kinds are told apart by the last bits of their names.
 enum GateKind : std::uint8_t { kDevice = 1, kActs = 2, kEndpoint = 3 };
@@ -249,6 +250,17 @@ Reading classify_look(const Facts& facts, const WireReply& reply) {
   return out;
 }
 
+// The far side may repeat what we told it.
+void hide_secrets(const Facts& facts, std::string& reason) {
+  if (reason.empty()) return;
+  const std::string token = command_of(facts.message).request.token;
+  reason = without(std::move(reason), token, masked_token(token));
+  for (const std::string_view name : {"password", "api_key"}) {
+    const std::string_view secret = setting(facts.destination, name);
+    if (secret.size() >= kSecretBytesMin) reason = without(std::move(reason), secret, "…");
+  }
+}
+
 Reading classify_poll(const Facts& facts, const WireReply& reply) {
   if (const auto none = missing(reply)) {
     return reading_of(On::kFailed, Certainty::kUnknown, none->failure, none->reason);
@@ -355,8 +367,9 @@ Reading unanswered_send(const Facts& facts, const WireReply& reply) {
 }
 
 Reading refused_send(const Facts& facts, const SendReply& said) {
+  // It settles nothing, but there was an answer: the way to the far side is good.
   if (said.verdict == SendVerdict::kUnknown)
-    return reading_of(On::kTimedOut, Certainty::kUnknown, FailureClass::kTimeout, said.reason);
+    return reading_of(On::kTimedOut, Certainty::kUnknown, FailureClass::kServer, said.reason);
   Notes notes = decode_notes(facts.notes);
   notes.turn_to(facts.state.attempts);
   if (said.verdict == SendVerdict::kRejected) {
@@ -467,8 +480,12 @@ GateLimits gate_limits(GateName name, const Policy& policy) {
 
 Judgement judge(const Facts& facts) {
   if (is_mint(facts.message.attributes)) return judge_mint(facts);
-  const Request request = command_of(facts.message).request;
+  const DeviceMessage command = command_of(facts.message);
+  const Request& request = command.request;
   if (auto why = unsendable(facts, request)) return {On::kRejected, std::move(*why)};
+  // Whoever handed it in beside the public contract, or again, may have told the engine no expiry.
+  if (command.expires_at && facts.wall >= *command.expires_at)
+    return {On::kExpired, "its expiry has passed"};
   const bool late = facts.now - facts.message.accepted >= kSetTimeLife;
   if (request.command == Command::kSetTime && late)
     return {On::kExpired, "the clock would be set wrong by now"};
@@ -499,8 +516,11 @@ std::vector<ExternalName> names(const Facts& facts) {
 
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {
   if (is_mint(facts.message.attributes)) return classify_mint(facts, reply);
-  if (kind == AttemptKind::kSend) return classify_send(facts, reply);
-  return is_push(facts) ? classify_look(facts, reply) : classify_poll(facts, reply);
+  Reading out = kind == AttemptKind::kSend ? classify_send(facts, reply)
+                : is_push(facts)           ? classify_look(facts, reply)
+                                           : classify_poll(facts, reply);
+  hide_secrets(facts, out.outcome.reason);
+  return out;
 }
 
 }  // namespace postrider::device
