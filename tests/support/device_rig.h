@@ -182,6 +182,7 @@ class DeviceRig : public ShardRig {
   }
   void enqueued(const std::string& item) { accept(calls("Enqueue").back(), item); }
   void queue_holds(const std::vector<chirpstack::QueueItem>& items) {
+    ASSERT_FALSE(calls("GetQueue").empty());
     answer_queue(calls("GetQueue").back(), items);
   }
   static chirpstack::QueueItem held(const std::string& id) {
@@ -270,7 +271,10 @@ class DeviceRig : public ShardRig {
   void give_task(const StartAttempt& call, const std::string& task) {
     json(call, 200, R"({"Result":{"TaskNo":")" + task + R"("},"ResultCode":"00","Reason":"OK"})");
   }
-  void created(const std::string& task) { give_task(creates().back(), task); }
+  void created(const std::string& task) {
+    ASSERT_FALSE(creates().empty());
+    give_task(creates().back(), task);
+  }
   void answer_poll(const StartAttempt& call, const std::string& status,
                    const std::string& data = "", const std::string& item = "") {
     json(call, 200,
@@ -280,6 +284,7 @@ class DeviceRig : public ShardRig {
   }
   void polled(const std::string& status, const std::string& data = "",
               const std::string& item = "") {
+    ASSERT_FALSE(polls().empty());
     answer_poll(polls().back(), status, data, item);
   }
 

@@ -34,7 +34,7 @@ class ShardRig : public ::testing::Test {
     shard = std::move(*opened);
     turn();
   }
-  Instant instant() const { return {Timestamp(1000) + elapsed, kStart + elapsed}; }
+  Instant instant() const { return {Timestamp(1000) + elapsed, kStart + elapsed + wall_step}; }
   void turn() { shard->turn(instant()); }
   void advance(Duration by) {
     elapsed += by;
@@ -152,6 +152,7 @@ class ShardRig : public ::testing::Test {
   std::vector<Action> actions;
   std::vector<Duration> acted_at;  // when each of them left
   Duration elapsed{0};
+  Duration wall_step{0};  // somebody has set the wall clock
 };
 
 }  // namespace postrider
