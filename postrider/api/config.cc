@@ -24,6 +24,7 @@ std::vector<std::string_view> section_names() {
   names.emplace_back("tokens");
   names.emplace_back("destinations");
   names.emplace_back("brokers");
+  names.emplace_back("plugins");
   return names;
 }
 
@@ -144,6 +145,8 @@ void ConfigReader::read_entry(const TomlEntry& entry) {
     read_destination_entry(entry);
   } else if (section == "brokers") {
     read_broker_entry(entry);
+  } else if (section == "plugins") {
+    read_plugin_entry(entry);
   } else if (has_rows(section)) {
     read_setting(entry);
   } else if (entry.path.size() == 1) {

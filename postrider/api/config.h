@@ -27,11 +27,15 @@ inline constexpr std::size_t kConfigTokensMax = 1000;
 inline constexpr std::size_t kConfigDestinationsMax = 10'000;
 inline constexpr std::size_t kConfigBrokersMax = 64;
 inline constexpr std::size_t kBrokerNameBytesMax = 48;
+inline constexpr std::size_t kConfigPluginsMax = 100;
 inline constexpr std::size_t kConfigListMax = 64;           // elements of one list
 inline constexpr std::size_t kConfigTextBytesMax = 4096;    // of one value
 inline constexpr std::size_t kConfigSecretBytesMax = 4096;  // of a file or variable with a secret
 inline constexpr std::size_t kTokenSecretBytesMin = 16;     // below it can be guessed
 inline constexpr std::size_t kConfigProblemsMax = 20;       // told at once
+// A correlation id of the device profile answers for the longest life of a message and for the time
+// that its history is kept.
+inline constexpr Duration kCorrelationWindow{15 * 24h};
 
 struct ServerConfig {
   std::vector<std::string> listen{"127.0.0.1:8460"};  // none: the Unix socket only
@@ -59,7 +63,8 @@ struct LogConfig {
 
 struct Config {
   ServerConfig server;
-  HttpApiOptions api;  // with the tokens; profiles, version and figures are left to the daemon
+  HttpApiOptions
+      api;  // with tokens and plugins; profiles, version and figures are left to the daemon
   StoreConfig store;
   HostOptions host;  // with shard and engine; profiles and seed are left to the daemon
   HttpTransportOptions transport;

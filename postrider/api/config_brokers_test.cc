@@ -27,7 +27,8 @@ TEST(ConfigBrokers, HaveEverySettingAndAPasswordFromElsewhere) {
       "[brokers.field]\nhost = \"broker.example\"\nport = 8883\ntls = true\n"
       "client_id = \"me\"\nuser = \"meter\"\npassword_env = \"FIELD\"\nplugin = \"lorawan\"\n"
       "subscriptions = [\"a/+\", \"b/#\"]\nevent_bytes_max = \"64KiB\"\nkeep_alive = \"30s\"\n"
-      "[brokers.other]\nhost = \"127.0.0.1\"\n",
+      "[brokers.other]\nhost = \"127.0.0.1\"\n"
+      "[plugins.lorawan.settings]\nway = \"chirpstack\"\nurl = \"http://127.0.0.1:8080\"\n",
       "p.toml", {{"FIELD", std::string(kPassword) + "\n"}});
   ASSERT_TRUE(config) << config.error().detail;
   ASSERT_EQ(config->brokers.size(), 2U);

@@ -143,6 +143,7 @@ void ConfigReader::check() {
   finish_tokens();
   finish_destinations();
   finish_brokers();
+  finish_plugins();
   check_listeners();
   check_ranges();
   check_sizes();

@@ -40,6 +40,8 @@ bool is_bearer(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
 }
 
+}  // namespace
+
 std::optional<std::string> text_of(const TomlEntry& entry) {
   switch (entry.kind) {
     case TomlKind::kText: return entry.text;
@@ -57,8 +59,6 @@ std::optional<std::string> text_of(const TomlEntry& entry) {
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 bool is_secret_key(std::string_view key) {
   return std::find(std::begin(kSecretKeys), std::end(kSecretKeys), key) != std::end(kSecretKeys);

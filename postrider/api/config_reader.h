@@ -57,6 +57,14 @@ class ConfigReader {
     std::uint32_t line = 0;
     std::uint32_t passwords = 0;  // ways to say it that were used
   };
+  // One [plugins.NAME], the same.
+  struct PluginDraft {
+    DevicePlugin plugin;
+    bool spoiled = false;
+    std::uint32_t line = 0;
+    std::uint32_t secrets = 0;  // ways to say it that were used
+    std::map<std::string, std::uint32_t> lines;
+  };
 
   void problem(std::uint32_t line, std::string_view what);
   void problem_with(std::string_view setting, std::string_view what);  // wherever it was given
@@ -90,6 +98,15 @@ class ConfigReader {
   void finish_brokers();
   void finish_broker(const std::string& name, BrokerDraft& draft);
 
+  // config_plugins.cc
+  void read_plugin_entry(const TomlEntry& entry);
+  void read_plugin_key(const TomlEntry& entry, PluginDraft& draft);
+  void read_plugin_setting(const TomlEntry& entry, PluginDraft& draft);
+  void finish_plugins();
+  void finish_plugin(const std::string& name, PluginDraft& draft);
+  void remember_correlations();
+  void check_plugin_names();
+
   // config_check.cc
   void check_listeners();
   void check_ranges();
@@ -103,10 +120,13 @@ class ConfigReader {
   std::map<std::string, TokenDraft> tokens_;                 // by their number in the list
   std::map<std::string, DestinationDraft> destinations_;
   std::map<std::string, BrokerDraft> brokers_;
+  std::map<std::string, PluginDraft> plugins_;
 };
 
 // A value of a file; the error says what it may be.
 Result<void> set_from_entry(const ConfigRow& row, const TomlEntry& entry, Config& config);
+// A value as the text that a profile gets: lists with commas. Nothing for a table or a fraction.
+std::optional<std::string> text_of(const TomlEntry& entry);
 
 inline constexpr std::string_view kSecretKeys[] = {"secret", "secret_file", "secret_env"};
 bool is_secret_key(std::string_view key);

@@ -117,7 +117,8 @@ TEST(ConfigRows, TheCommandLineWinsOverBoth) {
 TEST(ConfigRows, CoverTheOptionsOfTheParts) {
   constexpr std::string_view kWhy = "a field was added: give it a row, then correct the size";
   EXPECT_EQ(sizeof(HttpLimits), 72U) << kWhy;
-  EXPECT_EQ(sizeof(HttpApiOptions), 128U) << kWhy;
+  EXPECT_EQ(sizeof(HttpApiOptions), 224U) << kWhy;
+  EXPECT_EQ(sizeof(DeviceApiOptions), 96U) << kWhy;
   EXPECT_EQ(sizeof(EngineLimits), 104U) << kWhy;
   EXPECT_EQ(sizeof(EngineOptions), 312U) << kWhy;
   EXPECT_EQ(sizeof(ShardOptions), 336U) << kWhy;

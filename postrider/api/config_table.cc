@@ -19,6 +19,8 @@ constexpr auto kHttp = &at<&Config::server, &ServerConfig::limits, kMember>;
 template <auto kMember>
 constexpr auto kApi = &at<&Config::api, kMember>;
 template <auto kMember>
+constexpr auto kDevice = &at<&Config::api, &HttpApiOptions::device, kMember>;
+template <auto kMember>
 constexpr auto kStore = &at<&Config::store, kMember>;
 template <auto kMember>
 constexpr auto kHost = &at<&Config::host, kMember>;
@@ -43,6 +45,7 @@ constexpr std::int64_t kDay = 24 * kHour;
 constexpr std::int64_t kMillion = 1'000'000;
 
 constexpr auto kLevels = std::to_array<std::string_view>({"debug", "info", "warning", "error"});
+constexpr auto kMetrics = std::to_array<std::string_view>({"open", "token"});
 constexpr auto kFormats = std::to_array<std::string_view>({"text", "json"});
 
 constexpr ConfigKind kText = ConfigKind::kText;
@@ -62,6 +65,7 @@ constexpr auto kSections = std::to_array<ConfigSection>({
     {"transport", "the way out: connections to destinations, and where they may lead"},
     {"grpc", "calls to network servers; where [transport] has the same setting, that one counts here too"},
     {"door", "how much may wait before the door closes"},
+    {"device", "the routes of the device profile; its plugins have sections of their own"},
     {"log", "what is told on the standard error"},
     {"drain", "the way down"},
 });
@@ -285,6 +289,11 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "events of one commit"},
     {"door", "turn_bytes_max", kBytes, kShard<&ShardOptions::turn_bytes_max>, {64 * kKiB, kGiB},
      "bytes of one commit"},
+
+    {"device", "live_max", kNumber, kDevice<&DeviceApiOptions::live_max>, {1, 1000 * kMillion},
+     "messages alive; at this number an enqueue is answered with 503"},
+    {"device", "metrics", kWord, kDevice<&DeviceApiOptions::metrics>, {},
+     "with plugins, /metrics is open to everybody, or needs a token", kMetrics},
 
     {"log", "level", kWord, &at<&Config::log, &LogConfig::level>, {},
      "the least important lines that are written", kLevels},

@@ -483,7 +483,7 @@ TEST(ConfigTemplate, IsAFileWithEveryDefault) {
     const std::size_t end = text.find('\n', begin);
     std::string line = text.substr(begin, end - begin);
     begin = end + 1;
-    for (const std::string key : {"# secret_file", "# password_file"}) {
+    for (const std::string key : {"# secret_file", "# password_file", "# api_key_file"}) {
       if (line.starts_with(key)) line = key + " = \"" + secret + "\"";
     }
     const bool is_example = line.starts_with("# [") || line.find(" = ") != std::string::npos;
@@ -494,6 +494,7 @@ TEST(ConfigTemplate, IsAFileWithEveryDefault) {
   EXPECT_EQ(config->api.tokens.size(), 1U);
   EXPECT_EQ(config->destinations.size(), 1U);
   EXPECT_EQ(config->brokers.size(), 1U);
+  EXPECT_EQ(config->api.device.plugins.size(), 1U);
 }
 
 // req: config.init.2

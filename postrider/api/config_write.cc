@@ -43,6 +43,23 @@ constexpr std::string_view kBrokers =
     "# password_file = \"/etc/postrider/field.password\"\n"
     "# plugin = \"lorawan\"\n";
 
+constexpr std::string_view kPlugins =
+    "\n# Ways to devices, for the profile 'device': a network server or a vendor each. Commands "
+    "come\n"
+    "# by POST /message/enqueue, events of the network server by POST /ingress/lorawan.\n"
+    "# 'postrider profile show device' lists the settings; an api_key or a password may come from "
+    "a\n"
+    "# file or a variable, as secrets do.\n"
+    "# [plugins.lorawan]\n"
+    "# secret_file = \"/etc/postrider/ingress.secret\"  # that events must carry; or secret, "
+    "secret_env\n"
+    "# secret_header = \"x-postrider-secret\"\n"
+    "# [plugins.lorawan.settings]\n"
+    "# way = \"chirpstack\"\n"
+    "# url = \"http://chirpstack.internal:8080\"\n"
+    "# api_key_file = \"/etc/postrider/chirpstack.key\"\n"
+    "# events = \"billing\"  # a destination that hears what becomes of commands\n";
+
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -77,7 +94,7 @@ std::string config_template() {
       out.append(row.key).append(" = ").append(written_value(row, defaults)).append("\n");
     }
   }
-  return out.append(kTokens).append(kDestinations).append(kBrokers);
+  return out.append(kTokens).append(kDestinations).append(kPlugins).append(kBrokers);
 }
 
 std::string config_reference() {

@@ -139,6 +139,7 @@ class Daemon::Impl {
  private:
   Result<void> share_out_descriptors();
   HttpHandler handler();
+  Result<Arrived> arrival_of(const BrokerEvent& event) const;
   ProcessFigures figures();
   void wait_for_signal();
   void on_signal(int number);
@@ -190,12 +191,16 @@ Result<void> Daemon::Impl::start() {
   if (auto shared = share_out_descriptors(); !shared) return shared;
   NodeOptions options = node_options(options_);
   options.store.faults = faults_;
+  options.arrival = [this](const BrokerEvent& event) { return arrival_of(event); };
   POSTRIDER_TRY(node, Node::open(std::move(options), clock_));
   node_ = std::move(node);
   HttpApiOptions api = options_.config.api;
   api.profiles = all_profiles();
   api.version = options_.version;
   api.figures = [this] { return figures(); };
+  api.device.warn = [this](std::string_view what, std::string_view queue) {
+    log_.warning(std::string(what), {{"queue", std::string(queue)}});
+  };
   api_ = std::make_unique<HttpApi>(std::move(api), node_->host(), clock_);
   server_ = std::make_unique<HttpServer>(node_->loop().context(), options_.config.server.limits,
                                          handler());
@@ -227,6 +232,14 @@ HttpHandler Daemon::Impl::handler() {
     exchange->respond({.status = 200, .content_type = "text/plain", .body = "thank you\n"});
   };
   return handler;
+}
+
+Result<Arrived> Daemon::Impl::arrival_of(const BrokerEvent& event) const {
+  for (const DevicePlugin& plugin : options_.config.api.device.plugins) {
+    if (plugin.name == event.plugin)
+      return device_arrival(event, api::setting_of(plugin.settings, "events"));
+  }
+  return fail(ErrorCode::kNotFound, "there is no such plugin");
 }
 
 ProcessFigures Daemon::Impl::figures() {
@@ -300,11 +313,14 @@ void Daemon::Impl::reload() {
     return notify_manager("READY=1");
   }
   api_->set_tokens(loaded->api.tokens);
+  options_.config.api.device.plugins = loaded->api.device.plugins;
+  api_->set_plugins(loaded->api.device.plugins);
   log_.set(level_of(loaded->log.level), loaded->log.format == "json");
   options_.config.drain_time_out = loaded->drain_time_out;
   options_.config.destinations = loaded->destinations;
   put_destinations(loaded->destinations);
-  log_.info("reloaded: tokens, log, drain and destinations; other settings need a restart");
+  log_.info(
+      "reloaded: tokens, log, drain, destinations and plugins; other settings need a restart");
   notify_manager("READY=1");
 }
 

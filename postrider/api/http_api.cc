@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kNdjson = "application/x-ndjson";
+constexpr std::string_view kMetrics = "/metrics";
 
 using api::Takes;
 
@@ -40,6 +41,8 @@ struct HttpApi::Impl::Table {
   static constexpr Takes kMaybe = Takes::kJsonOrNothing;
   static constexpr std::string_view kText = "text/plain";
   static constexpr std::string_view kStream = "text/event-stream";
+  static constexpr Takes kAny = Takes::kAnything;
+  static constexpr api::Errors kPlain = api::Errors::kPlain;
 
   // clang-format off
   static constexpr auto kRoutes = std::to_array<Route>({
@@ -71,6 +74,15 @@ struct HttpApi::Impl::Table {
     {{"GET",    "/metrics",                         kRead,     kNothing, false, kText,   ""}, &Self::get_metrics},
     {{"GET",    "/livez",                           kNoToken,  kNothing, false, kJson,   ""}, &Self::get_livez},
     {{"GET",    "/readyz",                          kNoToken,  kNothing, false, kJson,   ""}, &Self::get_readyz},
+    {{"POST",   "/message/enqueue",                 kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::enqueue_device},
+    {{"POST",   "/messages/enqueue",                kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::enqueue_devices},
+    {{"GET",    "/message/{id}",                    kRead,     kNothing, false, kJson,   "phase", kPlain}, &Self::get_device},
+    {{"GET",    "/message/{id}/history",            kRead,     kNothing, false, kJson,   "phase", kPlain}, &Self::get_device_history},
+    {{"POST",   "/message/cancel",                  kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::cancel_device},
+    {{"POST",   "/messages/cancel",                 kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::cancel_devices},
+    {{"POST",   "/ingress/{plugin}",                kNoToken,  kAny,     false, kJson,   "event", kPlain}, &Self::take_ingress},
+    {{"POST",   "/ingress/{plugin}/replay",         kOperate,  kBody,    false, kJson,   "", kPlain}, &Self::replay_ingress},
+    {{"GET",    "/healthz",                         kNoToken,  kNothing, false, kJson,   ""}, &Self::get_healthz},
     {{"GET",    "/openapi.json",                    kAnyScope, kNothing, false, kJson,   ""}, &Self::get_openapi},
   });
   // clang-format on
@@ -97,15 +109,23 @@ HttpApi::Impl::Impl(HttpApiOptions options, Host& host, const Clock& clock)
       tails_(host, {.tails_max = options_.tails_max}),
       batches_(host, clock, limits_,
                {.lines_waiting_max = options_.lines_waiting_max,
-                .line_bytes_max = options_.line_bytes_max}) {
+                .line_bytes_max = options_.line_bytes_max}),
+      queues_(std::make_shared<api::DeviceQueues>(host, plugins_, options_.device.warn)),
+      live_(options_.device.live_max) {
   access_.set_tokens(options_.tokens);
 }
 
-HttpApi::Impl::~Impl() = default;
+HttpApi::Impl::~Impl() { queues_->close(); }
+
+// The original of the device profile shows its figures to everybody.
+api::Scopes HttpApi::Impl::scopes_of(const api::RouteRow& row) const {
+  const bool open = !plugins_.empty() && options_.device.metrics == "open";
+  return open && row.pattern == kMetrics ? api::kNoToken : row.scopes;
+}
 
 // Who asks for what; everything that can be told from the head.
 api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& request,
-                                                         Waiting waiting) {
+                                                         Waiting& waiting) {
   const auto refused = [](api::Problem& problem) {
     return tl::unexpected<api::Problem>(std::move(problem));
   };
@@ -116,14 +136,14 @@ api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& requ
   if (!routed) return refused(routed.error());
   waiting.route = routed->route;
   const api::RouteRow& row = Table::kRows[routed->route];
-  auto tenant = access_.admit(request, row.scopes);
+  auto tenant = access_.admit(request, scopes_of(row));
   if (!tenant) return refused(tenant.error());
   auto query = api::Query::read(target.query, row.parameters);
   if (!query) return refused(query.error());
   auto key = api::read_key(request, *tenant, row.changes);
   if (!key) return refused(key.error());
   return Call{.request = request,
-              .waiting = std::move(waiting),
+              .waiting = waiting,
               .tenant = *tenant,
               .capture = std::move(routed->capture),
               .query = std::move(*query),
@@ -160,7 +180,7 @@ HttpBodySink HttpApi::Impl::stream(const HttpRequest& request, const HttpExchang
     // Nothing more is read of what may be endless.
     HttpResponse response = api::problem_response(*problem);
     response.close = true;
-    finish(call ? call->waiting : waiting, std::move(response));
+    finish(waiting, std::move(response));
     return [](std::string_view, bool) {};
   }
   counts_.count(call->waiting.route, 200);
@@ -194,7 +214,9 @@ void HttpApi::Impl::finish(const Waiting& waiting, HttpResponse response) {
 }
 
 void HttpApi::Impl::refuse(const Waiting& waiting, const api::Problem& problem) {
-  finish(waiting, api::problem_response(problem));
+  const bool plain =
+      waiting.route != Table::kNoRoute && Table::kRows[waiting.route].errors == api::Errors::kPlain;
+  finish(waiting, plain ? api::device_error(problem) : api::problem_response(problem));
 }
 
 api::Checked<api::JsonValue> HttpApi::Impl::root_of(const Call& call) {
@@ -207,15 +229,24 @@ void HttpApi::Impl::set_tokens(std::vector<AccessToken> tokens) {
   tails_.cut_all();
 }
 
+void HttpApi::Impl::set_plugins(std::vector<DevicePlugin> plugins) {
+  plugins_.set(std::move(plugins));
+  queues_->begin();
+}
+
 void HttpApi::Impl::tick() {
   const Timestamp boot = clock_.read().boot;
   if (host_.state() == Host::State::kStopped) tails_.cut_all();
   tails_.tick(boot);
   batches_.tick();
+  queues_->tick();
 }
 
-HttpApi::HttpApi(HttpApiOptions options, Host& host, const Clock& clock)
-    : impl_(std::make_shared<Impl>(std::move(options), host, clock)) {}
+HttpApi::HttpApi(HttpApiOptions options, Host& host, const Clock& clock) {
+  std::vector<DevicePlugin> plugins = options.device.plugins;
+  impl_ = std::make_shared<Impl>(std::move(options), host, clock);
+  impl_->set_plugins(std::move(plugins));
+}
 
 HttpApi::~HttpApi() = default;
 
@@ -235,6 +266,9 @@ HttpHandler HttpApi::handler() {
 }
 
 void HttpApi::set_tokens(std::vector<AccessToken> tokens) { impl_->set_tokens(std::move(tokens)); }
+void HttpApi::set_plugins(std::vector<DevicePlugin> plugins) {
+  impl_->set_plugins(std::move(plugins));
+}
 void HttpApi::tick() { impl_->tick(); }
 
 }  // namespace postrider

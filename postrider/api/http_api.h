@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "postrider/api/device_plugins.h"
 #include "postrider/api/http_server.h"
 #include "postrider/model/clock.h"
 #include "postrider/model/profile.h"
@@ -36,6 +37,15 @@ struct ProcessFigures {
   CommitCounters store;
 };
 
+// What the routes of the device profile need to know.
+struct DeviceApiOptions {
+  std::vector<DevicePlugin> plugins;
+  std::uint64_t live_max = 1'000'000;  // messages alive; at this number nothing is enqueued
+  std::string metrics = "open";        // "token": /metrics needs one even when there are plugins
+  // What an operator should see about a queue.
+  std::function<void(std::string_view what, std::string_view queue)> warn;
+};
+
 struct HttpApiOptions {
   std::vector<AccessToken> tokens;  // none: everybody who reaches us may do everything
   std::span<const ProfileSpec* const> profiles;
@@ -45,6 +55,7 @@ struct HttpApiOptions {
   std::uint32_t line_bytes_max = 512 * 1024;  // of one NDJSON line
   std::uint32_t lines_waiting_max = 1024;     // of one NDJSON request, not answered yet
   std::uint32_t tails_max = 100;              // clients of /v1/events
+  DeviceApiOptions device;
   std::string version;
   std::function<ProcessFigures()> figures;
 };
@@ -58,8 +69,9 @@ class HttpApi {
   HttpApi& operator=(const HttpApi&) = delete;
 
   HttpHandler handler();
-  void set_tokens(std::vector<AccessToken> tokens);  // on reload
-  void tick();                                       // several times a second: feeds /v1/events
+  void set_tokens(std::vector<AccessToken> tokens);     // on reload
+  void set_plugins(std::vector<DevicePlugin> plugins);  // the same
+  void tick();                                          // several times a second: feeds /v1/events
 
  private:
   std::shared_ptr<Impl> impl_;  // shared with answers that come after the end, and only look

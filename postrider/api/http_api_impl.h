@@ -1,5 +1,6 @@
 // HttpApi's inside, split over files by resource: http_api.cc (the table of routes, dispatch),
-// http_api_messages.cc (dead letters too), http_api_destinations.cc, http_api_status.cc. Long
+// http_api_messages.cc (dead letters too), http_api_destinations.cc, http_api_status.cc, and those
+// of the device profile: http_api_enqueue.cc, http_api_device_lookup.cc, http_api_ingress.cc. Long
 // answers are objects of their own: Listing, Batches (NDJSON) and Tails (events).
 #pragma once
 
@@ -10,10 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "postrider/api/device_live.h"
+#include "postrider/api/device_plugins.h"
+#include "postrider/api/device_queues.h"
 #include "postrider/api/events.h"
 #include "postrider/api/http_api.h"
 #include "postrider/api/http_api_access.h"
 #include "postrider/api/http_api_batch.h"
+#include "postrider/api/http_api_device.h"
 #include "postrider/api/http_api_router.h"
 #include "postrider/api/http_api_submit.h"
 #include "postrider/api/json_reader.h"
@@ -30,6 +35,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void handle(const HttpRequest& request, HttpExchangePtr exchange);
   HttpBodySink stream(const HttpRequest& request, const HttpExchangePtr& exchange);
   void set_tokens(std::vector<AccessToken> tokens);
+  void set_plugins(std::vector<DevicePlugin> plugins);
   void tick();
 
   struct Call;  // a request while it is looked at
@@ -49,7 +55,8 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   struct Listing;
 
   // http_api.cc
-  api::Checked<Call> look_at(const HttpRequest& request, Waiting waiting);
+  api::Checked<Call> look_at(const HttpRequest& request, Waiting& waiting);
+  api::Scopes scopes_of(const api::RouteRow& row) const;
   void finish(const Waiting& waiting, HttpResponse response);
   void finish_replayed(const Waiting& waiting, const Answer& answer, HttpResponse response);
   void refuse(const Waiting& waiting, const api::Problem& problem);
@@ -88,6 +95,45 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void redrive_dead_letter(Call& call);
   void drop_dead_letter(Call& call);
 
+  // http_api_enqueue.cc
+  struct Enqueue;
+  void enqueue_device(Call& call);
+  void enqueue_devices(Call& call);
+  void add_item(Enqueue& job, std::string_view text);
+  void begin_enqueue(const std::shared_ptr<Enqueue>& job);
+  void submit_items(const std::shared_ptr<Enqueue>& job);
+  void submit_item(const std::shared_ptr<Enqueue>& job, std::size_t index);
+  void take_enqueued(const std::shared_ptr<Enqueue>& job, std::size_t index, const Answer& answer);
+  void show_existing(const std::shared_ptr<Enqueue>& job, std::size_t index, MessageId id);
+  void settle_enqueue(const std::shared_ptr<Enqueue>& job);
+
+  // http_api_device_lookup.cc
+  using DeviceFound = std::function<void(const std::vector<MessageId>& ids,
+                                         const std::optional<api::DeviceRefusal>& refusal)>;
+  struct Cancels;
+  void get_device(Call& call);
+  void get_device_history(Call& call);
+  void cancel_device(Call& call);
+  void cancel_devices(Call& call);
+  void find_device(std::string_view tenant, const std::string& name, const std::string* phase,
+                   DeviceFound then);
+  void show_device(Call& call, bool history);
+  void show_first(const Waiting& waiting, std::string_view tenant,
+                  const std::vector<MessageId>& ids, bool history);
+  void go_on_cancelling(const std::shared_ptr<Cancels>& job);
+  void cancel_each(const std::shared_ptr<Cancels>& job, const std::string& id,
+                   const std::vector<MessageId>& messages);
+  void take_cancelled(const std::shared_ptr<Cancels>& job, const std::string& id,
+                      std::string_view result, const std::optional<api::DeviceRefusal>& refusal);
+  void finish_cancelling(const Cancels& job);
+
+  // http_api_ingress.cc
+  struct Replay;
+  void take_ingress(Call& call);
+  void replay_ingress(Call& call);
+  void next_replay(const std::shared_ptr<Replay>& job);
+  void feed_again(const std::shared_ptr<Replay>& job, ArrivalPage page);
+
   // http_api_listing.cc
   void begin_listing(Call& call, std::shared_ptr<Listing> listing);
   void go_on(const std::shared_ptr<Listing>& listing);
@@ -100,6 +146,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void get_stats(Call& call);
   void get_metrics(Call& call);
   void get_livez(Call& call);
+  void get_healthz(Call& call);
   void get_readyz(Call& call);
   void get_openapi(Call& call);
   void list_profiles(Call& call);
@@ -117,6 +164,11 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   api::RequestCounts counts_;
   api::Tails tails_;
   api::Batches batches_;
+  api::DevicePlugins plugins_;
+  std::shared_ptr<api::DeviceQueues> queues_;  // shared with answers that come after the end
+  api::LiveBound live_;
+  std::uint64_t unknown_events_ = 0;  // of names that nobody knows
+  std::uint64_t double_events_ = 0;
 };
 
 struct HttpApi::Impl::Call {

@@ -146,6 +146,7 @@ Checked<OperationKey> read_key(const HttpRequest& request, std::string_view tena
 std::optional<Problem> check_forms(const HttpRequest& request, const RouteRow& row) {
   const std::string_view type = request.header("content-type");
   const bool has_body = !request.body.empty();
+  if (row.takes == Takes::kAnything) return std::nullopt;
   if (row.takes == Takes::kNothing && has_body)
     return complaint(ProblemType::kInvalidContent, "this takes no body; send none");
   if (row.takes == Takes::kJson && !has_body)

@@ -13,7 +13,11 @@
 
 namespace postrider::api {
 
-enum class Takes : std::uint8_t { kNothing, kJson, kJsonOrNothing };
+enum class Takes : std::uint8_t { kNothing, kJson, kJsonOrNothing, kAnything };
+enum class Errors : std::uint8_t {
+  kProblem,  // RFC 9457
+  kPlain     // {"error": "…"}, as on the routes of the device profile
+};
 
 struct RouteRow {
   std::string_view method;
@@ -23,6 +27,7 @@ struct RouteRow {
   bool changes;  // something: takes an Idempotency-Key
   std::string_view produces;
   std::string_view parameters;  // of the query, separated by spaces
+  Errors errors = Errors::kProblem;
 };
 
 // Every path of the API; http_api.cc holds the table with its handlers.

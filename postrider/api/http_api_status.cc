@@ -117,6 +117,13 @@ void HttpApi::Impl::get_metrics(Call& call) {
 
 void HttpApi::Impl::get_livez(Call& call) { finish(call.waiting, state_response(200, "alive")); }
 
+// What the original of the device profile answers to those who watch it.
+void HttpApi::Impl::get_healthz(Call& call) {
+  HttpResponse response;
+  api::JsonWriter(response.body).open_object().field("status", "ok").close_object();
+  finish(call.waiting, std::move(response));
+}
+
 // Asks the engine, because only an answer shows that there will be answers.
 void HttpApi::Impl::get_readyz(Call& call) {
   if (const auto closed = door_of(host_.state()))

@@ -11,6 +11,12 @@ constexpr std::string_view kAbout =
     "same content has the same answer (Idempotency-Replayed: true), with other content it is a "
     "conflict (422).";
 
+// {"a": 1} and {"b": 2} to {"a": 1,"b": 2}.
+std::string joined(std::string_view one, std::string_view other) {
+  std::string out(one.substr(0, one.rfind('}')));
+  return out.append(",").append(other.substr(1));
+}
+
 }  // namespace
 
 std::string openapi_document(std::string_view version) {
@@ -20,7 +26,7 @@ std::string openapi_document(std::string_view version) {
   json.field("title", "Postrider").field("version", version.empty() ? "0" : version);
   json.field("description", kAbout).close_object();
   json.name("security").raw(R"([{"token":[]},{}])");
-  json.name("paths").raw(openapi_paths());
+  json.name("paths").raw(joined(openapi_paths(), openapi_device_paths()));
   json.name("components").raw(openapi_components()).close_object();
   return out;
 }

@@ -14,6 +14,8 @@ constexpr std::string_view kComponents = R"json({
   "Id": {"name": "id", "in": "path", "required": true, "schema": {"$ref": "#/components/schemas/Id"}},
   "Name": {"name": "name", "in": "path", "required": true, "schema": {"type": "string"}},
   "Body": {"name": "body", "in": "query", "description": "With the body", "schema": {"type": "boolean"}},
+  "Plugin": {"name": "plugin", "in": "path", "required": true, "schema": {"type": "string"}},
+  "MeterPhase": {"name": "phase", "in": "query", "description": "Without it the one without a phase, else the lowest", "schema": {"enum": ["A", "B", "C"]}},
   "Cursor": {"name": "cursor", "in": "query", "description": "`next` of the page before", "schema": {"type": "string"}},
   "Limit": {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}}
 },
@@ -22,6 +24,8 @@ constexpr std::string_view kComponents = R"json({
 },
 "responses": {
   "Problem": {"description": "What is wrong, and what to do next", "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
+  "DeviceMessage": {"description": "The command", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DeviceMessage"}}}},
+  "DeviceError": {"description": "What is wrong", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DeviceError"}}}},
   "MessageDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessageDone"}}}},
   "DestinationDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DestinationDone"}}}},
   "State": {"description": "How it is", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/State"}}}}
@@ -149,6 +153,31 @@ constexpr std::string_view kComponents = R"json({
     "profiles": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}},
   "Profile": {"type": "object", "required": ["name", "states", "methods", "settings", "health"], "properties": {
     "name": {"type": "string"}, "states": {"type": "array"}, "methods": {"type": "array"}, "settings": {"type": "array"}, "health": {"type": "array"}}},
+  "DeviceCommand": {"type": "object", "additionalProperties": false, "required": ["commandType", "priority", "pluginId", "device"], "properties": {
+    "commandType": {"enum": ["READ_VOLTAGE", "READ_CURRENT", "READ_POWER", "READ_POWER_LIMIT", "READ_CREDIT", "READ_VERSION", "READ_DATE", "READ_TIME", "TURN_ON", "TURN_OFF", "SET_DATE", "SET_TIME", "CLEAR_CREDIT", "CLEAR_TAMPER", "SET_POWER_LIMIT", "TOP_UP_KWH", "DELIVER_PREEXISTING_TOKEN"]},
+    "priority": {"type": "integer", "minimum": 0, "maximum": 65535, "description": "The larger goes first"},
+    "pluginId": {"type": "string"},
+    "networkId": {"oneOf": [{"type": "integer", "minimum": 0, "maximum": 4294967295}, {"const": null}]},
+    "correlationId": {"type": "string", "description": "1 to 128 bytes"}, "phase": {"enum": ["A", "B", "C"]},
+    "requestData": {"type": "object", "additionalProperties": false, "properties": {
+      "token": {"type": "string"},
+      "payload": {"type": "object", "description": "{year, month, day} or {hour, minute, second?}"}}},
+    "device": {"type": "object", "additionalProperties": false, "required": ["type", "externalReference"], "properties": {
+      "type": {"const": "ELECTRICITY_METER"}, "externalReference": {"type": "string"},
+      "relayNode": {"type": "object", "additionalProperties": false, "required": ["id"], "properties": {
+        "id": {"type": "string", "description": "A number is taken too"}, "externalReference": {"type": "string"}, "snr": {"type": "number"}, "rssi": {"type": "number"}}}}},
+    "expiresAt": {"type": "string", "format": "date-time", "description": "Nothing is sent after it"},
+    "supersedeKey": {"type": "string", "description": "Older commands of the device with this key are cancelled while they wait"}}},
+  "DeviceMessage": {"type": "object", "required": ["id", "deliveryQueueId"], "description": "The command as it was handed in, with tokens masked, and what became of it so far", "properties": {
+    "id": {"$ref": "#/components/schemas/Ulid"}, "deliveryQueueId": {"type": "string"},
+    "deliveryStatus": {"enum": ["QUEUED", "SENT_TO_NS", "DELIVERED_TO_NS", "SENT_TO_DEVICE", "TO_RETRY", "DELIVERY_SUCCESSFUL", "DELIVERY_FAILED"]},
+    "response": {"type": "object"}, "retryCount": {"$ref": "#/components/schemas/Count"}, "failureHistory": {"type": "array"},
+    "outcome": {"enum": ["executed", "refused", "failed", "expired", "cancelled", "unknown"]}, "mayHaveRun": {"type": "boolean"}}},
+  "DeviceHistory": {"type": "object", "required": ["id"], "properties": {"id": {"$ref": "#/components/schemas/Ulid"}}},
+  "Ulid": {"type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"},
+  "DeviceCancelled": {"type": "object", "additionalProperties": false, "required": ["correlationId", "result"], "properties": {
+    "correlationId": {"type": "string"}, "result": {"enum": ["CANCELLED", "NOT_CANCELLABLE", "NOT_FOUND"]}}},
+  "DeviceError": {"type": "object", "additionalProperties": false, "required": ["error"], "properties": {"error": {"type": "string"}}},
   "Problem": {"type": "object", "additionalProperties": false, "required": ["type", "title", "status", "detail"], "properties": {
     "type": {"type": "string", "pattern": "^urn:postrider:problem:[a-z-]+$"},
     "title": {"type": "string"}, "status": {"type": "integer", "minimum": 400, "maximum": 599},

@@ -143,7 +143,9 @@ std::string OpenapiChecker::check(std::string_view method, std::string_view patt
   const json::value* response = responses.if_contains(std::to_string(status));
   if (response == nullptr && status >= 400) response = responses.if_contains("default");
   if (response == nullptr) return "status " + std::to_string(status) + " is not described";
-  const json::object& content = resolve(*response).at("content").as_object();
+  const auto* described = resolve(*response).as_object().if_contains("content");
+  if (described == nullptr) return body.empty() ? "" : "a body is not described";
+  const json::object& content = described->as_object();
   for (const auto& form : content) {
     if (!is_media_type(content_type, {form.key().data(), form.key().size()})) continue;
     if (form.key() == "text/plain") return {};

@@ -1,0 +1,48 @@
+#include "postrider/api/device_ingress.h"
+
+#include "postrider/base/codec.h"
+#include "postrider/base/hash.h"
+
+namespace postrider::api {
+namespace {
+
+// One event of the server, whatever else is in it and whichever way it came.
+std::string identity_of(std::string_view plugin, const chirpstack::Event& event) {
+  std::string identity;
+  Writer(identity)
+      .text(plugin)
+      .text(chirpstack::name_of(event.kind))
+      .text(event.dev_eui)
+      .text(event.queue_item_id)
+      .text(event.deduplication_id)
+      .u32(event.downlink_id)
+      .text(event.code);
+  return identity;
+}
+
+}  // namespace
+
+Result<Arrived> make_arrival(const IngressEvent& event) {
+  if (event.kind == chirpstack::EventKind::kOther)
+    return fail(ErrorCode::kNotFound, "unknown event");
+  if (event.bytes.size() > kIngressBytesMax)
+    return fail(ErrorCode::kLimit, "an event has at most 256 KiB");
+  const bool json = event.format == EventFormat::kJson;
+  POSTRIDER_TRY(read, json ? chirpstack::decode_event_json(event.kind, event.bytes)
+                           : chirpstack::decode_event_protobuf(event.kind, event.bytes));
+  Arrived arrived;
+  arrived.profile = kDeviceProfile;
+  arrived.source = event.plugin;
+  arrived.source.append(" ").append(chirpstack::name_of(event.kind));
+  arrived.source.append(json ? " json " : " protobuf ");
+  arrived.source.append(event.events.empty() ? "-" : event.events);
+  arrived.bytes = event.bytes;
+  arrived.caller.said = identity_of(event.plugin, read);
+  arrived.caller.key.kind = OperationKey::Kind::kOpaque;
+  arrived.caller.key.scope = "ingress";
+  const Fingerprint print = fingerprint(arrived.caller.said);
+  arrived.caller.key.key.assign(print.begin(), print.end());
+  return arrived;
+}
+
+}  // namespace postrider::api

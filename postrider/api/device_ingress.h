@@ -1,0 +1,37 @@
+// What a network server tells about devices, on its way to the engine: the event is looked at as
+// far as is needed to recognise it when it comes twice, and goes on as it came. Pure; for events
+// by HTTP and by MQTT alike.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "postrider/api/device_plugins.h"
+#include "postrider/base/result.h"
+#include "postrider/model/event.h"
+#include "postrider/protocols/chirpstack_events.h"
+
+namespace postrider::api {
+
+inline constexpr std::size_t kIngressBytesMax = std::size_t{256} << 10;
+inline constexpr std::string_view kIngressTenant = "ingress";  // has a share of its own
+
+enum class EventFormat : std::uint8_t { kJson, kProtobuf };
+
+struct IngressEvent {
+  std::string_view plugin;
+  chirpstack::EventKind kind = chirpstack::EventKind::kOther;
+  EventFormat format = EventFormat::kJson;
+  std::string_view bytes;
+  std::string_view events;  // the destination of what the plugin tells its caller; empty: none
+};
+
+// The event as the engine takes it, with a key by which it is taken once within the window of the
+// ledger: plugin, event, devEui, queueItemId, deduplicationId, downlinkId and code. Its source is
+// "PLUGIN EVENT FORMAT EVENTS", in the device profile's own words; EVENTS is "-" for none. kLimit
+// when it is too large, kNotFound for a kind that nobody knows, any other Error when it is no such
+// event.
+Result<Arrived> make_arrival(const IngressEvent& event);
+
+}  // namespace postrider::api
