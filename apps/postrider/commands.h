@@ -18,6 +18,7 @@ int run_check(Arguments arguments);
 int run_config(Arguments arguments);
 int run_demo(Arguments arguments);
 int run_dest(Arguments arguments);
+int run_device(Arguments arguments);
 int run_dlq(Arguments arguments);
 int run_msg(Arguments arguments);
 int run_profile(Arguments arguments);

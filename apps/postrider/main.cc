@@ -23,6 +23,8 @@ constexpr auto kCommands = std::to_array<Command>({
     {"dest", run_dest,
      "put | ls | show | pause | resume | wake | limit | test | rm: where they go"},
     {"dlq", run_dlq, "ls | show | redrive | drop: dead letters"},
+    {"device", run_device,
+     "send | show | history | cancel | queue: commands for meters, and what became of them"},
     {"tail", run_tail, "what happens, as it happens"},
     {"profile", run_profile, "ls | show NAME: the tables that really run"},
     {"config", run_config, "init | check | reference: the file of settings"},

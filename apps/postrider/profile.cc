@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/postrider/commands.h"
+#include "apps/postrider/profile_live.h"
 #include "postrider/base/nearest.h"
 #include "postrider/core/health.h"
 #include "postrider/profiles/all.h"
@@ -17,18 +18,23 @@ constexpr std::string_view kHelp =
     "Usage: postrider profile ls [--json]\n"
     "       postrider profile show NAME [--format text|markdown|mermaid] [--method METHOD] "
     "[--json]\n"
+    "       postrider profile show NAME --live [--url URL] [--token-file FILE]\n"
     "\n"
     "  ls      the profiles there are\n"
     "  show    states, transitions, retry rules with default settings, limits, settings, health\n"
     "\n"
     "  --format FORMAT   text (the default), markdown, or mermaid (a diagram of one method)\n"
     "  --method METHOD   this method only\n"
+    "  --live            the states with the messages that are in them now, and where they lead\n"
+    "  --url URL, --token TOKEN, --token-file FILE   with --live: as for 'postrider msg'\n"
     "  --json            for programs\n";
 
 struct Options {
   std::vector<std::string> words;  // what is no option
   RenderFormat format = RenderFormat::kText;
   std::string method;
+  bool live = false;
+  Parsed asked;  // what --live takes for the daemon
 };
 
 std::optional<RenderFormat> parse_format(std::string_view text) {
@@ -49,12 +55,17 @@ std::string unknown(std::string_view kind, std::string_view word,
 std::string parse(Arguments arguments, Options& options) {
   constexpr auto kFormats =
       std::to_array<std::string_view>({"text", "markdown", "mermaid", "json"});
-  constexpr auto kOptions =
-      std::to_array<std::string_view>({"--format", "--method", "--json", "--help"});
+  constexpr auto kOptions = std::to_array<std::string_view>(
+      {"--format", "--method", "--json", "--help", "--live", "--url", "--token", "--token-file"});
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--json") {
       options.format = RenderFormat::kJson;
+    } else if (argument == "--live") {
+      options.live = true;
+    } else if (argument == "--url" || argument == "--token" || argument == "--token-file") {
+      if (++i == arguments.size()) return argument + " needs a value";
+      options.asked.options.emplace_back(argument, arguments[i]);
     } else if (argument == "--format" || argument == "--method") {
       if (++i == arguments.size()) return argument + " needs a value";
       if (argument == "--method") {
@@ -97,6 +108,12 @@ int show(const Options& options) {
   if (!found) return usage_error("profile", unknown("method", options.method, methods));
   if (options.format == RenderFormat::kMermaid && options.method.empty() && methods.size() > 1) {
     return usage_error("profile", "a diagram shows one method: choose it with --method");
+  }
+  if (options.live) {
+    Parsed asked = options.asked;
+    asked.command = "profile show";
+    if (options.format == RenderFormat::kJson) asked.options.emplace_back("--json", "");
+    return show_live(asked, *profile, options.method, options.format);
   }
 
   std::vector<HealthWords> health;

@@ -74,15 +74,20 @@ void Session::complain(std::string_view what) const {
 
 void Session::complain(const ClientAnswer& answer) const {
   const bool problem = answer.header("content-type").starts_with("application/problem+json");
-  if (problem && json_) {
+  const Result<Json> said = parse_json(answer.body);
+  // On the routes of the device profile.
+  const std::string plain = said && !problem ? said->at("error") : std::string();
+  if ((problem || !plain.empty()) && json_) {
     std::fprintf(stderr, "%s\n", answer.body.c_str());
     return;
   }
   std::string what = "the daemon answered with " + std::to_string(answer.status);
-  if (const Result<Json> json = parse_json(answer.body); problem && json) {
-    what = shown(json->at("title"));
-    const std::string field = shown(json->at("field"));
-    const std::string detail = shown(json->at("detail"), 1000);
+  if (!plain.empty()) {
+    what = shown(plain, 1000);
+  } else if (problem && said) {
+    what = shown(said->at("title"));
+    const std::string field = shown(said->at("field"));
+    const std::string detail = shown(said->at("detail"), 1000);
     if (!detail.empty()) what.append(": ").append(detail);
     if (!field.empty() && detail.find(field) == std::string::npos)
       what.append(" (").append(field).append(")");
