@@ -44,7 +44,7 @@ const MessageView* choose(const std::vector<api::Told>& told, bool ended) {
 std::string_view result_of(const std::vector<api::Told>& told) {
   bool cancelled = false;
   for (const api::Told& one : told) {
-    if (one.answer.code == AnswerCode::kInvalid) return "NOT_CANCELLABLE";
+    if (one.answer.code == AnswerCode::kNothing) return "NOT_CANCELLABLE";
     cancelled = cancelled || (one.door == Door::kOpen && one.answer.code == AnswerCode::kDone);
   }
   return cancelled ? "CANCELLED" : "NOT_FOUND";
@@ -211,7 +211,6 @@ void HttpApi::Impl::cancel_each(const std::shared_ptr<Cancels>& job, const std::
   for (const MessageId message : messages) {
     Cancel cancel;
     cancel.id = message;
-    cancel.if_waiting = true;
     events.emplace_back(std::move(cancel));
   }
   api::ask_all(host_, job->tenant, std::move(events),

@@ -102,18 +102,10 @@ Answer Engine::Impl::missing(Turn& turn, MessageId id) {
 }
 
 void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
-  const std::string_view verb = cancel.if_waiting ? "cancel-waiting" : "cancel";
-  once(turn, cancel.caller, canonical(verb, cancel.id), [&]() -> std::optional<Answer> {
+  once(turn, cancel.caller, canonical("cancel", cancel.id), [&]() -> std::optional<Answer> {
     const Located located = locate(turn, cancel.id);
     if (!located.known) return std::nullopt;
     if (located.slot == kNoSlot) return missing(turn, cancel.id);
-    const Entry& entry = entries_[located.slot];
-    const Transition* row = find_row(method_of(entry).rows, entry.state.state, On::kCancelled);
-    if (cancel.if_waiting && (row == nullptr || row->verb == Do::kIgnore)) {
-      return answer_with(AnswerCode::kInvalid,
-                         "too late to cancel: the message is " + std::string(state_of(entry).name),
-                         cancel.id);
-    }
     apply(turn, located.slot, On::kCancelled, nullptr);
     const auto still = by_id_.find(cancel.id);
     if (still == by_id_.end())

@@ -52,8 +52,6 @@ struct Submit {
 struct Cancel {
   Caller caller;
   MessageId id;
-  // While something is under way it is refused (kInvalid), and not remembered for later.
-  bool if_waiting = false;
 };
 struct RetryNow {  // revives a parked message, ends a back-off
   Caller caller;
