@@ -27,8 +27,7 @@ class CalinSink::Impl {
   void run(bool until_signal);
   void stop() { loop_.stop(); }
   std::string summary() const;
-
-  std::unique_ptr<SinkListener> listener;
+  std::string address() const { return listener_->address(); }
 
  private:
   void take(const SinkRequest& request, SinkResponder responder);
@@ -40,8 +39,9 @@ class CalinSink::Impl {
   SinkClock clock_;
   sim::Meters meters_;
   sim::Vendor vendor_;
-  asio::io_context loop_{1};
+  asio::io_context loop_{1};  // before everything that lives on it
   asio::steady_timer timer_{loop_};
+  std::unique_ptr<SinkListener> listener_;
   std::unordered_map<std::uint64_t, SinkResponder> calls_;
   std::uint64_t last_ticket_ = 0;
 };
@@ -54,7 +54,7 @@ Result<void> CalinSink::Impl::open() {
                                    [this](const SinkRequest& request, SinkResponder responder) {
                                      take(request, std::move(responder));
                                    }));
-  listener = std::move(listens);
+  listener_ = std::move(listens);
   return {};
 }
 
@@ -135,7 +135,7 @@ Result<std::unique_ptr<CalinSink>> CalinSink::open(CalinSinkOptions options) {
 
 CalinSink::CalinSink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 CalinSink::~CalinSink() = default;
-std::string CalinSink::address() const { return impl_->listener->address(); }
+std::string CalinSink::address() const { return impl_->address(); }
 void CalinSink::run(bool until_signal) { impl_->run(until_signal); }
 void CalinSink::stop() { impl_->stop(); }
 std::string CalinSink::summary() const { return impl_->summary(); }

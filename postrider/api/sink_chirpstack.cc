@@ -37,9 +37,8 @@ class ChirpstackSink::Impl {
   void run(bool until_signal);
   void stop() { loop_.stop(); }
   std::string summary() const;
-
-  std::unique_ptr<SinkGrpc> grpc;
-  std::unique_ptr<SinkListener> control;
+  std::string grpc_address() const { return grpc_->address(); }
+  std::string control_address() const { return control_->address(); }
 
  private:
   Result<void> open_http();
@@ -56,8 +55,10 @@ class ChirpstackSink::Impl {
   SinkClock clock_;
   sim::Meters meters_;
   sim::NetworkServer server_;
-  asio::io_context loop_{1};
+  asio::io_context loop_{1};  // before everything that lives on it
   asio::steady_timer timer_{loop_};
+  std::unique_ptr<SinkGrpc> grpc_;
+  std::unique_ptr<SinkListener> control_;
   std::unique_ptr<HttpTransport> http_;
   std::unique_ptr<MqttTransport> mqtt_;
   std::unordered_map<std::uint64_t, SinkGrpcResponder> calls_;
@@ -82,14 +83,14 @@ Result<void> ChirpstackSink::Impl::open() {
                                                              call.authorization, call.message, 0});
                                  pump();
                                }));
-  grpc = std::move(calls);
+  grpc_ = std::move(calls);
   POSTRIDER_TRY(controls, SinkListener::open(
                               loop_, options_.control,
                               [this](const SinkRequest& request, const SinkResponder& responder) {
                                 const SinkControlAnswer its = answer(request);
                                 responder.answer({its.status, "application/json", its.body});
                               }));
-  control = std::move(controls);
+  control_ = std::move(controls);
   if (const Result<void> opened = open_http(); !opened) return opened;
   return options_.mqtt_host.empty() ? Result<void>() : open_mqtt();
 }
@@ -262,8 +263,8 @@ Result<std::unique_ptr<ChirpstackSink>> ChirpstackSink::open(ChirpstackSinkOptio
 
 ChirpstackSink::ChirpstackSink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ChirpstackSink::~ChirpstackSink() = default;
-std::string ChirpstackSink::grpc_address() const { return impl_->grpc->address(); }
-std::string ChirpstackSink::control_address() const { return impl_->control->address(); }
+std::string ChirpstackSink::grpc_address() const { return impl_->grpc_address(); }
+std::string ChirpstackSink::control_address() const { return impl_->control_address(); }
 void ChirpstackSink::run(bool until_signal) { impl_->run(until_signal); }
 void ChirpstackSink::stop() { impl_->stop(); }
 std::string ChirpstackSink::summary() const { return impl_->summary(); }

@@ -15,6 +15,7 @@
 #include "postrider/protocols/meter_frame.h"
 #include "postrider/transports/grpc/grpc_transport.h"
 #include "postrider/transports/http/http_transport.h"
+#include "postrider/transports/mqtt/mqtt_peer_testing.h"
 
 namespace postrider {
 namespace {
@@ -227,6 +228,39 @@ TEST(ChirpstackSink, CutsHangsAndChangesItsFaultsWhileItRuns) {
   EXPECT_EQ(client.ask("POST", control + "/devices", R"({"meter":"5","join":true})").status, 200);
   client.until([&] { return client.heard("join") == 1; });
   EXPECT_EQ(client.ask("POST", control + "/devices", R"({"join":true})").status, 400);
+}
+
+TEST(ChirpstackSink, TakesCommandsAndTellsEventsOverMqtt) {
+  if (!Broker::is_installed()) GTEST_SKIP() << "no broker; to have it: scripts/install-deps broker";
+  Client client;
+  const Broker broker("allow_anonymous true\n");
+  ChirpstackSinkOptions options = hasty(client);
+  options.events.clear();
+  options.mqtt_host = "127.0.0.1";
+  options.mqtt_port = broker.port();
+  Running<ChirpstackSink> running(options);
+  boost::asio::io_context loop(1);
+  MqttRig rig(loop);
+  MqttTransportOptions ours = MqttRig::local(broker.port());
+  ours.subscriptions = {chirpstack::event_filter(options.server.application)};
+  rig.open_ready(ours);
+  client.until([&] {
+    return client.get(running.sink->control_address(), "/counts").at("mqtt_ready") == true;
+  });
+  const std::string eui = *chirpstack::dev_eui_of("47003333623");
+  chirpstack::QueueItem item =
+      chirpstack::make_command(eui, command_frame(Command::kTurnOff, "47003333623"), {});
+  item.id = "0c9f1e9e-0000-4000-8000-000000000042";
+  rig.end_of(rig.start(chirpstack::command_topic({options.server.application, eui}),
+                       chirpstack::encode_downlink_command(item)));
+  rig.until([&] { return rig.events.size() >= 3; });
+  std::map<std::string, int> told;
+  for (const MqttRig::Event& event : rig.events)
+    ++told[chirpstack::parse_event_topic(event.topic)->event];
+  EXPECT_EQ(told, (std::map<std::string, int>{{"ack", 1}, {"txack", 1}, {"up", 1}}));
+  const json::Object ledger = client.get(running.sink->control_address(), "/ledger");
+  EXPECT_EQ(ledger.at("copies").at(0).at("name"), boost::json::string(item.id));
+  EXPECT_EQ(ledger.at("copies").at(0).at("ran"), 1);
 }
 
 TEST(ChirpstackSink, GoesOnWhenNobodyHearsItsEvents) {
