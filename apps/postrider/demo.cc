@@ -14,6 +14,7 @@
 #include "apps/postrider/client.h"
 #include "apps/postrider/demo_books.h"
 #include "apps/postrider/demo_daemon.h"
+#include "apps/postrider/demo_device.h"
 #include "apps/postrider/demo_display.h"
 #include "apps/postrider/json.h"
 #include "apps/postrider/messages.h"
@@ -463,10 +464,15 @@ constexpr Command kDemo{.name = "demo",
                             "the middle, and shows that nothing is lost.",
                         .options = kOptions,
                         .asks_daemon = false,
-                        .run = demo};
+                        .run = demo,
+                        .more = "'postrider demo device' does so with commands to meters.\n"};
 
 }  // namespace
 
-int run_demo(Arguments arguments) { return run_command("", kDemo, arguments); }
+int run_demo(Arguments arguments) {
+  if (!arguments.empty() && arguments.front() == "device")
+    return run_device_demo(arguments.subspan(1));
+  return run_command("", kDemo, arguments);
+}
 
 }  // namespace postrider

@@ -44,9 +44,10 @@ DemoDaemon::~DemoDaemon() { kill(); }
 Result<void> DemoDaemon::start() {
   const std::string data = directory_ + "/store";
   const std::string log_name = directory_ + "/daemon.log";
-  const std::array<const char*, 9> words = {kOurselves,   "serve",         "--data",
-                                            data.c_str(), "--listen",      "127.0.0.1:0",
-                                            "--break",    broken_.c_str(), nullptr};
+  std::vector<const char*> words = {kOurselves, "serve",       "--data",  data.c_str(),
+                                    "--listen", "127.0.0.1:0", "--break", broken_.c_str()};
+  if (!config_.empty()) words.insert(words.end(), {"--config", config_.c_str()});
+  words.push_back(nullptr);
   std::vector<std::string> variables = {"POSTRIDER_TRANSPORT_ALLOW=127.0.0.0/8"};
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!std::string_view(*variable).starts_with("POSTRIDER_")) variables.emplace_back(*variable);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
+#include <utility>
 
 #include "postrider/base/result.h"
 
@@ -18,6 +19,7 @@ class DemoDaemon {
   DemoDaemon(const DemoDaemon&) = delete;
   DemoDaemon& operator=(const DemoDaemon&) = delete;
 
+  void set_config(std::string file) { config_ = std::move(file); }  // before start()
   // Fails with what the daemon said last.
   Result<void> start();
   void strike() const;  // kill -9, from any thread; kill() must follow
@@ -32,6 +34,7 @@ class DemoDaemon {
 
   std::string directory_;
   std::string broken_;
+  std::string config_;  // empty: none
   std::string url_;
   pid_t pid_ = -1;
 };

@@ -47,5 +47,13 @@ TEST(Demo, WithoutTheSyncReportsTheLossAndFails) {
   EXPECT_GT(number_member(ran.output, "lost"), 0U) << ran.output;
 }
 
+TEST(DeviceDemo, BalancesEveryOutcomeWithWhatTheMeterDid) {
+  const Ran ran = run_demo("device --calm --commands 40 --json");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_EQ(number_member(ran.output, "accepted"), 40U) << ran.output;
+  EXPECT_NE(ran.output.find("\"doubled\":0,\"wrong\":[],\"balanced\":true"), std::string::npos)
+      << ran.output;
+}
+
 }  // namespace
 }  // namespace postrider::crash
