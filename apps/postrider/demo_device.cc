@@ -31,6 +31,9 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kOptions = std::to_array<OptionRow>({
     {"--commands", "N", "how many, 20 to 20000 (1000)"},
     {"--calm", "", "without faults"},
+    {"--break", "repeat",
+     "repeat everything, as the original did: the meters must then see doubles, and the demo say "
+     "so"},
     {"--seed", "N", "of the faults (1)"},
     {"--keep", "", "keep the directory with the store and the logs"},
     {"--json", "", "nothing but the result, as JSON"},
@@ -52,6 +55,7 @@ secret = "SECRET"
 [plugins.lorawan.settings]
 way = "chirpstack"
 url = "http://GRPC"
+repeat = "REPEAT"
 spacing = "0"
 call_time_out = "1s"
 probe_time_out = "1s"
@@ -64,6 +68,7 @@ retry_cap = "2s"
 [plugins.calin.settings]
 way = "calin-v2"
 url = "http://VENDOR"
+repeat = "REPEAT"
 company = "demo"
 user = "demo"
 password = "demo"
@@ -129,14 +134,19 @@ sim::VendorFaults bad_vendor() {
 
 class DeviceDemo {
  public:
-  DeviceDemo(std::size_t count, bool calm, std::uint64_t seed, bool json, std::string directory)
+  struct Options {
+    std::size_t count = 0;
+    std::uint64_t seed = 1;
+    bool calm = false;
+    bool repeats = false;
+    bool json = false;
+  };
+  DeviceDemo(const Options& options, std::string directory)
       : directory_(std::move(directory)),
-        calm_(calm),
-        json_(json),
-        seed_(seed),
-        display_(json),
+        options_(options),
+        display_(options.json),
         daemon_(directory_, "files") {
-    for (std::size_t i = 0; i < count; ++i) commands_.push_back(make_command(i));
+    for (std::size_t i = 0; i < options.count; ++i) commands_.push_back(make_command(i));
   }
   ~DeviceDemo();
   DeviceDemo(const DeviceDemo&) = delete;
@@ -161,9 +171,7 @@ class DeviceDemo {
   static Result<Json> get(const std::string& url, const std::string& path);
 
   std::string directory_;
-  bool calm_;
-  bool json_;
-  std::uint64_t seed_;
+  Options options_;
   DemoDisplay display_;
   DemoDaemon daemon_;
   std::vector<DeviceDemoCommand> commands_;
@@ -216,12 +224,12 @@ Result<void> DeviceDemo::begin() {
   network.server.radio_percent = 10;
   network.server.scheduler_period = 50ms;
   network.server.answer_max = 1500ms;
-  network.seed = seed_;
+  network.seed = options_.seed;
   CalinSinkOptions vendor;
   vendor.vendor.version = 2;
   vendor.vendor.login_life = 5s;
-  vendor.seed = seed_;
-  if (!calm_) {
+  vendor.seed = options_.seed;
+  if (!options_.calm) {
     network.faults = bad_network();
     vendor.faults = bad_vendor();
   }
@@ -236,14 +244,16 @@ Result<void> DeviceDemo::begin() {
   std::string config = replaced(std::string(kConfig), "SECRET", kSecret);
   config = replaced(config, "GRPC", network_->grpc_address());
   config = replaced(config, "VENDOR", vendor_->address());
+  const std::string_view repeat = options_.repeats ? "document" : "class";
+  for (int i = 0; i < 2; ++i) config = replaced(config, "REPEAT", repeat);
   const std::string path = directory_ + "/postrider.toml";
   std::ofstream(path) << config;
   daemon_.set_config(path);
   if (const Result<void> started = start_daemon(); !started) return started;
   display_.say("The daemon listens on " + daemon_.url() + "; the network server is at " +
                network_->grpc_address() + ", the vendor at " + vendor_->address() + ".");
-  display_.say(calm_ ? "Nothing goes wrong on their side.\n"
-                     : "Both lose, double, delay, refuse and lie.\n");
+  display_.say(options_.calm ? "Nothing goes wrong on their side.\n"
+                             : "Both lose, double, delay, refuse and lie.\n");
   return {};
 }
 
@@ -437,7 +447,7 @@ int DeviceDemo::conclude() {
   const bool good = verdict.wrong.empty() && verdict.doubled == 0 && verdict.live == 0 &&
                     verdict.accepted == commands_.size();
   const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-  if (json_) {
+  if (options_.json) {
     std::printf("{\"accepted\":%llu,\"outcomes\":{",
                 static_cast<unsigned long long>(verdict.accepted));
     const char* comma = "";
@@ -481,6 +491,10 @@ int demo_device(const Parsed& parsed) {
   if (!count) return complain(parsed, count.error());
   const auto seed = parsed.number("--seed", 1, 0, UINT64_MAX);
   if (!seed) return complain(parsed, seed.error());
+  const std::string broken = parsed.text("--break");
+  if (!broken.empty() && broken != "repeat")
+    return usage_error("demo device",
+                       "--break: '" + broken + "' cannot be broken; it may be repeat");
   std::error_code error;
   std::string directory = std::filesystem::temp_directory_path(error).string();
   directory += "/postrider-demo-XXXXXX";
@@ -493,7 +507,12 @@ int demo_device(const Parsed& parsed) {
   std::signal(SIGTERM, interrupt_device_demo);
   int code = kExitFailure;
   {
-    DeviceDemo it(*count, parsed.has("--calm"), *seed, parsed.has("--json"), directory);
+    DeviceDemo it({.count = *count,
+                   .seed = *seed,
+                   .calm = parsed.has("--calm"),
+                   .repeats = broken == "repeat",
+                   .json = parsed.has("--json")},
+                  directory);
     code = it.run();
   }
   if (parsed.has("--keep")) {
