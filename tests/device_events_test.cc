@@ -2,6 +2,7 @@
 #include <array>
 #include <set>
 
+#include "postrider/protocols/device_signature.h"
 #include "postrider/protocols/device_ulid.h"
 #include "tests/support/device_rig.h"
 
@@ -188,6 +189,24 @@ TEST_F(DeviceEvents, TheBodyHasTheFieldsOfTheContract) {
   EXPECT_EQ(field(end, "outcome"), "executed");
   EXPECT_EQ(field(end, "mayHaveRun"), "false");
   EXPECT_EQ(count(end, "unsolicited"), 0U);
+}
+
+// req: device.ev.5
+TEST_F(DeviceEvents, TheHeadersCarryTheIdAndTheSignatureOfTheBody) {
+  open_all();
+  const std::uint64_t ticket = ++tickets;
+  post(configure(ticket, "hear",
+                 {{"id_header", "X-Device-Messaging-Event-Id"},
+                  {"signature", "hmac-sha256-body"},
+                  {"secret", "secret"}}));
+  ASSERT_EQ(code_of(ticket), AnswerCode::kDone) << told(ticket).detail;
+  send(message("TURN_ON"));
+  ASSERT_EQ(events().size(), 1U);
+  const WireRequest request = events()[0].request;
+  SCOPED_TRACE(request.headers.text());
+  EXPECT_EQ(request.headers.find("x-device-messaging-event-id"), field(request.body, "eventId"));
+  EXPECT_EQ(request.headers.find("x-device-messaging-signature"),
+            device::event_signature("secret", request.body));
 }
 
 // req: device.ev.9
@@ -413,6 +432,10 @@ TEST_F(DeviceEvents, NothingThatIsShownHasATokenOrACredential) {
   EXPECT_FALSE(shows(history(id))) << history(id);
   EXPECT_FALSE(shows(shown(id).explanation.reason));
   for (const std::string& body : bodies) EXPECT_FALSE(shows(body)) << body;
+  const std::uint64_t ticket = ++tickets;
+  post(ask(ticket, Ask::What::kLog));
+  EXPECT_FALSE(view_of<LogPage>(ticket).entries.empty());
+  for (const LogEntry& entry : view_of<LogPage>(ticket).entries) EXPECT_FALSE(shows(entry.reason));
 }
 
 }  // namespace

@@ -110,6 +110,24 @@ TEST_F(DeviceProbe, AnItemOfAnotherAttemptIsNotAdopted) {
   EXPECT_EQ(state(id), "OnAir");
 }
 // req: device.poll.9
+TEST_F(DeviceProbe, AnItemWithTheExpiryOfAnotherAttemptIsNotAdopted) {
+  open_all();
+  const MessageId id = lost(message("TURN_ON"));
+  queue_holds({});
+  pass(5s);
+  queue_holds({});
+  ASSERT_EQ(state(id), "ToRetry");
+  pass(2s);
+  lose(calls("Enqueue").back().attempt);
+  queue_holds({sent_item(0, "late")});
+  EXPECT_EQ(state(id), "CheckSend");
+  pass(5s);
+  queue_holds({sent_item(0, "late"), sent_item(1, "i2")});
+  EXPECT_EQ(state(id), "AtServer");
+  txack("i2");
+  EXPECT_EQ(state(id), "OnAir");
+}
+// req: device.poll.9
 TEST_F(DeviceProbe, AnItemOfAnotherAttemptIsNotAdoptedFromAServerWithoutExpiry) {
   open_all({{"server_expiry", "false"}});
   const MessageId id = at_server(message("TURN_ON"));
@@ -471,6 +489,24 @@ TEST_F(DeviceProbe, OneThatAlwaysFailsDelaysNoOther) {
   };
   pass(2s);
   EXPECT_EQ(state(id), "AtServer");
+}
+
+// req: device.retry.7
+TEST_F(DeviceProbe, OneThatNobodyCanReadAnyMoreDelaysNoOther) {
+  open_all({{"spacing", "0"}});
+  send(message("READ_CREDIT", meter(1)));
+  lose(calls("Enqueue").back().attempt, WireEnd::kRefused);
+  const MessageId id = send(message("READ_CREDIT"));
+  lose(calls("Enqueue").back().attempt, WireEnd::kRefused);
+  std::size_t damaged = 0;
+  for (const auto& [key, value] : store.memory().contents()) {
+    if (value.find(meter(1)) != std::string::npos && store.memory().damage(key)) ++damaged;
+  }
+  ASSERT_GT(damaged, 0U);
+  restart();
+  pass(2s);
+  ASSERT_EQ(calls("Enqueue").size(), 1U);
+  EXPECT_EQ(calls("Enqueue")[0].message, id);
 }
 
 }  // namespace
