@@ -102,6 +102,7 @@ TEST(StoreFormat, DescribesMessages) {  // req: engine.record.11
   fields.origin = {3, 4};
   fields.gates[0] = 5;
   fields.lasting = 1;
+  fields.ordered = true;
   expect_described("message", encode_message(fields, "attributes", "body").record.view(), true);
 }
 

@@ -39,8 +39,9 @@ enum class Bug : std::uint8_t {
   kAskedTooOften,
   kLastingGateForgotten,
   kOrderOvertaken,
+  kRevivalForgotten,
 };
-inline constexpr std::size_t kBugs = 28;
+inline constexpr std::size_t kBugs = 29;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -72,6 +73,7 @@ constexpr std::string_view name_of(Bug bug) {
       "asked-too-often",
       "lasting-gate-forgotten",
       "order-overtaken",
+      "revival-forgotten",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");

@@ -114,8 +114,9 @@ MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& a
   Resident& resident = residents_[draft.resident];
   const Bound& bound = *resident.bound;
   Message fields;
-  for (const Gate& gate : admission.gates)
-    fields.ordered = fields.ordered || (gate.name != 0 && gate.lasting && gate.ordered);
+  fields.ordered = admission.gates[0].ordered;
+  // Whoever waited at another gate would be overtaken.
+  POSTRIDER_CHECK(!fields.ordered || (admission.gates[0].lasting && admission.gates[1].name == 0));
   // A FIFO lane has no priorities, and neither has an order: they would break it.
   const bool plain = fields.ordered || bound.policy.lane_kind(draft.lane) == LaneKind::kFifo;
   fields.id = MessageId::make(resident.id, draft.lane, plain ? std::uint16_t{0} : draft.priority,

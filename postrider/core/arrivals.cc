@@ -409,7 +409,10 @@ void Engine::Impl::write_nested(Turn& turn, MessageId from,
       turn.out.writes.put(key, encode_nested({from, submit.destination, submit.lane,
                                               submit.priority, submit.attributes, submit.body}));
     }
-    turn.out.chores.push_back({.kind = Chore::Kind::kNested, .cursor = std::move(key)});
+    // Those for one destination must not overtake each other while something is read.
+    const DestinationId to = destination_id(submit.destination, submit.destination, 0);
+    turn.out.chores.push_back(
+        {.kind = Chore::Kind::kNested, .destination = to, .cursor = std::move(key)});
   }
 }
 

@@ -96,7 +96,11 @@ const Transition* Engine::Impl::next_row(Turn& turn, Entry& entry, On signal,
     exhausted = entry.state.method + std::size_t{1} >= profile.methods.size();
   }
   if (!exhausted) return row;
-  const Transition* last = find_row(method.rows, entry.state.state, On::kExhausted);
+  const bool reach =
+      row->verb == Do::kRetry && resident.bound->policy.rule(entry.state.failure).parks;
+  const Transition* last =
+      reach ? find_row(method.rows, entry.state.state, On::kOutOfReach) : nullptr;
+  if (last == nullptr) last = find_row(method.rows, entry.state.state, On::kExhausted);
   POSTRIDER_CHECK(last != nullptr);
   ++uses[static_cast<std::size_t>(last - method.rows.data())];
   return last;
@@ -242,6 +246,7 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
   mark_holding(turn, entry, (keeps && entry.holds_gates) || (entry.lasts() && recorded));
   const bool next_method =
       target.phase == Phase::kQueued && entry.state.method != entry.message.method;
+  if (state_of(entry).revives && target.phase == Phase::kQueued) refresh_attempts(turn, entry);
   entry.state.state = to;
   entry.state.since = turn.now;
   const Timestamp was_due = entry.state.due;
@@ -333,7 +338,9 @@ void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKi
   const bool intent = kind == AttemptKind::kSend && method_of(entry).durable_intent;
   if (kind == AttemptKind::kSend) {
     if (entry.state.attempts < UINT16_MAX) ++entry.state.attempts;
-    if (!entry.state.first_attempt.is_set()) {
+    // The first one ever, or the first after a revival.
+    const bool anew = entry.state.attempts == 1 && entry.state.method == entry.message.method;
+    if (!entry.state.first_attempt.is_set() || anew) {
       entry.state.first_attempt = turn.now;
       tallies_.until_sent.add(turn.now - entry.message.accepted);
       entry.state.held_before = held_time(resident.route, turn.now);
@@ -494,6 +501,8 @@ bool Engine::Impl::move_to_cold(Turn& turn, Slot slot) {
 // purpose.
 void Engine::Impl::sleep(Turn& turn, Slot slot) {
   Entry& entry = entries_[slot];
+  if (planted(Bug::kOrderOvertaken) && entry.message.ordered)
+    release_lasting(turn, entry.message.id);
   Resident& resident = residents_[entry.destination];
   Lane& lane = resident.the_lane(entry.message.id.lane());
   const MessageId id = entry.message.id;
@@ -526,28 +535,6 @@ void Engine::Impl::sleep(Turn& turn, Slot slot) {
     spill(turn, entry.destination, lane);
     lane.asleep = lane.cursor == id;  // what was revived in front of it does not wait for it
   }
-  forget_entry(turn, slot);
-}
-
-void Engine::Impl::park(Turn& turn, Slot slot) {
-  Entry& entry = entries_[slot];
-  move_to_cold(turn, slot);
-  store_state(turn, entry);
-  if (entry.due_entry.is_set()) {
-    turn.out.writes.remove(
-        keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, entry.message.id));
-  }
-  turn.out.writes.put(keys::parked(entry.message.id), std::string_view());
-  receipts_.note({.position = {},
-                  .kind = LogEntry::Kind::kParked,
-                  .at = turn.now,
-                  .id = entry.message.id,
-                  .phase = Phase::kParked,
-                  .cause = entry.state.failure,
-                  .attempts = entry.state.attempts,
-                  .reason = std::string(entry.reason_text())});
-  unready(slot);
-  if (raise_remembered(turn, slot)) return;
   forget_entry(turn, slot);
 }
 

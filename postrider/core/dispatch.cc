@@ -75,8 +75,7 @@ Slot Engine::Impl::first_by_age(const Lane& lane, const Policy& policy, Timestam
 // Whether something on disk must be looked at before this one may start.
 bool Engine::Impl::owes_before(const Lane& lane, const Entry& entry) const {
   const Policy& policy = residents_[entry.destination].bound->policy;
-  const bool in_order = policy.lane_kind(lane.number) == LaneKind::kFifo ||
-                        (entry.message.ordered && !planted(Bug::kOrderOvertaken));
+  const bool in_order = policy.lane_kind(lane.number) == LaneKind::kFifo || entry.message.ordered;
   return lane.owes_before(entry.message.id, in_order);
 }
 

@@ -242,6 +242,7 @@ void Engine::Impl::on(Turn& turn, const Chore& chore) {
     case Chore::Kind::kRemoveDrained: return remove_drained(turn, chore);
     case Chore::Kind::kNested: return submit_nested(turn, chore);
     case Chore::Kind::kClaim: return claim(turn, chore);
+    case Chore::Kind::kRevive: return revive(turn, chore);
   }
 }
 

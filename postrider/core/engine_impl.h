@@ -1,7 +1,7 @@
 // The engine's inside, split over files by what happens: admission.cc (submit), delivery.cc (rows,
 // attempts, ends), dispatch.cc (whose turn it is), residents.cc (destinations in memory), refill.cc
-// (disk to window and back), restore.cc, arrivals.cc (news from outside), operators.cc, explain.cc,
-// questions.cc. engine.cc only dispatches.
+// (disk to window and back), revival.cc, restore.cc, arrivals.cc (news from outside), operators.cc,
+// explain.cc, questions.cc. engine.cc only dispatches.
 #pragma once
 
 #include <deque>
@@ -213,7 +213,6 @@ class Engine::Impl {
   void store_dirty(Turn& turn, Entry& entry);
   void release_lasting(Turn& turn, MessageId id);
   void sleep(Turn& turn, Slot slot);
-  void park(Turn& turn, Slot slot);
   void end(Turn& turn, Slot slot, StateIndex to);
   void note_end(const Turn& turn, const Entry& entry, Phase phase);
   void store_state(Turn& turn, Entry& entry);
@@ -298,6 +297,19 @@ class Engine::Impl {
   void spill(Turn& turn, Slot resident, Lane& lane);
   void spill_all(Turn& turn, Slot resident);
   bool awake(const Resident& resident, Timestamp now) const;  // worth keeping a window for
+
+  // revival.cc
+  void park(Turn& turn, Slot slot);
+  void park_for_reach(Turn& turn, Slot slot);
+  void refresh_attempts(const Turn& turn, Entry& entry) const;
+  void hear_success(Turn& turn, Slot resident);
+  void look_at_parked(Turn& turn, Slot resident);
+  void begin_revival(Turn& turn, Slot resident, bool all);
+  void revive(Turn& turn, const Chore& chore);
+  void put_back(Turn& turn, Slot slot);
+  void end_revival(Turn& turn, Slot resident, bool some_wait);
+  void set_revival(Turn& turn, Slot resident, Timestamp at);
+  void move_look(Turn& turn, const Resident& resident, Timestamp& entry, Timestamp wanted);
 
   // restore.cc
   void restore(Turn& turn, const Chore& chore);

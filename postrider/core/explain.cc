@@ -125,6 +125,10 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
       out.place = Place::kParked;
       out.why = "an operator must look at it";
       out.next = Next::kOperator;
+      if (!state_of(entry).revives) return;
+      out.why = "the destination was out of reach; it goes back in line when that answers again";
+      out.next = Next::kNews;
+      out.next_at = resident.route.revive_at;
       return;
     case Phase::kQueued:
     case Phase::kBackoff: break;

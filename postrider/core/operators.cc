@@ -388,6 +388,10 @@ void Engine::Impl::take_away(Turn& turn, Slot slot) {
     turn.out.writes.remove(
         keys::due(resident.opening_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
   }
+  if (resident.revive_entry.is_set()) {
+    turn.out.writes.remove(
+        keys::due(resident.revive_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
+  }
   forget_resident(slot);
 }
 

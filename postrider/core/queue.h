@@ -164,12 +164,18 @@ struct Resident {
   std::uint32_t chores = 0;  // on their way
   TimerHandle look_timer = 0;
   Timestamp opening_entry;   // its entry in the due space; unset: none
+  Timestamp revive_entry;    // another one, of its revival
+  Timestamp ok_at;           // the last success in this process
   Timestamp failing_stored;  // what the route record says of failures; it must hear when they begin
                              // and end
   std::uint16_t strikes_stored = 0;
   bool in_ring = false;
-  bool owed_stored = false;  // an owed record exists
-  Slot lru_next = kNoSlot;   // idle residents, least recently used first
+  bool owed_stored = false;   // an owed record exists
+  bool stranded = false;      // a success may find messages that are parked for want of reach
+  bool reviving = false;      // they are being put back in line …
+  bool revive_again = false;  // … and there was another success meanwhile
+  Timestamp revive_later;     // … and the first that must wait longer; unset: none so far
+  Slot lru_next = kNoSlot;    // idle residents, least recently used first
   Slot lru_prev = kNoSlot;
   bool in_lru = false;
 

@@ -437,17 +437,14 @@ void Engine::Impl::wake_route(Turn& turn, const Chore& chore) {
     ++tallies_.stray_timers;
     return;
   }
+  look_at_parked(turn, destined.slot);
   open_route(turn, destined.slot);
 }
 
 void Engine::Impl::open_route(Turn& turn, Slot slot) {
   Resident& resident = residents_[slot];
   if (resident.route.closed_until > turn.now) return;
-  if (resident.opening_entry.is_set()) {
-    const MessageId id{resident.id.value() << 20, 0};
-    turn.out.writes.remove(
-        keys::due(std::exchange(resident.opening_entry, {}), keys::DueKind::kOpening, id));
-  }
+  move_look(turn, resident, resident.opening_entry, {});
   if (resident.route.health == Health::kWait)
     tell_health(turn, slot, HealthOn::kOpen, resident.route.reason);
   ring(slot);

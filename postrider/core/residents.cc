@@ -44,7 +44,11 @@ Route Engine::Impl::read_route(Turn& turn, DestinationId id, const std::optional
   auto route = decode_route(record->view());
   if (route) return std::move(*route);
   turn.damaged.emplace_back(keys::route(id), *record);
-  return {};
+  // Whether some are parked for want of reach is lost, so somebody must look.
+  Route unknown;
+  unknown.revive_at = turn.now;
+  turn.out.chores.push_back({.kind = Chore::Kind::kRevive, .destination = id});
+  return unknown;
 }
 
 Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& record) {
@@ -63,6 +67,8 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
   resident.strikes_stored = resident.route.strikes;
   // The entry of its opening is named by the time until which it is closed.
   resident.opening_entry = resident.route.closed_until;
+  resident.revive_entry = resident.route.revive_at;
+  resident.stranded = resident.route.revive_at.is_set();
   const std::optional<Blob>& stored = *turn.get(keys::owed(id));
   if (stored) {
     resident.owed_stored = true;
@@ -189,19 +195,14 @@ void Engine::Impl::write_route(Turn& turn, Slot slot) {
   resident.strikes_stored = resident.route.strikes;
   const Timestamp wanted =
       resident.route.closed_until > turn.now ? resident.route.closed_until : Timestamp();
-  if (resident.opening_entry == wanted) return;
-  const MessageId id{resident.id.value() << 20, 0};
-  if (resident.opening_entry.is_set()) {
-    turn.out.writes.remove(keys::due(resident.opening_entry, keys::DueKind::kOpening, id));
-  }
-  resident.opening_entry = wanted;
-  if (wanted.is_set()) put_due(turn, wanted, keys::DueKind::kOpening, id);
+  move_look(turn, resident, resident.opening_entry, wanted);
 }
 
 void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_view reason) {
   Resident& resident = residents_[slot];
   const HealthChange change =
       postrider::apply(resident.route, on, resident.bound->policy.health, turn.now);
+  if (on == HealthOn::kOk) hear_success(turn, slot);
   if (!change.changed()) {
     // The clock of a failing route must go on after a restart, and failures that are over must not
     // come back. Strikes in between may be forgotten: they are not worth a record each.
@@ -211,6 +212,9 @@ void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_v
   }
   resident.route.reason = std::string(reason.substr(0, limits_.reason_bytes_max));
   write_route(turn, slot);
+  // While it was held nobody was tried.
+  if (on == HealthOn::kResume && resident.route.revive_at.is_set())
+    set_revival(turn, slot, turn.now);
   LogEntry notice;
   notice.at = turn.now;
   notice.id = MessageId{resident.id.value() << 20, 0};

@@ -133,8 +133,13 @@ void Engine::Impl::restore_nested(Turn& turn, const Chore& chore) {
   const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kNested)),
                                 std::max<std::uint32_t>(1, limits_.restore_rows_max)});
   if (rows == nullptr) return;
-  for (const Row& row : rows->rows)
-    turn.out.chores.push_back({.kind = Chore::Kind::kNested, .cursor = row.first});
+  for (const Row& row : rows->rows) {
+    const auto nested = decode_nested(row.second.view());
+    const DestinationId to =
+        nested ? destination_id(nested->destination, nested->destination, 0) : DestinationId();
+    turn.out.chores.push_back(
+        {.kind = Chore::Kind::kNested, .destination = to, .cursor = row.first});
+  }
   if (!rows->complete)
     turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
 }

@@ -7,6 +7,7 @@ namespace postrider {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kRouteVersion = 2;  // version 1 had no revival
 constexpr std::uint8_t kRemoved = 1;
 constexpr std::uint8_t kDraining = 2;
 constexpr std::array<std::string_view, kHealths> kHealthNames = {"normal", "wait", "probe",
@@ -47,7 +48,7 @@ Result<DestinationConfig> decode_config(std::string_view record) {
 }
 
 std::string encode_route(const Route& route) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kRouteVersion));
   Writer(out)
       .u8(static_cast<std::uint8_t>(route.health))
       .u16(route.strikes)
@@ -58,13 +59,15 @@ std::string encode_route(const Route& route) {
       .i64(route.seen_at.ms())
       .i64(route.held_since.ms())
       .i64(route.held.count())
+      .i64(route.revive_at.ms())
       .text(route.reason);
   seal_record(out);
   return out;
 }
 
 Result<Route> decode_route(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  const bool old = record.starts_with('\1');
+  Reader reader = open_record(record, old ? kVersion : kRouteVersion);
   Route route;
   const std::uint8_t health = reader.u8();
   if (health >= kHealths) reader.fail();
@@ -77,6 +80,7 @@ Result<Route> decode_route(std::string_view record) {
   route.seen_at = Timestamp(reader.i64());
   route.held_since = Timestamp(reader.i64());
   route.held = Duration(reader.i64());
+  if (!old) route.revive_at = Timestamp(reader.i64());
   route.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "route record");
   return route;

@@ -38,6 +38,7 @@ struct Route {
   Timestamp seen_at;     // last sign of life
   Timestamp held_since;  // paused or disabled since; unset: neither
   Duration held{0};      // time held before that
+  Timestamp revive_at;   // some are parked for want of reach: one is tried then; unset: none is
   std::string reason;    // the operator's words, or ours
 
   friend bool operator==(const Route&, const Route&) = default;

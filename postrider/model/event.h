@@ -146,13 +146,15 @@ struct Chore {
     kRemoveDrained,
     kNested,  // a submit that follows from another message
     kClaim,   // news that waited for a name
+    kRevive,  // messages parked for want of reach go back in line
   };
   Kind kind = Kind::kRestore;
   DestinationId destination;
   std::uint8_t lane = 0;
   MessageId id;
   Timestamp at;        // of the due entry that asked for it; unset: none
-  std::string cursor;  // kRestore: where to go on; kNested, kClaim: the record
+  std::string cursor;  // kRestore, kRevive: where to go on; kNested, kClaim: the record
+  bool all = false;    // kRevive: not the oldest alone
 };
 
 using Event = std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake,

@@ -42,6 +42,12 @@ std::string cold(MessageId id, Part part) {
 }
 std::string parked(MessageId id) { return Builder(kParked).id(id).take(); }
 std::string holding(MessageId id) { return Builder(kHolding).id(id).take(); }
+std::string parked_for_reach(Timestamp from) {
+  std::string value;
+  Writer(value).i64(from.ms());
+  return value;
+}
+
 std::string due(Timestamp at, DueKind kind, MessageId id) {
   return Builder(kDue)
       .u64(static_cast<std::uint64_t>(at.ms()))
@@ -154,6 +160,11 @@ std::optional<MessageId> parse_id(std::string_view key, char space) {
 }
 
 }  // namespace
+
+std::optional<Timestamp> parse_parked_for_reach(std::string_view value) {
+  if (value.size() != 8) return std::nullopt;
+  return Timestamp(Reader(value).i64());
+}
 
 std::optional<MessageId> parse_parked(std::string_view key) { return parse_id(key, kParked); }
 std::optional<MessageId> parse_holding(std::string_view key) { return parse_id(key, kHolding); }

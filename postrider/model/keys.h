@@ -18,7 +18,7 @@ inline constexpr char kRoute = 'T';       // destination
 inline constexpr char kOwed = 'O';        // destination
 inline constexpr char kHot = 'H';         // sequence ‖ part
 inline constexpr char kCold = 'C';        // message id ‖ part
-inline constexpr char kParked = 'P';      // message id
+inline constexpr char kParked = 'P';      // message id: from when a success revives it
 inline constexpr char kHolding = 'A';     // message id: cold, awaiting, holding gates
 inline constexpr char kDue = 'W';         // time ‖ kind ‖ message id, or destination
 inline constexpr char kLedger = 'L';      // bucket ‖ scope ‖ key
@@ -44,6 +44,7 @@ std::string owed(DestinationId destination);
 std::string hot(Sequence sequence, Part part);
 std::string cold(MessageId id, Part part);
 std::string parked(MessageId id);
+std::string parked_for_reach(Timestamp from);  // the value; empty when only an operator revives it
 std::string holding(MessageId id);
 std::string due(Timestamp at, DueKind kind, MessageId id);
 std::string ledger(Bucket bucket, std::string_view scope, std::string_view key);
@@ -79,6 +80,7 @@ std::optional<PartKey> parse_hot(std::string_view key);
 std::optional<PartKey> parse_cold(std::string_view key);
 std::optional<DestinationId> parse_destination(std::string_view key);
 std::optional<MessageId> parse_parked(std::string_view key);
+std::optional<Timestamp> parse_parked_for_reach(std::string_view value);
 std::optional<MessageId> parse_holding(std::string_view key);
 struct BucketKey {
   Bucket bucket;

@@ -185,5 +185,14 @@ TEST(Keys, ABucketIsOneRange) {
   }
 }
 
+// req: engine.revive.1
+TEST(Keys, WhatIsParkedSaysFromWhenASuccessRevivesIt) {
+  EXPECT_EQ(parse_parked_for_reach(parked_for_reach(Timestamp(0x0203))), Timestamp(0x0203));
+  EXPECT_EQ(parked_for_reach(Timestamp(0x0203)).size(), 8U);
+  EXPECT_FALSE(parse_parked_for_reach("")) << "an operator must look at it";
+  EXPECT_FALSE(parse_parked_for_reach("1234567"));
+  EXPECT_FALSE(parse_parked_for_reach("123456789"));
+}
+
 }  // namespace
 }  // namespace postrider::keys

@@ -16,7 +16,7 @@ enum class Phase : std::uint8_t {
   kInFlight,   // an attempt is open
   kAwaiting,   // the far side has it; news will come
   kBackoff,    // waits for its next attempt
-  kParked,     // waits for an operator; listed with the dead letters
+  kParked,     // waits for an operator, or for its route; listed with the dead letters
   kDelivered,  // ends from here on
   kDead,
   kExpired,
@@ -44,14 +44,15 @@ enum class On : std::uint8_t {
   kExpired,     // its expiry has come
   kCancelled,   // somebody asked to stop it
   kPeerSeen,    // the destination gave a sign of life
+  kOutOfReach,  // exhausted, by failures that say nothing but that the destination is not there
 };
-inline constexpr std::size_t kSignals = 18;
+inline constexpr std::size_t kSignals = 19;
 
 // Whether news from the network may carry it. The others are the engine's own: nobody outside says
 // that a message is due, late, used up or unwanted.
 constexpr bool may_come_from_outside(On signal) {
   return signal != On::kDue && signal != On::kTimedOut && signal != On::kExhausted &&
-         signal != On::kExpired && signal != On::kCancelled;
+         signal != On::kOutOfReach && signal != On::kExpired && signal != On::kCancelled;
 }
 
 enum class Do : std::uint8_t {
@@ -106,6 +107,7 @@ struct StateRow {
   TimeOut timer = TimeOut::kNone;
   On timer_signal = On::kTimedOut;
   bool keeps_gates = false;  // in-flight states always do; an awaiting state may
+  bool revives = false;      // parked until the route hears of a success; else for an operator
 };
 
 using StateMask = std::uint32_t;
@@ -220,7 +222,7 @@ constexpr StateMask closure(StateMask start, std::span<const Transition> rows, b
 // True when the table leaves nothing open: each (live state, used signal) pair has exactly one row
 // and ends have none; every state is reachable, can end, and moves by itself; verbs lead where they
 // say; every table answers due, exhausted, expired and cancelled; exhaustion never asks for another
-// retry; and a send starts from a queued state only.
+// retry; a send starts from a queued state only; and only parked states revive, into a queued one.
 constexpr bool sound(std::span<const StateRow> states, const Method& method) {
   namespace d = lifecycle_detail;
   if (states.empty() || states.size() > kStatesMax) return false;
@@ -248,8 +250,14 @@ constexpr bool sound(std::span<const StateRow> states, const Method& method) {
     // A send starts from a queued state only: there gates, health and fairness are asked before the
     // row is looked up.
     if (row.verb == Do::kStartAttempt && !d::all_queued(states, row.from)) return false;
-    if (row.on == On::kExhausted && (row.verb == Do::kRetry || row.verb == Do::kIgnore))
-      return false;
+    const bool over = row.on == On::kExhausted || row.on == On::kOutOfReach;
+    if (over && (row.verb == Do::kRetry || row.verb == Do::kIgnore)) return false;
+  }
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto s = static_cast<StateIndex>(i);
+    if ((used & in(s)) == 0 || !states[s].revives) continue;
+    const Transition* due = find_row(method.rows, s, On::kDue);
+    if (states[s].phase != Phase::kParked || states[due->to].phase != Phase::kQueued) return false;
   }
   return d::closure(in(method.initial), method.rows, false) == used &&
          d::closure(ends, method.rows, true) == used;

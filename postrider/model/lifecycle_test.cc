@@ -148,6 +148,20 @@ TEST(Sound, RefusesASendThatNobodyAdmitted) {
                 "out of a back-off, past gates, health and fairness");
 }
 
+// req: engine.life.1, engine.revive.1
+TEST(Sound, RefusesARevivalThatDoesNotLeadBackInLine) {
+  static_assert(sound_after([](Table& t) { t.states[kHeld].revives = true; }));
+  static_assert(!sound_after([](Table& t) { t.states[kResting].revives = true; }),
+                "a back-off is no parking place");
+  static_assert(sound_after([](Table& t) {
+    t.add({kAll, On::kOutOfReach, kHeld, Do::kPark, Raise::kNone, "nobody there"});
+  }));
+  static_assert(!sound_after([](Table& t) {
+    t.add({kAll, On::kOutOfReach, kResting, Do::kRetry, Raise::kNone, "once more"});
+  }),
+                "out of reach is out of attempts");
+}
+
 // A state that only its own timer leads out of, back into itself; an answer ends it, or is ignored
 // as well.
 constexpr void add_round(Table& t, Do on_answer) {

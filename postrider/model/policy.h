@@ -38,6 +38,8 @@ struct RetryRule {
   Duration retry_after_max{0};     // the far side's wish is honoured up to this; 0: not at all
   bool holds_route = false;        // the wish closes the whole route, not this message alone
   bool strikes = false;            // counts against the route's health
+  bool parks = false;  // with nothing left it is out of reach, where the table knows that, and not
+                       // exhausted
 
   friend bool operator==(const RetryRule&, const RetryRule&) = default;
 };
@@ -69,6 +71,9 @@ struct HealthRule {
   Duration wait_max{0};           // … up to this
   Duration disable_after{
       0};  // failing for so long without one success disables the destination; 0: never
+  // Messages parked for want of reach go back in line when the route hears of a success. One of
+  // them is tried so often; and one that ran out while others were delivered waits so long.
+  Duration revive_every{15min};
 
   friend bool operator==(const HealthRule&, const HealthRule&) = default;
 };

@@ -50,7 +50,8 @@ struct Gate {
   GateName name = 0;
   GateLimits limits;
   bool lasting = false;  // held from the first start to the end
-  // Lasting, and taken in the order of acceptance: messages that wait for it have no priority.
+  // Lasting, of one place, and taken in the order of acceptance by messages of one lane; these have
+  // no priority and no other gate, and never sleep before their first start.
   bool ordered = false;
 };
 

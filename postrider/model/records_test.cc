@@ -44,7 +44,8 @@ Message any_message() {
   fields.origin = maybe_id();
   fields.method = any<std::uint8_t>();
   for (GateName& gate : fields.gates) gate = any<bool>() ? any<std::uint64_t>() : 0;
-  fields.lasting = any<bool>() ? any<std::uint8_t>() : std::uint8_t{0};
+  fields.lasting = any<bool>() ? any<std::uint8_t>() & 7 : std::uint8_t{0};
+  fields.ordered = fields.lasting != 0 && any<bool>();
   return encode_message(fields, any_text(), any_text());
 }
 
@@ -100,7 +101,7 @@ Route any_route() {
   route.strikes = any<std::uint16_t>();
   route.waits = any<std::uint16_t>();
   for (Timestamp* time : {&route.closed_until, &route.failing_since, &route.health_since,
-                          &route.seen_at, &route.held_since}) {
+                          &route.seen_at, &route.held_since, &route.revive_at}) {
     *time = any_time();
   }
   route.held = any_duration();
@@ -213,6 +214,7 @@ RC_GTEST_PROP(RecordRoundTrip, Message, ()) {
   RC_ASSERT(got->method == want.method);
   RC_ASSERT(got->gates == want.gates);
   RC_ASSERT(got->lasting == want.lasting);
+  RC_ASSERT(got->ordered == want.ordered);
   RC_ASSERT(got->attributes == want.attributes);
   RC_ASSERT(got->body == want.body);
   RC_ASSERT(got->record.view().data() == want.record.view().data());
@@ -522,6 +524,19 @@ TEST(Texts, AreFoundByName) {
   EXPECT_EQ(*find_text(texts, "a"), "1") << "the first";
   EXPECT_EQ(*find_text(texts, "b"), "2");
   EXPECT_EQ(find_text(texts, "c"), nullptr);
+}
+
+// req: engine.store.14
+TEST(Records, ARouteOfAnOlderFormatHasNoRevival) {
+  std::string old("\1\1\0\2\0\3", 6);
+  Writer(old).i64(1).i64(2).i64(3).i64(4).i64(5).i64(6).text("why");
+  seal_record(old);
+  const auto route = decode_route(old);
+  ASSERT_TRUE(route) << route.error().detail;
+  EXPECT_EQ(route->health, Health::kWait);
+  EXPECT_EQ(route->held, 6ms);
+  EXPECT_EQ(route->reason, "why");
+  EXPECT_FALSE(route->revive_at.is_set());
 }
 
 }  // namespace

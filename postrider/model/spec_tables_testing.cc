@@ -188,9 +188,11 @@ Differences compare_states(const SpecTable& expected, std::span<const StateRow> 
         {"timer", std::string(name_of(state.timer))},
         {"timer signal", or_dash(has_timer, name_of(state.timer_signal))},
         {"keeps gates", state.keeps_gates ? "yes" : "no"},
+        {"revives", state.revives ? "yes" : "no"},
     };
     for (const auto& [column, code] : cells) {
-      const std::string document = expected.cell(i, column, column == "keeps gates" ? "no" : "");
+      const bool optional = column == "keeps gates" || column == "revives";
+      const std::string document = expected.cell(i, column, optional ? "no" : "");
       if (document != code)
         differ(differences, state.name, ", ", column, ": document '", document, "', code '", code,
                "'");

@@ -44,14 +44,14 @@ std::string jitter_of(const RetryRule& rule) {
 
 Grid states_grid(const ProfileSpec& profile) {
   Grid grid{.title = "States",
-            .columns = {"state", "phase", "timer", "timer signal", "keeps gates"},
+            .columns = {"state", "phase", "timer", "timer signal", "keeps gates", "revives"},
             .rows = {}};
   for (const StateRow& state : profile.states) {
     const bool has_timer = state.timer != TimeOut::kNone;
     grid.rows.push_back({std::string(state.name), std::string(name_of(state.phase)),
                          std::string(name_of(state.timer)),
                          has_timer ? std::string(name_of(state.timer_signal)) : "-",
-                         state.keeps_gates ? "yes" : "-"});
+                         state.keeps_gates ? "yes" : "-", state.revives ? "yes" : "-"});
   }
   drop_empty_columns(grid);
   return grid;

@@ -1,4 +1,4 @@
-// Checkers: nineteen laws, each written once and independently of the engine. They see what clients
+// Checkers: twenty laws, each written once and independently of the engine. They see what clients
 // and peers saw, and what became durable; a law that is broken is a violation, and a violation
 // fails the simulation.
 #pragma once

@@ -1,5 +1,6 @@
 #include "postrider/sim/drill.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
@@ -42,7 +43,7 @@ struct Numbers {
                wait = 5'000, wait_max = 900'000, disable_after = 0, attempts = 0, budget = 0,
                base = 5'000, cap = 3'600'000, cap_after = 0, tick = 0, attempt = 30'000,
                probe = 10'000, stage = 300'000, hold = 0, jitter = 20, poll = 10'000,
-               poll_error = 5'000, life = 0;
+               poll_error = 5'000, life = 0, strand = 0;
 };
 
 struct Setting {
@@ -74,6 +75,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"poll", &Numbers::poll},
     {"poll-error", &Numbers::poll_error},
     {"life", &Numbers::life},
+    {"strand", &Numbers::strand},
 });
 constexpr std::array<std::string_view, 3> kWords = {"peer", "route", "link"};
 
@@ -127,6 +129,7 @@ Result<Policy> configure(const NamedTexts& settings) {
   at(FailureClass::kThrottled).retry_after_max = 1h;
   at(FailureClass::kThrottled).holds_route = true;
   at(FailureClass::kThrottled).strikes = false;
+  at(FailureClass::kConnect).parks = at(FailureClass::kTimeout).parks = numbers.strand != 0;
   at(FailureClass::kOther).tick = Duration(numbers.tick);
   at(FailureClass::kOther).retry_after_max = 10min;
   policy.time_outs[static_cast<std::size_t>(TimeOut::kAttempt)] = Duration(numbers.attempt);
@@ -145,7 +148,8 @@ Result<Policy> configure(const NamedTexts& settings) {
                   static_cast<std::uint32_t>(numbers.tokens),
                   static_cast<std::uint32_t>(numbers.burst)};
   policy.health = {static_cast<std::uint16_t>(numbers.strikes), Duration(numbers.wait),
-                   Duration(numbers.wait_max), Duration(numbers.disable_after)};
+                   Duration(numbers.wait_max), Duration(numbers.disable_after),
+                   std::max(Duration(numbers.wait_max), Duration(10min))};
   policy.fifo_lanes = static_cast<std::uint16_t>(numbers.fifo);
   policy.window_max = static_cast<std::uint32_t>(numbers.window);
   policy.refuse_when_disabled = numbers.hold == 0;
@@ -177,10 +181,11 @@ Result<Admission> admit(const Offer& offer) {
   // A relay may go to sleep before its first start, and then has no place in a line.
   const bool starts = admission.method != static_cast<std::uint8_t>(DrillMethod::kRelay);
   if (line != nullptr && starts && offer.policy.lane_kind(offer.lane) != LaneKind::kFifo) {
-    admission.gates[used++] = {.name = line_gate(offer, *line),
-                               .limits = {.in_use_max = 1},
-                               .lasting = true,
-                               .ordered = true};
+    admission.gates = {Gate{.name = line_gate(offer, *line),
+                            .limits = {.in_use_max = 1},
+                            .lasting = true,
+                            .ordered = true}};
+    used = kGatesMax;  // such a gate is the only one
   }
   if (const std::string* key = find_text(texts, "supersede")) admission.supersedes = *key;
   for (const DrillGate& gate : kGates) {

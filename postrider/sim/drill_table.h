@@ -19,6 +19,7 @@ enum : StateIndex {
   kChecking,
   kResting,
   kParked,
+  kStranded,
   kRouted,
   kTasked,
   kHalf,
@@ -44,6 +45,7 @@ constexpr auto kStates = std::to_array<StateRow>({
     {"checking",      Phase::kInFlight,      TimeOut::kProbe,   On::kTimedOut, true},
     {"resting",       Phase::kBackoff,       TimeOut::kRetry,   On::kDue,      false},
     {"parked",        Phase::kParked,        TimeOut::kNone,    On::kTimedOut, false},
+    {"stranded",      Phase::kParked,        TimeOut::kNone,    On::kTimedOut, false, true},
     {"routed",        Phase::kQueued,        TimeOut::kNone,    On::kTimedOut, false},
     {"tasked",        Phase::kAwaiting,      TimeOut::kPoll,    On::kDue,      true},
     {"half",          Phase::kAwaiting,      TimeOut::kPair,    On::kTimedOut, true},
@@ -127,10 +129,10 @@ constexpr auto kRelay = std::to_array<Transition>({
     {kRelayLive,                              On::kPeerSeen,   0,              Do::kIgnore,            Raise::kNone, "the route takes note"},
 });
 
-constexpr StateMask kPostLive = kWaits | in(kSending) | in(kParked);
+constexpr StateMask kPostLive = kWaits | in(kSending) | in(kParked) | in(kStranded);
 constexpr auto kPost = std::to_array<Transition>({
     {in(kQueued),              On::kDue,        kSending,   Do::kStartAttempt, Raise::kNone, "its turn has come"},
-    {in(kResting) | in(kParked), On::kDue,      kQueued,    Do::kRelease,      Raise::kNone, "back in line"},
+    {in(kResting) | in(kParked) | in(kStranded), On::kDue, kQueued, Do::kRelease, Raise::kNone, "back in line"},
     {in(kSending),             On::kDue,        0,          Do::kIgnore,       Raise::kNone, "on its way already"},
     {in(kSending),             On::kNoRoute,    kParked,    Do::kPark,         Raise::kGone, "the destination exists no more"},
     {kPostLive & ~in(kSending), On::kNoRoute,   0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
@@ -146,6 +148,7 @@ constexpr auto kPost = std::to_array<Transition>({
     {in(kSending),             On::kTimedOut,   kResting,   Do::kRetry,        Raise::kFail, "no answer in time"},
     {kPostLive & ~in(kSending), On::kTimedOut,  0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
     {kPostLive,                On::kExhausted,  kParked,    Do::kPark,         Raise::kNone, "an operator may know better"},
+    {kPostLive,                On::kOutOfReach, kStranded,  Do::kPark,         Raise::kNone, "until somebody is there"},
     {kPostLive & ~in(kSending), On::kExpired,   kExpired,   Do::kDeadLetter,   Raise::kNone, "too late"},
     {in(kSending),             On::kExpired,    0,          Do::kIgnore,       Raise::kNone, "the open attempt may still succeed"},
     {kPostLive & ~in(kSending), On::kCancelled, kCancelled, Do::kDrop,         Raise::kNone, "stopped in time"},

@@ -132,7 +132,10 @@ void Notebook::read_put(Reading& reading, const Write& write) {
       return read_state(reading, write);
     case keys::kParked:
       if (const auto id = keys::parse_parked(write.key)) {
-        if (MessageNote* note = find(*id)) note->parked = note->was_parked = true;
+        MessageNote* note = find(*id);
+        if (note == nullptr) return;
+        note->parked = note->was_parked = true;
+        note->reach_from = keys::parse_parked_for_reach(write.value.view());
       }
       return;
     case keys::kDue:
@@ -224,6 +227,10 @@ void Notebook::read_state(Reading& reading, const Write& write) {
   }
   ++note->writes;
   ++note->state_writes;
+  const ProfileSpec* profile = note->destination == nullptr ? nullptr : note->destination->profile;
+  const bool revived = profile != nullptr && note->state &&
+                       profile->states[note->state->state].revives &&
+                       !profile->states[stored->state.state].revives;
   // Later writes of a batch win, so only the last one counts.
   if (note->last_batch == batches_) {
     reading.batch.states[note->place_in_batch].state = stored->state;
@@ -233,8 +240,8 @@ void Notebook::read_state(Reading& reading, const Write& write) {
     note->place_in_batch = static_cast<std::uint32_t>(reading.batch.states.size());
     reading.batch.states.push_back({note, stored->state, note->state, stored->notes});
   }
+  if (revived) reading.batch.states[note->place_in_batch].revived = true;
   note->state = note->last_state = stored->state;
-  const ProfileSpec* profile = note->destination == nullptr ? nullptr : note->destination->profile;
   if (profile != nullptr) visit(profile->states[stored->state.state].phase);
 }
 
@@ -248,7 +255,7 @@ void Notebook::read_remove(Reading& reading, std::string_view key, bool once) {
   if (key[0] == keys::kParked) {
     const auto id = keys::parse_parked(key);
     MessageNote* note = id ? find(*id) : nullptr;
-    if (note != nullptr) note->parked = false;
+    if (note != nullptr) note->parked = false, note->reach_from.reset();
     return;
   }
   MessageNote* note = key[0] == keys::kHot || key[0] == keys::kCold ? owner_of(key) : nullptr;

@@ -60,7 +60,8 @@ struct MessageNote {
   bool cold = false;
   bool parked = false;
   bool was_parked = false;
-  bool damaged = false;  // a record of it was damaged on purpose
+  std::optional<Timestamp> reach_from;  // parked for want of reach, and revived from then on
+  bool damaged = false;                 // a record of it was damaged on purpose
   bool quarantined = false;
   std::optional<EndRecord> end;
   std::optional<State> state;       // the durable one; none when the record was removed
@@ -82,6 +83,7 @@ struct Batch {
     State state;
     std::optional<State> before;
     std::string notes;
+    bool revived = false;  // it was parked for want of reach, perhaps in this very batch
   };
   struct NamePut {
     std::string tail;  // scope and name, as they stand in the key

@@ -174,7 +174,10 @@ void Clients::dead_told(const DeadLetters& letters) {
 
 void Clients::treat_letter(const DeadLetter& letter) {
   if (letter.phase == Phase::kParked) {
-    if (calm_ || rng_.chance(1, 4)) wish(RetryNow{{}, letter.id}, false);
+    // Webhooks are parked for want of reach only: when all is well they must come back by
+    // themselves.
+    const bool helps = calm_ ? around_.options.profile != "webhook" : rng_.chance(1, 4);
+    if (helps) wish(RetryNow{{}, letter.id}, false);
     if (!calm_ && rng_.chance(1, 4)) around_.rumour(letter.id);
     return;
   }

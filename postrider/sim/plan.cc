@@ -50,6 +50,10 @@ NamedTexts webhook_settings(std::uint32_t peer, Rng& rng) {
   maybe(settings, "order", 2, Texts3{"fifo", "fifo", "none"}, rng);
   maybe(settings, "reject", 4, Texts3{"retry", "retry", "dead"}, rng);
   maybe(settings, "when_disabled", 3, Texts3{"hold", "hold", "refuse"}, rng);
+  // Apart, so that the other draws of older worlds stay what they were.
+  Rng more = Rng(rng).fork(1);
+  maybe(settings, "when_exhausted", 2, Texts3{"park", "park", "dead"}, more);
+  maybe(settings, "attempts_max", 3, Texts3{"1", "3", "6"}, more);
   return settings;
 }
 
@@ -79,6 +83,8 @@ NamedTexts drill_settings(std::uint32_t peer, Rng& rng) {
   maybe(settings, "poll", 3, Texts3{"1000", "30000", "300000"}, rng);
   maybe(settings, "poll-error", 3, Texts3{"0", "1000", "60000"}, rng);
   maybe(settings, "life", 4, Texts3{"600000", "36000000", "172800000"}, rng);
+  Rng more = Rng(rng).fork(1);
+  maybe(settings, "strand", 2, Texts3{"1", "1", "0"}, more);
   return settings;
 }
 
@@ -129,8 +135,13 @@ Result<std::vector<DestinationConfig>> own_destinations(std::vector<DestinationC
       if (name == "url") value = peer_address(peer);
       if (name == "secret") value = kSecret;
       if (name.starts_with("headers.")) value = "x";
+      if (name == "id_header") continue;
       settings.emplace_back(name, value);
     }
+    // Peers know a message by this header, which one of the signatures leaves out.
+    const std::string* signature = find_text(settings, "signature");
+    if (signature != nullptr && *signature == "hmac-sha256-body")
+      settings.emplace_back("id_header", "webhook-id");
     config.settings = std::move(settings);
     ++peer;
   }
@@ -189,6 +200,7 @@ Duration longest_wait(const Policy& policy) {
     longest = std::max({longest, delay, rule.retry_after_max});
   }
   for (const Duration time_out : policy.time_outs) longest = std::max(longest, time_out);
+  longest = std::max(longest, policy.health.revive_every);
   longest = std::max({longest, policy.poll.wait_at(policy.life_max), policy.poll.error_cap});
   return std::max(longest, policy.health.wait_max) + policy.route.spacing;
 }

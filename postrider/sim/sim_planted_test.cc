@@ -84,7 +84,8 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.7, engine.bug.8, engine.bug.9, engine.bug.10, engine.bug.11, engine.bug.12
 // req: engine.bug.13, engine.bug.14, engine.bug.15, engine.bug.16, engine.bug.17, engine.bug.18
 // req: engine.bug.19, engine.bug.20, engine.bug.21, engine.bug.22, engine.bug.23, engine.bug.24
-// req: engine.bug.25, engine.bug.26, engine.bug.27, engine.sim.28, engine.sim.29, engine.sim.30
+// req: engine.bug.25, engine.bug.26, engine.bug.27, engine.bug.28, engine.bug.29
+// req: engine.sim.28, engine.sim.29, engine.sim.30
 TEST_P(PlantedBug, IsCaughtWhereTheTrueEnginePasses) {
   const Hunt result = run_hunt(GetParam());
   ASSERT_NE(result.outcome, Hunt::Outcome::kHang) << "seed " << result.seed << " never ends";
@@ -121,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Bug::kListSkipsBoundary, Bug::kResendRestamped, Bug::kNotesForgotten,
                       Bug::kHalfForgotten, Bug::kWindowOpenTooLong, Bug::kSupersedesWhatIsOut,
                       Bug::kNestedAfterCommit, Bug::kAskedTooOften, Bug::kLastingGateForgotten,
-                      Bug::kOrderOvertaken),
+                      Bug::kOrderOvertaken, Bug::kRevivalForgotten),
     name_of_case);
 
 }  // namespace

@@ -67,7 +67,7 @@ std::string in_words(const Route& route) {
   for (const std::int64_t number :
        {std::int64_t{route.strikes}, std::int64_t{route.waits}, route.closed_until.ms(),
         route.failing_since.ms(), route.health_since.ms(), route.held_since.ms(),
-        route.held.count()}) {
+        route.held.count(), route.revive_at.ms()}) {
     text += " " + std::to_string(number);
   }
   return text + " " + route.reason;
@@ -267,6 +267,10 @@ void Twins::check_scheduled() const {
 
 bool Twins::is_scheduled(const MessageNote& note) const {
   const auto& disk = around_.disk;
+  if (note.reach_from) {
+    const DestinationNote* way = note.destination;
+    return way == nullptr || way->damaged || (way->route && way->route->revive_at.is_set());
+  }
   if (note.parked) return true;
   if (note.state && note.state->due.is_set() &&
       disk.get(keys::due(note.state->due, keys::DueKind::kAttempt, note.id)))

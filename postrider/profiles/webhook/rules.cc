@@ -107,7 +107,10 @@ Result<void> set_signature(Draft& draft, std::string_view value) {
 Result<void> check_own_header(std::string_view value) {
   if (!is_header_name(value) || value.size() > kHeaderNameBytesMax)
     return wrong(value, "is not the name of a header");
-  if (is_framing_header(to_lower(value))) return wrong(value, "is a header that frames a request");
+  const std::string lower = to_lower(value);
+  if (is_framing_header(lower) || lower == "user-agent" || lower == "traceparent" ||
+      lower == "tracestate" || lower.starts_with("ce-"))
+    return wrong(value, "has another meaning already");
   return {};
 }
 
@@ -247,6 +250,15 @@ Result<void> set_reject(Draft& /*draft*/, std::string_view value) {
   return {};
 }
 
+// Failures that say no more than that the destination was not there, or not able.
+Result<void> set_when_exhausted(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(park, second_of(value, "dead", "park"));
+  for (const FailureClass failure : {FailureClass::kConnect, FailureClass::kTimeout,
+                                     FailureClass::kServer, FailureClass::kThrottled})
+    rule_of(draft.policy, failure).parks = park;
+  return {};
+}
+
 Result<void> set_when_disabled(Draft& draft, std::string_view value) {
   POSTRIDER_TRY(hold, second_of(value, "refuse", "hold"));
   draft.policy.refuse_when_disabled = !hold;
@@ -303,6 +315,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {{"disable_after", "5d", "", "1m to 365d, or 0 for never", "failing so long without a success disables the destination"}, set_disable_after},
     {{"order", "none", "", "none or fifo", "of the messages in a lane"}, set_order},
     {{"reject", "dead", "", "dead, retry or strict", "what becomes of a message that was answered with 4xx; strict counts 410 and 425 in"}, set_reject},
+    {{"when_exhausted", "dead", "", "dead or park", "what becomes of a message that ran out of attempts because the destination was out of reach"}, set_when_exhausted},
     {{"trust", "", "", "certificates in PEM, up to 12288 bytes", "authorities that are trusted instead of the system's"}, set_trust},
     {{"format", "plain", "", "plain or cloudevents", "cloudevents adds the headers of CloudEvents in binary mode"}, set_format},
     {{"event_source", "postrider", "", "1 to 256 bytes of printable ASCII", "the source of events that name none"}, set_event_text},
@@ -438,6 +451,7 @@ Result<void> check_together(Draft& draft) {
   if (draft.burst != 0 && draft.rate == 0) return bad("burst: it needs a rate");
   const HealthRule& health = draft.policy.health;
   if (health.wait_max < health.wait_base) return bad("wait_max: it must not be below wait_base");
+  draft.policy.health.revive_every = health.wait_max;
   draft.policy.route.tokens_per_second = draft.rate;
   draft.policy.route.tokens_max = draft.burst == 0 ? draft.rate : draft.burst;
   return {};

@@ -63,7 +63,15 @@ std::map<std::string, std::function<void(Policy&, const std::string&)>> setters(
          p.health.strikes_max = static_cast<std::uint16_t>(std::stoul(v));
        }},
       {"wait_base", [=](Policy& p, const std::string& v) { p.health.wait_base = time(v); }},
-      {"wait_max", [=](Policy& p, const std::string& v) { p.health.wait_max = time(v); }},
+      {"wait_max",
+       [=](Policy& p, const std::string& v) {
+         p.health.wait_max = p.health.revive_every = time(v);
+       }},
+      {"attempts_max",
+       [](Policy& p, const std::string& v) {
+         for (RetryRule& rule : p.retry)
+           rule.attempts_max = static_cast<std::uint16_t>(std::stoul(v));
+       }},
       {"disable_after", [=](Policy& p, const std::string& v) { p.health.disable_after = time(v); }},
       {"order", [](Policy& p, const std::string& v) { p.fifo_lanes = v == "fifo" ? 0xFFFF : 0; }},
       {"when_disabled",
@@ -139,7 +147,8 @@ TEST(WebhookPolicy, AnyChangeOfTheCodeIsFound) {
         [](RetryRule& r) { r.cap = 1h; },
         [](RetryRule& r) { r.jitter = Jitter::kFull; },
         [](RetryRule& r) { r.curve = Curve::kFixed; },
-        [](RetryRule& r) { r.tick = 1s; }};
+        [](RetryRule& r) { r.tick = 1s; },
+        [](RetryRule& r) { r.parks = true; }};
     for (const auto& change : changes) {
       Policy policy = default_policy();
       change(policy.retry[i]);
@@ -168,9 +177,10 @@ TEST(WebhookSettings, EveryKindOfTheDocumentIsATestedOne) {
   const std::map<std::string, bool> bounded = {
       {"text", true},          {"number", true},
       {"duration", true},      {"durations", true},
-      {"secrets", false},      {"standard, none", false},
-      {"none, fifo", false},   {"dead, retry", false},
-      {"refuse, hold", false}, {"plain, cloudevents", false}};
+      {"secrets", false},      {"standard, none, hmac-sha256-body", false},
+      {"none, fifo", false},   {"dead, retry, strict", false},
+      {"refuse, hold", false}, {"plain, cloudevents", false},
+      {"dead, park", false}};
   for (std::size_t row = 0; row < settings.rows.size(); ++row) {
     const auto kind = bounded.find(settings.cell(row, "kind"));
     ASSERT_NE(kind, bounded.end()) << settings.cell(row, "kind");
@@ -191,6 +201,10 @@ TEST(WebhookSettings, GivingTheDefaultChangesNothing) {
     if (row.fallback.empty()) continue;
     NamedTexts settings = {{std::string(row.name), std::string(row.fallback)}};
     if (row.name == "signature") settings.push_back({"secret", kSecret});
+    if (row.name == "signature_header") {
+      settings.push_back({"secret", kSecret});
+      settings.push_back({"signature", "hmac-sha256-body"});
+    }
     const Result<Policy> policy = with(settings);
     ASSERT_TRUE(policy) << error_of(policy);
     EXPECT_EQ(*policy, default_policy()) << row.name;
@@ -277,9 +291,13 @@ TEST(WebhookSettings, TextsAreBoundedToo) {
     std::string name = settings.cell(row, "setting");
     if (name.ends_with('*')) name.back() = 'x';
     const auto accepts = [&](std::size_t size) {
-      const std::string text = text_of(name, size);
-      return name == "url" ? configure({{name, text}}).has_value()
-                           : with({{name, text}}).has_value();
+      NamedTexts given = {{name, text_of(name, size)}};
+      if (name == "url") return configure(given).has_value();
+      if (name == "signature_header") {
+        given.push_back({"signature", "hmac-sha256-body"});
+        given.push_back({"secret", "x"});
+      }
+      return with(given).has_value();
     };
     const std::size_t low = std::stoul(settings.cell(row, "at least"));
     const std::size_t high = std::stoul(settings.cell(row, "at most"));
@@ -290,7 +308,7 @@ TEST(WebhookSettings, TextsAreBoundedToo) {
       EXPECT_FALSE(accepts(low - 1)) << name;
     }
   }
-  EXPECT_EQ(texts, 7U);
+  EXPECT_EQ(texts, 9U);
   EXPECT_FALSE(with({{"header_prefix", "a b"}}));
   EXPECT_FALSE(with({{"content_type", "text/plain\r\nx: y"}}));
   EXPECT_TRUE(with({{"headers." + std::string(kHeaderNameBytesMax, 'x'), "1"}}));
@@ -316,15 +334,16 @@ TEST(WebhookSettings, WordsAreKnownOnes) {
   for (std::size_t row = 0; row < settings.rows.size(); ++row) {
     const std::string name = settings.cell(row, "setting");
     const std::string kind = settings.cell(row, "kind");
-    const std::size_t comma = kind.find(", ");
-    if (comma == std::string::npos) continue;
-    for (const std::string& word : {kind.substr(0, comma), kind.substr(comma + 2)}) {
+    const std::size_t last = kind.rfind(", ");
+    if (last == std::string::npos) continue;
+    const std::string may_be = kind.substr(0, last) + " or " + kind.substr(last + 2);
+    for (std::size_t from = 0; from < kind.size();) {
+      const std::string word = kind.substr(from, kind.find(", ", from) - from);
+      from += word.size() + 2;
       EXPECT_TRUE(with({{name, word}, {"secret", kSecret}})) << name << " = " << word;
       const std::string error = error_of(with({{name, word.substr(1)}, {"secret", kSecret}}));
       EXPECT_TRUE(mentions(error, "did you mean '" + word + "'?")) << error;
-      EXPECT_TRUE(
-          mentions(error, "it may be " + kind.substr(0, comma) + " or " + kind.substr(comma + 2)))
-          << error;
+      EXPECT_TRUE(mentions(error, "it may be " + may_be)) << error;
     }
   }
   EXPECT_TRUE(with({{"when_disabled", "refuse"}})->refuse_when_disabled);
@@ -375,8 +394,11 @@ TEST(WebhookSettings, EachNumberLandsWhereItBelongs) {
   EXPECT_EQ(
       policy->route,
       (GateLimits{.in_use_max = 3, .spacing = 0s, .tokens_per_second = 50, .tokens_max = 70}));
-  EXPECT_EQ(policy->health,
-            (HealthRule{.strikes_max = 2, .wait_base = 7s, .wait_max = 8s, .disable_after = 0s}));
+  EXPECT_EQ(policy->health, (HealthRule{.strikes_max = 2,
+                                        .wait_base = 7s,
+                                        .wait_max = 8s,
+                                        .disable_after = 0s,
+                                        .revive_every = 8s}));
   EXPECT_EQ(with({{"rate", "50"}})->route.tokens_max, 50U)
       << "a burst is as large as the rate unless said otherwise";
 }
@@ -417,6 +439,66 @@ TEST(WebhookSettings, SecretsAreCheckedAndNeverRepeated) {
   EXPECT_EQ(error_of(with({{"signature", "standard"}})), "signature: standard needs a secret");
   EXPECT_TRUE(with({{"signature", "none"}}));
   EXPECT_TRUE(with({{"signature", "none"}, {"secret", kSecret}}));
+}
+
+// req: webhook.signature.10
+TEST(WebhookSettings, TheSecretOfABodySignatureIsAnyPrintableText) {
+  const auto signing = [](const std::string& secret) {
+    return with({{"secret", secret}, {"signature", "hmac-sha256-body"}});
+  };
+  EXPECT_TRUE(signing("x"));
+  EXPECT_TRUE(signing(" hunter 2~"));
+  EXPECT_TRUE(signing(kSecret));
+  EXPECT_TRUE(signing(std::string(256, 'x')));
+  for (const std::string& bad : {std::string(), std::string(257, 'x'), std::string("hunter2\n"),
+                                 std::string("hunter2\x7f"), std::string("hunter2\xc3\xa4")}) {
+    const std::string error = error_of(signing(bad));
+    EXPECT_TRUE(error.starts_with("secret: ")) << error;
+    EXPECT_TRUE(mentions(error, "1 to 256 printable bytes")) << error;
+    EXPECT_FALSE(mentions(error, "hunter2")) << error;
+  }
+  EXPECT_EQ(error_of(with({{"signature", "hmac-sha256-body"}})),
+            "signature: hmac-sha256-body needs a secret");
+  EXPECT_FALSE(with({{"secret", "x"}, {"signature", "none"}}));
+}
+
+// req: webhook.signature.11
+TEST(WebhookSettings, HeadersOfOursHaveNamesOfTheirOwn) {
+  const NamedTexts body = {{"secret", "x"}, {"signature", "hmac-sha256-body"}};
+  const auto and_body = [&](NamedTexts more) {
+    more.insert(more.end(), body.begin(), body.end());
+    return with(more);
+  };
+  EXPECT_TRUE(with({{"id_header", "X-Event"}}));
+  EXPECT_TRUE(and_body({{"id_header", "webhook-id"}})) << "the standard's is not sent";
+  EXPECT_TRUE(and_body({{"signature_header", "X-Sum"}, {"id_header", "X-Event"}}));
+  EXPECT_EQ(error_of(with({{"signature_header", "X-Sum"}})),
+            "signature_header: it needs signature = hmac-sha256-body");
+  for (const char* name : {"webhook-id", "Webhook-Signature"})
+    EXPECT_EQ(error_of(with({{"id_header", name}})),
+              "id_header: this header has another meaning already");
+  EXPECT_FALSE(and_body({{"id_header", "x-device-messaging-signature"}}));
+  EXPECT_FALSE(and_body({{"id_header", "x-SUM"}, {"signature_header", "X-Sum"}}));
+  for (const char* name : {"host", "Content-Type", "user-agent", "a b", ""}) {
+    EXPECT_TRUE(error_of(with({{"id_header", name}})).starts_with("id_header: ")) << name;
+    EXPECT_TRUE(error_of(and_body({{"signature_header", name}})).starts_with("signature_header: "))
+        << name;
+  }
+  EXPECT_TRUE(mentions(error_of(with({{"id_header", "X-E"}, {"headers.x-e", "1"}})), "be set"));
+  EXPECT_TRUE(mentions(error_of(and_body({{"headers.X-Device-Messaging-Signature", "1"}})),
+                       "cannot be set"));
+}
+
+// req: webhook.park.1
+TEST(WebhookSettings, OnlyWantOfReachParks) {
+  const Result<Policy> parking = with({{"when_exhausted", "park"}});
+  ASSERT_TRUE(parking);
+  for (std::size_t i = 0; i < kFailureClasses; ++i) {
+    const auto failure = static_cast<FailureClass>(i);
+    const bool reach = failure == FailureClass::kConnect || failure == FailureClass::kTimeout ||
+                       failure == FailureClass::kServer || failure == FailureClass::kThrottled;
+    EXPECT_EQ(parking->rule(failure).parks, reach) << name_of(failure);
+  }
 }
 
 TEST(WebhookSettings, ThoseThatOnlyFitTogetherAreCheckedTogether) {

@@ -8,7 +8,16 @@
 
 namespace postrider::webhook {
 
-enum : StateIndex { kQueued, kSending, kWaiting, kDelivered, kDead, kExpired, kCancelled };
+enum : StateIndex {
+  kQueued,
+  kSending,
+  kWaiting,
+  kParked,
+  kDelivered,
+  kDead,
+  kExpired,
+  kCancelled
+};
 
 // The tables are not inline: with the undefined-behaviour sanitizer g++ 12 holds the address of an
 // inline variable for possibly null, and then sound() is no constant any more.
@@ -17,20 +26,23 @@ constexpr auto kStates = std::to_array<StateRow>({
     {.name = "Queued",    .phase = Phase::kQueued},
     {.name = "Sending",   .phase = Phase::kInFlight, .timer = TimeOut::kAttempt, .timer_signal = On::kTimedOut},
     {.name = "Waiting",   .phase = Phase::kBackoff,  .timer = TimeOut::kRetry,   .timer_signal = On::kDue},
+    {.name = "Parked",    .phase = Phase::kParked,   .revives = true},
     {.name = "Delivered", .phase = Phase::kDelivered},
     {.name = "Dead",      .phase = Phase::kDead},
     {.name = "Expired",   .phase = Phase::kExpired},
     {.name = "Cancelled", .phase = Phase::kCancelled},
 });
 
-inline constexpr StateMask kAnyLive = in(kQueued) | in(kSending) | in(kWaiting);
-inline constexpr StateMask kResting = in(kQueued) | in(kWaiting);  // no attempt is open
+inline constexpr StateMask kAnyLive = in(kQueued) | in(kSending) | in(kWaiting) | in(kParked);
+inline constexpr StateMask kResting = kAnyLive & ~in(kSending);  // no attempt is open
 
 constexpr auto kPostRows = std::to_array<Transition>({
     // from        on              to          verb               raise          why
     {in(kQueued),  On::kDue,       kSending,   Do::kStartAttempt, Raise::kNone,  "its turn has come"},
     {in(kSending), On::kDue,       kSending,   Do::kIgnore,       Raise::kNone,  "an attempt is already open"},
     {in(kWaiting), On::kDue,       kQueued,    Do::kAwait,        Raise::kNone,  "the wait is over: back in line"},
+
+    {in(kParked),  On::kDue,       kQueued,    Do::kRelease,      Raise::kNone,  "the destination answers again, or somebody thinks so"},
 
     {in(kSending), On::kNoRoute,   kQueued,    Do::kRelease,      Raise::kGone,  "410: the destination is disabled, the message is held"},
     {kResting,     On::kNoRoute,   kQueued,    Do::kIgnore,       Raise::kNone,  "no attempt is open that could have met it"},
@@ -46,6 +58,8 @@ constexpr auto kPostRows = std::to_array<Transition>({
     {kResting,     On::kTimedOut,  kQueued,    Do::kIgnore,       Raise::kNone,  "news of an attempt that we gave up"},
 
     {kAnyLive,     On::kExhausted, kDead,      Do::kDeadLetter,   Raise::kNone,  "the budget is spent; the failure itself has struck the route"},
+
+    {kAnyLive,     On::kOutOfReach, kParked,   Do::kPark,         Raise::kNone,  "nothing left, but it may only be an outage: wait for the destination"},
 
     {kResting,     On::kExpired,   kExpired,   Do::kDeadLetter,   Raise::kNone,  "nobody wants it any more"},
     {in(kSending), On::kExpired,   kSending,   Do::kIgnore,       Raise::kNone,  "the open attempt may yet deliver; raised again after it"},

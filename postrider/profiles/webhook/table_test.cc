@@ -123,7 +123,7 @@ TEST(WebhookRows, AMessageThatMeets410IsHeldAndNotLost) {
 
 // req: webhook.receipt.1, webhook.receipt.2
 TEST(WebhookRows, AReceiptDeliversFromEveryLiveState) {
-  for (const StateIndex state : {kQueued, kSending, kWaiting}) {
+  for (const StateIndex state : {kQueued, kSending, kWaiting, kParked}) {
     const Transition& row = row_of(state, On::kConfirmed);
     EXPECT_EQ(row.verb, Do::kComplete);
     EXPECT_EQ(row.raise, Raise::kSeen);
@@ -132,7 +132,7 @@ TEST(WebhookRows, AReceiptDeliversFromEveryLiveState) {
 
 // req: webhook.cancel.1, webhook.cancel.2, webhook.expiry.1, webhook.expiry.2
 TEST(WebhookRows, AnOpenAttemptIsNotCutShort) {
-  for (const StateIndex state : {kQueued, kWaiting}) {
+  for (const StateIndex state : {kQueued, kWaiting, kParked}) {
     EXPECT_EQ(kStates[row_of(state, On::kCancelled).to].phase, Phase::kCancelled);
     EXPECT_EQ(kStates[row_of(state, On::kExpired).to].phase, Phase::kExpired);
     EXPECT_EQ(row_of(state, On::kExpired).verb, Do::kDeadLetter);
@@ -146,6 +146,13 @@ TEST(WebhookRows, OnlyAnAnswerClearsTheRoute) {
   for (const Transition& row : kPostRows) {
     EXPECT_EQ(row.raise == Raise::kOk, row.on == On::kAnswered) << row.why;
   }
+}
+
+// req: webhook.park.1, webhook.park.2, webhook.park.4
+TEST(WebhookRows, OutOfReachIsNotTheEnd) {
+  EXPECT_EQ(row_of(kSending, On::kOutOfReach).to, kParked);
+  EXPECT_TRUE(kStates[kParked].revives);
+  EXPECT_EQ(row_of(kParked, On::kDue).to, kQueued);
 }
 
 // req: webhook.budget.4

@@ -96,10 +96,18 @@ bool fits(const std::string& range, int status) {
   return status >= low && status <= high;
 }
 
-std::string named(const Reading& reading, const Reading& retrying) {
-  return std::string(name_of(reading.signal)) + " " +
-         std::string(name_of(reading.outcome.failure)) + " " +
-         std::string(name_of(retrying.signal)) + " " + (reading.retry_after ? "yes" : "no");
+struct Readings {
+  Reading usual;
+  Reading retrying;
+  Reading strict;
+};
+
+std::string named(const Readings& readings) {
+  return std::string(name_of(readings.usual.signal)) + " " +
+         std::string(name_of(readings.usual.outcome.failure)) + " " +
+         std::string(name_of(readings.retrying.signal)) + " " +
+         std::string(name_of(readings.strict.signal)) + " " +
+         (readings.usual.retry_after ? "yes" : "no");
 }
 
 // What the document says of a status, in the same words.
@@ -107,7 +115,8 @@ std::string expected(const SpecTable& codes, int status) {
   for (std::size_t row = 0; row < codes.rows.size(); ++row) {
     if (!fits(codes.cell(row, "status"), status)) continue;
     return codes.cell(row, "signal") + " " + codes.cell(row, "class") + " " +
-           codes.cell(row, "with reject = retry") + " " + codes.cell(row, "retry-after");
+           codes.cell(row, "with reject = retry") + " " + codes.cell(row, "with reject = strict") +
+           " " + codes.cell(row, "retry-after");
   }
   return "no row";
 }
@@ -115,17 +124,18 @@ std::string expected(const SpecTable& codes, int status) {
 std::vector<int> disagreements(const SpecTable& codes) {
   const Case usual = given();
   const Case retrying = given({{"reject", "retry"}});
+  const Case strict = given({{"reject", "strict"}});
   std::vector<int> statuses;
   for (int status = -1; status <= 1000; ++status) {
     const WireReply reply = answer(status, {{"retry-after", "7"}});
-    if (named(usual.reading(reply), retrying.reading(reply)) != expected(codes, status))
-      statuses.push_back(status);
+    const Readings readings{usual.reading(reply), retrying.reading(reply), strict.reading(reply)};
+    if (named(readings) != expected(codes, status)) statuses.push_back(status);
   }
   return statuses;
 }
 
 // req: webhook.answer.1, webhook.answer.2, webhook.answer.3, webhook.answer.4
-// req: webhook.answer.5, webhook.answer.6, webhook.answer.7, webhook.answer.9
+// req: webhook.answer.5, webhook.answer.6, webhook.answer.7, webhook.answer.9, webhook.answer.10
 // req: webhook.retry-after.1
 TEST(WebhookClassify, EveryStatusMeansWhatTheDocumentSays) {
   EXPECT_EQ(disagreements(table("Status codes")), std::vector<int>());
@@ -315,6 +325,41 @@ TEST(WebhookEncode, SignatureOfAKnownMessage) {
             "v1,l3jgNQMWA2B3F+GkmmWuir2ftGM7/MQG8eHHRL+FBg0=");
 }
 
+// The value was computed apart from this code, with Python's hmac.
+// req: webhook.signature.10, webhook.signature.11
+TEST(WebhookEncode, SignsTheBodyForThoseWhoKnowThatOnly) {
+  const NamedTexts settings = {{"secret", "s3cret"},
+                               {"signature", "hmac-sha256-body"},
+                               {"id_header", "X-Device-Messaging-Event-Id"}};
+  const WireRequest request = given(settings, {{"event-id", "01HV7Z"}}, "{\"a\":1}").request();
+  EXPECT_EQ(header(request, "x-device-messaging-signature"),
+            "sha256=5910e62016ef5034272c926c27071992a465c2335cecf41851bda071577f4f6d");
+  EXPECT_EQ(header(request, "x-device-messaging-event-id"), "01HV7Z");
+  for (const char* name : {"webhook-id", "webhook-timestamp", "webhook-signature", "event-id"})
+    EXPECT_EQ(header(request, name), "absent") << name;
+  EXPECT_EQ(header(given(settings).request(), "x-device-messaging-event-id"), to_string(kId));
+
+  NamedTexts other = settings;
+  other.push_back({"signature_header", "X-Sum"});
+  EXPECT_TRUE(header(given(other).request(), "x-sum").starts_with("sha256="));
+  EXPECT_EQ(header(given(other).request(), "x-device-messaging-signature"), "absent");
+}
+
+// req: webhook.signature.11
+TEST(WebhookEncode, SendsTheEventIdBesideTheStandardsHeaders) {
+  const WireRequest request =
+      given({{"secret", kSecret}, {"id_header", "X-Event"}}, {{"event-id", "7"}}).request();
+  EXPECT_EQ(header(request, "x-event"), "7");
+  EXPECT_EQ(header(request, "webhook-id"), to_string(kId));
+  EXPECT_NE(header(request, "webhook-signature"), "absent");
+  EXPECT_EQ(header(given({}, {{"event-id", "7"}}).request(), "event-id"), "absent");
+  // Settings may have changed since the message was admitted.
+  const Case sly =
+      given({{"secret", "x"}, {"signature", "hmac-sha256-body"}, {"id_header", "X-E"}},
+            {{"header.X-E", "forged"}, {"header.X-Device-Messaging-Signature", "forged"}});
+  for (const auto& [name, value] : sly.request().headers.list()) EXPECT_NE(value, "forged") << name;
+}
+
 // req: webhook.signature.3
 TEST(WebhookEncode, RotatesSecrets) {
   const std::string old_one = header(given({{"secret", kSecret}}).request(), "webhook-signature");
@@ -429,6 +474,42 @@ TEST(WebhookAdmit, RefusesBytesThatAreNoAttributes) {
                       .lane = 0,
                       .attributes = "\x05",
                       .body = "x"}));
+}
+
+// req: webhook.order.2
+TEST(WebhookAdmit, AnOrderKeyIsAGateOfItsLane) {
+  const auto gate_of = [](const std::string& destination, std::uint8_t lane, const char* key,
+                          const char* order = "none") {
+    const Case c = given({{"order", order}});
+    DestinationConfig config = c.destination;
+    config.name = destination;
+    const std::string attributes = encode_texts({{"order-key", key}});
+    const auto admission = admit({config, c.policy, lane, attributes, "{}"});
+    EXPECT_TRUE(admission);
+    return admission ? admission->gates[0] : Gate();
+  };
+  const Gate gate = gate_of("shop", 0, "a");
+  EXPECT_NE(gate.name, 0U);
+  EXPECT_TRUE(gate.lasting);
+  EXPECT_TRUE(gate.ordered);
+  EXPECT_EQ(gate.limits.in_use_max, 1U);
+  EXPECT_EQ(kWebhook.gate_limits(gate.name, default_policy()), gate.limits);
+  EXPECT_EQ(gate_of("shop", 0, "a").name, gate.name);
+  EXPECT_NE(gate_of("shop", 0, "b").name, gate.name);
+  EXPECT_NE(gate_of("shop", 1, "a").name, gate.name);
+  EXPECT_NE(gate_of("stop", 0, "a").name, gate.name);
+  EXPECT_EQ(gate_of("shop", 0, "a", "fifo").name, 0U) << "a FIFO lane has its order already";
+}
+
+// req: webhook.order.2, webhook.signature.11
+TEST(WebhookAdmit, BoundsOrderKeysAndEventIds) {
+  for (const char* name : {"order-key", "event-id"}) {
+    EXPECT_EQ(admission({{name, "x"}}), "admitted");
+    EXPECT_EQ(admission({{name, std::string(128, 'x')}}), "admitted");
+    for (const std::string& bad : {std::string(), std::string(129, 'x'), std::string("a\nb")})
+      EXPECT_EQ(admission({{name, bad}}),
+                std::string(name) + ": the value must be 1 to 128 bytes of printable ASCII");
+  }
 }
 
 TEST(WebhookProfile, IsWiredTogether) {

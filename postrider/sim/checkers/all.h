@@ -32,6 +32,7 @@ CheckerMaker make_drain_checker;       // 16: nothing enters what is drained, an
 CheckerMaker make_news_checker;        // 17: news finds its message, once it was acknowledged
 CheckerMaker make_intent_checker;      // 18: a resend is the same bytes; questions go by the ladder
 CheckerMaker make_following_checker;   // 19: supersession, nested submits, gates held to the end
+CheckerMaker make_revival_checker;     // 20: what is parked for want of reach comes back
 
 std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& context,
                                                     Notebook& notebook);

@@ -211,6 +211,10 @@ class RetryChecker final : public Checker {
     const MessageNote& note = *put.note;
     if (note.destination == nullptr || note.destination->profile == nullptr) return;
     if (story.incarnation != batch.when.incarnation) story.sends = story.ahead = 0;
+    const ProfileSpec& profile = *note.destination->profile;
+    if (profile.states[put.state.state].revives) check_parked(put, story);
+    // A revival gives fresh attempts.
+    if (put.revived) story.durable = 0, story.sends = 0;
     const std::uint32_t known = std::min<std::uint32_t>(
         UINT16_MAX,
         (story.method == put.state.method || story.method == UINT8_MAX ? story.durable : 0U) +
@@ -261,31 +265,56 @@ class RetryChecker final : public Checker {
       verdicts_.violation(8, "a retry behind the budget: " + to_string(put.note->id));
   }
 
-  // Given up because the rule had nothing left: then the latest retry that it allowed must be
-  // behind the budget.
   void check_end(const MessageNote& note, const Story& story, const EndRecord& end) {
     const bool gave_up = end.phase == Phase::kDead && (end.cause == FailureClass::kTimeout ||
                                                        end.cause == FailureClass::kServer ||
                                                        end.cause == FailureClass::kConnect);
-    if (!gave_up || end.reason == "receipt" || note.destination == nullptr ||
-        note.destination->damaged)
-      return;
+    if (!gave_up || end.reason == "receipt" || !note.destination) return;
+    if (note.destination->policy.rule(end.cause).parks && note.destination->configured < end.at &&
+        uses_reach(note))
+      verdicts_.violation(8, "dead although it should be parked: " + to_string(note.id));
+    // Nothing durable tells when a first attempt began that was the last as well.
+    State last = note.last_state.value_or(State());
+    last.attempts = end.attempts;
+    check_given_up(note, story, {end.cause, end.at, last});
+  }
+
+  // Parked for want of reach is given up as well, until somebody is there.
+  void check_parked(const Batch::StatePut& put, const Story& story) {
+    const bool again = put.before && put.before->since == put.state.since;
+    if (!again && !hurried_since(story, put.state.since))
+      check_given_up(*put.note, story, {put.state.failure, put.state.since, put.state});
+  }
+
+  static bool uses_reach(const MessageNote& note) {
+    return lifecycle_detail::uses(note.destination->profile->methods[note.method].rows,
+                                  On::kOutOfReach);
+  }
+
+  struct GivenUp {
+    FailureClass cause;
+    Timestamp at;
+    State last;
+  };
+  // Given up because the rule had nothing left: then the latest retry that it allowed must be
+  // behind the budget.
+  void check_given_up(const MessageNote& note, const Story& story, const GivenUp& end) {
+    if (note.destination->damaged) return;
     const DestinationNote& destination = *note.destination;
     const RetryRule& rule = destination.policy.rule(end.cause);
-    if (destination.configured >= end.at || end.attempts == 0) return;
-    if (rule.attempts_max != 0 && end.attempts >= rule.attempts_max) return;
+    if (destination.configured >= end.at || end.last.attempts == 0) return;
+    if (rule.attempts_max != 0 && end.last.attempts >= rule.attempts_max) return;
     if (rule.budget <= Duration(0))
       return verdicts_.violation(8, "given up although the rule had more: " + to_string(note.id));
-    if (!note.last_state || !note.last_state->first_attempt.is_set())
-      return;  // its first attempt; nothing durable tells when it began
-    const Duration held = held_until(destination, end.at) - note.last_state->held_before;
-    const Range range = delay_range_ms(rule, end.attempts);
+    if (!end.last.first_attempt.is_set()) return;
+    const Duration held = held_until(destination, end.at) - end.last.held_before;
+    const Range range = delay_range_ms(rule, end.last.attempts);
     Wide delay = range.high;
     if (story.wish)
       delay =
           std::max<Wide>(delay, std::min<Wide>(story.wish->count(), rule.retry_after_max.count()));
     const Wide latest = round_up(end.at.ms() + delay, rule.tick);
-    if (latest - note.last_state->first_attempt.ms() - held.count() <= rule.budget.count()) {
+    if (latest - end.last.first_attempt.ms() - held.count() <= rule.budget.count()) {
       verdicts_.violation(8, "given up although the budget was not spent: " + to_string(note.id));
     }
   }

@@ -1,0 +1,193 @@
+// Revival: how messages are parked, and come back. Some wait for an operator. Others ran out of
+// attempts because their destination was not there: they go back in line with fresh attempts as
+// soon as the route hears of a success. Until then one of them is tried from time to time, because
+// nobody else may.
+#include <algorithm>
+
+#include "postrider/base/planted.h"
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+
+void Engine::Impl::park(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  move_to_cold(turn, slot);
+  store_state(turn, entry);
+  if (entry.due_entry.is_set()) {
+    turn.out.writes.remove(
+        keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, entry.message.id));
+  }
+  if (state_of(entry).revives) {
+    park_for_reach(turn, slot);
+  } else {
+    turn.out.writes.put(keys::parked(entry.message.id), std::string_view());
+  }
+  receipts_.note({.position = {},
+                  .kind = LogEntry::Kind::kParked,
+                  .at = turn.now,
+                  .id = entry.message.id,
+                  .phase = Phase::kParked,
+                  .cause = entry.state.failure,
+                  .attempts = entry.state.attempts,
+                  .reason = std::string(entry.reason_text())});
+  unready(slot);
+  if (raise_remembered(turn, slot)) return;
+  forget_entry(turn, slot);
+}
+
+// One that ran out while others were delivered may itself be what the far side cannot take: it is
+// not put back by each delivery, only after a while.
+void Engine::Impl::park_for_reach(Turn& turn, Slot slot) {
+  const Entry& entry = entries_[slot];
+  Resident& resident = residents_[entry.destination];
+  const Duration every = resident.bound->policy.health.revive_every;
+  const bool others_went = resident.ok_at.is_set() && resident.ok_at > entry.state.first_attempt;
+  const Timestamp from = others_went ? turn.now + every : turn.now;
+  turn.out.writes.put(keys::parked(entry.message.id), keys::parked_for_reach(from));
+  resident.stranded = resident.stranded || !others_went;
+  // A walk that is under way may have gone past it.
+  if (resident.reviving && others_went && !resident.revive_later.is_set())
+    resident.revive_later = from;
+  if (!resident.route.revive_at.is_set()) set_revival(turn, entry.destination, turn.now + every);
+}
+
+void Engine::Impl::refresh_attempts(const Turn& turn, Entry& entry) const {
+  entry.state.attempts = 0;
+  // Not unset: that there was a start says that it holds gates until its end.
+  if (entry.state.first_attempt.is_set()) entry.state.first_attempt = turn.now;
+  entry.state.held_before = held_time(residents_[entry.destination].route, turn.now);
+}
+
+void Engine::Impl::hear_success(Turn& turn, Slot slot) {
+  Resident& resident = residents_[slot];
+  resident.ok_at = turn.now;
+  if (resident.route.health != Health::kNormal) return;
+  if (resident.reviving) resident.revive_again = true;
+  if (resident.stranded && !planted(Bug::kRevivalForgotten)) begin_revival(turn, slot, true);
+}
+
+// The entry of a revival came due.
+void Engine::Impl::look_at_parked(Turn& turn, Slot slot) {
+  Resident& resident = residents_[slot];
+  if (!resident.revive_entry.is_set() || resident.revive_entry > turn.now) return;
+  const Route& route = resident.route;
+  // Nobody is tried while the route is held; its resumption looks again. Else the entry stays until
+  // the walk is over, because a crash would forget that.
+  if (route.health == Health::kPaused || route.health == Health::kDisabled)
+    return move_look(turn, resident, resident.revive_entry, {});
+  const bool well =
+      route.health == Health::kNormal && resident.ok_at.is_set() && !route.failing_since.is_set();
+  begin_revival(turn, slot, well);
+}
+
+void Engine::Impl::begin_revival(Turn& turn, Slot slot, bool all) {
+  Resident& resident = residents_[slot];
+  if (resident.reviving) return;
+  resident.reviving = true;
+  resident.stranded = false;
+  resident.revive_later = {};
+  turn.out.chores.push_back({.kind = Chore::Kind::kRevive, .destination = resident.id, .all = all});
+}
+
+void Engine::Impl::revive(Turn& turn, const Chore& chore) {
+  const Destined destined = find_destination(turn, chore.destination);
+  if (!destined.known || destined.slot == kNoSlot) return;
+  const std::uint64_t number = chore.destination.value();
+  const std::string first = chore.cursor.empty() ? keys::parked({number << 20, 0}) : chore.cursor;
+  const Rows* rows = turn.scan({first, keys::parked({(number + 1) << 20, 0}),
+                                std::max<std::uint32_t>(1, limits_.refill_rows_max)});
+  if (rows == nullptr) return;
+  std::vector<std::pair<MessageId, Slot>> found;
+  Timestamp later;  // the first that must wait longer
+  for (const Row& row : rows->rows) {
+    const auto id = keys::parse_parked(row.first);
+    const auto from = keys::parse_parked_for_reach(row.second.view());
+    if (!id || !from) continue;
+    if (chore.all && *from > turn.now) {
+      later = later.is_set() ? std::min(later, *from) : *from;
+      continue;
+    }
+    found.emplace_back(*id, locate(turn, *id).slot);
+    if (!chore.all) break;
+  }
+  if (turn.lacks()) return;
+  for (const auto& [id, slot] : found) {
+    turn.out.writes.remove(keys::parked(id));
+    // It is gone when nobody can read it, and awake when nobody could read that it was parked.
+    if (slot != kNoSlot && entries_[slot].visitor) put_back(turn, slot);
+  }
+  Resident& resident = residents_[destined.slot];
+  if (later.is_set() && (!resident.revive_later.is_set() || later < resident.revive_later))
+    resident.revive_later = later;
+  const bool goes_on = !rows->complete && (chore.all || found.empty());
+  if (goes_on) {
+    turn.out.chores.push_back({.kind = Chore::Kind::kRevive,
+                               .destination = chore.destination,
+                               .cursor = rows->next,
+                               .all = chore.all});
+  } else {
+    end_revival(turn, destined.slot, !chore.all && !found.empty());
+  }
+  ring(destined.slot);
+  maybe_refill(turn, destined.slot);
+  touch(destined.slot);
+}
+
+// Back in line on disk, with fresh attempts; the refill brings it in its place.
+void Engine::Impl::put_back(Turn& turn, Slot slot) {
+  Entry& entry = entries_[slot];
+  const MessageId id = entry.message.id;
+  std::optional<Timestamp> due;
+  if (phase_of(entry) == Phase::kParked) {
+    const Transition& row = *next_row(turn, entry, On::kDue, nullptr, due);
+    leave_step(turn, entry, row.to, row.on);
+    entry.state.state = row.to;
+  }
+  refresh_attempts(turn, entry);
+  entry.state.since = turn.now;
+  entry.state.due = Timestamp();
+  store_state(turn, entry);
+  Lane& lane = residents_[entry.destination].the_lane(id.lane());
+  if (!lane.cold_ahead || id < lane.cursor) {
+    lane.cursor = id;
+    lane.asleep = false;  // it stands in front of whoever sleeps
+  }
+  lane.cold_ahead = true;
+  cover(turn, entry.destination, lane, id);
+}
+
+// The walk is over. `some_wait`: it was about one only, and there may be others.
+void Engine::Impl::end_revival(Turn& turn, Slot slot, bool some_wait) {
+  Resident& resident = residents_[slot];
+  const Timestamp usual = turn.now + resident.bound->policy.health.revive_every;
+  // One that came into memory meanwhile knows nothing of those parked behind the walk's back.
+  const bool whole = std::exchange(resident.reviving, false);
+  const Timestamp later = std::exchange(resident.revive_later, {});
+  const bool again = std::exchange(resident.revive_again, false);
+  resident.stranded = resident.stranded || some_wait || !whole;
+  if (!resident.stranded && !later.is_set()) return set_revival(turn, slot, {});
+  set_revival(turn, slot, later.is_set() ? std::clamp(later, turn.now, usual) : usual);
+  if (again && resident.stranded) begin_revival(turn, slot, true);
+}
+
+void Engine::Impl::set_revival(Turn& turn, Slot slot, Timestamp at) {
+  Resident& resident = residents_[slot];
+  if (resident.route.revive_at == at && resident.revive_entry == at) return;
+  resident.route.revive_at = at;
+  move_look(turn, resident, resident.revive_entry, at);
+  write_route(turn, slot);
+}
+
+// An entry in the due space that makes somebody look at the route. There may be two of them, for
+// its opening and for its revival, and they may be one.
+void Engine::Impl::move_look(Turn& turn, const Resident& resident, Timestamp& entry,
+                             Timestamp wanted) {
+  if (entry == wanted) return;
+  const MessageId id{resident.id.value() << 20, 0};
+  const Timestamp old = std::exchange(entry, wanted);
+  const bool shared = old == resident.opening_entry || old == resident.revive_entry;
+  if (old.is_set() && !shared) turn.out.writes.remove(keys::due(old, keys::DueKind::kOpening, id));
+  if (wanted.is_set()) put_due(turn, wanted, keys::DueKind::kOpening, id);
+}
+
+}  // namespace postrider
