@@ -334,7 +334,8 @@ Life live(std::uint64_t seed, int events) {
       const Counters before = driver->stats().counters;
       driver = std::make_unique<Driver>(store, now);
       EXPECT_TRUE(driver->alive());
-      EXPECT_EQ(driver->stats().counters.accepted, before.accepted);
+      // What followed from a message and was only written down becomes a message now.
+      EXPECT_GE(driver->stats().counters.accepted, before.accepted);
     }
   }
   life.stats = driver->stats();

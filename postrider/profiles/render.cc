@@ -51,7 +51,7 @@ Grid states_grid(const ProfileSpec& profile) {
     grid.rows.push_back({std::string(state.name), std::string(name_of(state.phase)),
                          std::string(name_of(state.timer)),
                          has_timer ? std::string(name_of(state.timer_signal)) : "-",
-                         state.keeps_gates ? "yes" : "-", state.revives ? "yes" : "-"});
+                         state.keeps_gates ? "yes" : "no", state.revives ? "yes" : "no"});
   }
   drop_empty_columns(grid);
   return grid;

@@ -75,19 +75,28 @@ TEST(RenderProfile, MermaidDrawsEveryWay) {
             "stateDiagram-v2\n"
             "  [*] --> Queued\n"
             "  Queued --> Sending: due\n"
+            "  Queued --> Parked: out-of-reach\n"
             "  Queued --> Delivered: answered, confirmed\n"
             "  Queued --> Dead: exhausted\n"
             "  Queued --> Expired: expired\n"
             "  Queued --> Cancelled: cancelled\n"
             "  Sending --> Queued: no-route\n"
             "  Sending --> Waiting: failed, timed-out\n"
+            "  Sending --> Parked: out-of-reach\n"
             "  Sending --> Delivered: answered, confirmed\n"
             "  Sending --> Dead: rejected, exhausted\n"
             "  Waiting --> Queued: due\n"
+            "  Waiting --> Parked: out-of-reach\n"
             "  Waiting --> Delivered: answered, confirmed\n"
             "  Waiting --> Dead: exhausted\n"
             "  Waiting --> Expired: expired\n"
             "  Waiting --> Cancelled: cancelled\n"
+            "  Parked --> Queued: due\n"
+            "  Parked --> Parked: out-of-reach\n"
+            "  Parked --> Delivered: answered, confirmed\n"
+            "  Parked --> Dead: exhausted\n"
+            "  Parked --> Expired: expired\n"
+            "  Parked --> Cancelled: cancelled\n"
             "  Delivered --> [*]\n"
             "  Dead --> [*]\n"
             "  Expired --> [*]\n"
@@ -105,7 +114,7 @@ TEST(RenderProfile, JsonHasOneObjectPerStateAndSignal) {
   std::size_t transitions = 0;
   for (std::size_t at = 0; (at = json.find("\"verb\":", at)) != std::string::npos; ++at)
     ++transitions;
-  EXPECT_EQ(transitions, 30U) << "three live states and ten signals";
+  EXPECT_EQ(transitions, 44U) << "four live states and eleven signals";
 }
 
 TEST(RenderProfile, AMethodCanBeChosen) {
@@ -117,7 +126,7 @@ TEST(RenderProfile, AMethodCanBeChosen) {
 // req: webhook.show.2
 TEST(RenderProfile, TheListNamesEachProfileFirst) {
   const std::string lines = render_profile_list(all_profiles(), RenderFormat::kText);
-  EXPECT_TRUE(lines.starts_with("webhook  7 states, methods: post\n"));
+  EXPECT_TRUE(lines.starts_with("webhook  8 states, methods: post\n"));
   EXPECT_EQ(static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')),
             all_profiles().size());
   EXPECT_TRUE(render_profile_list(all_profiles(), RenderFormat::kJson)
