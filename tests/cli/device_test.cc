@@ -156,7 +156,7 @@ TEST(DeviceCommand, ShowsWhatTheQueuesHold) {
       .body = R"({"destinations":[{"name":"shop","profile":"webhook","health":"normal"},)"
               R"({"name":"lorawan.network:7","profile":"device","health":"normal"}]})"};
   const Reply first{.body = R"({"messages":[{"phase":"queued","accepted_at":")" + moment(-60) +
-                            R"(","next_at":")" + moment(60) +
+                            R"(","next_at":")" + moment(320) +
                             R"("},{"phase":"awaiting","accepted_at":")" + moment(-7200) +
                             R"("}],"next":"more"})"};
   const Reply second{.body = R"({"messages":[{"phase":"backoff","accepted_at":")" + moment(-60) +
@@ -164,11 +164,9 @@ TEST(DeviceCommand, ShowsWhatTheQueuesHold) {
   Daemon daemon({destinations, first, second, destinations, first, second, destinations});
   const Ran ran = daemon.run("device queue", "");
   EXPECT_EQ(ran.code, 0);
-  const std::size_t row =
-      ran.output.find("lorawan.network:7  normal  3      1          1         2h ago  in ");
-  ASSERT_NE(row, std::string::npos) << ran.output;
-  const std::string slot = ran.output.substr(row + 67, 3);
-  EXPECT_TRUE(slot.starts_with("1m") || slot.starts_with("5")) << "about a minute: " << slot;
+  EXPECT_NE(ran.output.find("lorawan.network:7  normal  3      1          1         2h ago  in 5m"),
+            std::string::npos)
+      << ran.output;
   EXPECT_EQ(ran.output.find("shop"), std::string::npos);
   const Ran json = daemon.run("device queue lorawan.network:7 --json", "");
   EXPECT_NE(json.output.find(R"("depth":3,"in_flight":1,"to_retry":1,"oldest_at":)"),

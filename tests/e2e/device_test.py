@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Commands for meters through a real daemon: the public contract, a vendor of our own, restarts, the command line."""
+
+import json
+import signal
+import threading
+
+import harness
+from harness import wait_until
+
+CONFIG = """
+[transport]
+allow = ["127.0.0.0/8"]
+[plugins.calin]
+[plugins.calin.settings]
+way = "calin-v1"
+url = "URL"
+company = "c"
+user = "u"
+password = "pLaNtEd-password"
+poll_first = "100ms"
+poll_waits = ["100ms", "100ms", "100ms", "100ms"]
+EVENTS
+[plugins.lorawan]
+secret = "pLaNtEd-ingress"
+[plugins.lorawan.settings]
+way = "chirpstack"
+url = "http://127.0.0.1:1"
+[destinations.consumer.settings]
+url = "URL/events"
+"""
+UP = {"deduplicationId": "d1", "deviceInfo": {"devEui": "0000047003333623"}, "fPort": 1, "data": "aAE="}
+
+
+def command(kind="READ_CREDIT", correlation=None, plugin="calin", **more):
+    body = {"commandType": kind, "priority": 1, "pluginId": plugin, "networkId": None,
+            "device": {"type": "ELECTRICITY_METER", "externalReference": "47003333623",
+                       "relayNode": {"id": "17", "externalReference": "gw", "snr": -7.5, "rssi": -110}}, **more}
+    return {**body, "correlationId": correlation} if correlation else body
+
+
+class Vendor:
+    """Calin, version 1. Tasks are done as soon as somebody asks, unless they are held."""
+
+    def __init__(self):
+        self.created, self.held, self.lock = [], False, threading.Lock()
+        self.events = []
+
+    def __call__(self, request):
+        if request.path == "/events":
+            with self.lock:
+                self.events.append(json.loads(request.body))
+            return 200, {}, b""
+        body = json.loads(request.body)
+        if request.path.endswith("Task"):
+            result = {"TaskNo": body["TaskNo"], "Status": "unknown" if self.held else "True",
+                      "DataItem": "Current Credit Register", "Data": "123.45,ON"}
+        else:
+            with self.lock:
+                self.created.append(body)
+            result = {"TaskNo": f"T{len(self.created)}"}
+        reply = json.dumps({"Result": result, "ResultCode": "00", "Reason": "OK"}).encode()
+        return 200, {"content-type": "application/json"}, reply
+
+
+class Device(harness.Case):
+    def start(self, text=CONFIG, **more):
+        config = text.replace("URL", self.far.url).replace("EVENTS", 'events = "consumer"')
+        daemon = self.daemon(config=config, **more)
+        return daemon, daemon.wait_ready()
+
+    def setUp(self):
+        super().setUp()
+        self.vendor = Vendor()
+        self.far = self.receiver(self.vendor)
+
+    def outcome(self, client, name):
+        def ended():
+            answer = client.get(f"/message/{name}/history")
+            return answer.json() if answer.status == 200 and "outcome" in answer.json() else None
+        return wait_until(ended, f"the end of {name}")
+
+    # req: device.api.1 device.api.4 device.api.6
+    def test_a_command_runs_once_and_its_history_stays(self):
+        daemon, client = self.start()
+        first = client.post("/message/enqueue", command(correlation="c1"))
+        self.assertEqual(first.status, 201, first)
+        self.assertEqual(first.json()["deliveryStatus"], "QUEUED")
+        self.assertEqual(first.json()["deliveryQueueId"], "calin.gateway:17")
+        history = self.outcome(client, "c1")
+        self.assertEqual(history["outcome"], "executed", history)
+        self.assertEqual(history["deliveryStatus"], "DELIVERY_SUCCESSFUL")
+        self.assertEqual(client.get("/message/c1").status, 404)
+        again = client.post("/message/enqueue", command(correlation="c1"))
+        self.assertEqual(again.status, 200, again)
+        self.assertEqual(again.json()["id"], first.json()["id"])
+        self.assertEqual(client.post("/message/enqueue", command("TURN_ON", "c1")).status, 409)
+        self.assertEqual(len(self.vendor.created), 1)
+        wait_until(lambda: len(self.vendor.events) >= 2, "two events")
+        self.assertEqual({event["message"]["deliveryStatus"] for event in self.vendor.events},
+                         {"SENT_TO_NS", "DELIVERY_SUCCESSFUL"})
+        daemon.kill()
+        _, client = self.start()
+        self.assertEqual(client.get("/message/c1/history").json()["outcome"], "executed")
+        self.assertEqual(client.post("/message/enqueue", command(correlation="c1")).status, 200)
+
+    # req: device.crash.5
+    def test_messages_of_a_plugin_that_is_gone_wait_for_it(self):
+        self.vendor.held = True
+        daemon, client = self.start()
+        client.post("/message/enqueue", command(correlation="c1"))
+        wait_until(lambda: client.get("/message/c1").json()["deliveryStatus"] == "DELIVERED_TO_NS", "the task")
+        without = CONFIG.replace("[plugins.calin", "[plugins.other")
+        daemon.config.write_text(without.replace("URL", self.far.url).replace("EVENTS", ""))
+        daemon.signal(signal.SIGHUP)
+        daemon.wait_for_log("its plugin is not configured")
+        queue = client.get("/v1/destinations/calin.gateway:17").json()
+        self.assertEqual(queue["reason"], "unserved: the plugin 'calin' is not configured")
+        self.assertEqual(client.get("/message/c1").status, 200)
+        self.assertEqual(client.post("/message/enqueue", command()).status, 400)
+        daemon.stop()
+        self.vendor.held = False
+        _, client = self.start()
+        self.assertEqual(self.outcome(client, "c1")["outcome"], "executed")
+        self.assertEqual(len(self.vendor.created), 1)
+
+    # req: device.api.8 device.api.10
+    def test_events_come_in_with_their_secret(self):
+        daemon, client = self.start()
+        good = {"x-postrider-secret": "pLaNtEd-ingress"}
+        self.assertEqual(client.post("/ingress/lorawan?event=up", UP).status, 401)
+        self.assertEqual(client.post("/ingress/lorawan?event=up", UP, headers=good).status, 204)
+        self.assertEqual(client.post("/ingress/lorawan", UP, headers=good).status, 400)
+        self.assertEqual(client.post("/ingress/lorawan?event=up", "{", headers=good).status, 400)
+        self.assertEqual(client.post("/ingress/nobody?event=up", UP, headers=good).status, 404)
+        replayed = client.post("/ingress/lorawan/replay", {"since": "2020-01-01T00:00:00Z"})
+        self.assertEqual(replayed.json(), {"replayed": 1})
+        self.assertEqual(client.get("/healthz").json(), {"status": "ok"})
+        for said in client.seen:
+            self.assertNotIn(b"pLaNtEd", said)
+        self.assertNotIn("pLaNtEd", daemon.log())
+
+    # req: cli.device.1 cli.device.2 cli.device.3 cli.device.4 cli.device.5
+    def test_the_command_line(self):
+        daemon, _ = self.start()
+        address = {"POSTRIDER_URL": daemon.url}
+        where = ("--plugin", "calin", "--gateway", "17")
+
+        def run(*words, code=0):
+            done = self.run_program("device", *words, environment=address)
+            self.assertEqual(done.returncode, code, done)
+            return done.stdout
+        self.assertIn("executed", run("send", "read-credit", "47003333623", *where, "--wait"))
+        self.vendor.held = True
+        ids = [run("send", "turn-on", "47003333623", *where, "--correlation", name).strip() for name in ("a", "b")]
+        wait_until(lambda: "DELIVERED_TO_NS" in run("show", "a"), "the task of a")
+        self.assertIn("device", run("show", "b"))
+        self.assertIn(ids[0], run("history", "a"))
+        self.assertEqual(run("cancel", "a", ids[1], "nobody", code=1),
+                         f"a: NOT_CANCELLABLE\n{ids[1]}: CANCELLED\nnobody: NOT_FOUND\n")
+        queues = json.loads(run("queue", "calin.gateway:17", "--json"))["queues"]
+        self.assertEqual((queues[0]["depth"], queues[0]["in_flight"]), (1, 1), queues)
+        self.assertIn("calin.gateway:17", run("queue"))
+        live = self.run_program("profile", "show", "device", "--live", environment=address)
+        self.assertIn("1 message lives", live.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()
