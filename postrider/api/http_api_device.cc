@@ -73,12 +73,6 @@ Submit device_submit(const device::DeviceMessage& message, std::string queue) {
   return submit;
 }
 
-bool is_device_queue(std::string_view destination) {
-  const std::size_t dot = std::min(destination.find('.'), destination.size());
-  const std::string_view rest = destination.substr(dot);
-  return rest.starts_with(".network:") || rest.starts_with(".gateway:");
-}
-
 void ask_all(Host& host, std::string_view tenant, std::vector<Event> events, AllTold then) {
   auto asked = std::make_shared<Asked>();
   asked->told.resize(events.size());

@@ -41,9 +41,6 @@ OperationKey device_key(std::string_view correlation, std::string_view phase);
 // The event that hands a message in. `queue` is its destination.
 Submit device_submit(const device::DeviceMessage& message, std::string queue);
 
-// Whether a destination of this name is a queue of devices.
-bool is_device_queue(std::string_view destination);
-
 // Asks for several things and goes on when all are answered, in the order asked. What did not pass
 // the door is answered with `door` set.
 struct Told {

@@ -33,7 +33,7 @@ const MessageView* choose(const std::vector<api::Told>& told, bool ended) {
   const MessageView* chosen = nullptr;
   for (const api::Told& one : told) {
     const auto* view = std::get_if<MessageView>(&one.answer.view);
-    if (view == nullptr || !api::is_device_queue(view->explanation.destination)) continue;
+    if (view == nullptr) continue;
     if (!is_end(view->explanation.phase)) return view;
     if (ended && chosen == nullptr) chosen = view;
   }
@@ -77,16 +77,47 @@ void HttpApi::Impl::find_device(std::string_view tenant, const std::string& name
     events.emplace_back(std::move(ask));
   }
   api::ask_all(host_, tenant, std::move(events),
-               [name, then = std::move(then)](const std::vector<api::Told>& told) {
+               [weak = weak_from_this(), tenant = std::string(tenant), name,
+                then = std::move(then)](const std::vector<api::Told>& told) {
+                 const std::shared_ptr<Impl> self = weak.lock();
+                 if (!self) return;
                  std::vector<MessageId> ids;
                  for (const api::Told& one : told) {
                    if (one.answer.code == AnswerCode::kAccepted && one.answer.id.is_set())
                      ids.push_back(one.answer.id);
                  }
+                 const auto refusal = api::unanswered(told);
                  const auto ulid = device::parse_ulid(name);
-                 if (ids.empty() && ulid) ids.push_back(MessageId{ulid->high, ulid->low});
-                 then(std::move(ids), api::unanswered(told));
+                 if (!ids.empty() || !ulid || refusal) return then(ids, refusal);
+                 self->check_device(tenant, {ulid->high, ulid->low}, then);
                });
+}
+
+// Ids of messages are no secrets, and these routes are for those of the device profile only.
+void HttpApi::Impl::check_device(std::string_view tenant, MessageId id, const DeviceFound& then) {
+  std::vector<Event> events;
+  events.emplace_back(ask_for(id));
+  api::ask_all(
+      host_, tenant, std::move(events),
+      [weak = weak_from_this(), tenant = std::string(tenant), id,
+       then](const std::vector<api::Told>& told) {
+        const std::shared_ptr<Impl> self = weak.lock();
+        if (!self) return;
+        const auto* view = std::get_if<MessageView>(&told[0].answer.view);
+        if (view == nullptr) return then({}, api::unanswered(told));
+        Ask ask;
+        ask.what = Ask::What::kDestination;
+        ask.destination = view->explanation.destination;
+        std::vector<Event> more;
+        more.emplace_back(std::move(ask));
+        api::ask_all(
+            self->host_, tenant, std::move(more), [id, then](const std::vector<api::Told>& about) {
+              const auto* queue = std::get_if<DestinationView>(&about[0].answer.view);
+              const bool ours = queue != nullptr && queue->config.profile == kDeviceProfile;
+              then(ours ? std::vector<MessageId>{id} : std::vector<MessageId>{},
+                   api::unanswered(about));
+            });
+      });
 }
 
 void HttpApi::Impl::show_device(Call& call, bool history) {

@@ -316,11 +316,18 @@ TEST_F(DeviceLookup, ShowsTheHistoryUntilSevenDaysAfterTheEnd) {
   EXPECT_NE(error(404, get("/message/c2/history")), "");
 }
 
-TEST_F(DeviceLookup, DoesNotShowMessagesOfOtherProfiles) {
+TEST_F(DeviceLookup, LeavesMessagesOfOtherProfilesAlone) {
   make_destination("shop");
-  const auto id = parse_message_id(submit("shop"));
-  ASSERT_TRUE(id);
-  EXPECT_NE(error(404, get("/message/" + device::to_ulid(id->high, id->low))), "");
+  post("/v1/destinations/shop/pause");
+  const std::string id = submit("shop");
+  const auto parsed = parse_message_id(id);
+  ASSERT_TRUE(parsed);
+  const std::string ulid = device::to_ulid(parsed->high, parsed->low);
+  EXPECT_NE(error(404, get("/message/" + ulid)), "");
+  EXPECT_NE(error(404, get("/message/" + ulid + "/history")), "");
+  EXPECT_EQ(result_of_cancel(ulid), "NOT_FOUND");
+  EXPECT_EQ(get("/v1/messages/" + id).text("phase"), "queued");
+  EXPECT_EQ(result_of_cancel(c1), "NOT_CANCELLABLE") << "but its own are found by their ids";
 }
 
 // req: device.can.1

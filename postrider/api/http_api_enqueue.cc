@@ -166,7 +166,10 @@ void HttpApi::Impl::submit_item(const std::shared_ptr<Enqueue>& job, std::size_t
         const std::shared_ptr<Impl> self = weak.lock();
         if (!self) return;
         --job->open;
-        self->live_.answered(answer.code == AnswerCode::kAccepted && !answer.replayed);
+        // What nobody can tell counts as alive until the engine is asked again.
+        const bool lives =
+            answer.code == AnswerCode::kAccepted || answer.code == AnswerCode::kUnavailable;
+        self->live_.answered(lives && !answer.replayed);
         self->take_enqueued(job, index, answer);
         self->settle_enqueue(job);
       });

@@ -117,6 +117,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void cancel_devices(Call& call);
   void find_device(std::string_view tenant, const std::string& name, const std::string* phase,
                    DeviceFound then);
+  void check_device(std::string_view tenant, MessageId id, const DeviceFound& then);
   void show_device(Call& call, bool history);
   void show_first(const Waiting& waiting, std::string_view tenant,
                   const std::vector<MessageId>& ids, bool history);
