@@ -80,6 +80,7 @@ struct HttpApi::Impl::Table {
     {{"GET",    "/message/{id}/history",            kRead,     kNothing, false, kJson,   "phase", kPlain}, &Self::get_device_history},
     {{"POST",   "/message/cancel",                  kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::cancel_device},
     {{"POST",   "/messages/cancel",                 kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::cancel_devices},
+    {{"POST",   "/token/generate",                  kSubmit,   kBody,    true,  kJson,   "", kPlain}, &Self::generate_token},
     {{"POST",   "/ingress/{plugin}",                kNoToken,  kAny,     false, kJson,   "event", kPlain}, &Self::take_ingress},
     {{"POST",   "/ingress/{plugin}/replay",         kOperate,  kBody,    false, kJson,   "", kPlain}, &Self::replay_ingress},
     {{"GET",    "/healthz",                         kNoToken,  kNothing, false, kJson,   ""}, &Self::get_healthz},
@@ -240,6 +241,7 @@ void HttpApi::Impl::tick() {
   tails_.tick(boot);
   batches_.tick();
   queues_->tick();
+  if (!mints_.empty()) look_at_mints();
 }
 
 HttpApi::HttpApi(HttpApiOptions options, Host& host, const Clock& clock) {

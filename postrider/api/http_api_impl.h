@@ -1,6 +1,7 @@
 // HttpApi's inside, split over files by resource: http_api.cc (the table of routes, dispatch),
 // http_api_messages.cc (dead letters too), http_api_destinations.cc, http_api_status.cc, and those
-// of the device profile: http_api_enqueue.cc, http_api_device_lookup.cc, http_api_ingress.cc. Long
+// of the device profile: http_api_enqueue.cc, http_api_device_lookup.cc, http_api_ingress.cc,
+// http_api_mint.cc. Long
 // answers are objects of their own: Listing, Batches (NDJSON) and Tails (events).
 #pragma once
 
@@ -107,6 +108,17 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void show_existing(const std::shared_ptr<Enqueue>& job, std::size_t index, MessageId id);
   void settle_enqueue(const std::shared_ptr<Enqueue>& job);
 
+  // http_api_mint.cc
+  struct Minting {  // a token that is being made for somebody
+    Waiting waiting;
+    std::string tenant;
+    MessageId id;
+    Timestamp since;
+  };
+  void generate_token(Call& call);
+  void look_at_mints();
+  void take_mint(const Minting& mint, const Answer& answer);
+
   // http_api_device_lookup.cc
   using DeviceFound = std::function<void(const std::vector<MessageId>& ids,
                                          const std::optional<api::DeviceRefusal>& refusal)>;
@@ -168,6 +180,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   api::DevicePlugins plugins_;
   std::shared_ptr<api::DeviceQueues> queues_;  // shared with answers that come after the end
   api::LiveBound live_;
+  std::vector<Minting> mints_;
   std::uint64_t unknown_events_ = 0;  // of names that nobody knows
   std::uint64_t double_events_ = 0;
 };

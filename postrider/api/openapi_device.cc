@@ -56,6 +56,14 @@ constexpr std::string_view kPaths = R"json({
     "responses": {
       "200": {"description": "What each came to", "content": {"application/json": {"schema": {"type": "array", "items": {"$ref": "#/components/schemas/DeviceCancelled"}}}}},
       "default": {"$ref": "#/components/responses/DeviceError"}}}},
+"/token/generate": {
+  "post": {
+    "operationId": "generateToken", "tags": ["device"], "summary": "Have a token made for a meter; a lost reply is told as such, and not asked for again",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "requestBody": {"required": true, "content": {"application/json": {"schema": {"type": "object", "additionalProperties": false, "required": ["type", "pluginId", "issueDateString", "device"], "properties": {"type": {"type": "string", "enum": ["TOP_UP_KWH", "CLEAR_CREDIT", "CLEAR_TAMPER", "SET_POWER_LIMIT"]}, "pluginId": {"type": "string"}, "issueDateString": {"type": "string", "format": "date-time"}, "device": {"type": "object", "additionalProperties": false, "required": ["externalReference"], "properties": {"externalReference": {"type": "string"}, "decoderKey": {"type": "string"}}}, "payload": {"type": "object", "additionalProperties": false, "properties": {"kwh": {"type": "number"}, "powerLimit": {"type": "number"}}}}}}}},
+    "responses": {
+      "200": {"description": "The token", "content": {"application/json": {"schema": {"type": "object", "required": ["token"], "properties": {"token": {"type": "string"}}}}}},
+      "default": {"$ref": "#/components/responses/DeviceError"}}}},
 "/ingress/{plugin}": {
   "parameters": [{"$ref": "#/components/parameters/Plugin"}],
   "post": {

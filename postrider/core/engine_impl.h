@@ -359,6 +359,8 @@ class Engine::Impl {
   bool owes_before(const Lane& lane, const Entry& entry) const;
   bool waits_behind(const Lane& lane, const Entry& entry) const;
   Explanation explain_entry(const Turn& turn, const Entry& entry) const;
+  void explain_gates(const Turn& turn, const Entry& entry, const Resident& resident,
+                     Explanation& out) const;
   void explain_next(const Turn& turn, const Entry& entry, const Resident& resident,
                     Explanation& out) const;
 

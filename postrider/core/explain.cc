@@ -97,6 +97,22 @@ bool Engine::Impl::waits_behind(const Lane& lane, const Entry& entry) const {
   return others_busy || (lane.first != kNoSlot && entries_[lane.first].message.id < id);
 }
 
+// Which of its shared gates holds it up, in the profile's words.
+void Engine::Impl::explain_gates(const Turn& turn, const Entry& entry, const Resident& resident,
+                                 Explanation& out) const {
+  if (resident.bound->profile->gate_words == nullptr) return;
+  for (const GateName name : entry.message.gates) {
+    const auto gate = name == 0 ? gates_.end() : gates_.find(name);
+    if (gate == gates_.end()) continue;
+    const GateState::Permit permit = permit_at(gate->second, turn.now);
+    if (permit.open) continue;
+    const GateWords words = resident.bound->profile->gate_words(name);
+    out.why = gate->second.shut(turn.now) ? words.closed : words.busy;
+    out.next_at = permit.again;
+    return;
+  }
+}
+
 void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resident& resident,
                                 Explanation& out) const {
   using Place = Explanation::Place;
@@ -155,9 +171,19 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
   } else if (!entry.ready && !entry.visitor) {
     out.why = entry.message.ordered ? "earlier messages of its order come first"
                                     : "it waits at a gate that it shares with others";
+    explain_gates(turn, entry, resident, out);
   } else {
     out.why =
         entry.visitor ? "it waits on disk for a place in the window" : "it waits for its turn";
+    const GateLimits& limits = resident.bound->policy.route;
+    const GateState::Permit permit = resident.gate.permit(limits, turn.now);
+    if (!permit.open && permit.again > turn.now && limits.spacing > Duration(0)) {
+      out.why = "spacing: the last one of its queue left a moment ago";
+      out.next_at = permit.again;
+    } else if (!permit.open && resident.gate.in_use() >= limits.in_use_max &&
+               limits.in_use_max > 0) {
+      out.why = "cap: all " + std::to_string(limits.in_use_max) + " places are taken";
+    }
   }
   const Route& route = resident.route;
   if (route.health == Health::kPaused || route.health == Health::kDisabled) {

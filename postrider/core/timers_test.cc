@@ -288,5 +288,27 @@ RC_GTEST_PROP(Timers, BehaveLikeAnOrderedMap, (std::uint64_t seed)) {
   oracle.check();
 }
 
+// req: device.to.2
+TEST(Timers, AMillionFireAtTheirMillisecondAndNoOther) {
+  Timers timers(kStart);
+  constexpr std::int64_t kCount = 1'000'000;
+  // Spread over an hour, in an order that is not that of their times.
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    const Duration after((i * 2'654'435'761) % 3'600'000 + 1);
+    timers.arm(kStart + after,
+               {.kind = TimerKind::kState, .id = {static_cast<std::uint64_t>(after.count()), 0}});
+  }
+  std::vector<Timer> fired;
+  std::int64_t count = 0;
+  while (const auto next = timers.next()) {
+    fired.clear();
+    timers.advance(*next, 1'000'000, fired);
+    for (const Timer& timer : fired)
+      ASSERT_EQ(kStart + Duration(static_cast<std::int64_t>(timer.id.high)), *next);
+    count += static_cast<std::int64_t>(fired.size());
+  }
+  EXPECT_EQ(count, kCount);
+}
+
 }  // namespace
 }  // namespace postrider

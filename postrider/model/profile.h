@@ -55,6 +55,11 @@ struct Gate {
   bool ordered = false;
 };
 
+struct GateWords {
+  std::string_view busy;    // all its places are taken
+  std::string_view closed;  // failures in a row closed it
+};
+
 struct Admission {
   std::uint8_t method = 0;
   std::array<Gate, kGatesMax> gates{};
@@ -178,6 +183,8 @@ struct ProfileSpec {
   std::span<const SettingRow> settings = {};
   // What `encode` would work out of a destination's settings again and again.
   std::shared_ptr<const void> (*prepare)(const DestinationConfig& destination) = nullptr;
+  // How people call a shared gate that holds a message up.
+  GateWords (*gate_words)(GateName name) = nullptr;
   // Names that a send has before its bytes leave; the newest holder of a name counts.
   std::vector<ExternalName> (*names)(const Facts& facts) = nullptr;
   // What arrived: whom it is about, and then, with the message at hand, what it means.

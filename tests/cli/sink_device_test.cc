@@ -77,6 +77,7 @@ std::string ask(int port, const std::string& request, const std::string& body = 
   return text;
 }
 
+// req: cli.sink.2, cli.sink.4
 TEST(SinkChirpstackCommand, PrintsItsPortsAndCanBeSeenAndSetWhileItRuns) {
   Background sink({"sink", "chirpstack", "--grpc", "0", "--control", "0", "--events",
                    "http://127.0.0.1:1/ingress/lorawan", "--fault", "lose-events=20"});
@@ -93,6 +94,7 @@ TEST(SinkChirpstackCommand, PrintsItsPortsAndCanBeSeenAndSetWhileItRuns) {
   EXPECT_EQ(sink.stop(), 0);
 }
 
+// req: cli.sink.3
 TEST(SinkCalinCommand, AnswersTheVendorsApiOnThePortThatItPrints) {
   Background sink({"sink", "calin", "--listen", "0", "--version", "1"});
   const int port = sink.port("listen");

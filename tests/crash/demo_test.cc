@@ -47,6 +47,7 @@ TEST(Demo, WithoutTheSyncReportsTheLossAndFails) {
   EXPECT_GT(number_member(ran.output, "lost"), 0U) << ran.output;
 }
 
+// req: cli.demo.3
 TEST(DeviceDemo, BalancesEveryOutcomeWithWhatTheMeterDid) {
   const Ran ran = run_demo("device --calm --commands 40 --json");
   EXPECT_EQ(ran.code, 0) << ran.output;

@@ -44,7 +44,8 @@ class Vendor:
 
     def __init__(self):
         self.created, self.held, self.lock = [], False, threading.Lock()
-        self.events = []
+        self.events, self.minted, self.mute, self.slow = [], [], False, threading.Event()
+        self.slow.set()
 
     def __call__(self, request):
         if request.path == "/events":
@@ -52,6 +53,14 @@ class Vendor:
                 self.events.append(json.loads(request.body))
             return 200, {}, b""
         body = json.loads(request.body)
+        if request.path == "/POS_Purchase":
+            with self.lock:
+                self.minted.append(body)
+            if self.mute:
+                return None
+            reply = {"result_code": 0, "reason": "OK", "result": {"token": "12345678901234567890"}}
+            return 200, {"content-type": "application/json"}, json.dumps(reply).encode()
+        self.slow.wait(harness.PATIENCE)
         if request.path.endswith("Task"):
             result = {"TaskNo": body["TaskNo"], "Status": "unknown" if self.held else "True",
                       "DataItem": "Current Credit Register", "Data": "123.45,ON"}
@@ -139,6 +148,39 @@ class Device(harness.Case):
         for said in client.seen:
             self.assertNotIn(b"pLaNtEd", said)
         self.assertNotIn("pLaNtEd", daemon.log())
+
+    # req: device.crash.7
+    def test_on_sigterm_open_calls_end_and_nothing_new_starts(self):
+        daemon, client = self.start()
+        self.vendor.slow.clear()
+        client.post("/message/enqueue", command("TURN_ON", "c1"))
+        wait_until(lambda: len(self.far.requests) >= 1, "the create call")
+        daemon.signal(signal.SIGTERM)
+        daemon.wait_for_log("stopping")
+        self.vendor.slow.set()
+        self.assertEqual(daemon.process.wait(harness.PATIENCE), 0)
+        self.assertEqual(len(self.vendor.created), 1)
+        _, client = self.start()
+        self.assertEqual(self.outcome(client, "c1")["outcome"], "executed")
+        self.assertEqual(len(self.vendor.created), 1, "what was accepted is not sent again")
+
+    def test_a_token_is_made_once_and_a_lost_one_is_told_as_such(self):
+        daemon, client = self.start()
+        wanted = {"type": "TOP_UP_KWH", "pluginId": "calin", "issueDateString": "2026-08-12T14:30:00Z",
+                  "device": {"externalReference": "47003333623"}, "payload": {"kwh": 5}}
+        key = {"idempotency-key": "mint-1"}
+        for _ in range(2):
+            made = client.post("/token/generate", wanted, headers=key)
+            self.assertEqual((made.status, made.json()), (200, {"token": "12345678901234567890"}), made)
+        self.assertEqual(len(self.vendor.minted), 1)
+        self.vendor.mute = True
+        lost = client.post("/token/generate", wanted)
+        self.assertEqual(lost.status, 502, lost)
+        self.assertIn("nobody can tell whether the token was made", lost.json()["error"])
+        self.assertEqual(len(self.vendor.minted), 2)
+        self.assertEqual(client.post("/token/generate", {**wanted, "pluginId": "nobody"}).status, 400)
+        self.assertEqual(client.post("/token/generate", {**wanted, "kind": "x"}).status, 400)
+        self.assertNotIn("12345678901234567890", daemon.log())
 
     # req: cli.device.1 cli.device.2 cli.device.3 cli.device.4 cli.device.5
     def test_the_command_line(self):

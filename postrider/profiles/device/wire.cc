@@ -478,6 +478,19 @@ GateLimits gate_limits(GateName name, const Policy& policy) {
   return out;
 }
 
+GateWords gate_words(GateName name) {
+  switch (name & kKindBits) {
+    case kDevice:
+      return {.busy = "device busy: another attempt at it is open",
+              .closed = "hold-off: the device did not answer several times in a row"};
+    case kActs:
+      return {.busy = "device busy: an earlier act for it has not ended", .closed = "hold-off"};
+    default:
+      return {.busy = "breaker: one call decides whether the vendor is back",
+              .closed = "breaker: the vendor could not be reached several times in a row"};
+  }
+}
+
 Judgement judge(const Facts& facts) {
   if (is_mint(facts.message.attributes)) return judge_mint(facts);
   const DeviceMessage command = command_of(facts.message);

@@ -20,6 +20,7 @@ WireRequest encode(const Facts& facts, AttemptKind kind);
 std::vector<ExternalName> names(const Facts& facts);
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply);
 GateLimits gate_limits(GateName name, const Policy& policy);
+GateWords gate_words(GateName name);
 
 // What commands and tokens share.
 calin::CredentialsV1 credentials_v1(const Facts& facts);
