@@ -180,8 +180,9 @@ void Engine::Impl::wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp 
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const bool lasting = entry.message.gates[i] == name && (entry.message.lasting >> i & 1) != 0;
     // Whoever holds the gate of an order stands before those who wait for it, so the lane need not
-    // go on to find it.
-    if (!lasting || entry.at_lasting || entry.message.ordered) continue;
+    // go on to find it; except before one that was not to be sent earlier.
+    const bool before = entry.message.ordered && !entry.message.not_before.is_set();
+    if (!lasting || entry.at_lasting || before) continue;
     entry.at_lasting = true;
     ++lane.at_lasting;
   }

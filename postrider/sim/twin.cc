@@ -205,6 +205,11 @@ void Twins::compare_messages(const Explanation& running, const Explanation& rest
       differ("times");
     return;
   }
+  // Its time is over, and its timer stands in line behind others.
+  const Shard* shard = around_.host.owner();
+  if (running.phase == Phase::kAwaiting && shard != nullptr && running.next_at.is_set() &&
+      running.next_at <= shard->engine_time())
+    return;
   if (running.phase != restored.phase || running.state != restored.state) return differ("state");
   if (running.attempts != restored.attempts) differ("attempts");
   if (running.failure != restored.failure || running.reason != restored.reason) differ("reason");
