@@ -200,6 +200,9 @@ Engine::Impl::Target Engine::Impl::find_target(Turn& turn, const ProfileSpec& pr
   for (const Candidate& candidate : candidates_for(turn, profile, subject)) {
     const Located located = locate(turn, candidate.holder.id);
     if (!located.known || target.slot != kNoSlot) continue;
+    // It is known whose news this is, and that its message has ended: whoever holds the gate now
+    // must not take it for his own.
+    if (candidate.by_gate && target.late.is_set()) continue;
     if (located.slot == kNoSlot) {
       if (!target.late.is_set() && !candidate.second) target.late = candidate.holder.id;
       continue;
