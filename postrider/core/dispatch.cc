@@ -105,12 +105,32 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
     wait_at_gate(turn, slot, name, shared.again);
     return true;
   }
+  if (lets_older_pass(turn, slot)) return true;
   const Judgement judgement = resident.bound->profile->judge(facts_of(turn, entry));
   if (!judgement.reason.empty()) set_reason(entry, judgement.reason);
   apply(turn, slot, judgement.signal, nullptr);
   // A profile whose judge names a signal that its table ignores would be asked for ever.
   const auto same = by_id_.find(id);
   return same == by_id_.end() || !entries_[same->second].ready;
+}
+
+// Whoever waits for one gate only may be younger than one who waits for another of the same gates.
+// When both open at once the older goes first, whichever is looked at first.
+bool Engine::Impl::lets_older_pass(Turn& turn, Slot slot) {
+  const Message& message = entries_[slot].message;
+  const bool lasts = message.lasting != 0 && lasting_.contains(message.id);
+  const std::pair mine{message.id.high & 0xFFFF, message.id.low};
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    const GateName name = message.gates[i];
+    const bool held = lasts && (message.lasting >> i & 1) != 0;  // they wait for us
+    const auto gate = name == 0 || held ? gates_.end() : gates_.find(name);
+    if (gate == gates_.end() || gate->second.waiters.empty()) continue;
+    if (mine < gate->second.waiters.begin()->first) continue;
+    wait_at_gate(turn, slot, name, {});
+    turn.freed_gates.push_back(name);
+    return true;
+  }
+  return false;
 }
 
 void Engine::Impl::look_later(Slot slot, Timestamp at) {

@@ -229,6 +229,7 @@ class Engine::Impl {
   bool start_next(Turn& turn, Slot resident);
   Slot first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const;
   bool try_start(Turn& turn, Slot slot);
+  bool lets_older_pass(Turn& turn, Slot slot);
   void look_later(Slot resident, Timestamp at);
   void make_ready(Slot slot);
   void unready(Slot slot);
