@@ -140,15 +140,32 @@ Response read_data(Command command, std::string_view data) {
   return read_number(command, data);
 }
 
+// Whether the vendor calls something else by this name.
+bool names_another(std::string_view item) {
+  for (std::size_t i = 0; i < device::kSubmitCommands; ++i) {
+    Request other;
+    other.command = static_cast<Command>(i);
+    if (device::is_token(other.command)) continue;
+    for (const device::MeterPhase phase : {device::MeterPhase::kNone, device::MeterPhase::kA,
+                                           device::MeterPhase::kB, device::MeterPhase::kC}) {
+      other.phase = phase;
+      if (item_of(other) == item) return true;
+    }
+  }
+  return false;
+}
+
 bool fits(const Request& request, std::string_view task, const json::Object& result) {
   const json::Value* const number = json::find(result, "TaskNo");
   if (number != nullptr) {
     const std::string named = json::word_of(*number).value_or("?");
     if (!named.empty() && named != task) return false;
   }
-  // Neither an item that is left out nor whatever a token's is called can contradict.
+  // An item that is left out contradicts nothing. What a token's is called nobody has told us; only
+  // that it is none of the others.
   const std::string item(trimmed(json::text_of(result, "DataItem").value_or("?")));
-  return item.empty() || device::is_token(request.command) || item == item_of(request);
+  if (device::is_token(request.command)) return !names_another(item);
+  return item.empty() || item == item_of(request);
 }
 
 }  // namespace

@@ -232,6 +232,10 @@ TEST(CalinV1Poll, AnAnswerAboutAnotherItemOrTaskIsMismatched) {
             PollVerdict::kMismatched);
   EXPECT_EQ(verdict(Command::kTurnOn, R"("Status":"True","TaskNo":"T1")"), PollVerdict::kAnswered);
   EXPECT_EQ(verdict(Command::kTurnOn, R"("Status":"True","DataItem":5)"), PollVerdict::kMismatched);
+  EXPECT_EQ(verdict(Command::kTopUpKwh, R"("Status":"True","DataItem":"Power","Data":"5 W")"),
+            PollVerdict::kMismatched);
+  EXPECT_EQ(verdict(Command::kTopUpKwh, R"("Status":"True","DataItem":"Token")"),
+            PollVerdict::kAnswered);
 }
 
 TEST(CalinV1Poll, DataIsReadByItsItem) {
