@@ -23,5 +23,23 @@ TEST_F(DeviceFound, NewsOfACommandThatHasEndedIsNotTakenForTheNextOnes) {  // re
   EXPECT_EQ(state(second), "Sending");
 }
 
+// A look that was made before somebody told the name of the item was a look for something else.
+TEST_F(DeviceFound, AnItemThatIsAdoptedHasNotBeenLookedForYet) {  // req: device.poll.11
+  open_all();
+  const MessageId id = send(message("TURN_ON"));
+  lose(calls("Enqueue").back().attempt);
+  ASSERT_EQ(state(id), "CheckSend");
+  queue_holds({});
+  txack("i1");
+  ASSERT_EQ(state(id), "OnAir");
+  pass(12s);
+  ASSERT_EQ(state(id), "CheckAir");
+  queue_holds({});
+  EXPECT_EQ(state(id), "CheckAir");
+  pass(5s);
+  queue_holds({});
+  EXPECT_EQ(state(id), "ToRetry");
+}
+
 }  // namespace
 }  // namespace postrider

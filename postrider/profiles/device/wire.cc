@@ -417,6 +417,7 @@ std::optional<Timestamp> expiry_of(const Facts& facts) {
 
 void adopt_item(Reading& reading, Notes& notes, std::string_view item) {
   notes.item = item;
+  notes.absent_since = Timestamp();  // what was looked for before was not this
   reading.notes = encode_notes(notes);
   reading.names.push_back({"item", std::string(item)});
 }
