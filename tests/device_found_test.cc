@@ -41,5 +41,20 @@ TEST_F(DeviceFound, AnItemThatIsAdoptedHasNotBeenLookedForYet) {  // req: device
   EXPECT_EQ(state(id), "ToRetry");
 }
 
+// A read is repeated without asking, so the server may have an item of it that nobody can name.
+TEST_F(DeviceFound, AnEventIsNotAdoptedWhileAnotherNamelessItemMayBeMeant) {  // req: engine.end.21
+  open_all({{"spacing", "0"}, {"retry_base", "1h"}});
+  send(message("READ_CREDIT"));
+  lose(calls("Enqueue").back().attempt);
+  pass(1s);
+  const MessageId act = send(message("TURN_ON"));
+  ASSERT_EQ(state(act), "Sending");
+  ack("i1", false);
+  EXPECT_EQ(state(act), "Sending");
+  // When it turns out to be its own, nothing is lost.
+  enqueued("i1");
+  EXPECT_EQ(state(act), "ToRetry");
+}
+
 }  // namespace
 }  // namespace postrider

@@ -237,6 +237,7 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
     if (!target.keeps_gates) give_back_gates(turn, slot);
   }
   if (from == Phase::kParked) turn.out.writes.remove(keys::parked(entry.message.id));
+  if (target.phase == Phase::kBackoff) abandon(turn, entry);
   const bool durable = method_of(entry).durable_intent;
   const bool keeps = (target.phase == Phase::kAwaiting && target.keeps_gates) ||
                      (target.phase == Phase::kInFlight && durable);
@@ -289,6 +290,13 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
   }
   if (target.phase == Phase::kInFlight || raise_remembered(turn, slot)) return;
   if (!awake(resident, turn.now)) spill_all(turn, entry.destination);
+}
+
+void Engine::Impl::abandon(Turn& turn, const Entry& entry) {
+  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
+  if (profile.abandoned == nullptr || intent_of(entry) == nullptr) return;
+  give_names(turn, profile, {entry.message.id, entry.state.attempts},
+             profile.abandoned(facts_of(turn, entry)), turn.now);
 }
 
 Timestamp Engine::Impl::timer_due(const Turn& turn, const Entry& entry,

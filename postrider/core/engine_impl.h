@@ -209,6 +209,7 @@ class Engine::Impl {
   void take_gates(Turn& turn, Entry& entry);
   WireRequest encode_intent(Turn& turn, Entry& entry, StateIndex to);
   void ask(Turn& turn, Slot slot, StateIndex to);
+  void abandon(Turn& turn, const Entry& entry);
   Timestamp timer_due(const Turn& turn, const Entry& entry, const StateRow& target) const;
   void store_dirty(Turn& turn, Entry& entry);
   void release_lasting(Turn& turn, MessageId id);

@@ -192,6 +192,8 @@ struct ProfileSpec {
   Reading (*notice)(const Facts& facts, const Notice& notice) = nullptr;
   // What the start of a send with durable intent sends on, in the commit that records it.
   std::vector<NestedSubmit> (*started)(const Facts& facts) = nullptr;
+  // Names that a send with durable intent leaves behind when its message goes to sleep.
+  std::vector<ExternalName> (*abandoned)(const Facts& facts) = nullptr;
   // `facts.state` is the last live one, `end` the one that it leads to.
   Legacy (*ended)(const Facts& facts, StateIndex end, std::string_view reason) = nullptr;
 };

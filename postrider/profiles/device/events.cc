@@ -75,12 +75,21 @@ Ending ending_of(const Facts& facts, StateIndex end, const Notes& notes, Command
   return out;
 }
 
+// The server may have the last attempt, under an id that nobody told us. By MQTT we choose the id.
+bool is_nameless(const Facts& facts, Notes notes) {
+  const std::uint16_t attempt = facts.state.attempts;
+  notes.turn_to(attempt);
+  return attempt > 0 && notes.item.empty() && ran_perhaps(notes.proof(attempt)) &&
+         wire_of(facts.destination) == Wire::kChirpstack;
+}
+
 // The answer that may still come when nobody waits for it any more.
 void leave_debt(const Facts& facts, const Ending& ending, const Request& request, Legacy& out) {
   const bool owed = ending.end == kDone ? ending.earlier_may_have_run : ending.any_may_have_run;
   const auto eui = chirpstack::dev_eui_of(request.meter);
-  if (!owed || !is_push(facts) || !eui) return;
-  out.names.push_back(owed_answer(*eui, answer_kind(request)));
+  if (!is_push(facts) || !eui) return;
+  if (owed) out.names.push_back(owed_answer(*eui, answer_kind(request)));
+  if (is_nameless(facts, decode_notes(facts.notes))) out.names.push_back(nameless_item(*eui));
 }
 
 std::string unsolicited_message(const Unsolicited& from, const chirpstack::Event& event,
@@ -152,6 +161,17 @@ std::vector<NestedSubmit> started(const Facts& facts) {
                   .outcome = {},
                   .may_have_run = false};
   return {event_of(facts, kSending, event_message(told))};
+}
+
+std::vector<ExternalName> abandoned(const Facts& facts) {
+  if (!is_push(facts)) return {};
+  const Request request = command_of(facts.message).request;
+  const auto eui = chirpstack::dev_eui_of(request.meter);
+  Notes notes = decode_notes(facts.notes);
+  if (!eui || !ran_perhaps(notes.proof(facts.state.attempts))) return {};
+  std::vector<ExternalName> names = {owed_answer(*eui, answer_kind(request))};
+  if (is_nameless(facts, std::move(notes))) names.push_back(nameless_item(*eui));
+  return names;
 }
 
 Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {

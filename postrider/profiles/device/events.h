@@ -13,6 +13,9 @@ namespace postrider::device {
 
 // The first attempt is told; later ones are not.
 std::vector<NestedSubmit> started(const Facts& facts);
+// What an attempt leaves behind that is not closed: an answer that the device may still give, and
+// an item of the server whose id nobody told us.
+std::vector<ExternalName> abandoned(const Facts& facts);
 // The event of an end, what its notes keep, and the answer that the device may still owe.
 Legacy ended(const Facts& facts, StateIndex end, std::string_view reason);
 

@@ -74,6 +74,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
 Subject about_item(News news, const Event& event, GateName gate) {
   Subject subject;
   subject.names.push_back({"item", event.queue_item_id});
+  subject.witness = nameless_item(event.dev_eui);
   subject.gate = gate;
   subject.alive = news == News::kAcked;
   subject.detail = encode_detail({.news = news,
@@ -139,9 +140,18 @@ bool is_current(const Facts& facts, const Notice& notice) {
   return notice.attempt == 0 || notice.attempt == facts.state.attempts;
 }
 
-// An event that names an item which nobody knows, of a device that has an attempt of unknown name.
-bool may_adopt(const Facts& facts) {
-  return facts.state.state == kSending || facts.state.state == kCheckSend;
+// Whether something from before, of which the notice has the time, may still be there.
+bool may_be_there(const Facts& facts, const Notice& notice) {
+  const bool expires = setting(facts.destination, "server_expiry", "true") == "true";
+  const Duration memory = expires_after(facts.destination) + kExpiryMargin;
+  return notice.witness.is_set() && (!expires || notice.at - notice.witness < memory);
+}
+
+// An event that names an item which nobody knows, of a device that has an attempt of unknown name:
+// it is that one, if there can be no other.
+bool may_adopt(const Facts& facts, const Notice& notice) {
+  const bool unnamed = facts.state.state == kSending || facts.state.state == kCheckSend;
+  return unnamed && wire_of(facts.destination) == Wire::kChirpstack && !may_be_there(facts, notice);
 }
 
 Reading raise(On signal) {
@@ -169,8 +179,9 @@ Reading failed_at(const Facts& facts, const Notice& notice, const Detail& detail
 Reading item_news(const Facts& facts, const Notice& notice, const Detail& detail) {
   Notes notes = decode_notes(facts.notes);
   const bool adopts = notice.by_gate;
-  if (adopts && !may_adopt(facts)) {
-    // Somebody else's item, as far as we know; so absence of ours proves less from now on.
+  if (adopts && !may_adopt(facts, notice)) {
+    // Somebody else's item, as far as we know; so absence of ours proves less from now on. Without
+    // a name of ours it may still be the one: then the event waits until somebody tells.
     if (facts.state.attempts == 0) return declined();
     notes.turn_to(facts.state.attempts);
     if (notes.item.empty() || notes.stranger || notes.item == detail.item) return declined();
@@ -215,7 +226,7 @@ Reading uplink_news(const Facts& facts, const Notice& notice, const Detail& deta
     const bool waiting = facts.state.state == kOnAir || facts.state.state == kCheckAir ||
                          facts.state.state == kHalfAck;
     const Duration memory = expires_after(facts.destination) + kExpiryMargin;
-    const bool owed = notice.witness.is_set() && notice.at - notice.witness < memory;
+    const bool owed = may_be_there(facts, notice);
     const bool again = notes.earlier_ran_perhaps(facts.state.attempts) &&
                        notice.at - facts.state.first_attempt < memory;
     if (!waiting || !answers || owed || again) return declined();
@@ -234,6 +245,8 @@ Reading uplink_news(const Facts& facts, const Notice& notice, const Detail& deta
 ExternalName owed_answer(std::string_view dev_eui, std::string_view kind) {
   return {"owed", std::string(dev_eui).append("/").append(kind)};
 }
+
+ExternalName nameless_item(std::string_view dev_eui) { return {"nameless", std::string(dev_eui)}; }
 
 Received receive(const Inbound& inbound) {
   const std::vector<std::string_view> words = words_of(inbound.source);

@@ -17,5 +17,7 @@ Reading notice(const Facts& facts, const Notice& notice);
 // The name under which a device is known to owe an answer to an attempt that nobody waits for any
 // more. Empty for what proves nothing.
 ExternalName owed_answer(std::string_view dev_eui, std::string_view kind);
+// The name under which a device is known to have an item whose id nobody told us.
+ExternalName nameless_item(std::string_view dev_eui);
 
 }  // namespace postrider::device

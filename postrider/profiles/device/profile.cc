@@ -24,6 +24,7 @@ constinit const ProfileSpec kDevice = {
     .receive = device::receive,
     .notice = device::notice,
     .started = device::started,
+    .abandoned = device::abandoned,
     .ended = device::ended,
 };
 
