@@ -357,7 +357,7 @@ class DeviceBreaker : public DeviceAdmission {
   }
 };
 
-// req: device.poll.6
+// req: device.poll.6, engine.gate.20
 TEST_F(DeviceBreaker, FiveErrorsInARowRestTheEndpointForAMinuteAndThenOneCallDecides) {
   open_with(5);
   const std::vector<StartAttempt> first = creates();
