@@ -35,6 +35,7 @@ crash: build-release ## Kill the daemon ROUNDS (1000) times and compare all logs
 sim: build-release ## Simulate months of faults for every profile (SIM_ARGUMENTS=…)
 	$(POSTRIDER) sim --profile webhook $(SIM_ARGUMENTS)
 	$(POSTRIDER) sim --profile drill $(SIM_ARGUMENTS)
+	$(POSTRIDER) sim --profile device $(SIM_ARGUMENTS)
 
 bench: build-release ## Build and run the benchmarks
 	cmake --build build/release -j $(JOBS) --target benches
@@ -68,6 +69,7 @@ nightly: test ## Everything that takes long: sanitizers, long simulations, long 
 	$(MAKE) test-tsan
 	$(MAKE) interop
 	$(MAKE) sim SIM_ARGUMENTS="$(NIGHTLY_SIM_ARGUMENTS)"
+	POSTRIDER_CRASH_POINTS=all build/release/tests/sim_test --gtest_filter='DeviceCrashPoints.*'
 	$(MAKE) fuzz FUZZ_SECONDS=$(NIGHTLY_FUZZ_SECONDS)
 
 clean: ## Remove all build results

@@ -40,8 +40,16 @@ enum class Bug : std::uint8_t {
   kLastingGateForgotten,
   kOrderOvertaken,
   kRevivalForgotten,
+  // Those of the service that the device profile takes over from.
+  kTxAckAsTextOnly,
+  kNackLostBeforeTxAck,
+  kCapCheckedThenTaken,
+  kOneLookIsAbsence,
+  kFailedLookIsAbsence,
+  kAdoptsAnyItem,
+  kFailedPollResends,
 };
-inline constexpr std::size_t kBugs = 29;
+inline constexpr std::size_t kBugs = 36;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -74,6 +82,13 @@ constexpr std::string_view name_of(Bug bug) {
       "lasting-gate-forgotten",
       "order-overtaken",
       "revival-forgotten",
+      "tx-ack-as-text-only",
+      "nack-lost-before-tx-ack",
+      "cap-checked-then-taken",
+      "one-look-is-absence",
+      "failed-look-is-absence",
+      "adopts-any-item",
+      "failed-poll-resends",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");

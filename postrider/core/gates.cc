@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "postrider/base/check.h"
+#include "postrider/base/planted.h"
 
 namespace postrider {
 namespace {
@@ -44,6 +45,7 @@ GateState::Permit GateState::permit(const GateLimits& limits, Timestamp now) con
     again = std::max(again, last_start_ + Duration(static_cast<std::int64_t>(wait)));
   }
   if (again > now) return {.open = false, .again = again};
+  if (planted(Bug::kCapCheckedThenTaken) && last_start_ == now) return {.open = true, .again = {}};
   return {.open = limits.in_use_max == 0 || in_use_ < limits.in_use_max, .again = {}};
 }
 

@@ -1,14 +1,16 @@
-// Checkers: twenty laws, each written once and independently of the engine. They see what clients
-// and peers saw, and what became durable; a law that is broken is a violation, and a violation
-// fails the simulation.
+// Checkers: twenty laws, and five more for devices, each written once and independently of the
+// engine. They see what clients and peers saw, and what became durable; a law that is broken is a
+// violation, and a violation fails the simulation.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "postrider/shard/shard.h"
+#include "postrider/sim/clock.h"
 #include "postrider/sim/history.h"
 #include "postrider/sim/notebook.h"
+#include "postrider/sim/peers/meter_ledger.h"
 #include "postrider/sim/verdicts.h"
 
 namespace postrider::sim {
@@ -18,6 +20,8 @@ struct CheckerContext {
   Verdicts& verdicts;
   const ShardOptions& shard;
   const std::vector<DestinationConfig>& destinations;
+  const SimClock& clock;
+  const MeterLedger* ledger = nullptr;  // of a device world
 };
 
 class Checker : public Witness {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "postrider/base/check.h"
+#include "postrider/sim/device_plan.h"
 #include "postrider/sim/drill.h"
 
 namespace postrider::sim {
@@ -204,6 +205,8 @@ void Clients::arrive(std::string text) {
   wish(std::move(arrived), true);
 }
 
+void Clients::bring(Arrived event, bool repeats) { wish(std::move(event), repeats); }
+
 void Clients::draw_times(Submit& submit) {
   const Timestamp now = around_.engine_now();
   constexpr std::array<Duration, 5> kAhead = {2s, 1min, 20min, 5h, 30h};
@@ -242,7 +245,32 @@ OperationKey Clients::draw_key() {
   return key;
 }
 
+// As the API hands it on. A client that names no correlation id cannot ask for the same again.
+Submit Clients::draw_device_submit(std::uint32_t destination) {
+  while (is_consumer(destination))
+    destination = static_cast<std::uint32_t>(rng_.below(around_.destinations.size()));
+  device::DeviceMessage command =
+      draw_command(around_.options, destination, ++last_operation_, rng_);
+  Submit submit;
+  submit.destination = rng_.chance(1, 200) ? "nobody" : around_.destinations[destination].name;
+  submit.priority = command.priority;
+  draw_times(submit);
+  submit.not_before = Timestamp();
+  if (submit.expires.is_set()) command.expires_at = submit.expires;
+  if (rng_.chance(1, 4)) command.correlation.clear();
+  submit.body = encode_device_message(command);
+  if (command.correlation.empty()) return submit;
+  submit.caller.key = {.kind = OperationKey::Kind::kOpaque,
+                       .scope = "device",
+                       .key = correlation_key(command),
+                       .made = {},
+                       .sequence = 0};
+  submit.caller.said = submit.body;
+  return submit;
+}
+
 Submit Clients::draw_submit(std::uint32_t destination) {
+  if (around_.options.profile == kDeviceProfile) return draw_device_submit(destination);
   Submit submit;
   submit.caller.key = draw_key();
   submit.destination = rng_.chance(1, 200) ? "nobody" : around_.destinations[destination].name;
@@ -273,7 +301,11 @@ void Clients::submit_told(const Submit& submit, const Answer& answer) {
 void Clients::ask_same_again(const Submit& submit) {
   constexpr std::array<Duration, 7> kWaits = {10ms, 5s, 10min, 5h, 23h, 30h, 40h};
   Submit again = submit;
-  if (rng_.chance(1, 3)) again.body = draw_body();
+  if (rng_.chance(1, 3)) {
+    const bool device = around_.options.profile == kDeviceProfile;
+    again.body = device ? draw_device_submit(1).body : draw_body();
+    if (device) again.caller.said = again.body;
+  }
   const Duration wait = kWaits[rng_.below(kWaits.size())];
   around_.agenda.after(wait, [this, again] {
     if (!calm_) wish(again, true);

@@ -38,6 +38,7 @@ class Clients {
   void told(Incarnation process, Ticket ticket, const Answer& answer);
   void process_died(Incarnation process);
   void arrive(std::string text);  // news for the profile, repeated until it is acknowledged
+  void bring(Arrived event, bool repeats);  // news from outside, as it came
 
   void maintain(std::uint32_t destination);  // pauses it for a while
 
@@ -67,6 +68,7 @@ class Clients {
   void plan_submits();
   void burst(std::uint32_t destination, std::uint32_t count);
   Submit draw_submit(std::uint32_t destination);
+  Submit draw_device_submit(std::uint32_t destination);
   OperationKey draw_key();
   std::string draw_attributes();
   void draw_task(NamedTexts& texts);

@@ -2,6 +2,9 @@
 // does; the wall clock is true time plus an error, which faults make larger.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "postrider/base/time.h"
 #include "postrider/model/clock.h"
 #include "postrider/sim/agenda.h"
@@ -19,8 +22,13 @@ class SimClock final : public Clock {
   Timestamp truth_of(Timestamp boot) const { return booted_ + (boot - Timestamp(kBootBase)); }
 
   void reboot() { booted_ = agenda_.now(); }
-  void step_wall(Duration by) { offset_ += by; }
+  void step_wall(Duration by) {
+    note_error();
+    offset_ += by;
+    note_error();
+  }
   void drift(std::int64_t parts_per_million) {
+    note_error();
     offset_ = error();
     drift_from_ = agenda_.now();
     ppm_ = parts_per_million;
@@ -32,11 +40,27 @@ class SimClock final : public Clock {
   Duration error() const {
     return offset_ + Duration((agenda_.now() - drift_from_).count() / 1000 * ppm_ / 1000);
   }
+  // The largest error of the wall clock since then. Between two changes it lies between theirs.
+  Duration worst_error_since(Timestamp truth) const {
+    Duration worst = std::chrono::abs(error());
+    for (auto at = errors_.rbegin(); at != errors_.rend(); ++at) {
+      worst = std::max(worst, std::chrono::abs(at->error));
+      if (at->truth < truth) break;
+    }
+    return worst;
+  }
 
  private:
   static constexpr std::int64_t kBootBase = 1000;  // the process starts a little after the machine
 
+  struct Error {
+    Timestamp truth;
+    Duration error{0};
+  };
+  void note_error() { errors_.push_back({agenda_.now(), error()}); }
+
   const Agenda& agenda_;
+  std::vector<Error> errors_;  // at each change
   Duration offset_{0};
   std::int64_t ppm_ = 0;
   Timestamp drift_from_;

@@ -67,6 +67,17 @@ std::optional<SimOptions> reference_world(const std::string& profile) {
   return std::nullopt;
 }
 
+std::vector<SimOptions> device_worlds(std::uint64_t points) {
+  std::vector<SimOptions> list;
+  SimOptions options = small_world("device");
+  options.destinations = 5;
+  for (std::uint64_t sum = 0; sum < points; ++options.seed) {
+    list.push_back(options);
+    sum += simulate(options).points;
+  }
+  return list;
+}
+
 CrashPoints crash_everywhere(const SimOptions& options, Share share) {
   CrashPoints result;
   result.reference = simulate(options);

@@ -17,6 +17,9 @@ namespace postrider::sim {
 // thousand.
 std::optional<SimOptions> reference_world(const std::string& profile);
 
+// Small worlds of devices, as many as have so many points together.
+std::vector<SimOptions> device_worlds(std::uint64_t points);
+
 // Phases that states of the profile have, and that no message came into.
 std::vector<Phase> phases_never_visited(const std::string& profile, const Report& report);
 

@@ -4,6 +4,7 @@
 #include "postrider/sim/crash_points.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 #include <gtest/gtest.h>
 
@@ -28,6 +29,27 @@ TEST_P(CrashPointsOf, AllEndWell) {
   std::printf("%llu crash points of profile %s (seed %llu), each with the batch kept and lost\n",
               static_cast<unsigned long long>(all.points), GetParam(),
               static_cast<unsigned long long>(world->seed));
+}
+
+// All of them with POSTRIDER_CRASH_POINTS=all, which takes long.
+TEST(DeviceCrashPoints, LoseNothingAndDoubleNothing) {  // req: device.crash.1, device.crash.2
+  constexpr std::uint64_t kPoints = 10'000;
+  const bool all = std::getenv("POSTRIDER_CRASH_POINTS") != nullptr;
+  const std::uint64_t stride = all ? 1 : 97;
+  std::uint64_t points = 0;
+  std::uint64_t runs = 0;
+  for (const SimOptions& world : device_worlds(kPoints)) {
+    const CrashPoints some = crash_everywhere(world, {1 + world.seed % stride, stride});
+    points += some.points;
+    runs += some.runs;
+    for (const CrashPoints::Failure& failure : some.failures) {
+      ADD_FAILURE() << "seed " << world.seed << ", crash after point " << failure.point
+                    << (failure.kept ? ", batch kept: " : ", batch lost: ") << failure.what;
+    }
+  }
+  EXPECT_GE(points, kPoints);
+  std::printf("%llu of %llu crash points of devices\n", static_cast<unsigned long long>(runs / 2),
+              static_cast<unsigned long long>(points));
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, CrashPointsOf, ::testing::Values("webhook", "drill"),

@@ -247,7 +247,8 @@ void Host::carry_out(Process& process, const Action& action) {
 }
 
 void Host::leave(Process& process, const StartAttempt& start) {
-  const Call call = read_call(start.request);
+  Call call = read_call(start.request);
+  if (call.to_device) call.id = start.message;  // nobody out there knows our names
   around_.trace.line(around_.agenda.now(), "attempt")
       .number(start.attempt.value())
       .id(start.message)

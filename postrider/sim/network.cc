@@ -4,6 +4,14 @@
 #include <array>
 
 namespace postrider::sim {
+namespace {
+
+// What a connection that was given up still carries to a far side of devices. Two looks at a
+// server's queue prove that a command is not there only because this is shorter than the time
+// between them.
+constexpr Duration kLingers{2'000};
+
+}  // namespace
 
 Network::Network(Surroundings around, std::uint32_t peers, Rng rng)
     : around_(std::move(around)), rng_(rng), cuts_(peers) {
@@ -32,6 +40,7 @@ void Network::cut(std::uint32_t peer, Direction direction, Timestamp until) {
 void Network::heal() {
   for (Cut& cut : cuts_) cut = Cut{};
   for (Peer& peer : peers_) peer.set_mood(Mood::kHealthy);
+  if (around_.field != nullptr) around_.field->heal();
   clogged_until_ = Timestamp();
 }
 
@@ -41,6 +50,7 @@ void Network::start(Incarnation process, const StartAttempt& start, const Call& 
   const Timestamp now = around_.agenda.now();
   Attempt& attempt = open_[key];
   attempt = Attempt{call, number, now, start.request.time_out, false, false};
+  if (call.to_device) return send_to_field(key, start, number);
 
   const WireEnd end = peer(number).reach();
   if (end != WireEnd::kAnswered && end != WireEnd::kTimedOut) {
@@ -71,6 +81,54 @@ void Network::start(Incarnation process, const StartAttempt& start, const Call& 
     around_.agenda.at(arrival(later),
                       [this, key, call, number] { arrive(key, call, number, false); });
   }
+}
+
+// One connection, so no copies; and what it is about cannot be read from outside, so no rumours.
+void Network::send_to_field(Key key, const StartAttempt& start, std::uint32_t number) {
+  Attempt& attempt = open_[key];
+  attempt.connection = std::make_shared<Connection>();
+  const Timestamp now = around_.agenda.now();
+  const WireEnd end = peer(number).reach();
+  if (end != WireEnd::kAnswered && end != WireEnd::kTimedOut) {
+    WireReply reply;
+    reply.end = end;
+    return end_with(key, arrival(travel()), std::move(reply));
+  }
+  if (around_.faults.strikes(Fault::kSilentTransport, now)) return;
+  time_out(key, attempt);
+  if (end == WireEnd::kTimedOut || cut_off(number, Direction::kOut)) return;
+  if (around_.faults.strikes(Fault::kRequestLost, now)) return;
+  const bool answers = !around_.faults.strikes(Fault::kReplyLost, now);
+  const std::uint64_t ticket = ++last_ticket_;
+  const std::uint64_t tag = start.message.sequence().value();
+  around_.agenda.at(arrival(travel()), [this, key, ticket, tag, number, answers,
+                                        connection = attempt.connection, request = start.request] {
+    const Timestamp closed = connection->closed;
+    if (closed.is_set() && around_.agenda.now() - closed > kLingers) return;
+    if (peer(number).reach() != WireEnd::kAnswered) return;
+    asked_[ticket] = {key, number, answers};
+    around_.field->set_mood(number, peer(number).mood());
+    around_.field->request(ticket, tag, number, request);
+  });
+}
+
+void Network::answered_by_field(std::uint64_t ticket, WireReply reply) {
+  const auto found = asked_.find(ticket);
+  if (found == asked_.end()) return;
+  const Asked asked = found->second;
+  if (!asked.answers || cut_off(asked.peer, Direction::kBack)) return;
+  const Timestamp at = arrival(travel());
+  const bool again = around_.faults.strikes(Fault::kDuplicateAnswer, around_.agenda.now());
+  if (again) {
+    around_.agenda.at(at + Duration(rng_.between(0, 3'000)),
+                      [this, key = asked.key, reply] { tell_again(key, reply); });
+  }
+  end_with(asked.key, at, std::move(reply));
+}
+
+void Network::close(Attempt& attempt) {
+  if (attempt.connection != nullptr && !attempt.connection->closed.is_set())
+    attempt.connection->closed = around_.agenda.now();
 }
 
 // Every transport gives up by itself: sometimes just before, sometimes after the engine does.
@@ -113,6 +171,7 @@ void Network::tell(Key key, const WireReply& reply) {
   const auto at = open_.find(key);
   if (at == open_.end() || at->second.told) return;
   Attempt& attempt = at->second;
+  close(attempt);
   if (attempt.aborted && !around_.faults.strikes(Fault::kLateAnswer, around_.agenda.now())) {
     open_.erase(at);
     return;
@@ -129,13 +188,16 @@ void Network::tell_again(Key key, const WireReply& reply) {
 
 void Network::abort(Incarnation process, AttemptId attempt) {
   const auto at = open_.find(Key{process, attempt.value()});
-  if (at != open_.end()) at->second.aborted = true;
+  if (at == open_.end()) return;
+  at->second.aborted = true;
+  close(at->second);
 }
 
 void Network::process_died(Incarnation process) {
   // Requests on their way still arrive; nobody is there for the answers.
   const auto first = open_.lower_bound(Key{process, 0});
   const auto last = open_.lower_bound(Key{process + 1, 0});
+  for (auto at = first; at != last; ++at) close(at->second);
   open_.erase(first, last);
 }
 

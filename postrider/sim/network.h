@@ -13,6 +13,7 @@
 #include "postrider/base/rng.h"
 #include "postrider/model/event.h"
 #include "postrider/sim/agenda.h"
+#include "postrider/sim/device_field.h"
 #include "postrider/sim/faults.h"
 #include "postrider/sim/history.h"
 #include "postrider/sim/peers/peer.h"
@@ -30,6 +31,7 @@ class Network {
     std::function<bool(Incarnation, Event)> post;
     std::function<Incarnation()> running;     // who hears what comes unasked; 0: nobody
     std::function<void(std::string)> arrive;  // news for the profile, until it is acknowledged
+    DeviceField* field = nullptr;             // of a world with devices; outlives it
   };
   Network(Surroundings around, std::uint32_t peers, Rng rng);
 
@@ -38,6 +40,7 @@ class Network {
   void process_died(Incarnation process);
 
   void rumour(MessageId about);  // somebody will say something wrong about a message
+  void answered_by_field(std::uint64_t ticket, WireReply reply);
 
   Peer& peer(std::uint32_t number) { return peers_[number % peers_.size()]; }
   std::uint32_t peers() const { return static_cast<std::uint32_t>(peers_.size()); }
@@ -49,6 +52,9 @@ class Network {
   void heal();
 
  private:
+  struct Connection {
+    Timestamp closed;  // unset: it is open
+  };
   struct Attempt {
     Call call;
     std::uint32_t peer = 0;
@@ -56,6 +62,13 @@ class Network {
     Duration time_out{0};
     bool told = false;
     bool aborted = false;
+    // Shared with the request that is on its way over it.
+    std::shared_ptr<Connection> connection = {};
+  };
+  struct Asked {  // of a far side of a device world
+    std::pair<Incarnation, std::uint64_t> key;
+    std::uint32_t peer = 0;
+    bool answers = true;
   };
   using Key = std::pair<Incarnation, std::uint64_t>;
   static constexpr std::size_t kRecentMax = 64;
@@ -72,6 +85,8 @@ class Network {
   Duration travel();
   bool cut_off(std::uint32_t peer, Direction direction) const;
   void arrive(Key key, const Call& call, std::uint32_t peer, bool answers);
+  void send_to_field(Key key, const StartAttempt& start, std::uint32_t peer);
+  void close(Attempt& attempt);
   void end_with(Key key, Timestamp at, WireReply reply);
   void tell(Key key, const WireReply& reply);
   void tell_again(Key key, const WireReply& reply);
@@ -87,6 +102,8 @@ class Network {
   std::vector<Peer> peers_;
   std::vector<Cut> cuts_;
   std::map<Key, Attempt> open_;
+  std::map<std::uint64_t, Asked> asked_;  // by ticket; never more than were ever started
+  std::uint64_t last_ticket_ = 0;
   Timestamp clogged_until_;
   std::vector<Recent> recent_;  // what peers saw last, as a ring
   std::size_t recent_next_ = 0;

@@ -3,19 +3,23 @@
 #include <charconv>
 
 #include "postrider/base/hash.h"
+#include "postrider/sim/device_plan.h"
+#include "postrider/sim/peers/meter_ledger.h"
 #include "postrider/sim/plan.h"
 
 namespace postrider::sim {
 namespace {
 
 std::uint64_t operation_in(std::string_view body) {
-  constexpr std::string_view kMarker = "\"operation\":";
-  const std::size_t at = body.find(kMarker);
-  if (at == std::string_view::npos) return 0;
-  std::uint64_t number = 0;
-  const std::string_view digits = body.substr(at + kMarker.size());
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
+  for (const std::string_view marker : {"\"operation\":", "\"correlationId\":\"corr-"}) {
+    const std::size_t at = body.find(marker);
+    if (at == std::string_view::npos) continue;
+    std::uint64_t number = 0;
+    const std::string_view digits = body.substr(at + marker.size());
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return number;
+  }
+  return 0;
 }
 
 bool is_put(Write::Kind kind) { return kind == Write::Kind::kPut || kind == Write::Kind::kPutOnce; }
@@ -26,7 +30,28 @@ std::optional<MessageId> letter_in(std::string_view key) {
   return MessageId{parsed->high, parsed->low};
 }
 
+std::string text_behind(std::string_view json, std::string_view name) {
+  const std::string marker = "\"" + std::string(name) + "\":\"";
+  const std::size_t at = json.find(marker);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = json.substr(at + marker.size());
+  return std::string(rest.substr(0, rest.find('"')));
+}
+
 }  // namespace
+
+// Naive on purpose: the words that are looked for stand nowhere else in such a body.
+std::optional<EventNote> read_event(const NamedTexts& attributes, std::string_view body) {
+  const std::string* id = find_text(attributes, "event-id");
+  if (id == nullptr) return std::nullopt;
+  EventNote event;
+  event.id = *id;
+  event.status = text_behind(body, "deliveryStatus");
+  event.outcome = text_behind(body, "outcome");
+  event.may_have_run = body.find("\"mayHaveRun\":true") != std::string_view::npos;
+  event.unsolicited = body.find("\"unsolicited\":true") != std::string_view::npos;
+  return event;
+}
 
 keys::Bucket bucket_in(std::string_view key) {
   keys::Bucket number = 0;
@@ -155,6 +180,10 @@ void Notebook::read_put(Reading& reading, const Write& write) {
       if (auto arrival = decode_arrival(write.value.view()))
         reading.batch.arrivals.push_back(std::move(*arrival));
       return;
+    case keys::kNested:
+      if (auto nested = decode_nested(write.value.view()))
+        reading.batch.nested.push_back(std::move(*nested));
+      return;
     case keys::kSession: ++reading.batch.session_puts; return;
     case keys::kDead: return read_letter(reading, write.key);
     case keys::kQuarantine: return read_quarantine(reading, write);
@@ -193,12 +222,14 @@ void Notebook::read_message(Reading& reading, const Write& write) {
       }
       const std::string* after = find_text(*texts, "after");
       note.nested = after != nullptr && *after == to_string(message->origin);
+      note.event = read_event(*texts, message->body);
     }
     note.operation = operation_in(message->body);
     note.body_hash = hash64(message->body);
     note.overhead = static_cast<std::uint32_t>(write.value.size() - message->body.size() -
                                                message->attributes.size());
     note.destination = find(message->id.destination());
+    read_command(note, message->body);
     note.hot = hot;
     note.cold = !hot;
     note.was_cold = !hot;
@@ -218,6 +249,24 @@ void Notebook::read_message(Reading& reading, const Write& write) {
   reading.batch.moved.push_back(&note);
 }
 
+void Notebook::read_command(MessageNote& note, std::string_view body) {
+  const bool to_device =
+      note.destination != nullptr && note.destination->config.profile == kDeviceProfile;
+  if (!to_device) return;
+  auto read = device::parse_device_message(body);
+  if (!read) return;
+  auto command = std::make_shared<CommandNote>();
+  command->device = without_zeros(read->request.meter);
+  command->is_act = device::is_act(read->request.command);
+  const DestinationConfig& queue = note.destination->config;
+  command->is_push = device::way_of(device::wire_of(queue)) == device::Way::kPush;
+  command->is_told = !device::setting(queue, "events").empty();
+  command->cancel_is_told =
+      command->is_told && device::setting(queue, "events_cancelled") == "true";
+  command->command = std::move(*read);
+  note.command = std::move(command);
+}
+
 void Notebook::read_state(Reading& reading, const Write& write) {
   MessageNote* note = owner_of(write.key);
   const auto stored = decode_state(write.value.view());
@@ -231,6 +280,7 @@ void Notebook::read_state(Reading& reading, const Write& write) {
   const bool revived = profile != nullptr && note->state &&
                        profile->states[note->state->state].revives &&
                        !profile->states[stored->state.state].revives;
+  reading.batch.steps.emplace_back(note, stored->state);
   // Later writes of a batch win, so only the last one counts.
   if (note->last_batch == batches_) {
     reading.batch.states[note->place_in_batch].state = stored->state;

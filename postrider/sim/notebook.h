@@ -17,6 +17,7 @@
 #include "postrider/model/message.h"
 #include "postrider/model/profile.h"
 #include "postrider/model/records.h"
+#include "postrider/protocols/device_message.h"
 #include "postrider/sim/history.h"
 
 namespace postrider::sim {
@@ -38,6 +39,27 @@ struct DestinationNote {
   EndTally tally;
 };
 
+// A command to a device, read from its message.
+struct CommandNote {
+  device::DeviceMessage command;
+  std::string device;  // without zeros in front
+  bool is_act = false;
+  // Of its queue, when it was accepted.
+  bool is_push = false;
+  bool is_told = false;         // somebody hears what becomes of it …
+  bool cancel_is_told = false;  // … also when it is cancelled
+};
+
+// What an event tells about a command, as its consumer reads it.
+struct EventNote {
+  std::string id;
+  std::string status;   // "SENT_TO_NS"
+  std::string outcome;  // empty: it tells no end
+  bool may_have_run = false;
+  bool unsolicited = false;
+};
+std::optional<EventNote> read_event(const NamedTexts& attributes, std::string_view body);
+
 struct MessageNote {
   MessageId id;
   Timestamp accepted;
@@ -55,6 +77,8 @@ struct MessageNote {
   std::uint64_t body_hash = 0;
   std::uint32_t overhead = 0;  // bytes of its record beyond body and attributes
   DestinationNote* destination = nullptr;
+  std::shared_ptr<const CommandNote> command;  // shared because notes are copied; of a device queue
+  std::optional<EventNote> event;
 
   bool hot = false;  // where its record lies
   bool cold = false;
@@ -96,16 +120,18 @@ struct Batch {
   };
   Moment when;
   const Applied& applied;
-  std::vector<MessageNote*> entered;  // new
-  std::vector<MessageNote*> moved;    // from hot to cold
-  std::vector<MessageNote*> left;     // no record any more
-  std::vector<StatePut> states;
+  std::vector<MessageNote*> entered;                  // new
+  std::vector<MessageNote*> moved;                    // from hot to cold
+  std::vector<MessageNote*> left;                     // no record any more
+  std::vector<StatePut> states;                       // the last of each message
+  std::vector<std::pair<MessageNote*, State>> steps;  // all of them
   std::vector<RoutePut> routes;
   std::vector<DestinationNote*> configured;  // made, changed, drained or taken away
   std::vector<EndRecord> ends;
   std::vector<LogEntry> log;
   std::vector<NamePut> names;
   std::vector<ArrivalRecord> arrivals;
+  std::vector<NestedRecord> nested;
   std::optional<Meta> meta;
   Meta meta_before;
   std::uint64_t quarantined = 0;  // records that came into quarantine
@@ -164,6 +190,7 @@ class Notebook {
   void read_put(Reading& reading, const Write& write);
   void read_remove(Reading& reading, std::string_view key, bool once);
   void read_message(Reading& reading, const Write& write);
+  static void read_command(MessageNote& note, std::string_view body);
   void read_state(Reading& reading, const Write& write);
   void read_config(Reading& reading, const Write& write);
   void read_route(Reading& reading, const Write& write);

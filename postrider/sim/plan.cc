@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "postrider/base/planted.h"
 #include "postrider/profiles/all.h"
+#include "postrider/profiles/device/table.h"
+#include "postrider/sim/device_plan.h"
 #include "postrider/sim/drill.h"
 
 namespace postrider::sim {
@@ -104,6 +107,25 @@ void shorten_memory(EngineOptions& engine, Rng& rng) {
   engine.halves.count = pick(Counts{4, 40, 100'000}, rng);
 }
 
+// The device profile with one row that is wrong: a question that failed sends the command again.
+const ProfileSpec& resending_twin(const ProfileSpec& truth) {
+  static std::vector<std::vector<Transition>> tables;
+  static std::vector<Method> methods;
+  static ProfileSpec twin = truth;
+  for (const Method& method : truth.methods) {
+    std::vector<Transition>& rows = tables.emplace_back(method.rows.begin(), method.rows.end());
+    for (Transition& row : rows) {
+      if (row.from != in(device::kPolling) || row.on != On::kFailed) continue;
+      row.to = device::kToRetry;
+      row.verb = Do::kRetry;
+    }
+    methods.push_back(method);
+  }
+  for (std::size_t i = 0; i < methods.size(); ++i) methods[i].rows = tables[i];
+  twin.methods = methods;
+  return twin;
+}
+
 }  // namespace
 
 std::span<const ProfileSpec* const> sim_profiles() {
@@ -113,7 +135,15 @@ std::span<const ProfileSpec* const> sim_profiles() {
     list.push_back(&drill_profile());
     return list;
   }();
-  return kProfiles;
+  if (!planted(Bug::kFailedPollResends)) return kProfiles;
+  static const std::vector<const ProfileSpec*> kTwins = [] {
+    std::vector<const ProfileSpec*> list = kProfiles;
+    for (const ProfileSpec*& profile : list) {
+      if (profile->name == kDeviceProfile) profile = &resending_twin(*profile);
+    }
+    return list;
+  }();
+  return kTwins;
 }
 
 const ProfileSpec* find_sim_profile(std::string_view name) {
@@ -150,9 +180,11 @@ Result<std::vector<DestinationConfig>> own_destinations(std::vector<DestinationC
 
 DestinationConfig draw_destination(const SimOptions& options, std::uint32_t number, Rng& rng) {
   if (!options.own.empty()) return options.own[number % options.own.size()];
+  if (options.profile == kDeviceProfile && !is_consumer(number))
+    return draw_device_queue(options, number, rng);
   DestinationConfig config;
   config.name = "destination-" + std::to_string(number);
-  config.profile = options.profile;
+  config.profile = options.profile == "drill" ? "drill" : "webhook";
   config.settings =
       options.profile == "drill" ? drill_settings(number, rng) : webhook_settings(number, rng);
   return config;

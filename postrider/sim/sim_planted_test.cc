@@ -30,7 +30,10 @@ SimOptions world(std::uint64_t seed, std::string_view profile) {
   return options;
 }
 
-std::string_view profile_of(std::uint64_t seed) { return seed % 2 == 0 ? "webhook" : "drill"; }
+std::string_view profile_of(Bug bug, std::uint64_t seed) {
+  if (bug >= Bug::kTxAckAsTextOnly) return "device";
+  return seed % 2 == 0 ? "webhook" : "drill";
+}
 
 // The seed at which the bug was noticed, written to `pipe`; the exit code says whether it was.
 void hunt(Bug bug, int pipe) {
@@ -40,7 +43,7 @@ void hunt(Bug bug, int pipe) {
   plant(bug);
   for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
     if (write(pipe, &seed, sizeof(seed)) != sizeof(seed)) _exit(2);
-    if (!simulate(world(seed, profile_of(seed))).violations.empty()) _exit(0);
+    if (!simulate(world(seed, profile_of(bug, seed))).violations.empty()) _exit(0);
   }
   _exit(1);
 }
@@ -86,6 +89,8 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.19, engine.bug.20, engine.bug.21, engine.bug.22, engine.bug.23, engine.bug.24
 // req: engine.bug.25, engine.bug.26, engine.bug.27, engine.bug.28, engine.bug.29
 // req: engine.sim.28, engine.sim.29, engine.sim.30
+// req: engine.bug.30, engine.bug.31, engine.bug.32, engine.bug.33, engine.bug.34, engine.bug.35
+// req: engine.bug.36, engine.sim.32, engine.sim.33, engine.sim.34, engine.sim.35, engine.sim.36
 TEST_P(PlantedBug, IsCaughtWhereTheTrueEnginePasses) {
   const Hunt result = run_hunt(GetParam());
   ASSERT_NE(result.outcome, Hunt::Outcome::kHang) << "seed " << result.seed << " never ends";
@@ -96,7 +101,7 @@ TEST_P(PlantedBug, IsCaughtWhereTheTrueEnginePasses) {
               checked ? "a checker" : "a check of the engine's own");
   plant(Bug::kNone);
   for (std::uint64_t seed = 1; seed <= result.seed; ++seed) {
-    const Report truth = simulate(world(seed, profile_of(seed)));
+    const Report truth = simulate(world(seed, profile_of(GetParam(), seed)));
     ASSERT_TRUE(truth.violations.empty())
         << "the true engine fails seed " << seed << ": " << truth.violations.front();
   }
@@ -122,7 +127,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Bug::kListSkipsBoundary, Bug::kResendRestamped, Bug::kNotesForgotten,
                       Bug::kHalfForgotten, Bug::kWindowOpenTooLong, Bug::kSupersedesWhatIsOut,
                       Bug::kNestedAfterCommit, Bug::kAskedTooOften, Bug::kLastingGateForgotten,
-                      Bug::kOrderOvertaken, Bug::kRevivalForgotten),
+                      Bug::kOrderOvertaken, Bug::kRevivalForgotten, Bug::kTxAckAsTextOnly,
+                      Bug::kNackLostBeforeTxAck, Bug::kCapCheckedThenTaken, Bug::kOneLookIsAbsence,
+                      Bug::kFailedLookIsAbsence, Bug::kAdoptsAnyItem, Bug::kFailedPollResends),
     name_of_case);
 
 }  // namespace

@@ -123,7 +123,37 @@ INSTANTIATE_TEST_SUITE_P(Profiles, StandardRun, ::testing::Values("webhook", "dr
                            return std::string(name.param);
                          });
 
-TEST(Seeds, ThatFoundABugPass) {  // req: engine.sim.25
+SimOptions devices(std::uint64_t seed) {
+  SimOptions options = small("device", seed);
+  options.span = 4 * 24h;
+  options.messages = 120;
+  return options;
+}
+
+// req: device.adm.6, device.adm.10, device.adm.11, device.ev.1, device.poll.5
+TEST(DeviceWorlds, PassSeedsOfThisCommit) {
+  const std::uint64_t first = seed_of_commit();
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    const SimOptions options = devices(first + i);
+    expect_well(simulate(options), options);
+  }
+}
+
+TEST(DeviceWorlds, AreTheSameForTheSameSeed) {
+  EXPECT_EQ(simulate(devices(3)).trace_hash, simulate(devices(3)).trace_hash);
+  EXPECT_NE(simulate(devices(3)).trace_hash, simulate(devices(4)).trace_hash);
+}
+
+TEST(DeviceWorlds, WithoutFaultsHaveNoOpenFates) {
+  SimOptions options = devices(2);
+  options.faults.reset();
+  const Report report = simulate(options);
+  expect_well(report, options);
+  EXPECT_EQ(report.counters.indeterminate, 0U);
+  EXPECT_GT(report.counters.delivered, options.messages);  // commands, and events about them
+}
+
+TEST(Seeds, ThatFoundABugPass) {  // req: engine.sim.25, engine.gate.22
   std::ifstream file(kSource + "/tests/seeds/found.txt");
   int count = 0;
   for (std::string line; std::getline(file, line);) {

@@ -12,6 +12,8 @@
 #include "postrider/sim/clock.h"
 #include "postrider/sim/coverage.h"
 #include "postrider/sim/describe.h"
+#include "postrider/sim/device_field.h"
+#include "postrider/sim/device_plan.h"
 #include "postrider/sim/host.h"
 #include "postrider/sim/network.h"
 #include "postrider/sim/plan.h"
@@ -69,6 +71,7 @@ class World {
   bool given_up() const { return verdicts_.size() >= kViolationsMax || spins_; }
   void trace_limits();
   ShardOptions shard_options();
+  std::unique_ptr<DeviceField> make_field();
   std::vector<DestinationConfig> draw_destinations();
 
   SimOptions options_;
@@ -82,6 +85,7 @@ class World {
   Verdicts verdicts_;
   std::vector<DestinationConfig> destinations_;
   ShardOptions shard_;
+  std::unique_ptr<DeviceField> field_;  // of a device world; else null
   Checkers checkers_;
   Coverage coverage_;
   Host host_;
@@ -103,7 +107,9 @@ World::World(const SimOptions& options)
       verdicts_(agenda_),
       destinations_(draw_destinations()),
       shard_(shard_options()),
-      checkers_({verdicts_, shard_, destinations_}),
+      field_(make_field()),
+      checkers_({verdicts_, shard_, destinations_, clock_,
+                 field_ == nullptr ? nullptr : &field_->ledger()}),
       host_({agenda_, clock_, store_, trace_, checkers_, shard_,
              [this](Incarnation process, const StartAttempt& start, const Call& call) {
                twins_.disturb();
@@ -133,7 +139,7 @@ World::World(const SimOptions& options)
                   return host_.post(process, std::move(event));
                 },
                 [this] { return host_.running(); },
-                [this](std::string text) { clients_.arrive(std::move(text)); }},
+                [this](std::string text) { clients_.arrive(std::move(text)); }, field_.get()},
                options.destinations, rng_.fork(3)),
       clients_(
           {agenda_, trace_, checkers_, options_, destinations_, [this] { return host_.running(); },
@@ -181,6 +187,17 @@ ShardOptions World::shard_options() {
   return draw_shard_options(options_, tight, rng);
 }
 
+std::unique_ptr<DeviceField> World::make_field() {
+  if (options_.profile != kDeviceProfile) return nullptr;
+  DeviceField::Surroundings around{
+      agenda_,
+      [this](std::uint64_t ticket, WireReply reply) {
+        network_.answered_by_field(ticket, std::move(reply));
+      },
+      [this](Arrived event, bool repeats) { clients_.bring(std::move(event), repeats); }};
+  return std::make_unique<DeviceField>(std::move(around), options_, rng_.fork(8));
+}
+
 void World::run_until(Timestamp end) {
   while (!agenda_.empty() && agenda_.next_at() <= end && !given_up()) {
     agenda_.run_next();
@@ -201,15 +218,17 @@ bool World::all_ended() const { return checkers_.notebook().live() == 0; }
 // the latest not-before, and then everything that waits in line, one after the other.
 Duration World::bound() const {
   Duration longest{0};
+  Duration life{0};  // whatever else happens, at this age it is over
   for (const DestinationConfig& config : destinations_) {
     const auto policy = find_sim_profile(config.profile)->configure(config.settings);
     POSTRIDER_CHECK(policy.has_value());
     longest = std::max(longest, longest_wait(*policy));
+    life = std::max(life, policy->life_max);
   }
   // What was asked for in engine time may lie further ahead than true time says, by as much as
   // clocks were set forward.
   const Duration ahead = std::max(Duration(0), host_.engine_now() - agenda_.now());
-  return 3 * longest + Duration(72h) + ahead +
+  return 3 * longest + Duration(72h) + life + ahead +
          Duration(30s) * static_cast<std::int64_t>(checkers_.notebook().live());
 }
 

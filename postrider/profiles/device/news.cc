@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "postrider/base/codec.h"
+#include "postrider/base/planted.h"
 #include "postrider/profiles/device/events.h"
 #include "postrider/profiles/device/response.h"
 #include "postrider/profiles/device/rules.h"
@@ -201,6 +202,7 @@ Reading item_news(const Facts& facts, const Notice& notice, const Detail& detail
       break;
     case News::kNacked:
     case News::kDiscarded:
+      if (planted(Bug::kNackLostBeforeTxAck) && facts.state.state == kAtServer) return silent();
       if (adopts) notes.item = detail.item;
       out = failed_at(facts, notice, detail, notes);
       break;
@@ -270,6 +272,7 @@ Received receive(const Inbound& inbound) {
           about_item(event->acknowledged ? News::kAcked : News::kNacked, *event, gate));
       break;
     case EventKind::kTxAck:
+      if (planted(Bug::kTxAckAsTextOnly) && event->downlink_id != 0) break;
       out.subjects.push_back(about_item(News::kTransmitted, *event, gate));
       break;
     case EventKind::kLog:

@@ -6,6 +6,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
+#include "postrider/base/planted.h"
 #include "postrider/profiles/device/mint.h"
 #include "postrider/profiles/device/response.h"
 #include "postrider/profiles/device/settings.h"
@@ -191,7 +192,7 @@ const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
                       item.confirmed == wanted.confirmed;
     const bool others =
         notes.was_of_earlier(item.id) || expires_apart(item.expires_at, wanted.expires_at);
-    if (same && !others) return &item;  // the oldest comes first
+    if (same && (!others || planted(Bug::kAdoptsAnyItem))) return &item;  // the oldest comes first
   }
   return nullptr;
 }
@@ -208,7 +209,7 @@ bool is_long_expired(const Facts& facts) {
 }
 
 Reading item_absent(const Facts& facts, Notes notes) {
-  if (!is_careful(facts))
+  if (!is_careful(facts) || planted(Bug::kOneLookIsAbsence))
     return closed(facts, std::move(notes), Proof::kAbsent, "the server has it no more");
   if (is_long_expired(facts))
     return closed(facts, std::move(notes), Proof::kExpired, "its expiry has passed");
@@ -230,6 +231,7 @@ Reading classify_look(const Facts& facts, const WireReply& reply) {
                          ? Result<chirpstack::Queue>(fail(ErrorCode::kUnavailable, ""))
                          : chirpstack::decode_get_queue_response(reply.body);
   if (!queue) {
+    if (planted(Bug::kFailedLookIsAbsence)) return item_absent(facts, std::move(notes));
     // A look that failed says nothing about the item.
     if (is_long_expired(facts))
       return closed(facts, std::move(notes), Proof::kExpired, "its expiry has passed");

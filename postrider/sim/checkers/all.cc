@@ -16,6 +16,11 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& contex
         make_revival_checker}) {
     list.push_back(maker(context, notebook));
   }
+  if (context.ledger == nullptr) return list;
+  for (CheckerMaker* maker : {make_meter_checker, make_event_checker, make_proof_checker,
+                              make_places_checker, make_radio_checker}) {
+    list.push_back(maker(context, notebook));
+  }
   return list;
 }
 
@@ -27,6 +32,6 @@ std::optional<Timestamp> decided_at(const Left& left) {
   return Timestamp(ms);
 }
 
-bool is_send(const Call& call) { return call.verb == "SEND" || call.verb == "POST"; }
+bool is_send(const Call& call) { return call.sends; }
 
 }  // namespace postrider::sim

@@ -34,6 +34,13 @@ CheckerMaker make_intent_checker;      // 18: a resend is the same bytes; questi
 CheckerMaker make_following_checker;   // 19: supersession, nested submits, gates held to the end
 CheckerMaker make_revival_checker;     // 20: what is parked for want of reach comes back
 
+// Of device worlds.
+CheckerMaker make_meter_checker;  // 21: what the meters really did, and what was said about it
+CheckerMaker make_event_checker;  // 22: one end, one event; and the first start has one, too
+CheckerMaker make_proof_checker;  // 23: an act is sent again only when the former attempt is closed
+CheckerMaker make_places_checker;  // 24: places of gateways and devices, spacing, order of acts
+CheckerMaker make_radio_checker;   // 25: news of a network server reaches its command
+
 std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& context,
                                                     Notebook& notebook);
 

@@ -18,7 +18,8 @@ class CheckerBench {
  public:
   explicit CheckerBench(CheckerMaker* maker, NamedTexts settings = {{"peer", "peer-0"}}) {
     shard.engine.profiles = {};
-    context = std::make_unique<CheckerContext>(CheckerContext{verdicts, shard, destinations});
+    context =
+        std::make_unique<CheckerContext>(CheckerContext{verdicts, shard, destinations, clock});
     checker = maker(*context, notebook);
     begin(1);
     configure(std::move(settings));
@@ -158,6 +159,7 @@ class CheckerBench {
   }
 
   Agenda agenda{Timestamp(1'700'000'000'000)};
+  SimClock clock{agenda};
   Verdicts verdicts{agenda};
   ShardOptions shard;
   std::vector<DestinationConfig> destinations;

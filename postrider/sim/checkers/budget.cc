@@ -71,7 +71,8 @@ class BudgetChecker final : public Checker {
     const bool message_space = write.key[0] == keys::kHot || write.key[0] == keys::kCold;
     if (write.kind != Write::Kind::kPut || !message_space) return;
     const auto stored = decode_state(write.value.view());
-    const std::size_t more = stored ? stored->notes.size() + kIntentBytes : 0;
+    const std::size_t more =
+        stored ? stored->notes.size() + stored->trail.size() + kIntentBytes : 0;
     if (write.value.size() > kStateBytesMax + kReasonBytesMax + more)
       verdicts_.violation(13, "a state record is too large");
   }

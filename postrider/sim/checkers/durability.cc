@@ -36,7 +36,8 @@ class DurabilityChecker final : public Checker {
     const Timestamp decided = decided_at(left).value_or(left.decided_after);
     if (note->end && decided > note->end->at)
       verdicts_.violation(1, "an attempt of a message that has ended: " + to_string(note->id));
-    if (is_send(left.call) && left.call.body_hash != note->body_hash)
+    const bool carries_body = is_send(left.call) && !left.call.to_device;
+    if (carries_body && left.call.body_hash != note->body_hash)
       verdicts_.violation(2, "a request carries another body than was accepted");
     if (note->destination == nullptr || note->destination->profile == nullptr || note->end) return;
     const ProfileSpec& profile = *note->destination->profile;

@@ -29,6 +29,7 @@ struct ContentOf {
     return std::string(verb) + to_string(id);
   }
   std::string operator()(const Submit& e) const {
+    if (!e.caller.said.empty()) return "submit " + e.caller.said;
     return "submit " + e.destination + " " + std::to_string(e.lane) + " " +
            std::to_string(e.priority) + " " + std::to_string(e.not_before.ms()) + " " +
            std::to_string(e.expires.ms()) + " " + e.attributes + " " + e.body;
@@ -46,7 +47,9 @@ struct ContentOf {
   }
   std::string operator()(const Pause& e) const { return "pause " + e.destination + " " + e.reason; }
   std::string operator()(const Resume& e) const { return "resume " + e.destination; }
-  std::string operator()(const Arrived& e) const { return "arrived " + e.source + " " + e.bytes; }
+  std::string operator()(const Arrived& e) const {
+    return "arrived " + (e.caller.said.empty() ? e.source + " " + e.bytes : e.caller.said);
+  }
   std::string operator()(const Wake& e) const { return "wake " + e.destination; }
   template <class Other>
   std::string operator()(const Other& /*other*/) const {

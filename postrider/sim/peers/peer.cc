@@ -5,6 +5,8 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
+#include "postrider/protocols/chirpstack.h"
+#include "postrider/sim/peers/vendor_texts.h"
 
 namespace postrider::sim {
 namespace {
@@ -16,6 +18,27 @@ std::uint64_t digits_after(std::string_view text, std::string_view marker) {
   const std::string_view rest = text.substr(at + marker.size());
   std::from_chars(rest.data(), rest.data() + rest.size(), value);
   return value;
+}
+
+// Commands and questions to network servers and vendors, told by verb and path alone.
+void read_device_call(const WireRequest& request, Call& call) {
+  const std::string_view target = request.target;
+  if (request.verb == "PUBLISH") {
+    call.to_device = call.sends = true;
+  } else if (request.verb == "CALL") {
+    call.to_device = true;
+    call.sends = target.ends_with(chirpstack::kEnqueuePath);
+  } else if (request.verb == "POST") {
+    const std::size_t host = target.find("://");
+    const std::size_t slash = host == std::string_view::npos ? host : target.find('/', host + 3);
+    if (slash == std::string_view::npos) return;
+    for (const VendorPath path :
+         {read_path_v1(target.substr(slash)), read_path_v2(target.substr(slash))}) {
+      if (path.kind == VendorCallKind::kOther) continue;
+      call.to_device = true;
+      call.sends = path.kind == VendorCallKind::kCreate;
+    }
+  }
 }
 
 }  // namespace
@@ -36,6 +59,8 @@ Call read_call(const WireRequest& request) {
   call.body_hash = hash64(request.body);
   call.text = request.verb + request.target + std::string(request.headers.text());
   call.operation = digits_after(request.body, "\"operation\":");
+  call.sends = call.verb == "SEND" || call.verb == "POST";
+  read_device_call(request, call);
   return call;
 }
 

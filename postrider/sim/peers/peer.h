@@ -37,6 +37,8 @@ struct Call {
   std::uint64_t operation = 0;  // number in the body; 0: none
   std::string task;             // drill only: the name by which it is asked about
   std::string text;             // of the whole request
+  bool to_device = false;       // it is for the far side of a device world, and names no message
+  bool sends = false;           // a send takes gates and counts as an attempt; a question does not
 };
 Call read_call(const WireRequest& request);
 
