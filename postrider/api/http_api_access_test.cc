@@ -39,7 +39,8 @@ std::string scopes_wanted(std::string_view method, std::string_view pattern) {
   if (method == "POST" && pattern.starts_with("/message")) return "submit";
   if (pattern == "/openapi.json" || pattern.starts_with("/v1/profiles")) return "any";
   if (pattern == "/v1/operations/{key}") return "submit read";
-  if (method == "POST" && pattern == "/v1/messages") return "submit";
+  if (method == "POST" && (pattern == "/v1/messages" || pattern == "/token/generate"))
+    return "submit";
   return method == "GET" ? "read" : "operate";
 }
 

@@ -153,7 +153,7 @@ class Device(harness.Case):
     def test_on_sigterm_open_calls_end_and_nothing_new_starts(self):
         daemon, client = self.start()
         self.vendor.slow.clear()
-        client.post("/message/enqueue", command("TURN_ON", "c1"))
+        client.post("/message/enqueue", command(correlation="c1"))
         wait_until(lambda: len(self.far.requests) >= 1, "the create call")
         daemon.signal(signal.SIGTERM)
         daemon.wait_for_log("stopping")
