@@ -18,7 +18,7 @@ constexpr auto kSeconds = [](const std::vector<Duration>& times) {
   return out;
 };
 
-// A1. req: device.st.1, device.ack.1, device.ev.2
+// req: device.st.1, device.ack.1, device.ev.2 by scenario A1
 TEST_F(DeviceAcceptance, AnIdleNetworkReadsACreditAndTellsOfItTwice) {
   open_all();
   const auto command = message("READ_CREDIT");
@@ -43,7 +43,7 @@ TEST_F(DeviceAcceptance, AnIdleNetworkReadsACreditAndTellsOfItTwice) {
   EXPECT_EQ(calls().size(), 1U);
 }
 
-// A2. req: device.adm.4
+// req: device.adm.4 by scenario A2
 TEST_F(DeviceAcceptance, TheSecondOfANetworkStartsTwoSecondsAfterTheFirst) {
   open_all();
   send(message("READ_CREDIT", meter(1)));
@@ -58,7 +58,7 @@ TEST_F(DeviceAcceptance, TheSecondOfANetworkStartsTwoSecondsAfterTheFirst) {
   EXPECT_LE(times[1] - times[0], 2'050ms);
 }
 
-// A3. req: device.adm.6
+// req: device.adm.6 by scenario A3
 TEST_F(DeviceAcceptance, OfTwentyAtOneGatewayFiveAreCreatedWhenNoneFinishes) {
   open_all();
   far_side = [&](const StartAttempt& call) {
@@ -74,7 +74,7 @@ TEST_F(DeviceAcceptance, OfTwentyAtOneGatewayFiveAreCreatedWhenNoneFinishes) {
   EXPECT_GT(polls().size(), 1000U);
 }
 
-// A4. req: device.poll.1, device.poll.2
+// req: device.poll.1, device.poll.2 by scenario A4
 TEST_F(DeviceAcceptance, APendingTaskIsPolledOnTheLadder) {
   open_all();
   const MessageId id = send(pulled("READ_CREDIT"));
@@ -87,7 +87,7 @@ TEST_F(DeviceAcceptance, APendingTaskIsPolledOnTheLadder) {
 
 class DeviceRefusedServer : public DeviceRig, public ::testing::WithParamInterface<int> {};
 
-// A5. req: device.retry.1, device.retry.2, device.retry.4
+// req: device.retry.1, device.retry.2, device.retry.4 by scenario A5
 TEST_P(DeviceRefusedServer, IsTriedTwelveTimesAndThenTheMessageFails) {
   options.engine.seed = static_cast<std::uint64_t>(GetParam());
   open_all({{"jitter_percent", "50"}});
@@ -116,7 +116,7 @@ TEST_P(DeviceRefusedServer, IsTriedTwelveTimesAndThenTheMessageFails) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, DeviceRefusedServer, ::testing::Range(1, 41));
 
-// A6. req: device.to.1, device.ack.2
+// req: device.to.1, device.ack.2 by scenario A6
 TEST_F(DeviceAcceptance, SilenceAfterTheTxAckRetriesAReadAndProbesAnAct) {
   open_all();
   const MessageId read = send(message("READ_CREDIT"));
@@ -149,7 +149,7 @@ struct Halves {
 };
 class DevicePairs : public DeviceRig, public ::testing::WithParamInterface<Halves> {};
 
-// A7. req: device.ack.3, device.ack.4
+// req: device.ack.3, device.ack.4 by scenario A7
 TEST_P(DevicePairs, WithinTenSecondsInAnyOrderAndOverARestart) {
   open_all();
   const auto command = message("READ_CREDIT");
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Halves{"UplinkRestartAck10000", true, true, 10'000ms, false}),
     [](const auto& one) { return std::string(one.param.name); });
 
-// A8. req: device.ack.5
+// req: device.ack.5 by scenario A8
 TEST_F(DeviceAcceptance, ANegativeAckBeforeTheTxAckRetriesWithinASecond) {
   open_all();
   const MessageId id = send(message("TURN_ON"));
@@ -206,7 +206,7 @@ TEST_F(DeviceAcceptance, ANegativeAckBeforeTheTxAckRetriesWithinASecond) {
   EXPECT_TRUE(calls("GetQueue").empty());
 }
 
-// A9. req: device.ack.8
+// req: device.ack.8 by scenario A9
 TEST_F(DeviceAcceptance, AnActThatWasAckedAndNeverAnsweredEndsAsUnknownAndIsNotSentAgain) {
   open_all();
   const MessageId id = send(message("TURN_OFF"));
@@ -226,7 +226,7 @@ TEST_F(DeviceAcceptance, AnActThatWasAckedAndNeverAnsweredEndsAsUnknownAndIsNotS
   EXPECT_EQ(field(bodies.back(), "outcome"), "unknown");
 }
 
-// A10. req: device.poll.5
+// req: device.poll.5 by scenario A10
 TEST_F(DeviceAcceptance, ThirtyFailedPollsDoNotSendATokenAgain) {
   open_all();
   const MessageId id = send(with_token(pulled("TOP_UP_KWH")));
@@ -244,7 +244,7 @@ TEST_F(DeviceAcceptance, ThirtyFailedPollsDoNotSendATokenAgain) {
   EXPECT_EQ(events_of("DELIVERY_SUCCESSFUL"), 1U);
 }
 
-// A11. req: device.crash.3
+// req: device.crash.3 by scenario A11
 TEST_F(DeviceAcceptance, KilledAfterTheServerAcceptedItAdoptsTheItem) {
   open_all();
   const auto command = message("TURN_ON");
@@ -264,7 +264,7 @@ TEST_F(DeviceAcceptance, KilledAfterTheServerAcceptedItAdoptsTheItem) {
   EXPECT_TRUE(calls("Enqueue").empty());
 }
 
-// A12. req: device.crash.3
+// req: device.crash.3 by scenario A12
 TEST_F(DeviceAcceptance, KilledWhileTheVendorTookATokenItIsUnknownAndNotSentAgain) {
   open_all();
   const MessageId id = send(with_token(pulled("TOP_UP_KWH")));
@@ -278,7 +278,7 @@ TEST_F(DeviceAcceptance, KilledWhileTheVendorTookATokenItIsUnknownAndNotSentAgai
   EXPECT_EQ(events_of("DELIVERY_FAILED"), 1U);
 }
 
-// A13. req: device.poll.8, device.poll.11, device.ack.12
+// req: device.poll.8, device.poll.11, device.ack.12 by scenario A13
 TEST_F(DeviceAcceptance, WhileTheServerHoldsItNothingIsSentAndAJoinThatFlushedItRetries) {
   open_all();
   const MessageId id = send(message("TURN_ON"));
@@ -302,7 +302,7 @@ TEST_F(DeviceAcceptance, WhileTheServerHoldsItNothingIsSentAndAJoinThatFlushedIt
   EXPECT_EQ(calls("Enqueue").size(), 2U);
 }
 
-// A14. req: device.poll.10
+// req: device.poll.10 by scenario A14
 TEST_F(DeviceAcceptance, AServerThatCannotBeAskedForAnHourIsNotSentTheCommandAgain) {
   open_all();
   const MessageId id = send(message("TURN_ON"));
@@ -314,7 +314,7 @@ TEST_F(DeviceAcceptance, AServerThatCannotBeAskedForAnHourIsNotSentTheCommandAga
   EXPECT_EQ(status(id), "DELIVERED_TO_NS");
 }
 
-// A15. req: device.to.4, device.adm.7
+// req: device.to.4, device.adm.7 by scenario A15
 TEST_F(DeviceAcceptance, AfterFortyEightHoursAPullMessageExpiresAndFreesItsPlace) {
   open_all({}, {{"in_flight_max", "1"}});
   const MessageId id = send(pulled("TURN_ON"));
@@ -338,7 +338,7 @@ TEST_F(DeviceAcceptance, AfterFortyEightHoursAPullMessageExpiresAndFreesItsPlace
   EXPECT_EQ(creates().size(), 2U);
 }
 
-// A16. req: device.adm.11
+// req: device.adm.11 by scenario A16
 TEST_F(DeviceAcceptance, ANewerActWaitsUntilTheOlderOneThatWasAttemptedHasEnded) {
   open_all();
   const auto off = message("TURN_OFF");
@@ -365,7 +365,7 @@ TEST_F(DeviceAcceptance, ANewerActWaitsUntilTheOlderOneThatWasAttemptedHasEnded)
   EXPECT_EQ(status(newer), "SENT_TO_NS");
 }
 
-// A16. req: device.adm.12
+// req: device.adm.12 by scenario A16
 TEST_F(DeviceAcceptance, ANewerActOfTheSameSupersedeKeyCancelsTheOlder) {
   open_all();
   auto off = message("TURN_OFF");
@@ -487,7 +487,7 @@ class DeviceTraffic : public DeviceRig, public ::testing::WithParamInterface<boo
   }
 };
 
-// A19. req: device.ev.1
+// req: device.ev.1 by scenario A19
 TEST_P(DeviceTraffic, InRandomOrderAndThreeTenthsTwiceHasTheOutcomesOfACleanRun) {
   const std::vector<std::string> troubled = run(GetParam());
   EXPECT_EQ(events_of("DELIVERY_SUCCESSFUL"), kMeters);
