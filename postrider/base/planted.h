@@ -46,10 +46,9 @@ enum class Bug : std::uint8_t {
   kCapCheckedThenTaken,
   kOneLookIsAbsence,
   kFailedLookIsAbsence,
-  kAdoptsAnyItem,
   kFailedPollResends,
 };
-inline constexpr std::size_t kBugs = 36;
+inline constexpr std::size_t kBugs = 35;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -87,7 +86,6 @@ constexpr std::string_view name_of(Bug bug) {
       "cap-checked-then-taken",
       "one-look-is-absence",
       "failed-look-is-absence",
-      "adopts-any-item",
       "failed-poll-resends",
   };
   const auto index = static_cast<std::size_t>(bug);

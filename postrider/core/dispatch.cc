@@ -118,6 +118,7 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
 // When both open at once the older goes first, whichever is looked at first.
 bool Engine::Impl::lets_older_pass(Turn& turn, Slot slot) {
   const Message& message = entries_[slot].message;
+  if (message.ordered) return false;  // its line sees to that, also on disk
   const bool lasts = message.lasting != 0 && lasting_.contains(message.id);
   const std::pair mine{message.id.high & 0xFFFF, message.id.low};
   for (std::size_t i = 0; i < kGatesMax; ++i) {

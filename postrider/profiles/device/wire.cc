@@ -192,7 +192,7 @@ const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
                       item.confirmed == wanted.confirmed;
     const bool others =
         notes.was_of_earlier(item.id) || expires_apart(item.expires_at, wanted.expires_at);
-    if (same && (!others || planted(Bug::kAdoptsAnyItem))) return &item;  // the oldest comes first
+    if (same && !others) return &item;  // the oldest comes first
   }
   return nullptr;
 }
