@@ -178,6 +178,7 @@ void Engine::Impl::unready(Slot slot) {
 void Engine::Impl::leave_gate(Entry& entry, Lane& lane) {
   if (std::exchange(entry.at_gate, false)) --lane.at_gates;
   if (std::exchange(entry.at_lasting, false)) --lane.at_lasting;
+  if (std::exchange(entry.at_order, false) && --lane.at_order == 0) lane.last_at_order = {};
 }
 
 SharedGate& Engine::Impl::shared_gate(Slot destination, GateName name) {
@@ -200,12 +201,12 @@ void Engine::Impl::wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp 
   ++lane.at_gates;
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const bool lasting = entry.message.gates[i] == name && (entry.message.lasting >> i & 1) != 0;
-    // Whoever holds the gate of an order stands before those who wait for it, so the lane need not
-    // go on to find it; except before one that was not to be sent earlier.
-    const bool before = entry.message.ordered && !entry.message.not_before.is_set();
-    if (!lasting || entry.at_lasting || before) continue;
-    entry.at_lasting = true;
-    ++lane.at_lasting;
+    if (!lasting || entry.at_lasting || entry.at_order) continue;
+    // Only one that was not to be sent earlier may find a younger one of its order before it.
+    entry.at_order = entry.message.ordered && !entry.message.not_before.is_set();
+    entry.at_lasting = !entry.at_order;
+    ++(entry.at_order ? lane.at_order : lane.at_lasting);
+    if (entry.at_order) lane.last_at_order = std::max(lane.last_at_order, entry.message.id);
   }
   SharedGate& gate = gates_.at(name);
   const MessageId id = entry.message.id;

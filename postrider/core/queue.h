@@ -87,7 +87,8 @@ struct Entry {
   bool visitor = false;     // read for one event only; forgotten unless that changes it
   bool dirty = false;       // its notes or its intent are not what the state record says
   bool at_gate = false;     // waits at a shared gate …
-  bool at_lasting = false;  // … that others hold to their end
+  bool at_lasting = false;  // … that others hold to their end …
+  bool at_order = false;    // … and that somebody before it holds
   bool asks_later = false;  // in flight, and waits for its next question
   bool tries_gate = false;  // its open attempt decides whether a gate opens
 
@@ -115,7 +116,9 @@ struct Lane {
   std::uint32_t in_memory = 0;
   std::uint32_t ready = 0;
   std::uint32_t at_gates = 0;    // wait at shared gates …
-  std::uint32_t at_lasting = 0;  // … that others hold to their end
+  std::uint32_t at_lasting = 0;  // … that others hold to their end …
+  std::uint32_t at_order = 0;    // … and that somebody before them holds, …
+  MessageId last_at_order;       // … the last of them at most this one
   std::vector<MessageId>
       cold;  // of the entries in memory, those that live in the cold space; at most a window
   bool cold_ahead = false;  // messages on disk at or behind the cursor
@@ -133,7 +136,10 @@ struct Lane {
     return in_memory - (at_gates < waiters_max ? at_gates : waiters_max);
   }
   // Everything waits, and whoever holds a gate to its end may be on disk: then the lane must go on.
-  bool stuck() const { return at_lasting > 0 && at_gates == in_memory; }
+  // Who holds that of an order is found in front of those who wait for it.
+  bool stuck() const {
+    return at_gates == in_memory && (at_lasting > 0 || (at_order > 0 && cursor < last_at_order));
+  }
 
   // Something on disk goes before this one: in a FIFO lane, or for a message with an order,
   // whatever stands in front (after a restart, hot messages are in the window first; a sleeper is
