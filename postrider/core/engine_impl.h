@@ -306,7 +306,7 @@ class Engine::Impl {
   void refresh_attempts(const Turn& turn, Entry& entry) const;
   void hear_success(Turn& turn, Slot resident);
   void look_at_parked(Turn& turn, Slot resident);
-  void begin_revival(Turn& turn, Slot resident, bool all);
+  void begin_revival(Turn& turn, Slot resident, bool all, Timestamp until);
   void revive(Turn& turn, const Chore& chore);
   void put_back(Turn& turn, Slot slot);
   void end_revival(Turn& turn, Slot resident, bool some_wait);

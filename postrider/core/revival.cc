@@ -36,7 +36,7 @@ void Engine::Impl::park(Turn& turn, Slot slot) {
 }
 
 // One that ran out while others were delivered may itself be what the far side cannot take: it is
-// not put back by each delivery, only after a while.
+// not put back by each delivery, only by the clock, or after a while.
 void Engine::Impl::park_for_reach(Turn& turn, Slot slot) {
   const Entry& entry = entries_[slot];
   Resident& resident = residents_[entry.destination];
@@ -63,7 +63,8 @@ void Engine::Impl::hear_success(Turn& turn, Slot slot) {
   resident.ok_at = turn.now;
   if (resident.route.health != Health::kNormal) return;
   if (resident.reviving) resident.revive_again = true;
-  if (resident.stranded && !planted(Bug::kRevivalForgotten)) begin_revival(turn, slot, true);
+  if (resident.stranded && !planted(Bug::kRevivalForgotten))
+    begin_revival(turn, slot, true, turn.now);
 }
 
 // The entry of a revival came due.
@@ -77,16 +78,19 @@ void Engine::Impl::look_at_parked(Turn& turn, Slot slot) {
     return move_look(turn, resident, resident.revive_entry, {});
   const bool well =
       route.health == Health::kNormal && resident.ok_at.is_set() && !route.failing_since.is_set();
-  begin_revival(turn, slot, well);
+  begin_revival(turn, slot, well, Timestamp::never());
 }
 
-void Engine::Impl::begin_revival(Turn& turn, Slot slot, bool all) {
+// Of all, or of the oldest; and of those only whom a success revives from `until` or earlier. The
+// time stands for the whole walk, or its end would overtake its beginning.
+void Engine::Impl::begin_revival(Turn& turn, Slot slot, bool all, Timestamp until) {
   Resident& resident = residents_[slot];
   if (resident.reviving) return;
   resident.reviving = true;
   resident.stranded = false;
   resident.revive_later = {};
-  turn.out.chores.push_back({.kind = Chore::Kind::kRevive, .destination = resident.id, .all = all});
+  turn.out.chores.push_back(
+      {.kind = Chore::Kind::kRevive, .destination = resident.id, .at = until, .all = all});
 }
 
 void Engine::Impl::revive(Turn& turn, const Chore& chore) {
@@ -99,12 +103,14 @@ void Engine::Impl::revive(Turn& turn, const Chore& chore) {
   if (rows == nullptr) return;
   std::vector<std::pair<MessageId, Slot>> found;
   Timestamp later;  // the first that must wait longer
+  bool parked_meanwhile = false;
   for (const Row& row : rows->rows) {
     const auto id = keys::parse_parked(row.first);
     const auto from = keys::parse_parked_for_reach(row.second.view());
     if (!id || !from) continue;
-    if (chore.all && *from > turn.now) {
-      later = later.is_set() ? std::min(later, *from) : *from;
+    if (chore.all && *from > chore.at) {
+      if (*from <= turn.now) parked_meanwhile = true;
+      if (*from > turn.now) later = later.is_set() ? std::min(later, *from) : *from;
       continue;
     }
     found.emplace_back(*id, locate(turn, *id).slot);
@@ -117,12 +123,14 @@ void Engine::Impl::revive(Turn& turn, const Chore& chore) {
     if (slot != kNoSlot && entries_[slot].visitor) put_back(turn, slot);
   }
   Resident& resident = residents_[destined.slot];
+  resident.stranded = resident.stranded || parked_meanwhile;
   if (later.is_set() && (!resident.revive_later.is_set() || later < resident.revive_later))
     resident.revive_later = later;
   const bool goes_on = !rows->complete && (chore.all || found.empty());
   if (goes_on) {
     turn.out.chores.push_back({.kind = Chore::Kind::kRevive,
                                .destination = chore.destination,
+                               .at = chore.at,
                                .cursor = rows->next,
                                .all = chore.all});
   } else {
@@ -167,7 +175,7 @@ void Engine::Impl::end_revival(Turn& turn, Slot slot, bool some_wait) {
   resident.stranded = resident.stranded || some_wait || !whole;
   if (!resident.stranded && !later.is_set()) return set_revival(turn, slot, {});
   set_revival(turn, slot, later.is_set() ? std::clamp(later, turn.now, usual) : usual);
-  if (again && resident.stranded) begin_revival(turn, slot, true);
+  if (again && resident.stranded) begin_revival(turn, slot, true, turn.now);
 }
 
 void Engine::Impl::set_revival(Turn& turn, Slot slot, Timestamp at) {

@@ -152,7 +152,7 @@ struct Chore {
   DestinationId destination;
   std::uint8_t lane = 0;
   MessageId id;
-  Timestamp at;        // of the due entry that asked for it; unset: none
+  Timestamp at;        // kRevive: of those whom a success revives from then or earlier
   std::string cursor;  // kRestore, kRevive: where to go on; kNested, kClaim: the record
   bool all = false;    // kRevive: not the oldest alone
 };

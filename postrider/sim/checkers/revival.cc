@@ -111,7 +111,7 @@ class RevivalChecker final : public Checker {
            note.destination->profile->states[state.state].revives;
   }
   static bool went_back(const Batch::StatePut& put) {
-    return put.revived && !revives(*put.note, put.state);
+    return put.revived > 0 && !revives(*put.note, put.state);
   }
 
   // It was heard that the destination is there: whoever waits for that goes back in line.
@@ -172,7 +172,8 @@ class RevivalChecker final : public Checker {
       if (id >= put.note->id) return;
       const MessageNote* waits = notebook_.find(id);
       if (waits == nullptr || waits->damaged || !waits->reach_from ||
-          *waits->reach_from > put.state.since || since.truth + kPatience > batch.when.truth)
+          *waits->reach_from + kPatience > put.state.since ||
+          since.truth + kPatience > batch.when.truth)
         continue;
       verdicts_.violation(20, to_string(put.note->id) + " went back before " + to_string(id));
     }
