@@ -290,7 +290,7 @@ void Notebook::read_state(Reading& reading, const Write& write) {
     note->place_in_batch = static_cast<std::uint32_t>(reading.batch.states.size());
     reading.batch.states.push_back({note, stored->state, note->state, stored->notes});
   }
-  if (revived) reading.batch.states[note->place_in_batch].revived = true;
+  if (revived) ++reading.batch.states[note->place_in_batch].revived;
   note->state = note->last_state = stored->state;
   if (profile != nullptr) visit(profile->states[stored->state.state].phase);
 }

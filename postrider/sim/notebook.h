@@ -107,7 +107,7 @@ struct Batch {
     State state;
     std::optional<State> before;
     std::string notes;
-    bool revived = false;  // it was parked for want of reach, perhaps in this very batch
+    std::uint32_t revived = 0;  // how often it was parked for want of reach and went back
   };
   struct NamePut {
     std::string tail;  // scope and name, as they stand in the key

@@ -213,8 +213,17 @@ class RetryChecker final : public Checker {
     if (story.incarnation != batch.when.incarnation) story.sends = story.ahead = 0;
     const ProfileSpec& profile = *note.destination->profile;
     if (profile.states[put.state.state].revives) check_parked(put, story);
-    // A revival gives fresh attempts.
-    if (put.revived) story.durable = 0, story.sends = 0;
+    // A revival gives fresh attempts. When a slow commit holds a whole round of them, nobody can
+    // tell to which round those belong that leave after it.
+    if (put.revived > 0) {
+      const bool plain = put.revived == 1 && put.before &&
+                         profile.states[put.before->state].revives &&
+                         !profile.states[put.state.state].revives;
+      story.uncertain = story.uncertain || !plain;
+      story.durable = 0;
+      story.sends = 0;
+    }
+    if (story.uncertain) return;
     const std::uint32_t known = std::min<std::uint32_t>(
         UINT16_MAX,
         (story.method == put.state.method || story.method == UINT8_MAX ? story.durable : 0U) +
