@@ -308,6 +308,9 @@ void DeviceField::tell(const Side& side, const NetworkPost& post) {
   key.key = side.plugin.name + '/' + std::string(chirpstack::name_of(post.kind)) + '/' +
             event->dev_eui + '/' + event->queue_item_id + '/' + event->deduplication_id + '/' +
             std::to_string(event->downlink_id) + '/' + event->code;
+  // What names no item comes again and again, and would be one event for ever.
+  if (event->kind == chirpstack::EventKind::kLog && event->queue_item_id.empty())
+    key.key += '/' + std::to_string(event->time.ms());
   arrived.caller.said = key.key;
   // A broker brings an event until somebody has taken it.
   const bool repeats = side.plugin.wire == Wire::kChirpstackMqtt;
