@@ -517,6 +517,20 @@ TEST_F(DevicePush, AnEventOfAnUnknownItemIsTakenInCheckSendAndNotLater) {
   EXPECT_EQ(state(next), "AtServer");
 }
 
+// req: device.ack.10
+TEST_F(DevicePush, AnEventThatMayBeOfAnEarlierAttemptWaitsForItsId) {
+  open_all();
+  const MessageId id = send(message("READ_CREDIT"));
+  lose(calls("Enqueue").back().attempt);  // nobody told its id
+  pass(2s);
+  ASSERT_EQ(state(id), "Sending");
+  txack("i2");
+  EXPECT_EQ(state(id), "Sending");
+  EXPECT_EQ(tallies().adopted, 0U);
+  enqueued("i2");
+  EXPECT_EQ(state(id), "OnAir");
+}
+
 // req: device.ack.11, device.retry.5
 TEST_F(DevicePush, ALogThatTheItemWasDiscardedFailsTheAttempt) {
   open_all();
