@@ -257,6 +257,21 @@ TEST_P(DeviceAbsence, IsNotProvedByTwoLooksLessThanFiveSecondsApart) {
   EXPECT_EQ(state(id), "ToRetry");
 }
 // req: device.poll.11
+TEST_P(DeviceAbsence, IsNotProvedByASecondLookThatIsReadLate) {
+  open_all();
+  const MessageId id = reach("TURN_ON");
+  queue_holds({});
+  restart();  // looks at once
+  pass(0ms);
+  ASSERT_GE(calls("GetQueue").size(), 1U);
+  pass(6s);
+  answer_queue(calls("GetQueue").front(), {});
+  EXPECT_EQ(state(id), GetParam().where);
+  pass(0ms);
+  queue_holds({});
+  EXPECT_EQ(state(id), "ToRetry");
+}
+// req: device.poll.11
 TEST_P(DeviceAbsence, IsForgottenWhenTheItemIsSeenInBetween) {
   open_all();
   const MessageId id = reach("TURN_ON");

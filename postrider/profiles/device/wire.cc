@@ -214,11 +214,14 @@ Reading item_absent(const Facts& facts, Notes notes) {
   if (is_long_expired(facts))
     return closed(facts, std::move(notes), Proof::kExpired, "its expiry has passed");
   if (!notes.absent_since.is_set()) notes.absent_since = facts.now;
-  const Duration apart = facts.now - notes.absent_since;
-  if (apart >= kLooksApart && !notes.stranger)
+  // From when we heard of the first look to when we asked for the second: an answer may lie about
+  // for a while before we come to read it.
+  const Timestamp second = notes.absent_since + kLooksApart;
+  if (facts.state.since >= second && !notes.stranger)
     return closed(facts, std::move(notes), Proof::kAbsent, "the server has it no more");
   // With a stranger about, only the expiry proves anything.
-  Reading out = still_open(notes.stranger ? kExpiryMargin : kLooksApart - apart, "");
+  Reading out =
+      still_open(notes.stranger ? kExpiryMargin : std::max(second - facts.now, Duration(0)), "");
   out.notes = encode_notes(notes);
   return out;
 }
