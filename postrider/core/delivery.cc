@@ -458,8 +458,8 @@ void Engine::Impl::store_state(Turn& turn, Entry& entry) {
 
 // Its record, and nothing else about it: what sleeps or is parked goes on doing so.
 void Engine::Impl::store_dirty(Turn& turn, Entry& entry) {
-  if (entry.due_entry.is_set() || phase_of(entry) == Phase::kParked)
-    return store_state(turn, entry);
+  const bool sleeps = entry.due_entry.is_set() && entry.state.due == entry.due_entry;
+  if (sleeps || phase_of(entry) == Phase::kParked) return store_state(turn, entry);
   store_awake(turn, entry);
 }
 
