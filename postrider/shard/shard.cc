@@ -4,9 +4,12 @@
 #include <array>
 #include <deque>
 #include <list>
+#include <queue>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
@@ -122,8 +125,14 @@ class Shard::Impl {
     Found from_store;  // and what the store said
     std::uint64_t oldest_read = 0;
     bool reading = false;
+    bool runnable = false;
   };
   using ParkedList = std::list<Parked>;
+  struct Later {
+    bool operator()(ParkedList::iterator one, ParkedList::iterator other) const {
+      return one->number > other->number;
+    }
+  };
 
   bool full() const {
     return events_in_turn_ >= options_.turn_events_max ||
@@ -137,6 +146,8 @@ class Shard::Impl {
   void park(Event event, const OrderKeys& keys, const Reads& need);
   void ask(ParkedList::iterator parked, const Reads& need);
   void unpark(ParkedList::iterator parked);
+  void let_run(ParkedList::iterator parked);
+  void forget_old_batches();
   void collect_chores();
   void close();
   void committed(CommitOutcome outcome);
@@ -153,8 +164,11 @@ class Shard::Impl {
   std::deque<Event> mailbox_;
   std::deque<Chore> chores_;
   ParkedList parked_;
-  std::unordered_map<std::uint64_t, std::deque<std::uint64_t>>
-      order_;  // order key: numbers of parked events, oldest first
+  std::unordered_map<std::uint64_t, std::deque<ParkedList::iterator>>
+      order_;  // order key: parked events, oldest first
+  std::priority_queue<ParkedList::iterator, std::vector<ParkedList::iterator>, Later>
+      runnable_;                          // parked events that may run, each once
+  std::set<std::uint64_t> oldest_reads_;  // of the parked events
   std::uint64_t last_parked_ = 0;
 
   View view_;
@@ -266,15 +280,18 @@ void Shard::Impl::take(Event event) {
 }
 
 void Shard::Impl::park(Event event, const OrderKeys& keys, const Reads& need) {
-  parked_.push_back({std::move(event), keys, ++last_parked_, {}, {}, 0, false});
+  parked_.push_back({std::move(event), keys, ++last_parked_, {}, {}, 0});
   const auto parked = std::prev(parked_.end());
-  for (std::size_t i = 0; i < keys.count; ++i) order_[keys.keys[i]].push_back(parked->number);
+  for (std::size_t i = 0; i < keys.count; ++i) order_[keys.keys[i]].push_back(parked);
   if (!need.empty()) ask(parked, need);
 }
 
 void Shard::Impl::ask(ParkedList::iterator parked, const Reads& need) {
   const std::uint64_t read = view_.begin_read();
-  if (parked->oldest_read == 0) parked->oldest_read = read;
+  if (parked->oldest_read == 0) {
+    parked->oldest_read = read;
+    oldest_reads_.insert(oldest_reads_.end(), read);
+  }
   parked->reading = true;
   for (const std::string& key : need.keys) parked->reads.keys.push_back(key);
   for (const Scan& scan : need.scans) parked->reads.scans.push_back(scan);
@@ -283,6 +300,7 @@ void Shard::Impl::ask(ParkedList::iterator parked, const Reads& need) {
     if (!found) return fail(Fate::kStop, "the store cannot be read: " + found.error().detail);
     parked->from_store.absorb(std::move(*found));
     parked->reading = false;
+    let_run(parked);
     something_came_back_ = true;
   });
 }
@@ -291,43 +309,57 @@ bool Shard::Impl::may_run(const Parked& parked) const {
   if (parked.reading) return false;
   for (std::size_t i = 0; i < parked.keys.count; ++i) {
     const auto queue = order_.find(parked.keys.keys[i]);
-    if (queue == order_.end() || queue->second.front() != parked.number) return false;
+    if (queue == order_.end() || queue->second.front()->number != parked.number) return false;
   }
   return true;
 }
 
+// To be called whenever something that it waited for has come: its read, or its turn in an order.
+void Shard::Impl::let_run(ParkedList::iterator parked) {
+  if (!parked->runnable && may_run(*parked)) {
+    parked->runnable = true;
+    runnable_.push(parked);
+  }
+}
+
 // Runs the first parked event that may; true when there was one.
 bool Shard::Impl::run_parked() {
-  for (auto parked = parked_.begin(); parked != parked_.end(); ++parked) {
-    if (!may_run(*parked)) continue;
-    ++events_in_turn_;
-    const Found found = view_.look(parked->from_store, parked->reads, open_.writes);
-    Stepped stepped = engine_->step(now_, parked->event, found, open_);
-    collect_chores();
-    if (stepped.done()) {
-      unpark(parked);
-    } else {
-      ask(parked, stepped.need);
-    }
-    return true;
+  if (runnable_.empty()) return false;
+  const auto parked = runnable_.top();
+  runnable_.pop();
+  parked->runnable = false;
+  ++events_in_turn_;
+  const Found found = view_.look(parked->from_store, parked->reads, open_.writes);
+  Stepped stepped = engine_->step(now_, parked->event, found, open_);
+  collect_chores();
+  if (stepped.done()) {
+    unpark(parked);
+  } else {
+    ask(parked, stepped.need);
   }
-  return false;
+  return true;
 }
 
 void Shard::Impl::unpark(ParkedList::iterator parked) {
-  for (std::size_t i = 0; i < parked->keys.count; ++i) {
-    const auto queue = order_.find(parked->keys.keys[i]);
+  const OrderKeys keys = parked->keys;
+  for (std::size_t i = 0; i < keys.count; ++i) {
+    const auto queue = order_.find(keys.keys[i]);
     POSTRIDER_CHECK(queue != order_.end());
     queue->second.pop_front();
     if (queue->second.empty()) order_.erase(queue);
   }
+  oldest_reads_.erase(parked->oldest_read);
   parked_.erase(parked);
-  std::uint64_t oldest = 0;
-  for (const Parked& other : parked_) {
-    if (other.oldest_read != 0 && (oldest == 0 || other.oldest_read < oldest))
-      oldest = other.oldest_read;
+  for (std::size_t i = 0; i < keys.count; ++i) {
+    const auto queue = order_.find(keys.keys[i]);
+    if (queue != order_.end()) let_run(queue->second.front());
   }
-  view_.forget_before(oldest);
+  forget_old_batches();
+}
+
+// Whoever asked the store may still need what was in commit at that time.
+void Shard::Impl::forget_old_batches() {
+  view_.forget_before(oldest_reads_.empty() ? 0 : *oldest_reads_.begin());
 }
 
 void Shard::Impl::collect_chores() {
@@ -377,12 +409,7 @@ void Shard::Impl::committed(CommitOutcome outcome) {
     case CommitOutcome::kNoSync: return fail(Fate::kStop, "a sync failed");
   }
   view_.durable();
-  std::uint64_t oldest = 0;
-  for (const Parked& other : parked_) {
-    if (other.oldest_read != 0 && (oldest == 0 || other.oldest_read < oldest))
-      oldest = other.oldest_read;
-  }
-  view_.forget_before(oldest);
+  forget_old_batches();
   something_came_back_ = true;
   leaving_.swap(committing_actions_);
   act(leaving_);
