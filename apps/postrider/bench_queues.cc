@@ -124,13 +124,20 @@ Result<Figures> measure(const BenchOptions& options) {
                           [&](Told& out) { return fill(directory.path(), options, out); }));
   const Stopwatch restart;
   POSTRIDER_TRY(rider, open_rider(directory.path()));
-  const auto stats = [&] { return std::get<Stats>(rider->call(Ask{}).view); };
+  std::string trouble;
+  const auto stats = [&] {
+    const Answer answer = rider->call(Ask{});
+    if (const auto* told_stats = std::get_if<Stats>(&answer.view)) return *told_stats;
+    trouble = answer.detail;
+    return Stats{};
+  };
   double answered = 0;
   while (stats().restoring) {
     if (answered == 0) answered = restart.wall();
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   const double ready = restart.wall();
+  if (!trouble.empty()) return fail(ErrorCode::kUnavailable, trouble);
   if (stats().counters.live() != options.messages)
     return fail(ErrorCode::kUnavailable, "messages are missing after the kill");
   const Tallies before = stats().tallies;

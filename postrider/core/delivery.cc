@@ -248,7 +248,7 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
   const bool next_method =
       target.phase == Phase::kQueued && entry.state.method != entry.message.method;
   if (state_of(entry).revives && target.phase == Phase::kQueued) refresh_attempts(turn, entry);
-  entry.state.state = to;
+  set_state(entry, to);
   entry.state.since = turn.now;
   const Timestamp was_due = entry.state.due;
   entry.state.due = due ? *due : timer_due(turn, entry, target);

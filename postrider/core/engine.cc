@@ -1,6 +1,7 @@
 #include "postrider/core/engine.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
@@ -34,6 +35,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       recent_names_(limits_.recent_names_max, now),
       started_(now),
       turn_now_(now) {
+  in_states_.resize(options_.profiles.size());
   for (const ProfileSpec* profile : options_.profiles) {
     auto& methods = row_use_.emplace_back();
     for (const Method& method : profile->methods) methods.emplace_back(method.rows.size(), 0);
@@ -260,43 +262,48 @@ Stats Engine::Impl::stats() const {
   return stats;
 }
 
+std::uint64_t& Engine::Impl::in_state(const Entry& entry) {
+  const ProfileSpec* profile = residents_[entry.destination].bound->profile;
+  std::size_t number = 0;
+  while (options_.profiles[number] != profile) ++number;
+  return in_states_[number][entry.state.state];
+}
+
 void Engine::Impl::tell_states(Stats& stats) const {
-  for (const ProfileSpec* profile : options_.profiles) {
-    std::array<std::uint64_t, kStatesMax> counts{};
-    for (Slot slot = 0; slot < entries_.capacity(); ++slot) {
-      const Entry& entry = entries_[slot];
-      if (entry.destination == kNoSlot) continue;
-      if (residents_[entry.destination].bound->profile == profile) ++counts[entry.state.state];
-    }
-    for (std::size_t i = 0; i < profile->states.size(); ++i) {
-      if (counts[i] > 0 || !is_end(profile->states[i].phase))
-        stats.in_states.push_back({profile->name, profile->states[i].name, counts[i]});
+  for (std::size_t number = 0; number < options_.profiles.size(); ++number) {
+    const ProfileSpec& profile = *options_.profiles[number];
+    for (std::size_t i = 0; i < profile.states.size(); ++i) {
+      const std::uint64_t count = in_states_[number][i];
+      if (count > 0 || !is_end(profile.states[i].phase))
+        stats.in_states.push_back({profile.name, profile.states[i].name, count});
     }
   }
 }
 
+// Of the destinations with the most messages in memory; only their entries are looked at.
 void Engine::Impl::tell_queues(Stats& stats) const {
-  std::unordered_map<Slot, Stats::Queue> all;
-  for (Slot slot = 0; slot < entries_.capacity(); ++slot) {
-    const Entry& entry = entries_[slot];
-    if (entry.destination == kNoSlot) continue;
-    const auto [place, is_new] = all.try_emplace(entry.destination);
-    Stats::Queue& queue = place->second;
-    ++queue.messages;
-    if (is_new || entry.message.accepted < queue.oldest) queue.oldest = entry.message.accepted;
+  std::vector<std::pair<std::uint32_t, Slot>> largest;
+  for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
+    const std::uint32_t messages = residents_[slot].in_memory;
+    if (messages > 0) largest.emplace_back(messages, slot);
   }
-  std::vector<std::pair<std::uint64_t, Slot>> largest;
-  largest.reserve(all.size());
-  for (const auto& [slot, queue] : all) largest.emplace_back(queue.messages, slot);
-  std::sort(largest.rbegin(), largest.rend());
-  if (largest.size() > kQueuesTold) largest.resize(kQueuesTold);
+  const std::size_t told = std::min(largest.size(), kQueuesTold);
+  const auto end = largest.begin() + static_cast<std::ptrdiff_t>(told);
+  std::partial_sort(largest.begin(), end, largest.end(), std::greater<>());
+  largest.resize(told);
   for (const auto& [messages, slot] : largest) {
     const Resident& resident = residents_[slot];
     const auto permit = resident.gate.permit(resident.bound->policy.route, turn_now_);
-    Stats::Queue& queue = stats.queues.emplace_back(all.at(slot));
-    queue.destination = resident.bound->config.name;
-    queue.slots = resident.gate.in_use();
+    Stats::Queue queue{.destination = resident.bound->config.name,
+                       .messages = messages,
+                       .oldest = {},
+                       .slots = resident.gate.in_use()};
+    for (Slot at = resident.newest; at != kNoSlot; at = entries_[at].next_here) {
+      const Timestamp accepted = entries_[at].message.accepted;
+      if (!queue.oldest.is_set() || accepted < queue.oldest) queue.oldest = accepted;
+    }
     if (!permit.open && permit.again > turn_now_) queue.next_slot = permit.again - turn_now_;
+    stats.queues.push_back(std::move(queue));
   }
 }
 

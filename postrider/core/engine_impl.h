@@ -257,6 +257,18 @@ class Engine::Impl {
   // refill.cc
   Slot add_entry(Turn& turn, Slot resident, Message message, bool hot);
   void forget_entry(Turn& turn, Slot slot);
+  void unlink(Resident& resident, const Entry& entry);
+  std::uint64_t& in_state(const Entry& entry);  // how many are in its state
+  void set_state(Entry& entry, StateIndex to) {
+    --in_state(entry);
+    entry.state.state = to;
+    ++in_state(entry);
+  }
+  void count_adopted(Entry& entry, const std::optional<StoredState>& stored) {
+    --in_state(entry);
+    adopt_state(entry, stored);
+    ++in_state(entry);
+  }
   struct Located {
     bool known = false;
     Slot slot = kNoSlot;
@@ -401,6 +413,7 @@ class Engine::Impl {
   std::pmr::unordered_map<std::uint64_t, Slot> by_attempt_{&pool_};
   std::unordered_set<MessageId> hot_sleepers_;
   std::uint64_t window_bytes_ = 0;
+  std::vector<std::array<std::uint64_t, kStatesMax>> in_states_;  // of the entries, by profile
 
   Slab<Resident> residents_;
   std::unordered_map<std::uint64_t, Slot> by_destination_;

@@ -74,6 +74,8 @@ struct Entry {
   Slot destination = kNoSlot;
   Slot next = kNoSlot;  // in its lane's ready list
   Slot prev = kNoSlot;
+  Slot next_here = kNoSlot;  // among all entries of its destination
+  Slot prev_here = kNoSlot;
   TimerHandle timer = 0;
   TimerHandle expiry_timer = 0;
   AttemptId attempt;                      // open one
@@ -165,7 +167,8 @@ struct Resident {
   GateState gate;
   std::vector<Lane> lanes;
   std::uint8_t next_lane = 0;   // whose turn it is
-  std::uint32_t in_memory = 0;  // entries
+  std::uint32_t in_memory = 0;  // entries …
+  Slot newest = kNoSlot;        // … by their links, the last that came first
   std::uint32_t open_attempts = 0;
   std::uint32_t chores = 0;  // on their way
   TimerHandle look_timer = 0;

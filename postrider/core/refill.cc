@@ -23,9 +23,20 @@ Slot Engine::Impl::add_entry(Turn& turn, Slot slot, Message message, bool hot) {
   ++lane.in_memory;
   ++resident.in_memory;
   if (!hot) lane.cold.push_back(id);
+  entry.next_here = resident.newest;
   const Slot added = entries_.add(std::move(entry));
+  if (resident.newest != kNoSlot) entries_[resident.newest].prev_here = added;
+  resident.newest = added;
   by_id_.emplace(id, added);
+  ++in_state(entries_[added]);
   return added;
+}
+
+void Engine::Impl::unlink(Resident& resident, const Entry& entry) {
+  const Slot next = entry.next_here;
+  const Slot prev = entry.prev_here;
+  (prev == kNoSlot ? resident.newest : entries_[prev].next_here) = next;
+  if (next != kNoSlot) entries_[next].prev_here = prev;
 }
 
 // Out of memory, whatever became of it on disk.
@@ -42,6 +53,8 @@ void Engine::Impl::forget_entry(Turn& turn, Slot slot) {
   --resident.in_memory;
   window_bytes_ -= entry.message.record.size();
   by_id_.erase(entry.message.id);
+  --in_state(entry);
+  unlink(resident, entry);
   entries_.remove(slot);
   settle_owed(turn, destination, lane);
   maybe_refill(turn, destination);
@@ -135,7 +148,7 @@ Engine::Impl::Located Engine::Impl::locate(Turn& turn, MessageId id) {
   if (!stored.message) return {true, kNoSlot};
   const Slot slot = add_entry(turn, stored.resident, std::move(*stored.message), stored.hot);
   Entry& entry = entries_[slot];
-  adopt_state(entry, stored.state);
+  count_adopted(entry, stored.state);
   entry.visitor = true;
   visitors_.push_back(slot);
   return {true, slot};
@@ -297,7 +310,7 @@ bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message,
     }
   }
   const Slot added = add_entry(turn, slot, std::move(message), hot);
-  adopt_state(entries_[added], stored);
+  count_adopted(entries_[added], stored);
   resume_state(turn, added);
   return true;
 }
@@ -326,7 +339,7 @@ void Engine::Impl::resume_state(Turn& turn, Slot slot) {
         occupy_gates(entry);
         return apply(turn, slot, On::kTimedOut, nullptr);
       }
-      entry.state.state = method_of(entry).initial;
+      set_state(entry, method_of(entry).initial);
       entry.state.due = Timestamp();
       make_ready(slot);
       raise_remembered(turn, slot);

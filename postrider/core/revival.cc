@@ -149,7 +149,7 @@ void Engine::Impl::put_back(Turn& turn, Slot slot) {
   if (phase_of(entry) == Phase::kParked) {
     const Transition& row = *next_row(turn, entry, On::kDue, nullptr, due);
     leave_step(turn, entry, row.to, row.on);
-    entry.state.state = row.to;
+    set_state(entry, row.to);
   }
   refresh_attempts(turn, entry);
   entry.state.since = turn.now;

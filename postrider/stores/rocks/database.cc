@@ -109,7 +109,10 @@ std::shared_ptr<rocksdb::TableFactory> table_factory(const RocksStoreOptions& op
   rocksdb::BlockBasedTableOptions out;
   out.block_size = 16U << 10;
   out.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  out.block_cache = rocksdb::NewLRUCache(options.cache_bytes);
+  // A few large parts: in a small one the filter of a table with short records finds no room and
+  // is read anew each time that somebody asks.
+  constexpr int kPartBits = 2;
+  out.block_cache = rocksdb::NewLRUCache(options.cache_bytes, kPartBits);
   out.cache_index_and_filter_blocks = true;
   out.pin_l0_filter_and_index_blocks_in_cache = true;
   return std::shared_ptr<rocksdb::TableFactory>(rocksdb::NewBlockBasedTableFactory(out));

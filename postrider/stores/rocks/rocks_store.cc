@@ -275,7 +275,6 @@ Result<Found> RocksStore::Impl::read(const Reads& reads) {
     POSTRIDER_TRY(value, get(options, key));
     found.set(key, std::move(value));
   }
-  options.fill_cache = false;  // what is drained is not read again
   for (const Scan& asked : reads.scans) {
     POSTRIDER_TRY(rows, scan(options, asked));
     found.set(asked, std::move(rows));
