@@ -47,8 +47,11 @@ enum class Bug : std::uint8_t {
   kOneLookIsAbsence,
   kFailedLookIsAbsence,
   kFailedPollResends,
+  kNothingLearnt,
+  kPlacesHogged,
+  kGroupIgnored,
 };
-inline constexpr std::size_t kBugs = 35;
+inline constexpr std::size_t kBugs = 38;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -87,6 +90,9 @@ constexpr std::string_view name_of(Bug bug) {
       "one-look-is-absence",
       "failed-look-is-absence",
       "failed-poll-resends",
+      "nothing-learnt",
+      "places-hogged",
+      "group-ignored",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");

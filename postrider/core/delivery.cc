@@ -164,10 +164,10 @@ void Engine::Impl::raise(Turn& turn, Slot resident, const Transition& row, const
         return tell_health(turn, resident, HealthOn::kFail, entry.reason_text());
       }
       if (entry.state.certainty == Certainty::kAnswered)
-        tell_health(turn, resident, HealthOn::kSeen, entry.reason_text());
+        tell_health(turn, resident, contact(resident), entry.reason_text());
       return;
     case Raise::kGone: return tell_health(turn, resident, HealthOn::kGone, entry.reason_text());
-    case Raise::kSeen: return tell_health(turn, resident, HealthOn::kSeen, entry.reason_text());
+    case Raise::kSeen: return tell_health(turn, resident, contact(resident), entry.reason_text());
   }
 }
 
@@ -335,8 +335,7 @@ void Engine::Impl::leave_attempt(Turn& turn, Slot slot) {
   turn.out.actions.emplace_back(AbortAttempt{entry.attempt});
   by_attempt_.erase(entry.attempt.value());
   entry.attempt = AttemptId();
-  --open_attempts_;
-  --residents_[entry.destination].open_attempts;
+  attempt_closed(entry);
 }
 
 void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKind kind) {
@@ -362,8 +361,10 @@ void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKi
   enter(turn, slot, to, {});
   entry.attempt = AttemptId(++last_attempt_);
   by_attempt_.emplace(entry.attempt.value(), slot);
-  ++open_attempts_;
-  ++resident.open_attempts;
+  attempt_opened(entry);
+  spent_ += 1 + std::min<std::uint32_t>(
+                    static_cast<std::uint32_t>(entry.message.record.size() / kBytesPerCost),
+                    kCostMax - 1);
   ++tallies_.attempts;
   if (kind == AttemptKind::kProbe) ++tallies_.probes;
   if (has_gates(entry.message)) begin_trial(turn, entry);
@@ -428,6 +429,7 @@ void Engine::Impl::give_back_gates(Turn& turn, Slot slot) {
   entry.holds_gates = false;
   Resident& resident = residents_[entry.destination];
   resident.gate.give_back();
+  leave_group(turn, entry);
   ring(entry.destination);
   const auto gates = entry.message.gates;
   const std::uint8_t lasting = entry.message.lasting;

@@ -1,5 +1,5 @@
-// Dispatch: whose turn it is. Destinations with something to send stand in a ring and start one
-// attempt each in turn, so that a long queue costs its neighbours nothing.
+// Dispatch: whose turn it is. Destinations with something to send stand in a ring, by tenant, and
+// start one attempt each in turn, so that a long queue costs its neighbours nothing.
 #include <algorithm>
 
 #include "postrider/base/planted.h"
@@ -11,7 +11,8 @@ void Engine::Impl::ring(Slot slot) {
   Resident& resident = residents_[slot];
   if (resident.in_ring) return;
   resident.in_ring = true;
-  ring_.push_back(slot);
+  resident.ring_tenant = resident.bound->policy.tenant;
+  ring_.add(slot, resident.ring_tenant, resident.bound->policy.tenant_weight);
 }
 
 void Engine::Impl::pump(Turn& turn) {
@@ -22,11 +23,19 @@ void Engine::Impl::pump(Turn& turn) {
       turn.freed_gates.pop_back();
       serve_gate(turn, name);
     }
-    if (ring_.empty() || open_attempts_ >= limits_.open_attempts_max) return;
-    const Slot slot = ring_.front();
-    ring_.pop_front();
+    while (!turn.freed_groups.empty()) {
+      const GateName name = turn.freed_groups.back();
+      turn.freed_groups.pop_back();
+      serve_group(turn, name);
+    }
+    if (open_attempts_ >= limits_.open_attempts_max) return;
+    if (ring_.empty() && !let_crowd_in()) return;
+    const Slot slot = ring_.next();
     residents_[slot].in_ring = false;
+    const std::uint64_t tenant = residents_[slot].ring_tenant;
+    spent_ = 0;
     if (start_next(turn, slot)) ring(slot);
+    ring_.charge(tenant, spent_);
     touch(slot);
   }
 }
@@ -94,6 +103,7 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
     if (permit.again.is_set()) look_later(entry.destination, permit.again);
     return false;
   }
+  if (!has_room(turn, entry.destination)) return false;
   const bool lasts = entry.message.lasting != 0 && lasting_.contains(id);
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const GateName name = entry.message.gates[i];

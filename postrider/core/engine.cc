@@ -143,8 +143,7 @@ void Engine::Impl::on(Turn& turn, const AttemptEnded& ended) {
 void Engine::Impl::end_attempt(Turn& turn, Slot slot, const Reading& reading) {
   Entry& entry = entries_[slot];
   entry.attempt = AttemptId();
-  --open_attempts_;
-  --residents_[entry.destination].open_attempts;
+  attempt_closed(entry);
   entry.state.failure = reading.outcome.failure;
   entry.state.certainty = reading.outcome.certainty;
   // Only a failure has a reason that anybody asks for.
@@ -224,6 +223,7 @@ void Engine::Impl::fire(Turn& turn, const Timer& timer) {
       return touch(resident->second);
     }
     case TimerKind::kGate: return serve_gate(turn, timer.id.high);
+    case TimerKind::kGroup: return serve_group(turn, timer.id.high);
     case TimerKind::kLoadDue: turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue}); return;
     case TimerKind::kRetain:
       receipts_.retain(turn.now, turn.out.writes);

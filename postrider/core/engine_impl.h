@@ -1,7 +1,8 @@
 // The engine's inside, split over files by what happens: admission.cc (submit), delivery.cc (rows,
-// attempts, ends), dispatch.cc (whose turn it is), residents.cc (destinations in memory), refill.cc
-// (disk to window and back), revival.cc, restore.cc, arrivals.cc (news from outside), operators.cc,
-// explain.cc, questions.cc. engine.cc only dispatches.
+// attempts, ends), dispatch.cc (whose turn it is), fairness.cc (who has room), residents.cc
+// (destinations in memory), refill.cc (disk to window and back), revival.cc, restore.cc,
+// arrivals.cc (news from outside), operators.cc, explain.cc, questions.cc. engine.cc only
+// dispatches.
 #pragma once
 
 #include <deque>
@@ -22,6 +23,7 @@
 #include "postrider/core/receipts.h"
 #include "postrider/core/recent_names.h"
 #include "postrider/core/retry.h"
+#include "postrider/core/ring.h"
 #include "postrider/core/timers.h"
 
 namespace postrider {
@@ -52,6 +54,7 @@ class Engine::Impl {
     Effects& out;
     Reads need;
     std::vector<GateName> freed_gates = {};  // served at the end of the step
+    std::vector<GateName> freed_groups = {};
     std::vector<Row> damaged =
         {};  // records that could not be read; quarantined when the step is done
 
@@ -183,6 +186,13 @@ class Engine::Impl {
   void cover(Turn& turn, Slot resident, Lane& lane, MessageId id);
   void settle_owed(Turn& turn, Slot resident, Lane& lane);
   void tell_health(Turn& turn, Slot resident, HealthOn on, std::string_view reason);
+  static void begin_throttle(Resident& resident);
+  static void learn(Resident& resident, HealthOn on, const HealthChange& change);
+  // What a sign of life that is no delivery means to this route.
+  HealthOn contact(Slot resident) const {
+    return residents_[resident].bound->policy.health.contact_clears ? HealthOn::kOk
+                                                                    : HealthOn::kSeen;
+  }
   void hold_route(Turn& turn, Slot resident, Timestamp until, std::string_view reason);
   void write_route(Turn& turn, Slot resident);
   bool startable(const Resident& resident, Timestamp now) const;
@@ -239,6 +249,23 @@ class Engine::Impl {
   SharedGate& shared_gate(Slot destination, GateName name);
   void wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp again);
   void serve_gate(Turn& turn, GateName name);
+
+  // fairness.cc
+  static constexpr std::size_t kBytesPerCost = 64U << 10;  // so many bytes cost one start more …
+  static constexpr std::uint32_t kCostMax = 16;            // … up to this
+  bool has_room(Turn& turn, Slot resident);
+  static bool is_proven(const Resident& resident);
+  std::uint32_t unproven_max() const;
+  void attempt_opened(Entry& entry);
+  void attempt_closed(Entry& entry);
+  bool let_crowd_in();
+  struct Group;
+  Group& group_of(const Policy& policy);
+  bool enter_group(Turn& turn, Slot resident);
+  void take_group(const Turn& turn, Entry& entry);
+  void occupy_group(Entry& entry);
+  void leave_group(Turn& turn, Entry& entry);
+  void serve_group(Turn& turn, GateName name);
 
   // shared_gates.cc
   static bool has_gates(const Message& message) {
@@ -362,8 +389,9 @@ class Engine::Impl {
   std::optional<bool> is_empty(Turn& turn, Slot resident);
   void take_away(Turn& turn, Slot resident);
   void remove_drained(Turn& turn, const Chore& chore);
-  std::optional<Answer> change_health(Turn& turn, const std::string& name, HealthOn on,
-                                      std::string_view reason);
+  // Without a signal: a sign of life, which means what the destination's rule says.
+  std::optional<Answer> change_health(Turn& turn, const std::string& name,
+                                      std::optional<HealthOn> on, std::string_view reason);
   std::optional<DestinationId> free_probe(Turn& turn, std::string_view name);
 
   // explain.cc
@@ -420,7 +448,17 @@ class Engine::Impl {
   Slot lru_first_ = kNoSlot;
   Slot lru_last_ = kNoSlot;
   std::uint32_t lru_size_ = 0;
-  std::deque<Slot> ring_;
+  Ring ring_;
+  std::uint32_t spent_ = 0;          // by the starts of one turn of a tenant
+  std::deque<Slot> crowded_;         // destinations that are not known to answer, and want a place
+  std::uint32_t unproven_open_ = 0;  // attempts that have one
+  struct Group {                     // destinations that share a limit
+    GateState state;
+    GateLimits limits;
+    std::deque<Slot> waiters;
+    TimerHandle timer = 0;
+  };
+  std::unordered_map<GateName, Group> groups_;
   std::unordered_map<GateName, SharedGate> gates_;
   std::unordered_map<MessageId, HeldGates> lasting_;  // who holds gates until its end
   std::uint32_t open_attempts_ = 0;

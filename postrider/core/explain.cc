@@ -183,6 +183,14 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
     } else if (!permit.open && resident.gate.in_use() >= limits.in_use_max &&
                limits.in_use_max > 0) {
       out.why = "cap: all " + std::to_string(limits.in_use_max) + " places are taken";
+    } else if (resident.at_group) {
+      out.why = "its group of destinations has no place free";
+    } else if (resident.crowded) {
+      out.why = "places are kept for destinations that are known to answer";
+    } else if (resident.held_back && resident.bound->policy.adapts &&
+               resident.gate.in_use() >= resident.throttle.places()) {
+      out.why = "the destination failed lately and gets " +
+                std::to_string(resident.throttle.places()) + " at a time";
     }
   }
   const Route& route = resident.route;

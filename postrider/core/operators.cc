@@ -291,6 +291,7 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
     Resident resident;
     resident.id = *id;
     resident.bound = bound;
+    begin_throttle(resident);
     const Slot added = residents_.add(std::move(resident));
     by_destination_[id->value()] = added;
     touch(added);
@@ -305,7 +306,9 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
     return answer_with(AnswerCode::kNothing, "unchanged");
   turn.out.writes.put(keys::config(resident.id), encode_config(config));
   const bool drained = resident.bound->config.draining;
+  const bool widened = resident.bound->policy.route.in_use_max != bound->policy.route.in_use_max;
   resident.bound = bound;
+  if (widened) begin_throttle(resident);
   if (drained) write_owed(turn, slot);
   for (Lane& lane : resident.lanes) {
     if (bound->policy.lane_kind(lane.number) != LaneKind::kFifo) lane.asleep = false;
@@ -448,13 +451,16 @@ void Engine::Impl::on(Turn& turn, const Wake& wake) {
   });
 }
 
-std::optional<Answer> Engine::Impl::change_health(Turn& turn, const std::string& name, HealthOn on,
+std::optional<Answer> Engine::Impl::change_health(Turn& turn, const std::string& name,
+                                                  std::optional<HealthOn> on,
                                                   std::string_view reason) {
   const Destined destined = find_destination(turn, name);
   if (!destined.known) return std::nullopt;
   if (destined.slot == kNoSlot) return no_destination(name);
   const Health before = residents_[destined.slot].route.health;
-  tell_health(turn, destined.slot, on, reason);
+  const HealthOn seen =
+      planted(Bug::kContactClearsBackoff) ? HealthOn::kOk : contact(destined.slot);
+  tell_health(turn, destined.slot, on.value_or(seen), reason);
   const Health after = residents_[destined.slot].route.health;
   if (before == after)
     return answer_with(AnswerCode::kNothing, "the destination is " + std::string(name_of(after)));
@@ -463,8 +469,7 @@ std::optional<Answer> Engine::Impl::change_health(Turn& turn, const std::string&
 }
 
 void Engine::Impl::on(Turn& turn, const PeerSeen& seen) {
-  const HealthOn on = planted(Bug::kContactClearsBackoff) ? HealthOn::kOk : HealthOn::kSeen;
-  change_health(turn, seen.destination, on, "a sign of life");
+  change_health(turn, seen.destination, std::nullopt, "a sign of life");
 }
 
 }  // namespace postrider

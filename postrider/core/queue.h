@@ -13,6 +13,7 @@
 #include "postrider/base/check.h"
 #include "postrider/base/time.h"
 #include "postrider/core/gates.h"
+#include "postrider/core/throttle.h"
 #include "postrider/core/timers.h"
 #include "postrider/model/destination.h"
 #include "postrider/model/message.h"
@@ -93,6 +94,8 @@ struct Entry {
   bool at_order = false;    // … and that somebody before it holds
   bool asks_later = false;  // in flight, and waits for its next question
   bool tries_gate = false;  // its open attempt decides whether a gate opens
+  bool unproven = false;    // its open attempt has one of the places for routes not known to answer
+  GateName group = 0;       // in which it has a place
 
   std::string_view reason_text() const {
     return reason ? std::string_view(*reason) : std::string_view();
@@ -178,7 +181,12 @@ struct Resident {
   Timestamp failing_stored;  // what the route record says of failures; it must hear when they begin
                              // and end
   std::uint16_t strikes_stored = 0;
+  Throttle throttle;
+  std::uint64_t ring_tenant = 0;  // under whose name it stands in the ring
   bool in_ring = false;
+  bool held_back = false;     // has no room; the end of one of its attempts may give some
+  bool crowded = false;       // waits for one of the places for routes not known to answer
+  bool at_group = false;      // waits for a place in its group
   bool owed_stored = false;   // an owed record exists
   bool stranded = false;      // a success may find messages that are parked for want of reach
   bool reviving = false;      // they are being put back in line …

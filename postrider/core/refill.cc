@@ -364,6 +364,7 @@ bool Engine::Impl::keeps_gates(const Entry& entry) const {
 void Engine::Impl::occupy_gates(Entry& entry) {
   entry.holds_gates = true;
   residents_[entry.destination].gate.occupy();
+  occupy_group(entry);
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const GateName name = entry.message.gates[i];
     if (name == 0 || (entry.message.lasting >> i & 1) != 0) continue;

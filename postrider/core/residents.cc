@@ -89,6 +89,7 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
   }
   // What its gate let through before a restart is forgotten, so it is taken for used up.
   resident.gate.drain(resident.bound->policy.route, started_);
+  begin_throttle(resident);
   const Slot slot = residents_.add(std::move(resident));
   by_destination_[id.value()] = slot;
   touch(slot);
@@ -157,7 +158,11 @@ void Engine::Impl::forget_resident(Slot slot) {
   leave_lru(slot);
   timers_.cancel(resident.look_timer);
   by_destination_.erase(resident.id.value());
-  if (resident.in_ring) std::erase(ring_, slot);
+  if (resident.in_ring) ring_.remove(slot, resident.ring_tenant);
+  if (resident.crowded) std::erase(crowded_, slot);
+  if (resident.at_group) {
+    for (auto& [name, group] : groups_) std::erase(group.waiters, slot);
+  }
   residents_.remove(slot);
 }
 
@@ -203,6 +208,7 @@ void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_v
   const HealthChange change =
       postrider::apply(resident.route, on, resident.bound->policy.health, turn.now);
   if (on == HealthOn::kOk) hear_success(turn, slot);
+  if (resident.bound->policy.adapts) learn(resident, on, change);
   if (!change.changed()) {
     // The clock of a failing route must go on after a restart, and failures that are over must not
     // come back. Strikes in between may be forgotten: they are not worth a record each.
@@ -239,6 +245,21 @@ void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_v
     spill_all(turn, slot);
   }
   touch(slot);
+}
+
+void Engine::Impl::begin_throttle(Resident& resident) {
+  resident.throttle.begin(resident.bound->policy.route.in_use_max);
+  if (resident.route.health != Health::kNormal || resident.route.failing_since.is_set())
+    resident.throttle.begin_slowly();
+}
+
+// A route that was closed, paused or disabled begins slowly when it opens.
+void Engine::Impl::learn(Resident& resident, HealthOn on, const HealthChange& change) {
+  if (change.before == Health::kNormal && change.after != Health::kNormal)
+    return resident.throttle.begin_slowly();
+  if (change.after != Health::kNormal) return;
+  if (on == HealthOn::kOk) resident.throttle.succeeded(resident.bound->policy.route.in_use_max);
+  if (on == HealthOn::kFail) resident.throttle.failed();
 }
 
 void Engine::Impl::hold_route(Turn& turn, Slot slot, Timestamp until, std::string_view reason) {

@@ -124,7 +124,10 @@ void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
   Resident& resident = residents_[entry.destination];
   const bool lasts = entry.message.lasting != 0 && lasting_.contains(entry.message.id);
   const bool had = std::exchange(entry.holds_gates, true);
-  if (!had) resident.gate.take(resident.bound->policy.route, turn.now);
+  if (!had) {
+    resident.gate.take(resident.bound->policy.route, turn.now);
+    take_group(turn, entry);
+  }
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const GateName name = entry.message.gates[i];
     const bool lasting = (entry.message.lasting >> i & 1) != 0;

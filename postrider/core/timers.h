@@ -21,6 +21,7 @@ enum class TimerKind : std::uint8_t {
   kDueOpening,  // … the opening of a route
   kRouteLook,   // a route in memory: its spacing or rate lets the next start through
   kGate,        // a shared gate opens
+  kGroup,       // … or the gate of a group of destinations
   kLoadDue,     // the next page of due entries must be read
   kRetain,      // buckets to close or drop
 };

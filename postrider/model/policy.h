@@ -74,6 +74,7 @@ struct HealthRule {
   // Messages parked for want of reach go back in line when the route hears of a success. One of
   // them is tried so often; and one that ran out while others were delivered waits so long.
   Duration revive_every{15min};
+  bool contact_clears = false;  // any answer opens a closed route, not only a delivery
 
   friend bool operator==(const HealthRule&, const HealthRule&) = default;
 };
@@ -114,6 +115,11 @@ struct Policy {
   std::array<RetryRule, kFailureClasses> retry{};  // by FailureClass
   std::array<Duration, kTimeOuts> time_outs{};     // by TimeOut
   GateLimits route;
+  bool adapts = false;  // the route learns how many attempts its far side takes, up to in_use_max
+  std::uint64_t group = 0;  // destinations with the same name share these limits; 0: none
+  GateLimits group_limits;
+  std::uint64_t tenant = 0;         // turns go round by tenant first …
+  std::uint16_t tenant_weight = 1;  // … and each has so many in a row
   HealthRule health;
   PollRule poll;
   Duration life_max{0};  // a message expires at this age; 0: only if it says so

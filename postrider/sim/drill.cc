@@ -43,7 +43,8 @@ struct Numbers {
                wait = 5'000, wait_max = 900'000, disable_after = 0, attempts = 0, budget = 0,
                base = 5'000, cap = 3'600'000, cap_after = 0, tick = 0, attempt = 30'000,
                probe = 10'000, stage = 300'000, hold = 0, jitter = 20, poll = 10'000,
-               poll_error = 5'000, life = 0, strand = 0;
+               poll_error = 5'000, life = 0, strand = 0, adapt = 0, group = 0, tenant = 0,
+               clears = 0;
 };
 
 struct Setting {
@@ -76,6 +77,10 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"poll-error", &Numbers::poll_error},
     {"life", &Numbers::life},
     {"strand", &Numbers::strand},
+    {"adapt", &Numbers::adapt},
+    {"group", &Numbers::group},
+    {"tenant", &Numbers::tenant},
+    {"clears", &Numbers::clears},
 });
 constexpr std::array<std::string_view, 3> kWords = {"peer", "route", "link"};
 
@@ -150,6 +155,14 @@ Result<Policy> configure(const NamedTexts& settings) {
   policy.health = {static_cast<std::uint16_t>(numbers.strikes), Duration(numbers.wait),
                    Duration(numbers.wait_max), Duration(numbers.disable_after),
                    std::max(Duration(numbers.wait_max), Duration(10min))};
+  policy.health.contact_clears = numbers.clears != 0;
+  policy.adapts = numbers.adapt != 0 && numbers.in_use > 0;
+  policy.group = static_cast<std::uint64_t>(numbers.group);
+  if (policy.group == 1) policy.group_limits = {.in_use_max = 1};
+  if (policy.group == 2) policy.group_limits = {.tokens_per_second = 1, .tokens_max = 2};
+  if (policy.group == 3) policy.group_limits = {.in_use_max = 3, .spacing = 50ms};
+  policy.tenant = static_cast<std::uint64_t>(numbers.tenant);
+  policy.tenant_weight = static_cast<std::uint16_t>(numbers.tenant + 1);
   policy.fifo_lanes = static_cast<std::uint16_t>(numbers.fifo);
   policy.window_max = static_cast<std::uint32_t>(numbers.window);
   policy.refuse_when_disabled = numbers.hold == 0;

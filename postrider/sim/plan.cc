@@ -57,6 +57,13 @@ NamedTexts webhook_settings(std::uint32_t peer, Rng& rng) {
   Rng more = Rng(rng).fork(1);
   maybe(settings, "when_exhausted", 2, Texts3{"park", "park", "dead"}, more);
   maybe(settings, "attempts_max", 3, Texts3{"1", "3", "6"}, more);
+  Rng fair = Rng(rng).fork(2);
+  maybe(settings, "adapt", 3, Texts3{"off", "off", "on"}, fair);
+  maybe(settings, "tenant", 2, Texts3{"a", "b", "c"}, fair);
+  if (fair.chance(1, 3)) {
+    settings.emplace_back("group", "site");
+    settings.emplace_back("group_in_flight_max", "2");
+  }
   return settings;
 }
 
@@ -88,6 +95,10 @@ NamedTexts drill_settings(std::uint32_t peer, Rng& rng) {
   maybe(settings, "life", 4, Texts3{"600000", "36000000", "172800000"}, rng);
   Rng more = Rng(rng).fork(1);
   maybe(settings, "strand", 2, Texts3{"1", "1", "0"}, more);
+  Rng fair = Rng(rng).fork(2);
+  maybe(settings, "adapt", 2, Texts3{"1", "1", "0"}, fair);
+  maybe(settings, "tenant", 2, Texts3{"1", "2", "3"}, fair);
+  maybe(settings, "group", 3, Texts3{"1", "2", "3"}, fair);
   return settings;
 }
 

@@ -31,7 +31,7 @@ SimOptions world(std::uint64_t seed, std::string_view profile) {
 }
 
 std::string_view profile_of(Bug bug, std::uint64_t seed) {
-  if (bug >= Bug::kTxAckAsTextOnly) return "device";
+  if (bug >= Bug::kTxAckAsTextOnly && bug <= Bug::kFailedPollResends) return "device";
   return seed % 2 == 0 ? "webhook" : "drill";
 }
 
@@ -90,6 +90,7 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.25, engine.bug.26, engine.bug.27, engine.bug.28, engine.bug.29
 // req: engine.sim.28, engine.sim.29, engine.sim.30
 // req: engine.bug.30, engine.bug.31, engine.bug.32, engine.bug.33, engine.bug.34
+// req: engine.bug.37, engine.bug.38, engine.bug.39, engine.sim.37
 // req: engine.bug.36, engine.sim.32, engine.sim.33, engine.sim.34, engine.sim.35, engine.sim.36
 TEST_P(PlantedBug, IsCaughtWhereTheTrueEnginePasses) {
   const Hunt result = run_hunt(GetParam());
@@ -129,7 +130,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Bug::kNestedAfterCommit, Bug::kAskedTooOften, Bug::kLastingGateForgotten,
                       Bug::kOrderOvertaken, Bug::kRevivalForgotten, Bug::kTxAckAsTextOnly,
                       Bug::kNackLostBeforeTxAck, Bug::kCapCheckedThenTaken, Bug::kOneLookIsAbsence,
-                      Bug::kFailedLookIsAbsence, Bug::kFailedPollResends),
+                      Bug::kFailedLookIsAbsence, Bug::kFailedPollResends, Bug::kNothingLearnt,
+                      Bug::kPlacesHogged, Bug::kGroupIgnored),
     name_of_case);
 
 }  // namespace

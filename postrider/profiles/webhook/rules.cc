@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "postrider/base/durations.h"
+#include "postrider/base/hash.h"
 #include "postrider/base/nearest.h"
 #include "postrider/protocols/device_signature.h"
 #include "postrider/protocols/http_text.h"
@@ -23,6 +24,7 @@ constexpr std::size_t kPrefixBytesMax = 32;
 constexpr std::size_t kContentTypeBytesMax = 128;
 constexpr std::size_t kTrustBytesMax = 12 * 1024;
 constexpr std::size_t kEventTextBytesMax = 256;
+constexpr std::size_t kNameBytesMax = 64;
 
 enum class Signature : std::uint8_t { kUnsaid, kStandard, kNone, kBody };
 
@@ -236,6 +238,55 @@ Result<void> set_disable_after(Draft& draft, std::string_view value) {
   return {};
 }
 
+Result<void> set_adapt(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(off, second_of(value, "on", "off"));
+  draft.policy.adapts = !off;
+  return {};
+}
+
+Result<void> set_clears(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(contact, second_of(value, "delivery", "contact"));
+  draft.policy.health.contact_clears = contact;
+  return {};
+}
+
+Result<std::uint64_t> hash_of_name(std::string_view value) {
+  if (value.empty() || value.size() > kNameBytesMax || !is_header_value(value))
+    return wrong(value, "is no name of printable ASCII");
+  return hash64(value);
+}
+
+Result<void> set_group(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(group, hash_of_name(value));
+  draft.policy.group = std::max<std::uint64_t>(1, group);
+  return {};
+}
+
+Result<void> set_group_in_flight_max(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(most, number_of(value, 0, 65'536));
+  draft.policy.group_limits.in_use_max = most;
+  return {};
+}
+
+Result<void> set_group_rate(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(rate, number_of(value, 0, 100'000));
+  draft.policy.group_limits.tokens_per_second = rate;
+  draft.policy.group_limits.tokens_max = rate;
+  return {};
+}
+
+Result<void> set_tenant(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(tenant, hash_of_name(value));
+  draft.policy.tenant = tenant;
+  return {};
+}
+
+Result<void> set_tenant_weight(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(weight, number_of(value, 1, 100));
+  draft.policy.tenant_weight = static_cast<std::uint16_t>(weight);
+  return {};
+}
+
 Result<void> set_order(Draft& draft, std::string_view value) {
   POSTRIDER_TRY(fifo, second_of(value, "none", "fifo"));
   draft.policy.fifo_lanes = fifo ? std::uint16_t{0xFFFF} : std::uint16_t{0};
@@ -309,9 +360,16 @@ constexpr auto kSettings = std::to_array<Setting>({
     {{"in_flight_max", "8", "", "1 to 1024", "attempts open at a time"}, set_in_flight_max},
     {{"rate", "0", "", "0 to 100000, 0 for no limit", "attempts per second"}, set_rate},
     {{"burst", "0", "", "0 to 100000, 0 for the same as rate", "attempts at once before the rate holds"}, set_burst},
+    {{"adapt", "on", "", "on or off", "failures halve the attempts that may be open, successes bring them back to in_flight_max"}, set_adapt},
+    {{"group", "", "", "a name of 1 to 64 bytes", "destinations of one group, a site or an address, share its limits"}, set_group},
+    {{"group_in_flight_max", "0", "", "0 to 65536, 0 for no limit", "attempts of the whole group open at a time"}, set_group_in_flight_max},
+    {{"group_rate", "0", "", "0 to 100000, 0 for no limit", "attempts of the whole group per second"}, set_group_rate},
+    {{"tenant", "", "", "a name of 1 to 64 bytes", "whose destination it is; tenants take turns, however many destinations and messages each has"}, set_tenant},
+    {{"tenant_weight", "1", "", "1 to 100", "starts that the tenant has in a row"}, set_tenant_weight},
     {{"strikes_max", "5", "", "0 to 1000, 0 for never", "failures in a row that close the route"}, set_strikes_max},
     {{"wait_base", "5s", "", "100ms to 1h", "the first wait of a closed route; it doubles"}, set_wait_base},
     {{"wait_max", "15m", "", "100ms to 1d, not below wait_base", "the longest wait of a closed route"}, set_wait_max},
+    {{"clears", "delivery", "", "delivery or contact", "what opens a closed route: a delivery, or any answer"}, set_clears},
     {{"disable_after", "5d", "", "1m to 365d, or 0 for never", "failing so long without a success disables the destination"}, set_disable_after},
     {{"order", "none", "", "none or fifo", "of the messages in a lane"}, set_order},
     {{"reject", "dead", "", "dead, retry or strict", "what becomes of a message that was answered with 4xx; strict counts 410 and 425 in"}, set_reject},
@@ -352,6 +410,7 @@ constexpr Policy make_default_policy() {
   }
   policy.time_outs[static_cast<std::size_t>(TimeOut::kAttempt)] = 15s;
   policy.route.in_use_max = 8;
+  policy.adapts = true;
   policy.health = {.strikes_max = 5, .wait_base = 5s, .wait_max = 15min, .disable_after = 120h};
   policy.refuse_when_disabled = true;
   return policy;

@@ -13,7 +13,7 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& contex
         make_line_checker,   make_expiry_checker,   make_limits_checker,    make_health_checker,
         make_retry_checker,  make_budget_checker,   make_explain_checker,   make_listing_checker,
         make_drain_checker,  make_news_checker,     make_intent_checker,    make_following_checker,
-        make_revival_checker}) {
+        make_revival_checker, make_fairness_checker}) {
     list.push_back(maker(context, notebook));
   }
   if (context.ledger == nullptr) return list;

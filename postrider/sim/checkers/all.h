@@ -33,6 +33,7 @@ CheckerMaker make_news_checker;        // 17: news finds its message, once it wa
 CheckerMaker make_intent_checker;      // 18: a resend is the same bytes; questions go by the ladder
 CheckerMaker make_following_checker;   // 19: supersession, nested submits, gates held to the end
 CheckerMaker make_revival_checker;     // 20: what is parked for want of reach comes back
+CheckerMaker make_fairness_checker;    // 26: groups, and routes that learnt or start slowly
 
 // Of device worlds.
 CheckerMaker make_meter_checker;  // 21: what the meters really did, and what was said about it
