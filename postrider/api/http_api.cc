@@ -71,6 +71,7 @@ struct HttpApi::Impl::Table {
     {{"GET",    "/v1/stats",                        kRead,     kNothing, false, kJson,   ""}, &Self::get_stats},
     {{"GET",    "/v1/profiles",                     kAnyScope, kNothing, false, kJson,   ""}, &Self::list_profiles},
     {{"GET",    "/v1/profiles/{name}",              kAnyScope, kNothing, false, kJson,   ""}, &Self::get_profile},
+    {{"GET",    "/v1/whoami",                       kAnyScope, kNothing, false, kJson,   ""}, &Self::get_whoami},
     {{"GET",    "/metrics",                         kRead,     kNothing, false, kText,   ""}, &Self::get_metrics},
     {{"GET",    "/livez",                           kNoToken,  kNothing, false, kJson,   ""}, &Self::get_livez},
     {{"GET",    "/readyz",                          kNoToken,  kNothing, false, kJson,   ""}, &Self::get_readyz},

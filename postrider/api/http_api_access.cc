@@ -83,4 +83,10 @@ Checked<std::string_view> Access::admit(const HttpRequest& request, Scopes neede
   return std::string_view(entry->tenant);
 }
 
+Scopes Access::scopes_of(const HttpRequest& request) const {
+  if (request.local || entries_.empty()) return kAnyScope;
+  const Entry* entry = find(secret_of(request));
+  return entry == nullptr ? Scopes{0} : entry->scopes;
+}
+
 }  // namespace postrider::api

@@ -29,6 +29,7 @@ class Access {
 
   // The tenant, when one of `needed` is granted; the view is good until the tokens are changed.
   Checked<std::string_view> admit(const HttpRequest& request, Scopes needed) const;
+  Scopes scopes_of(const HttpRequest& request) const;  // everything that it may do
 
  private:
   using Digest = std::array<std::uint8_t, 32>;

@@ -38,6 +38,7 @@ std::string scopes_wanted(std::string_view method, std::string_view pattern) {
   if (pattern == "/ingress/{plugin}") return "open";  // its secret is the plugin's affair
   if (method == "POST" && pattern.starts_with("/message")) return "submit";
   if (pattern == "/openapi.json" || pattern.starts_with("/v1/profiles")) return "any";
+  if (pattern == "/v1/whoami") return "any";
   if (pattern == "/v1/operations/{key}") return "submit read";
   if (method == "POST" && (pattern == "/v1/messages" || pattern == "/token/generate"))
     return "submit";
@@ -86,6 +87,25 @@ TEST_F(ApiAccess, SaysWhichScopeIsMissingAndNeverTheToken) {
   EXPECT_EQ(reply.problem(), "forbidden");
   EXPECT_NE(reply.text("detail").find("read"), std::string::npos);
   EXPECT_EQ(everything_said.find("token-"), std::string::npos);
+}
+
+// req: api.auth.4
+TEST_F(ApiAccess, TellsWhoeverAsksWhatHeMayDo) {
+  const auto scopes = [&](const Reply& reply) {
+    EXPECT_EQ(reply.status, 200);
+    return boost::json::serialize(reply.json().at("scopes"));
+  };
+  EXPECT_EQ(scopes(get("/v1/whoami", bearer("token-submit"))), R"(["submit"])");
+  EXPECT_EQ(scopes(get("/v1/whoami", bearer("token-read"))), R"(["read"])");
+  EXPECT_EQ(scopes(get("/v1/whoami", bearer("token-operate"))), R"(["operate"])");
+  EXPECT_EQ(get("/v1/whoami", bearer("token-read")).text("tenant"), "t");
+  EXPECT_EQ(get("/v1/whoami", bearer("token-nothing")).status, 403);
+  EXPECT_EQ(get("/v1/whoami").status, 401);
+  constexpr std::string_view kAll = R"(["submit","read","operate"])";
+  EXPECT_EQ(scopes(call({"GET", "/v1/whoami", "", {}, true})), kAll);
+  options.tokens.clear();
+  open();
+  EXPECT_EQ(scopes(get("/v1/whoami")), kAll);
 }
 
 TEST_F(ApiAccess, ReadsTheHeaderAsItMayBeWritten) {

@@ -162,6 +162,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void get_healthz(Call& call);
   void get_readyz(Call& call);
   void get_openapi(Call& call);
+  void get_whoami(Call& call);
   void list_profiles(Call& call);
   void get_profile(Call& call);
   ProcessFigures figures() const;

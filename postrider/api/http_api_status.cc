@@ -149,6 +149,19 @@ void HttpApi::Impl::get_openapi(Call& call) {
   finish(call.waiting, std::move(response));
 }
 
+// For whoever shows what can be done, and wants to leave out what will be refused.
+void HttpApi::Impl::get_whoami(Call& call) {
+  const api::Scopes scopes = access_.scopes_of(call.request);
+  HttpResponse response;
+  JsonWriter json(response.body);
+  json.open_object().field("tenant", call.tenant).name("scopes").open_array();
+  if ((scopes & api::kSubmit) != 0) json.text("submit");
+  if ((scopes & api::kRead) != 0) json.text("read");
+  if ((scopes & api::kOperate) != 0) json.text("operate");
+  json.close_array().field("version", options_.version).close_object();
+  finish(call.waiting, std::move(response));
+}
+
 void HttpApi::Impl::list_profiles(Call& call) {
   HttpResponse response;
   response.body = "{\"profiles\":";

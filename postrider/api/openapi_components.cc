@@ -149,6 +149,9 @@ constexpr std::string_view kComponents = R"json({
     "process": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}}}},
   "State": {"type": "object", "additionalProperties": false, "required": ["state"], "properties": {
     "state": {"enum": ["alive", "ready", "restoring", "busy"]}}},
+  "WhoAmI": {"type": "object", "additionalProperties": false, "required": ["tenant", "scopes", "version"], "properties": {
+    "tenant": {"type": "string"}, "scopes": {"type": "array", "items": {"enum": ["submit", "read", "operate"]}},
+    "version": {"type": "string", "description": "Of the daemon"}}},
   "ProfileList": {"type": "object", "additionalProperties": false, "required": ["profiles"], "properties": {
     "profiles": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}},
   "Profile": {"type": "object", "required": ["name", "states", "methods", "settings", "health"], "properties": {

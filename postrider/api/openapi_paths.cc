@@ -207,6 +207,12 @@ constexpr std::string_view kPaths = R"json({
     "responses": {
       "200": {"description": "The profile", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Profile"}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/whoami": {
+  "get": {
+    "operationId": "whoAmI", "tags": ["status"], "summary": "What the caller may do",
+    "responses": {
+      "200": {"description": "The caller", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/WhoAmI"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
 "/metrics": {
   "get": {
     "operationId": "getMetrics", "tags": ["status"], "summary": "For Prometheus",
