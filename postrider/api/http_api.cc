@@ -4,6 +4,7 @@
 
 #include "postrider/api/http_api_impl.h"
 #include "postrider/api/http_api_texts.h"
+#include "postrider/api/http_assets.h"
 #include "postrider/api/json_fields.h"
 
 namespace postrider {
@@ -153,6 +154,10 @@ api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& requ
 }
 
 void HttpApi::Impl::handle(const HttpRequest& request, HttpExchangePtr exchange) {
+  if (auto asset = api::asset_response(request, api::web_assets(), api::missing_why())) {
+    counts_.count(Table::kNoRoute, asset->status);
+    return exchange->respond(std::move(*asset));
+  }
   Waiting waiting{std::move(exchange), Table::kNoRoute, clock_.read().boot};
   auto call = look_at(request, waiting);
   if (!call) return refuse(waiting, call.error());

@@ -1,0 +1,283 @@
+// Every call to the daemon. Pages know what they want; only this file knows paths.
+import { groupByCause } from "./groups.ts";
+import type { Group } from "./groups.ts";
+import { tokenWanted, token, unreachable } from "./session.ts";
+import { addToShape, emptyShape } from "./shape.ts";
+import type { Shape } from "./shape.ts";
+import { EventParser } from "./sse.ts";
+import type {
+  DeadLetter, Destination, Explanation, Health, Job, LogEvent, Message, Profile, Stats, Timeline, WhoAmI,
+} from "./types.ts";
+
+const kPage = 1000;
+const kShapePagesMax = 3; // of messages that are looked at for an age table
+const kLetterPagesMax = 5;
+const kDestinationPagesMax = 10;
+const kReconnectDelay = 2000;
+
+// What was refused, in the daemon's own words (RFC 9457).
+export class Problem extends Error {
+  readonly status: number;
+  constructor(status: number, detail: string) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+export interface Page<T> {
+  items: T[];
+  next?: string | undefined;
+}
+
+interface Options {
+  body?: unknown;
+  signal?: AbortSignal | undefined;
+}
+
+// Not randomUUID(): that one is missing where the page comes over plain HTTP from another machine.
+function newKey(): string {
+  const random = crypto.getRandomValues(new Uint8Array(16));
+  return `dashboard-${Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+function headersFor(method: string, hasBody: boolean): Record<string, string> {
+  const headers: Record<string, string> = { accept: "application/json" };
+  if (token.value !== "") headers["authorization"] = `Bearer ${token.value}`;
+  if (hasBody) headers["content-type"] = "application/json";
+  if (method !== "GET") headers["idempotency-key"] = newKey();
+  return headers;
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  let detail = `${response.status} ${response.statusText}`;
+  try {
+    const problem = (await response.json()) as { detail?: string; title?: string };
+    detail = problem.detail ?? problem.title ?? detail;
+  } catch {
+    // Somebody in between answered; the status has to do.
+  }
+  if (response.status === 401) tokenWanted.value = detail;
+  return new Problem(response.status, detail);
+}
+
+async function send(method: string, path: string, options: Options = {}): Promise<Response> {
+  const hasBody = options.body !== undefined;
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: headersFor(method, hasBody),
+      credentials: "omit",
+      cache: "no-store",
+      ...(hasBody ? { body: JSON.stringify(options.body) } : {}),
+      ...(options.signal ? { signal: options.signal } : {}),
+    });
+  } catch (error) {
+    if (options.signal?.aborted !== true) unreachable.value = true;
+    throw error;
+  }
+  unreachable.value = false;
+  if (!response.ok) throw await problemOf(response);
+  return response;
+}
+
+async function call<T>(method: string, path: string, options: Options = {}): Promise<T> {
+  return (await (await send(method, path, options)).json()) as T;
+}
+
+function queryOf(values: Record<string, string | number | undefined>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== "") query.set(name, String(value));
+  }
+  const text = query.toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+const segment = encodeURIComponent;
+
+// Follows a list for a bounded number of pages; `partial` when there would have been more.
+async function walk<T>(
+  path: string, field: string, query: Record<string, string>, pagesMax: number, signal?: AbortSignal,
+): Promise<{ items: T[]; partial: boolean }> {
+  const items: T[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < pagesMax; ++page) {
+    const answer = await call<Record<string, unknown>>("GET", path + queryOf({ ...query, limit: kPage, cursor }), { signal });
+    items.push(...(answer[field] as T[]));
+    cursor = answer["next"] as string | undefined;
+    if (cursor === undefined) return { items, partial: false };
+  }
+  return { items, partial: true };
+}
+
+export const whoami = (signal?: AbortSignal) => call<WhoAmI>("GET", "/v1/whoami", { signal });
+export const stats = (signal?: AbortSignal) => call<Stats>("GET", "/v1/stats", { signal });
+
+// Destinations
+
+export async function destinations(
+  filter: { prefix?: string; health?: Health | undefined; cursor?: string | undefined; limit?: number }, signal?: AbortSignal,
+): Promise<Page<Destination>> {
+  const answer = await call<{ destinations: Destination[]; next?: string }>(
+    "GET", "/v1/destinations" + queryOf({ limit: 100, ...filter }), { signal });
+  return { items: answer.destinations, next: answer.next };
+}
+
+export const allDestinations = (signal?: AbortSignal) =>
+  walk<Destination>("/v1/destinations", "destinations", {}, kDestinationPagesMax, signal);
+
+export const destination = (name: string, signal?: AbortSignal) =>
+  call<Destination>("GET", `/v1/destinations/${segment(name)}`, { signal });
+
+export interface Done {
+  answer: "done" | "nothing" | "pending";
+  detail?: string;
+}
+export const pause = (name: string, reason: string) =>
+  call<Done>("POST", `/v1/destinations/${segment(name)}/pause`, { body: reason === "" ? {} : { reason } });
+export const resume = (name: string) => call<Done>("POST", `/v1/destinations/${segment(name)}/resume`);
+export const wake = (name: string) => call<Done>("POST", `/v1/destinations/${segment(name)}/wake`);
+
+// Messages
+
+export async function messages(
+  filter: { destination?: string; phase?: string; cursor?: string | undefined; limit?: number }, signal?: AbortSignal,
+): Promise<Page<Explanation>> {
+  const answer = await call<{ messages: Explanation[]; next?: string }>(
+    "GET", "/v1/messages" + queryOf({ limit: 50, ...filter }), { signal });
+  return { items: answer.messages, next: answer.next };
+}
+
+export const message = (id: string, body: boolean, signal?: AbortSignal) =>
+  call<Message>("GET", `/v1/messages/${segment(id)}${body ? "?body=true" : ""}`, { signal });
+export const explain = (id: string, signal?: AbortSignal) =>
+  call<Explanation>("GET", `/v1/messages/${segment(id)}/explain`, { signal });
+export const timeline = (id: string, signal?: AbortSignal) =>
+  call<Timeline>("GET", `/v1/messages/${segment(id)}/timeline`, { signal });
+export const cancel = (id: string) => call<Done>("POST", `/v1/messages/${segment(id)}/cancel`);
+export const retry = (id: string) => call<Done>("POST", `/v1/messages/${segment(id)}/retry`);
+
+// Ages of live messages: of one destination, of one profile, or of all. Counted from the list, which costs the daemon
+// something, hence the bound.
+export async function shape(of: { destination?: string; profile?: string }, signal?: AbortSignal): Promise<Shape> {
+  const query = of.destination === undefined ? {} : { destination: of.destination };
+  const names = of.profile === undefined
+    ? undefined
+    : new Set((await allDestinations(signal)).items.filter((one) => one.profile === of.profile).map((one) => one.name));
+  const found = await walk<Explanation>("/v1/messages", "messages", query, kShapePagesMax, signal);
+  const result = emptyShape();
+  const now = Date.now();
+  for (const one of found.items) {
+    if (names === undefined || names.has(one.destination ?? "")) addToShape(result, one, now);
+  }
+  result.partial = found.partial;
+  return result;
+}
+
+// Dead letters
+
+export interface Groups {
+  groups: Group[];
+  partial: boolean;
+}
+
+export async function deadLetterGroups(signal?: AbortSignal): Promise<Groups> {
+  const found = await walk<DeadLetter>("/v1/dead-letters", "dead_letters", {}, kLetterPagesMax, signal);
+  return { groups: groupByCause(found.items), partial: found.partial };
+}
+
+export interface Forecast {
+  total: number;
+  destinations: { id: string; name?: string | undefined; count: number; health?: Health | undefined; why?: string | undefined }[];
+}
+
+// What a redrive of the group would do, without doing it.
+export async function forecastRedrive(group: Group, signal?: AbortSignal): Promise<Forecast> {
+  const known = new Map((await allDestinations(signal)).items.map((one) => [one.destination_id, one]));
+  const rows = Object.entries(group.destinations).map(([id, number]) => {
+    const one = known.get(id);
+    return { id, count: number, name: one?.name, health: one?.health, why: one?.reason };
+  });
+  rows.sort((one, other) => other.count - one.count);
+  return { total: group.total, destinations: rows };
+}
+
+export interface Progress {
+  done: number;
+  failed: number;
+  total: number;
+  lastProblem?: string;
+}
+
+// One by one, in the order of the list; stops when told to.
+export async function redrive(group: Group, tell: (progress: Progress) => void, signal: AbortSignal): Promise<Progress> {
+  const progress: Progress = { done: 0, failed: 0, total: group.ids.length };
+  for (const id of group.ids) {
+    if (signal.aborted) break;
+    try {
+      await call("POST", `/v1/dead-letters/${segment(id)}/redrive`);
+      ++progress.done;
+    } catch (error) {
+      ++progress.failed;
+      progress.lastProblem = error instanceof Error ? error.message : String(error);
+    }
+    tell({ ...progress });
+  }
+  return progress;
+}
+
+export const redriveOne = (id: string) =>
+  call<{ id: string; redrives?: string }>("POST", `/v1/dead-letters/${segment(id)}/redrive`);
+
+// Jobs. A daemon that has none does not know the path.
+
+export async function jobs(signal?: AbortSignal): Promise<Job[] | undefined> {
+  try {
+    return (await call<{ jobs: Job[] }>("GET", "/v1/jobs", { signal })).jobs;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return undefined;
+    throw error;
+  }
+}
+export const cancelJob = (id: string) => call<Done>("POST", `/v1/jobs/${segment(id)}/cancel`);
+
+// Profiles
+
+export const profiles = (signal?: AbortSignal) =>
+  call<{ profiles: { name: string }[] }>("GET", "/v1/profiles", { signal }).then((answer) => answer.profiles);
+export const profile = (name: string, signal?: AbortSignal) =>
+  call<Profile>("GET", `/v1/profiles/${segment(name)}`, { signal });
+
+// Events
+
+async function readEvents(body: ReadableStream<Uint8Array>, parser: EventParser, each: (event: LogEvent) => void) {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    for (const event of parser.push(value)) each({ kind: event.event, ...(JSON.parse(event.data) as object) } as LogEvent);
+  }
+}
+
+// Follows the log from now on until `signal` says stop; comes back by itself, behind the last event that it saw.
+export async function follow(
+  each: (event: LogEvent) => void, state: (connected: boolean) => void, signal: AbortSignal,
+): Promise<void> {
+  const parser = new EventParser();
+  while (!signal.aborted) {
+    try {
+      const headers = headersFor("GET", false);
+      headers["accept"] = "text/event-stream";
+      if (parser.lastId !== "") headers["last-event-id"] = parser.lastId;
+      const response = await fetch("/v1/events", { headers, credentials: "omit", cache: "no-store", signal });
+      if (!response.ok || response.body === null) throw await problemOf(response);
+      state(true);
+      await readEvents(response.body, parser, each);
+    } catch (error) {
+      if (error instanceof Problem && (error.status === 401 || error.status === 403)) throw error;
+    }
+    state(false);
+    if (!signal.aborted) await new Promise((done) => setTimeout(done, kReconnectDelay));
+  }
+}

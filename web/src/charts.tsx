@@ -1,0 +1,98 @@
+// Drawings that are small enough to be made by hand.
+import { kParts, missing, segments } from "./conservation.ts";
+import { count, percent, plural } from "./format.ts";
+import { heat, kAges, phaseTotal } from "./shape.ts";
+import type { Shape } from "./shape.ts";
+import { kLivePhases } from "./types.ts";
+import type { Conservation } from "./types.ts";
+
+const kSpark = { width: 150, height: 28 };
+
+export function Spark({ values, label }: { values: number[]; label: string }) {
+  const most = Math.max(1e-9, ...values);
+  const step = kSpark.width / Math.max(1, values.length - 1);
+  const points = values.map((value, index) => `${(index * step).toFixed(1)},${(kSpark.height - 2 - (value / most) * (kSpark.height - 4)).toFixed(1)}`);
+  return (
+    <svg class="spark" viewBox={`0 0 ${kSpark.width} ${kSpark.height}`} preserveAspectRatio="none" role="img" aria-label={label}>
+      {values.length > 1 && <polyline points={points.join(" ")} />}
+    </svg>
+  );
+}
+
+export function ConservationBar({ law }: { law: Conservation }) {
+  const parts = segments(law);
+  const lost = missing(law);
+  const sentence = `${count(law.accepted)} accepted = ${kParts.map((part) => `${count(law[part])} ${part}`).join(" + ")}`;
+  return (
+    <section class="card" aria-labelledby="law">
+      <h2 id="law">Every accepted message is accounted for</h2>
+      {parts.length === 0 ? (
+        <div class="bar idle" role="img" aria-label="Nothing was accepted yet" />
+      ) : (
+        <div class="bar" role="img" aria-label={sentence}>
+          {parts.map((segment) => (
+            <div key={segment.part} class={`segment part-${segment.part}`} style={{ flexGrow: segment.share }} title={`${segment.part}: ${count(segment.value)} (${percent(segment.value, law.accepted)})`} />
+          ))}
+        </div>
+      )}
+      <dl class="law">
+        <div class="accepted"><dt>accepted</dt><dd>{count(law.accepted)}</dd></div>
+        {kParts.map((part, index) => (
+          <div key={part} class={law[part] === 0 ? "zero" : ""}>
+            <dt><span class="sign" aria-hidden="true">{index === 0 ? "=" : "+"}</span><i class={`swatch part-${part}`} />{part}</dt>
+            <dd>{count(law[part])}<small>{percent(law[part], law.accepted)}</small></dd>
+          </div>
+        ))}
+      </dl>
+      {lost !== 0 && <p class="alarm" role="alert">The books do not balance: {plural(Math.abs(lost), "message")} {lost > 0 ? "missing" : "too many"}. Keep the data directory and report this.</p>}
+    </section>
+  );
+}
+
+// Live messages by phase, drawn to scale.
+export function PhaseBar({ shape }: { shape: Shape }) {
+  const parts = kLivePhases.map((phase) => ({ phase, value: phaseTotal(shape, phase) })).filter((part) => part.value > 0);
+  return (
+    <>
+      <div class="bar thin" role="img" aria-label={`Live: ${parts.map((part) => `${count(part.value)} ${part.phase}`).join(", ") || "none"}`}>
+        {parts.map((part) => (
+          <div key={part.phase} class={`segment phase-fill-${part.phase}`} style={{ flexGrow: part.value }} title={`${part.phase}: ${count(part.value)}`} />
+        ))}
+      </div>
+      <p class="legend">
+        {parts.map((part) => (
+          <span key={part.phase}><i class={`swatch phase-fill-${part.phase}`} />{part.phase} {count(part.value)}</span>
+        ))}
+      </p>
+    </>
+  );
+}
+
+export function HeatMap({ shape }: { shape: Shape }) {
+  const most = Math.max(0, ...kLivePhases.flatMap((phase) => shape.counts[phase]));
+  return (
+    <div class="scroll">
+      <table class="heat">
+        <caption class="hidden">Live messages by age and phase</caption>
+        <thead>
+          <tr>
+            <th scope="col">younger than</th>
+            {kAges.map((age) => <th key={age.label} scope="col">{age.label}</th>)}
+            <th scope="col">all</th>
+          </tr>
+        </thead>
+        <tbody>
+          {kLivePhases.map((phase) => (
+            <tr key={phase}>
+              <th scope="row"><i class={`swatch phase-fill-${phase}`} />{phase}</th>
+              {shape.counts[phase].map((value, index) => (
+                <td key={index} class={`heat-${heat(value, most)}`}>{value === 0 ? "" : count(value)}</td>
+              ))}
+              <td class="total">{count(phaseTotal(shape, phase))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

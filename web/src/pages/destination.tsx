@@ -1,0 +1,149 @@
+// One destination: how it is, how old its messages are, and what happens to them now.
+import { useEffect, useState } from "preact/hooks";
+import * as api from "../api.ts";
+import { HeatMap } from "../charts.tsx";
+import { clock, count, plural, span } from "../format.ts";
+import { now, usePoll } from "../hooks.ts";
+import { link } from "../paths.ts";
+import type { Destination, LogEvent } from "../types.ts";
+import { Badge, Empty, Figure, MessageLink, Pending, When } from "../ui.tsx";
+import { DestinationActions, whyOf } from "./destinations.tsx";
+
+const kEvery = 3000;
+const kShapeEvery = 10_000;
+const kTailMax = 200;
+const kMessagesShown = 20;
+
+function Settings({ one }: { one: Destination }) {
+  const rows = Object.entries(one.settings).sort(([a], [b]) => a.localeCompare(b));
+  return (
+    <details class="card">
+      <summary>Settings ({rows.length})</summary>
+      <dl class="settings">{rows.map(([name, value]) => <div key={name}><dt>{name}</dt><dd class="mono">{value}</dd></div>)}</dl>
+    </details>
+  );
+}
+
+function Ages({ name }: { name: string }) {
+  const found = usePoll((signal) => api.shape({ destination: name }, signal), kShapeEvery, [name]);
+  const shape = found.data;
+  return (
+    <section class="card" aria-labelledby="ages">
+      <h2 id="ages">Age of its messages</h2>
+      {shape === undefined ? <Pending error={found.error} what="ages" /> : shape.total === 0 ? (
+        <p class="faint">No message of this destination lives. Send one: <code>postrider send {name} 'hello'</code></p>
+      ) : (
+        <>
+          <HeatMap shape={shape} />
+          {shape.oldest !== undefined && (
+            <p>
+              Oldest: <strong>{span(now.value - Date.parse(shape.oldest.accepted_at))}</strong>
+              {shape.oldest.id !== undefined && <> · <MessageLink id={shape.oldest.id} /></>}
+              {shape.partial && <span class="faint"> · of the first {count(shape.total)}; there are more</span>}
+            </p>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+function Messages({ name }: { name: string }) {
+  const found = usePoll((signal) => api.messages({ destination: name, limit: kMessagesShown }, signal), kEvery, [name]);
+  return (
+    <section class="card" aria-labelledby="messages">
+      <h2 id="messages">First in line</h2>
+      {found.data === undefined ? <Pending error={found.error} what="messages" /> : found.data.items.length === 0 ? (
+        <p class="faint">Nothing waits.</p>
+      ) : (
+        <div class="scroll">
+          <table class="stacked">
+            <thead><tr><th>message</th><th>phase</th><th class="number">attempts</th><th>accepted</th><th>next</th><th class="wide">why</th></tr></thead>
+            <tbody>
+              {found.data.items.map((one) => (
+                <tr key={one.id}>
+                  <td><MessageLink id={one.id} row /></td>
+                  <td><Badge kind="phase" of={one.phase} /></td>
+                  <td class="number" data-label="attempts">{one.attempts}</td>
+                  <td data-label="accepted"><When at={one.accepted_at} /></td>
+                  <td data-label="next">{one.next}{one.next_at !== undefined && <> <When at={one.next_at} /></>}</td>
+                  <td class="wide">{one.why}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Tail({ id }: { id: string }) {
+  const [events, setEvents] = useState<LogEvent[]>([]);
+  const [connected, setConnected] = useState(false);
+  const [running, setRunning] = useState(true);
+  useEffect(() => {
+    if (!running) return;
+    const stop = new AbortController();
+    const take = (event: LogEvent) => {
+      if (event.destination_id === id || event.kind === "fell-behind") setEvents((before) => [event, ...before].slice(0, kTailMax));
+    };
+    api.follow(take, setConnected, stop.signal).catch(() => setConnected(false));
+    return () => stop.abort();
+  }, [id, running]);
+  return (
+    <section class="card" aria-labelledby="tail">
+      <div class="head">
+        <h2 id="tail">Live tail <span class={connected && running ? "pulse on" : "pulse"} role="img" aria-label={connected && running ? "connected" : "not connected"} /></h2>
+        <button type="button" class="action" onClick={() => setRunning(!running)} aria-pressed={!running}>{running ? "Hold" : "Go on"}</button>
+      </div>
+      {events.length === 0 ? <p class="faint">{running ? "Ends and notices appear here as they happen." : "Held. Go on to follow again; what happens meanwhile is not shown."}</p> : (
+        <ol class="tail" aria-live="off">
+          {events.map((event, index) => (
+            <li key={`${event.id ?? ""}${event.at ?? ""}${events.length - index}`}>
+              <time class="mono faint">{clock(event.at, now.peek())}</time>
+              {event.phase !== undefined && event.kind === "end" ? <Badge kind="phase" of={event.phase} /> : <span class="badge">{event.kind}</span>}
+              {event.id !== undefined && <MessageLink id={event.id} />}
+              <span>{[event.attempts !== undefined ? plural(event.attempts, "attempt") : "", event.cause, event.reason].filter((text) => text !== undefined && text !== "").join(" · ")}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+export function DestinationPage({ name }: { name: string }) {
+  const found = usePoll((signal) => api.destination(name, signal), kEvery, [name]);
+  const one = found.data;
+  if (one === undefined) {
+    if (found.error instanceof api.Problem && found.error.status === 404) {
+      return <Empty title={`There is no destination ${name}`}>{found.error.message}. <a href={link(["destinations"])}>Show all of them.</a></Empty>;
+    }
+    return <Pending error={found.error} what="destination" />;
+  }
+  return (
+    <>
+      <div class="head">
+        <h1>{one.name} <Badge kind="health" of={one.health} /></h1>
+        <DestinationActions one={one} done={found.reload} />
+      </div>
+      <p class="why">{whyOf(one) || "Messages are sent as they come."} <a class="faint" href={link(["profiles", one.profile])}>profile {one.profile}</a></p>
+      <div class="figures">
+        <Figure label="health since" value={<When at={one.health_since} />} />
+        {one.health === "wait" && <Figure label="next look" value={<When at={one.closed_until} />} />}
+        {one.failing_since !== undefined && <Figure label="failing since" value={<When at={one.failing_since} />} />}
+        <Figure label="last seen" value={<When at={one.seen_at} />} />
+        <Figure label="failures in a row" value={count(one.strikes)} />
+        <Figure label="attempts open" value={count(one.open_attempts)} />
+        <Figure label="in memory" value={<>{count(one.in_window)}{one.owed && <small> and more on disk</small>}</>} />
+      </div>
+      <div class="columns">
+        <Ages name={name} />
+        <Tail id={one.destination_id} />
+      </div>
+      <Messages name={name} />
+      <Settings one={one} />
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+// All destinations: health, why, and what can be done about it.
+import { useRef, useState } from "preact/hooks";
+import * as api from "../api.ts";
+import { count } from "../format.ts";
+import { usePoll } from "../hooks.ts";
+import { link } from "../paths.ts";
+import { go, route } from "../route.ts";
+import { kHealths } from "../types.ts";
+import type { Destination } from "../types.ts";
+import { Action, Badge, DestinationLink, Dialog, Empty, Pending, When, attempt, submitted } from "../ui.tsx";
+
+const kEvery = 5000;
+const kFilterDelay = 250;
+const kReasonMax = 200; // bytes, of the daemon; characters are close enough for a field
+
+export function PauseDialog({ name, close, done }: { name: string; close: () => void; done: () => void }) {
+  const [reason, setReason] = useState("");
+  const run = () => {
+    close();
+    void attempt(`Pause ${name}`, () => api.pause(name, reason.trim()), done);
+  };
+  return (
+    <Dialog title={`Pause ${name}`} close={close}>
+      <form onSubmit={submitted(run)}>
+        <p>Its messages are held, not dropped; new ones are still accepted.</p>
+        <label>Reason, shown to whoever asks why<input value={reason} maxLength={kReasonMax} autofocus onInput={(event) => setReason(event.currentTarget.value)} placeholder="maintenance until noon" /></label>
+        <div class="buttons">
+          <button type="button" class="action" onClick={close}>Leave it</button>
+          <button class="action strong">Pause</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+export function DestinationActions({ one, done }: { one: Destination; done: () => void }) {
+  const [pausing, setPausing] = useState(false);
+  const held = one.health === "paused" || one.health === "disabled";
+  return (
+    <span class="actions">
+      {held
+        ? <Action run={() => void attempt(`Resume ${one.name}`, () => api.resume(one.name), done)} label={`Resume ${one.name}`}>Resume</Action>
+        : <Action run={() => setPausing(true)} label={`Pause ${one.name}`}>Pause</Action>}
+      {(one.health === "wait" || one.health === "probe") &&
+        <Action run={() => void attempt(`Wake ${one.name}`, () => api.wake(one.name), done)} label={`Wake ${one.name}: look now whether it is there`}>Wake</Action>}
+      {pausing && <PauseDialog name={one.name} close={() => setPausing(false)} done={done} />}
+    </span>
+  );
+}
+
+export function whyOf(one: Destination): string {
+  if (one.reason !== undefined) return one.reason;
+  if (one.draining) return "it is being removed when it is empty";
+  return one.strikes > 0 ? `${one.strikes} failures in a row` : "";
+}
+
+function Rows({ items, reload }: { items: Destination[]; reload: () => void }) {
+  return (
+    <div class="scroll">
+      <table class="stacked">
+        <thead><tr><th>destination</th><th>health</th><th class="wide">why</th><th>since</th><th>next look</th><th class="number">in memory</th><th class="number">open</th><th>on disk</th><th><span class="hidden">actions</span></th></tr></thead>
+        <tbody>
+          {items.map((one) => (
+            <tr key={one.name}>
+              <td><DestinationLink name={one.name} row /> <small class="faint">{one.profile}</small></td>
+              <td><Badge kind="health" of={one.health} /></td>
+              <td class={whyOf(one) === "" ? "wide none" : "wide"}>{whyOf(one) || <span class="faint">–</span>}</td>
+              <td class={one.health_since === undefined ? "none" : ""} data-label="since"><When at={one.health_since} /></td>
+              <td class={one.health === "wait" ? "" : "none"} data-label="next look">{one.health === "wait" ? <When at={one.closed_until} /> : <span class="faint">–</span>}</td>
+              <td class="number" data-label="in memory">{count(one.in_window)}</td>
+              <td class="number" data-label="open">{count(one.open_attempts)}</td>
+              <td class={one.owed ? "" : "none"} data-label="on disk">{one.owed ? "more" : <span class="faint">–</span>}</td>
+              <td class="right"><DestinationActions one={one} done={reload} /></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+let filterTimer: ReturnType<typeof setTimeout> | undefined;
+
+export function Destinations() {
+  const query = route.value.query;
+  const prefix = query.get("prefix") ?? "";
+  const health = kHealths.find((one) => one === query.get("health"));
+  const cursor = query.get("cursor") ?? undefined;
+  const found = usePoll((signal) => api.destinations({ prefix, health, cursor }, signal), kEvery, [prefix, health, cursor]);
+  const text = useRef<HTMLInputElement>(null);
+  const choice = useRef<HTMLSelectElement>(null);
+  // What the fields say now: one may have changed while the other waited for its typist.
+  const show = (delay: number) => {
+    clearTimeout(filterTimer);
+    filterTimer = setTimeout(() => {
+      if (text.current !== null) go(link(["destinations"], { prefix: text.current.value, health: choice.current?.value }));
+    }, delay);
+  };
+  const filtered = prefix !== "" || health !== undefined;
+  return (
+    <>
+      <div class="head">
+        <h1>Destinations</h1>
+        <div class="filters">
+          <input ref={text} data-filter type="search" defaultValue={prefix} placeholder="Name begins with…" aria-label="Filter by the beginning of the name" onInput={() => show(kFilterDelay)} spellcheck={false} />
+          <select ref={choice} aria-label="Filter by health" value={health ?? ""} onChange={() => show(0)}>
+            <option value="">any health</option>
+            {kHealths.map((one) => <option key={one} value={one}>{one}</option>)}
+          </select>
+        </div>
+      </div>
+      {found.data === undefined ? <Pending error={found.error} what="destinations" /> : found.data.items.length === 0 ? (
+        filtered ? (
+          <Empty title={found.data.next === undefined ? "No destination is like that" : "None on this page"}>
+            {found.data.next === undefined ? <a href="#/destinations">Show all of them.</a> : <a href={link(["destinations"], { prefix, health, cursor: found.data.next })}>Look on the next page.</a>}
+          </Empty>
+        ) : (
+          <Empty title="No destination yet">Make one: <code>postrider dest put shop https://shop.example/hook</code></Empty>
+        )
+      ) : <Rows items={found.data.items} reload={found.reload} />}
+      <p class="pages">
+        {cursor !== undefined && <a href={link(["destinations"], { prefix, health })}>First page</a>}
+        {found.data?.next !== undefined && <a href={link(["destinations"], { prefix, health, cursor: found.data.next })}>Next page</a>}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,169 @@
+// One message: where it is, why, what happens next, and what happened before.
+import { useState } from "preact/hooks";
+import * as api from "../api.ts";
+import { bytes, clock, plural, span } from "../format.ts";
+import { now, usePoll } from "../hooks.ts";
+import { isMessageId, link } from "../paths.ts";
+import { go } from "../route.ts";
+import { kLivePhases } from "../types.ts";
+import type { Explanation, Message, Timeline } from "../types.ts";
+import { Action, Badge, DestinationLink, Dialog, Empty, MessageLink, Pending, attempt, say } from "../ui.tsx";
+
+const kEvery = 2000;
+
+const kNextWords: Record<Explanation["next"], string> = {
+  attempt: "the next attempt",
+  outcome: "the outcome of the open attempt",
+  news: "news from the far side",
+  operator: "somebody to decide",
+  nothing: "nothing: it has ended",
+};
+
+const kEntryWords: Record<string, string> = {
+  "accepted": "Accepted and durable",
+  "not-before": "Not before",
+  "first-attempt": "First attempt",
+  "last-failure": "Last failure",
+  "expires": "Expires",
+};
+
+function wordOf(what: string): string {
+  const known = kEntryWords[what];
+  if (known !== undefined) return known;
+  const waits = what.match(/^waits-for-(.*)$/)?.[1];
+  if (waits !== undefined) return `Waits for ${kNextWords[waits as Explanation["next"]] ?? waits}`;
+  return what.charAt(0).toUpperCase() + what.slice(1);
+}
+
+function Next({ it }: { it: Explanation }) {
+  const due = it.next_at === undefined ? undefined : Date.parse(it.next_at) - now.value;
+  return (
+    <section class="card next" aria-labelledby="next">
+      <h2 id="next">What happens next</h2>
+      <p class="lead">
+        {it.next === "nothing" ? "Nothing: it has ended." : <>It waits for {kNextWords[it.next]}{due !== undefined && <>, {due > 0 ? <>in <strong>{span(due)}</strong></> : <strong>due now</strong>}</>}.</>}
+      </p>
+      <p>{it.why}</p>
+      {it.cancel_wanted === true && <p class="faint">It is to be cancelled as soon as the open attempt allows.</p>}
+      <dl class="facts">
+        <div><dt>place</dt><dd>{it.place}</dd></div>
+        <div><dt>state</dt><dd>{it.state}</dd></div>
+        <div><dt>attempts</dt><dd>{it.attempts}</dd></div>
+        {it.last_failure !== undefined && <div><dt>last failure</dt><dd>{it.last_failure}{it.last_outcome !== undefined && <>: {it.last_outcome}</>}</dd></div>}
+        <div><dt>destination is</dt><dd><Badge kind="health" of={it.health} /></dd></div>
+      </dl>
+    </section>
+  );
+}
+
+function TimelineList({ of }: { of: Timeline }) {
+  const first = of.entries.find((entry) => entry.at !== undefined)?.at;
+  return (
+    <section class="card" aria-labelledby="timeline">
+      <h2 id="timeline">Timeline <small class="faint">{plural(of.attempts, "attempt")}; those in between are counted, not kept</small></h2>
+      <ol class="timeline">
+        {of.entries.map((entry, index) => {
+          const future = entry.at !== undefined && Date.parse(entry.at) > now.value;
+          const since = entry.at !== undefined && first !== undefined && entry.at !== first ? span(Date.parse(entry.at) - Date.parse(first)) : "";
+          return (
+            <li key={index} class={`${future || entry.what.startsWith("waits-for") ? "future" : ""} entry-${entry.what}`}>
+              <span class="mono faint">{entry.at === undefined ? "" : clock(entry.at, now.value)}</span>
+              <div>
+                <strong>{wordOf(entry.what)}</strong>{since !== "" && since !== "now" && <small class="faint"> {future ? "" : "+"}{since}{future ? " after acceptance" : ""}</small>}
+                {entry.detail !== undefined && <div>{entry.detail}</div>}
+              </div>
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}
+
+function Content({ message }: { message: Message }) {
+  const [body, setBody] = useState<string | undefined>(undefined);
+  const show = async () => {
+    try {
+      const whole = await api.message(message.id, true);
+      setBody(whole.body ?? (whole.body_base64 === undefined ? "" : `base64: ${whole.body_base64}`));
+    } catch (error) {
+      say(error instanceof Error ? error.message : String(error), true);
+    }
+  };
+  return (
+    <section class="card" aria-labelledby="content">
+      <h2 id="content">Content</h2>
+      <dl class="facts">
+        <div><dt>size</dt><dd>{message.body_bytes === undefined ? "not kept" : bytes(message.body_bytes)}</dd></div>
+        {message.content_type !== undefined && <div><dt>type</dt><dd>{message.content_type}</dd></div>}
+        <div><dt>lane</dt><dd>{message.lane}</dd></div>
+        <div><dt>priority</dt><dd>{message.priority}</dd></div>
+        {Object.entries(message.headers ?? {}).map(([name, value]) => <div key={name}><dt>{name}</dt><dd class="mono">{value}</dd></div>)}
+      </dl>
+      {!message.has_body ? <p class="faint">The body of an ended message is not kept.</p>
+        : body === undefined ? <button type="button" class="action" onClick={() => void show()}>Show the body</button>
+        : <pre class="body" tabIndex={0} aria-label="Body">{body === "" ? "(empty)" : body}</pre>}
+    </section>
+  );
+}
+
+function Actions({ message, done }: { message: Message; done: () => void }) {
+  const [asking, setAsking] = useState(false);
+  const live = kLivePhases.some((phase) => phase === message.phase);
+  const letter = message.phase === "parked" || ((message.phase === "dead" || message.phase === "expired") && message.has_body);
+  const redrive = () => attempt("Redrive", async () => {
+    const answer = await api.redriveOne(message.id);
+    if (answer.redrives !== undefined) go(link(["messages", answer.id]));
+    return { detail: answer.redrives === undefined ? "it is back in line" : "a new message takes its place" };
+  }, done);
+  return (
+    <span class="actions">
+      {live && <Action run={() => void attempt("Retry", () => api.retry(message.id), done)}>Retry now</Action>}
+      {letter && <Action run={() => void redrive()}>Redrive</Action>}
+      {live && <Action danger run={() => setAsking(true)}>Cancel…</Action>}
+      {asking && (
+        <Dialog title="Cancel this message?" close={() => setAsking(false)}>
+          <p>It ends as cancelled and is not sent any more. While an attempt is open, the attempt decides.</p>
+          <div class="buttons">
+            <button type="button" class="action" onClick={() => setAsking(false)}>Keep it</button>
+            <Action danger strong run={() => { setAsking(false); void attempt("Cancel", () => api.cancel(message.id), done); }}>Cancel it</Action>
+          </div>
+        </Dialog>
+      )}
+    </span>
+  );
+}
+
+async function load(id: string, signal: AbortSignal) {
+  const [message, timeline] = await Promise.all([api.message(id, false, signal), api.timeline(id, signal)]);
+  return { message, timeline };
+}
+
+export function MessagePage({ id }: { id: string }) {
+  const found = usePoll((signal) => load(id, signal), kEvery, [id]);
+  if (!isMessageId(id)) return <Empty title="That is no message id">A message id has 32 hexadecimal digits, as <code>postrider send</code> prints them.</Empty>;
+  if (found.data === undefined) {
+    if (found.error instanceof api.Problem && found.error.status === 404) {
+      return <Empty title="Nothing is known of this message">{found.error.message}. Ends are forgotten after their retention; look whether the id is of this daemon.</Empty>;
+    }
+    return <Pending error={found.error} what="message" />;
+  }
+  const { message, timeline } = found.data;
+  return (
+    <>
+      <div class="head">
+        <h1><span class="mono id">{message.id}</span> <Badge kind="phase" of={message.phase} /></h1>
+        <Actions message={message} done={found.reload} />
+      </div>
+      <p class="why">
+        For {message.destination === undefined ? "a destination that was removed" : <DestinationLink name={message.destination} />}
+        {message.redrives !== undefined && <> · in place of <MessageLink id={message.redrives} /></>}
+      </p>
+      <div class="columns">
+        <Next it={message} />
+        <TimelineList of={timeline} />
+      </div>
+      <Content message={message} />
+    </>
+  );
+}

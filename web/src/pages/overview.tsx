@@ -1,0 +1,132 @@
+// Overview: is it well, and if not, where to look.
+import { useEffect, useState } from "preact/hooks";
+import * as api from "../api.ts";
+import { ConservationBar, PhaseBar, Spark } from "../charts.tsx";
+import { bytes, count, plural, rate, span } from "../format.ts";
+import { now, usePoll } from "../hooks.ts";
+import type { Polled } from "../hooks.ts";
+import { link } from "../paths.ts";
+import { add, current, history, sampleOf } from "../rates.ts";
+import type { Sample } from "../rates.ts";
+import type { Shape } from "../shape.ts";
+import { kHealths } from "../types.ts";
+import type { Destination, Health } from "../types.ts";
+import { Badge, DestinationLink, Empty, Figure, MessageLink, Pending, When } from "../ui.tsx";
+
+const kStatsEvery = 2000;
+const kDestinationsEvery = 5000;
+const kShapeEvery = 10_000;
+const kTroublesMax = 8;
+
+function Troubles({ destinations }: { destinations: Destination[] }) {
+  const rank: Record<Health, number> = { disabled: 0, wait: 1, probe: 2, paused: 3, normal: 4 };
+  const bad = destinations.filter((one) => one.health !== "normal").sort((one, other) => rank[one.health] - rank[other.health]);
+  if (destinations.length === 0) {
+    return (
+      <Empty title="No destination yet">
+        Make one: <code>postrider dest put shop https://shop.example/hook</code>, then <code>postrider send shop '&#123;"hello":1&#125;'</code>.
+      </Empty>
+    );
+  }
+  if (bad.length === 0) return <p class="faint">All destinations are well.</p>;
+  return (
+    <table class="stacked">
+      <thead><tr><th>destination</th><th>health</th><th class="wide">why</th><th>since</th></tr></thead>
+      <tbody>
+        {bad.slice(0, kTroublesMax).map((one) => (
+          <tr key={one.name}>
+            <td><DestinationLink name={one.name} row /></td>
+            <td><Badge kind="health" of={one.health} /></td>
+            <td class="wide">{one.reason ?? "–"}</td>
+            <td><When at={one.health_since} /></td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Healths() {
+  const found = usePoll(api.allDestinations, kDestinationsEvery, []);
+  const items = found.data?.items;
+  const numbers = kHealths.map((health) => ({ health, number: items?.filter((one) => one.health === health).length ?? 0 }));
+  return (
+    <section class="card" aria-labelledby="healths">
+      <h2 id="healths">Destinations by health</h2>
+      {items === undefined ? <Pending error={found.error} what="destinations" /> : (
+        <>
+          <ul class="healths">
+            {numbers.map(({ health, number }) => (
+              <li key={health} class={number === 0 ? "zero" : ""}>
+                <a href={link(["destinations"], { health })}><Badge kind="health" of={health} /><b>{count(number)}{found.data?.partial === true && number > 0 ? "+" : ""}</b></a>
+              </li>
+            ))}
+          </ul>
+          <Troubles destinations={items} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Live({ live, found }: { live: number; found: Polled<Shape> }) {
+  const shape = found.data;
+  const oldest = shape?.oldest;
+  return (
+    <section class="card" aria-labelledby="live">
+      <h2 id="live">{plural(live, "message lives", "messages live")}</h2>
+      {shape === undefined ? <Pending error={found.error} what="live messages" /> : shape.total === 0 ? (
+        <p class="faint">Nothing waits. New messages appear here while they are on their way.</p>
+      ) : (
+        <>
+          <PhaseBar shape={shape} />
+          {oldest !== undefined && (
+            <p>
+              Oldest pending: <strong>{span(now.value - Date.parse(oldest.accepted_at))}</strong>
+              {oldest.destination !== undefined && <> for <DestinationLink name={oldest.destination} /></>}
+              {oldest.id !== undefined && <> · <MessageLink id={oldest.id} /></>}
+            </p>
+          )}
+          {shape.partial && <p class="faint">Of the first {count(shape.total)} messages in the daemon's order; there are more.</p>}
+        </>
+      )}
+    </section>
+  );
+}
+
+export function Overview() {
+  const found = usePoll(api.stats, kStatsEvery, []);
+  const ages = usePoll((signal) => api.shape({}, signal), kShapeEvery, []);
+  const [samples, setSamples] = useState<Sample[]>([]);
+  useEffect(() => {
+    const stats = found.data;
+    if (stats !== undefined) setSamples((before) => add(before, sampleOf(stats, Date.now())));
+  }, [found.data]);
+  if (found.data === undefined) return <Pending error={found.error} what="figures" />;
+  const rates = current(samples);
+  const past = history(samples);
+  const stats = found.data;
+  const oldest = ages.data?.oldest;
+  const perSecond = (value: number | undefined) => (value === undefined ? "…" : <>{rate(value)}<small>/s</small></>);
+  return (
+    <>
+      <h1 class="hidden">Overview</h1>
+      {stats.restoring && <div class="banner calm">The daemon is still reading what it knew before its restart; figures settle soon.</div>}
+      <div class="figures">
+        <Figure label="accepted" value={perSecond(rates?.accepted)}><Spark values={past.map((one) => one.accepted)} label="Accepted per second, last three minutes" /></Figure>
+        <Figure label="delivered" value={perSecond(rates?.delivered)}><Spark values={past.map((one) => one.delivered)} label="Delivered per second, last three minutes" /></Figure>
+        <Figure label="attempts" value={perSecond(rates?.attempts)}><Spark values={past.map((one) => one.attempts)} label="Attempts per second, last three minutes" /></Figure>
+        <Figure label="attempts open" value={count(stats.open_attempts)} hint="On the wire now" />
+        <Figure label="oldest pending" value={oldest === undefined ? "–" : span(now.value - Date.parse(oldest.accepted_at))} hint="Age of the oldest message that lives" />
+        <Figure label="daemon uses" value={bytes(stats.process["resident_bytes"] ?? 0)} hint="Resident memory" />
+        <Figure label="disk free" value={bytes(stats.process["free_bytes"] ?? 0)} />
+      </div>
+      <ConservationBar law={stats.conservation} />
+      {stats.quarantined > 0 && <p class="alarm" role="alert">{plural(stats.quarantined, "record")} in quarantine: nobody could read them. Run <code>postrider check</code> on a copy of the data directory.</p>}
+      <div class="columns">
+        <Live live={stats.conservation.live} found={ages} />
+        <Healths />
+      </div>
+    </>
+  );
+}

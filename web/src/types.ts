@@ -1,0 +1,150 @@
+// What the daemon answers; /openapi.json has the whole description.
+
+export type Phase =
+  | "queued" | "in-flight" | "awaiting" | "backoff" | "parked"
+  | "delivered" | "dead" | "expired" | "cancelled" | "indeterminate";
+export const kLivePhases = ["queued", "in-flight", "awaiting", "backoff", "parked"] as const;
+export type LivePhase = (typeof kLivePhases)[number];
+export const kHealths = ["normal", "wait", "probe", "paused", "disabled"] as const;
+export type Health = (typeof kHealths)[number];
+export type Scope = "submit" | "read" | "operate";
+
+export interface WhoAmI {
+  tenant: string;
+  scopes: Scope[];
+  version: string;
+}
+
+export interface Conservation {
+  accepted: number;
+  delivered: number;
+  dead: number;
+  expired: number;
+  cancelled: number;
+  indeterminate: number;
+  live: number;
+}
+
+export interface Stats {
+  conservation: Conservation;
+  dead_letters: Record<string, number>;
+  quarantined: number;
+  in_window: number;
+  open_attempts: number;
+  destinations_in_memory: number;
+  restoring: boolean;
+  since_start: Record<string, number>;
+  process: Record<string, number>;
+}
+
+export interface Destination {
+  name: string;
+  destination_id: string;
+  profile: string;
+  settings: Record<string, string>;
+  health: Health;
+  health_since?: string;
+  reason?: string;
+  strikes: number;
+  closed_until?: string;
+  failing_since?: string;
+  seen_at?: string;
+  in_window: number;
+  open_attempts: number;
+  owed: boolean;
+  draining: boolean;
+}
+
+export interface Explanation {
+  id: string;
+  destination?: string;
+  phase: Phase;
+  state: string;
+  place: string;
+  why: string;
+  next: "attempt" | "outcome" | "news" | "operator" | "nothing";
+  next_at?: string;
+  accepted_at?: string;
+  since?: string;
+  expires_at?: string;
+  attempts: number;
+  last_failure?: string;
+  last_outcome?: string;
+  health: Health;
+  cancel_wanted?: boolean;
+  redrives?: string;
+}
+
+export interface Message extends Explanation {
+  lane: number;
+  priority: number;
+  not_before?: string;
+  first_attempt_at?: string;
+  content_type?: string;
+  headers?: Record<string, string>;
+  has_body: boolean;
+  body_bytes?: number;
+  body?: string;
+  body_base64?: string;
+}
+
+export interface Timeline {
+  id: string;
+  destination?: string;
+  attempts: number;
+  entries: { at?: string; what: string; detail?: string }[];
+}
+
+export interface DeadLetter {
+  id: string;
+  destination_id: string;
+  phase: "dead" | "expired" | "parked";
+  at?: string;
+  cause: string;
+  attempts: number;
+  reason?: string;
+}
+
+export interface LogEvent {
+  kind: string;
+  at?: string;
+  destination_id?: string;
+  id?: string;
+  phase?: Phase;
+  attempts?: number;
+  cause?: string;
+  reason?: string;
+  detail?: string;
+}
+
+export interface Job {
+  id: string;
+  action: string;
+  state: string;
+  done?: number;
+  total?: number;
+  failed?: number;
+  rate?: number;
+  created_at?: string;
+  ended_at?: string;
+  detail?: string;
+}
+
+export interface Transition {
+  from: string;
+  on: string;
+  to: string;
+  verb: string;
+  raise: string;
+  why: string;
+}
+export interface Method {
+  name: string;
+  initial: string;
+  transitions: Transition[];
+}
+export interface Profile {
+  name: string;
+  states: { state: string; phase: Phase }[];
+  methods: Method[];
+}
