@@ -13,7 +13,7 @@ export JOBS
 POSTRIDER = build/release/postrider
 
 .DEFAULT_GOAL := release
-.PHONY: release test run demo crash sim bench fuzz lint lint-all format test-asan test-tsan interop nightly clean help deps deps-clang deps-interop
+.PHONY: release test run demo crash sim bench fuzz lint lint-all format test-asan test-tsan interop web-test nightly clean help deps deps-clang deps-interop deps-web
 
 release: build-release ## Build build/release/postrider (the default)
 
@@ -64,10 +64,14 @@ test-tsan: build-tsan ## All tests with the thread sanitizer
 interop: deps-interop build-release ## Against what others wrote: nginx, Standard Webhooks, the official gRPC and ChirpStack packages
 	scripts/interop build/release
 
+web-test: deps-web build-release ## The dashboard in real headless Chromium
+	scripts/test-web build/release
+
 nightly: test ## Everything that takes long: sanitizers, long simulations, long fuzzing
 	$(MAKE) test-asan
 	$(MAKE) test-tsan
 	$(MAKE) interop
+	$(MAKE) web-test
 	$(MAKE) sim SIM_ARGUMENTS="$(NIGHTLY_SIM_ARGUMENTS)"
 	POSTRIDER_CRASH_POINTS=all build/release/tests/sim_test --gtest_filter='DeviceCrashPoints.*'
 	$(MAKE) fuzz FUZZ_SECONDS=$(NIGHTLY_FUZZ_SECONDS)
@@ -86,6 +90,9 @@ deps-clang: deps
 
 deps-interop: deps
 	@scripts/install-deps --check interop 2>/dev/null || scripts/install-deps interop
+
+deps-web: deps
+	@scripts/install-deps --check web 2>/dev/null || scripts/install-deps web
 
 # Ninja configures again by itself when a CMake file or the list of sources changes; only a new preset needs help.
 build/%/build.ninja: CMakePresets.json | deps

@@ -57,6 +57,11 @@ if(POSTRIDER_TESTS)
     endforeach()
   endif()
 
+  # Types and pure functions of the dashboard; says so and is skipped where web/ has no packages. What needs a browser is left to
+  # scripts/test-web.
+  add_test(NAME web/unit COMMAND ${CMAKE_SOURCE_DIR}/scripts/test-web --unit)
+  set_tests_properties(web/unit PROPERTIES TIMEOUT 120 LABELS fast SKIP_RETURN_CODE 77)
+
   function(postrider_tool_test name)
     add_test(NAME tools/${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(tools/${name} PROPERTIES TIMEOUT 60 LABELS fast)

@@ -1,0 +1,172 @@
+// The parts of the dashboard that compute: no browser, no daemon.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { missing, segments } from "../src/conservation.ts";
+import * as format from "../src/format.ts";
+import { alike, groupByCause } from "../src/groups.ts";
+import { isMessageId, link, parseRoute } from "../src/paths.ts";
+import * as rates from "../src/rates.ts";
+import { addToShape, bucketOf, emptyShape, heat, kAges, phaseTotal } from "../src/shape.ts";
+import { EventParser } from "../src/sse.ts";
+import type { DeadLetter, Explanation } from "../src/types.ts";
+
+const kLaw = { accepted: 100, delivered: 90, dead: 1, expired: 2, cancelled: 3, indeterminate: 0, live: 4 };
+
+test("the bar is drawn to scale and leaves out what is not there", () => {
+  const parts = segments(kLaw);
+  assert.deepEqual(parts.map((part) => part.part), ["delivered", "dead", "expired", "cancelled", "live"]);
+  assert.equal(parts.reduce((sum, part) => sum + part.share, 0).toFixed(9), "1.000000000");
+  assert.equal(parts[0]?.share, 0.9);
+  assert.deepEqual(segments({ ...kLaw, accepted: 0, delivered: 0, dead: 0, expired: 0, cancelled: 0, live: 0 }), []);
+});
+
+test("books that do not balance are noticed", () => {
+  assert.equal(missing(kLaw), 0);
+  assert.equal(missing({ ...kLaw, accepted: 101 }), 1);
+  assert.equal(missing({ ...kLaw, live: 5 }), -1);
+});
+
+test("numbers have groups of three", () => {
+  assert.equal(format.count(0), "0");
+  assert.equal(format.count(999), "999");
+  assert.equal(format.count(1000), "1,000");
+  assert.equal(format.count(1234567), "1,234,567");
+});
+
+test("spans have at most two units, and no unit is skipped", () => {
+  assert.equal(format.span(999), "now");
+  assert.equal(format.span(1000), "1 s");
+  assert.equal(format.span(59_999), "59 s");
+  assert.equal(format.span(61_000), "1 m 1 s");
+  assert.equal(format.span(3_600_000), "1 h");
+  assert.equal(format.span(3_605_000), "1 h");
+  assert.equal(format.span(2 * 86_400_000 + 3 * 3_600_000 + 60_000), "2 d 3 h");
+});
+
+test("times are told from now, in both directions", () => {
+  const now = Date.parse("2026-01-02T03:04:05.000Z");
+  assert.equal(format.ago("2026-01-02T03:04:00.000Z", now), "5 s ago");
+  assert.equal(format.ago("2026-01-02T03:05:05.000Z", now), "in 1 m");
+  assert.equal(format.ago("2026-01-02T03:04:05.000Z", now), "now");
+  assert.equal(format.ago(undefined, now), "–");
+});
+
+test("shares that are tiny or nearly all do not round to nothing or everything", () => {
+  assert.equal(format.percent(0, 10), "0 %");
+  assert.equal(format.percent(1, 1_000_000), "< 0.01 %");
+  assert.equal(format.percent(999_999, 1_000_000), "> 99.99 %");
+  assert.equal(format.percent(10, 10), "100.0 %");
+  assert.equal(format.percent(1, 0), "0 %");
+});
+
+test("bytes and rates can be read", () => {
+  assert.equal(format.bytes(1023), "1023 B");
+  assert.equal(format.bytes(1024), "1.0 KiB");
+  assert.equal(format.bytes(50 * 1024 * 1024), "50 MiB");
+  assert.equal(format.rate(0), "0");
+  assert.equal(format.rate(0.25), "0.25");
+  assert.equal(format.rate(3.14), "3.1");
+  assert.equal(format.rate(12345), "12,345");
+  assert.equal(format.plural(1, "message"), "1 message");
+  assert.equal(format.plural(2, "message"), "2 messages");
+});
+
+const kSample = (at: number, accepted: number) => ({ at, accepted, delivered: 0, attempts: accepted });
+
+test("rates are of the last ten seconds", () => {
+  let samples: rates.Sample[] = [];
+  assert.equal(rates.current(samples), undefined);
+  for (let i = 0; i <= 20; ++i) samples = rates.add(samples, kSample(i * 2000, i < 10 ? 0 : (i - 10) * 20));
+  assert.equal(rates.current(samples)?.accepted, 10);
+  assert.equal(rates.history(samples).length, 20);
+});
+
+test("a restart of the daemon begins a new history", () => {
+  let samples = rates.add([], kSample(0, 100));
+  samples = rates.add(samples, kSample(2000, 120));
+  samples = rates.add(samples, { ...kSample(4000, 130), attempts: 3 });
+  assert.equal(samples.length, 1);
+});
+
+test("the history is bounded", () => {
+  let samples: rates.Sample[] = [];
+  for (let i = 0; i < 3 * rates.kSamplesMax; ++i) samples = rates.add(samples, kSample(i, i));
+  assert.equal(samples.length, rates.kSamplesMax);
+});
+
+test("ages fall into the bucket whose bound they are below", () => {
+  assert.equal(bucketOf(0), 0);
+  assert.equal(bucketOf(9_999), 0);
+  assert.equal(bucketOf(10_000), 1);
+  assert.equal(bucketOf(1e12), kAges.length - 1);
+});
+
+test("a shape counts by phase, age and state, and knows the oldest", () => {
+  const now = Date.parse("2026-01-02T00:00:00.000Z");
+  const shape = emptyShape();
+  const message = (id: string, phase: string, at: string) =>
+    ({ id, phase, state: phase.toUpperCase(), accepted_at: at, destination: "shop" }) as Explanation;
+  addToShape(shape, message("a", "queued", "2026-01-01T23:59:59.000Z"), now);
+  addToShape(shape, message("b", "backoff", "2026-01-01T00:00:00.000Z"), now);
+  addToShape(shape, message("c", "delivered", "2025-01-01T00:00:00.000Z"), now);
+  addToShape(shape, message("d", "queued", "2026-01-02T00:00:01.000Z"), now);
+  assert.equal(shape.total, 3);
+  assert.equal(phaseTotal(shape, "queued"), 2);
+  assert.equal(shape.counts.backoff[6], 1);
+  assert.deepEqual(shape.states, { QUEUED: 2, BACKOFF: 1 });
+  assert.equal(shape.oldest?.id, "b");
+});
+
+test("heat grows with the count and never leaves its scale", () => {
+  assert.equal(heat(0, 100), 0);
+  assert.equal(heat(1, 1), 2);
+  let before = 0;
+  for (const value of [1, 10, 100, 1000, 10_000]) {
+    const now = heat(value, 10_000);
+    assert.ok(now >= before && now >= 1 && now <= 5);
+    before = now;
+  }
+  assert.equal(before, 5);
+});
+
+test("reasons that differ in ids, addresses and long numbers are one cause", () => {
+  assert.equal(alike("HTTP 503 from 10.0.0.1:8080 request 9f3a22bc81de"), alike("HTTP 503 from 10.0.0.2:8081 request 0011223344ff"));
+  assert.notEqual(alike("HTTP 503"), alike("HTTP 422"));
+});
+
+test("groups are counted, largest first, with their destinations and times", () => {
+  const letter = (id: string, cause: string, reason: string, to: string, at: string): DeadLetter =>
+    ({ id, cause, reason, destination_id: to, at, phase: "dead", attempts: 1 });
+  const groups = groupByCause([
+    letter("1", "rejected", "HTTP 422", "a", "2026-01-02T00:00:00.000Z"),
+    letter("2", "server", "HTTP 503", "a", "2026-01-01T00:00:00.000Z"),
+    letter("3", "rejected", "HTTP 422", "b", "2026-01-01T00:00:00.000Z"),
+  ]);
+  assert.deepEqual(groups.map((group) => [group.cause, group.total]), [["rejected", 2], ["server", 1]]);
+  assert.deepEqual(groups[0]?.destinations, { a: 1, b: 1 });
+  assert.deepEqual([groups[0]?.first, groups[0]?.last], ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"]);
+  assert.deepEqual(groups[0]?.ids, ["1", "3"]);
+});
+
+test("events are read whole, wherever the pieces are cut", () => {
+  const text = ": hello\n\nid: 1.2.3\n\nid: 1.2.4\nevent: end\ndata: {\"a\":\ndata: 1}\n\n";
+  for (let cut = 0; cut <= text.length; ++cut) {
+    const parser = new EventParser();
+    const events = [...parser.push(text.slice(0, cut)), ...parser.push(text.slice(cut))];
+    assert.deepEqual(events, [{ id: "1.2.4", event: "end", data: "{\"a\":\n1}" }]);
+    assert.equal(parser.lastId, "1.2.4");
+  }
+});
+
+test("fragments and links are each other's inverse", () => {
+  const text = link(["destinations", "a/b c"], { health: "wait", prefix: "", cursor: "x=y&z" });
+  const route = parseRoute(text);
+  assert.deepEqual(route.parts, ["destinations", "a/b c"]);
+  assert.equal(route.query.get("health"), "wait");
+  assert.equal(route.query.has("prefix"), false);
+  assert.equal(route.query.get("cursor"), "x=y&z");
+  assert.deepEqual(parseRoute("").parts, []);
+  assert.deepEqual(parseRoute("#/%zz").parts, ["%zz"]);
+  assert.ok(isMessageId("0123456789abcdef0123456789abcdef"));
+  assert.ok(!isMessageId("0123"));
+});
