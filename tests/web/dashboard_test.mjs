@@ -113,6 +113,11 @@ describe("without tokens", () => {
     const [id] = await rig.send("shop");
     await page.locator(`.tail a[title="${id}"]`).waitFor();
     assert.match(await page.locator(".tail li").first().textContent(), /delivered/);
+    await page.getByRole("button", { name: "Hold" }).click();
+    const [meanwhile] = await rig.send("shop");
+    await rig.waitFor(meanwhile, "delivered");
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.locator(`.tail a[title="${meanwhile}"]`).waitFor();
     await openHash("/destinations/nobody");
     await page.getByText("There is no destination nobody").waitFor();
   });

@@ -251,20 +251,19 @@ export const profile = (name: string, signal?: AbortSignal) =>
 
 // Events
 
-async function readEvents(body: ReadableStream<Uint8Array>, parser: EventParser, each: (event: LogEvent) => void) {
+async function readEvents(body: ReadableStream<Uint8Array>, parser: EventParser, take: (events: LogEvent[]) => void) {
   const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    for (const event of parser.push(value)) each({ kind: event.event, ...(JSON.parse(event.data) as object) } as LogEvent);
+    take(parser.push(value).map((event) => ({ kind: event.event, ...(JSON.parse(event.data) as object) }) as LogEvent));
   }
 }
 
-// Follows the log from now on until `signal` says stop; comes back by itself, behind the last event that it saw.
+// Follows the log until `signal` says stop: behind the last event that `parser` saw, or from now on. Comes back by itself.
 export async function follow(
-  each: (event: LogEvent) => void, state: (connected: boolean) => void, signal: AbortSignal,
+  parser: EventParser, take: (events: LogEvent[]) => void, state: (connected: boolean) => void, signal: AbortSignal,
 ): Promise<void> {
-  const parser = new EventParser();
   while (!signal.aborted) {
     try {
       const headers = headersFor("GET", false);
@@ -273,7 +272,8 @@ export async function follow(
       const response = await fetch("/v1/events", { headers, credentials: "omit", cache: "no-store", signal });
       if (!response.ok || response.body === null) throw await problemOf(response);
       state(true);
-      await readEvents(response.body, parser, each);
+      parser.begin();
+      await readEvents(response.body, parser, take);
     } catch (error) {
       if (error instanceof Problem && (error.status === 401 || error.status === 403)) throw error;
     }

@@ -8,11 +8,19 @@ setInterval(() => {
   if (!document.hidden) now.value = Date.now();
 }, 1000);
 
+export const visible = signal(!document.hidden);
+document.addEventListener("visibilitychange", () => {
+  visible.value = !document.hidden;
+});
+
 export interface Polled<T> {
   data: T | undefined;
   error: Error | undefined;
   reload: () => void;
 }
+
+// Of the time, at most so much is spent on asking: a daemon with very many destinations is asked less often.
+const kRestPerLoad = 15;
 
 // Loads at once and then every `every` ms while the page is seen. `inputs` are what `load` depends on. What is there
 // stays there while new data is under way, and also when that fails.
@@ -26,6 +34,7 @@ export function usePoll<T>(load: (signal: AbortSignal) => Promise<T>, every: num
     const ask = async () => {
       clearTimeout(timer);
       const mine = ++round;
+      const began = performance.now();
       if (!document.hidden) {
         try {
           const data = await load(stop.signal);
@@ -36,7 +45,10 @@ export function usePoll<T>(load: (signal: AbortSignal) => Promise<T>, every: num
           }
         }
       }
-      if (mine === round && !stop.signal.aborted) timer = setTimeout(() => void ask(), every);
+      if (mine === round && !stop.signal.aborted) {
+        const rest = Math.max(every, kRestPerLoad * (performance.now() - began));
+        timer = setTimeout(() => void ask(), rest);
+      }
     };
     const seen = () => {
       if (!document.hidden) void ask();

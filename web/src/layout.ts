@@ -1,12 +1,12 @@
-// Where the states of a profile are drawn: live states in layers from top to bottom, ends in a column at the right.
-// Lines that go on by one layer are straight; those that skip layers bow out to the right, those that go back to the
-// left. Pure.
+// Where the states of a profile are drawn: live states one below the other, ends in a column at the right. Lines to the next
+// row are straight; those that skip rows bow out to the right, those that go back to the left. Pure.
 import type { Method, Profile, Transition } from "./types.ts";
 
-export const kNode = { width: 132, height: 40, gapX: 28, gapY: 34 };
+export const kNode = { width: 132, height: 40, gap: 32 };
 const kMargin = 14;
-const kBow = 26; // of a line that skips one layer
-const kEndGap = 64;
+const kBow = 26; // of a line that skips one row
+const kCharacter = 5.6; // of a label, about
+const kEndGap = 88;
 
 export interface Node {
   name: string;
@@ -20,9 +20,9 @@ export interface Edge {
   to: string;
   signals: string[];
   toEnd: boolean;
-  skips: boolean; // more than the next layer, or back
+  skips: boolean; // more than the next row, or back
   path: string;
-  label: { x: number; y: number };
+  label: { x: number; y: number; text: string };
 }
 export interface Drawing {
   nodes: Node[];
@@ -87,51 +87,51 @@ export function layersOf(states: string[], links: Link[], initial: string): Map<
   return layer;
 }
 
-function place(rows: string[][], left: number, phases: Map<string, string>): Node[] {
-  const widest = Math.max(...rows.map((row) => row.length));
-  return rows.flatMap((row, index) => {
-    const free = (widest - row.length) * (kNode.width + kNode.gapX);
-    return row.map((name, column) => ({
-      name,
-      phase: phases.get(name) ?? "",
-      end: false,
-      x: left + free / 2 + column * (kNode.width + kNode.gapX),
-      y: kMargin + index * (kNode.height + kNode.gapY),
-    }));
-  });
+// Of two signals at most, so that there is room.
+function labelOf(signals: string[]): string {
+  return signals.length <= 2 ? signals.join(", ") : `${signals[0] ?? ""} +${signals.length - 1}`;
 }
 
-function route(from: Node, to: Node, layers: number): { path: string; label: { x: number; y: number } } {
-  const middle = from.x + kNode.width / 2;
-  const target = to.x + kNode.width / 2;
-  if (to.end) {
-    const start = { x: from.x + kNode.width, y: from.y + kNode.height / 2 };
-    const end = { x: to.x - 3, y: to.y + kNode.height / 2 };
-    const turn = (start.x + end.x) / 2;
-    return {
-      path: `M${start.x} ${start.y}C${turn} ${start.y} ${turn} ${end.y} ${end.x} ${end.y}`,
-      label: { x: turn, y: (start.y + end.y) / 2 },
-    };
-  }
-  if (layers === 1) {
-    const top = from.y + kNode.height;
-    const bottom = to.y - 3;
-    return {
-      path: `M${middle} ${top}C${middle} ${(top + bottom) / 2} ${target} ${(top + bottom) / 2} ${target} ${bottom}`,
-      label: { x: (middle + target) / 2 + 4, y: (top + bottom) / 2 + 3 },
-    };
+// How far a line bows out that goes over so many rows.
+function bow(rows: number): number {
+  return kBow * (0.6 + Math.abs(rows) * 0.55);
+}
+
+interface Way {
+  path: string;
+  x: number; // of the label's middle
+  y: number;
+}
+
+function routeToEnd(from: Node, to: Node): Way {
+  const start = { x: from.x + kNode.width, y: from.y + kNode.height / 2 };
+  const end = { x: to.x - 3, y: to.y + kNode.height / 2 };
+  const turn = (start.x + end.x) / 2;
+  // The label is close to the end, where the lines are apart.
+  return {
+    path: `M${start.x} ${start.y}C${turn} ${start.y} ${turn} ${end.y} ${end.x} ${end.y}`,
+    x: start.x * 0.35 + end.x * 0.65,
+    y: start.y * 0.28 + end.y * 0.72 + 3,
+  };
+}
+
+function route(from: Node, to: Node, rows: number): Way {
+  if (to.end) return routeToEnd(from, to);
+  if (rows === 1) {
+    const middle = from.x + kNode.width / 2;
+    return { path: `M${middle} ${from.y + kNode.height}V${to.y - 3}`, x: middle + 4, y: (from.y + kNode.height + to.y) / 2 + 3 };
   }
   // Out at one side and back at the same side; the farther, the wider.
-  const right = layers > 0;
-  const wide = kBow * (0.6 + Math.abs(layers) * 0.55);
-  const side = (node: Node) => (right ? node.x + kNode.width : node.x);
+  const right = rows > 0;
   const shift = right ? 6 : -6; // lines in and out do not meet in one point
-  const start = { x: side(from), y: from.y + kNode.height / 2 + shift };
-  const end = { x: side(to) + (right ? 3 : -3), y: to.y + kNode.height / 2 - shift };
-  const out = right ? Math.max(start.x, end.x) + wide : Math.min(start.x, end.x) - wide;
+  const side = right ? from.x + kNode.width : from.x;
+  const start = from.y + kNode.height / 2 + shift;
+  const end = to.y + kNode.height / 2 - shift;
+  const out = right ? side + bow(rows) : side - bow(rows);
   return {
-    path: `M${start.x} ${start.y}C${out} ${start.y} ${out} ${end.y} ${end.x} ${end.y}`,
-    label: { x: out * 0.75 + ((start.x + end.x) / 2) * 0.25, y: (start.y + end.y) / 2 },
+    path: `M${side} ${start}C${out} ${start} ${out} ${end} ${side + (right ? 3 : -3)} ${end}`,
+    x: out * 0.75 + side * 0.25,
+    y: (start + end) / 2 + 3,
   };
 }
 
@@ -141,39 +141,33 @@ export function draw(profile: Profile, method: Method): Drawing {
   const used = new Set([method.initial, ...links.flatMap((link) => [link.from, link.to])]);
   const isEnd = (name: string) => kEnds.has(phases.get(name) ?? "");
   const states = profile.states.map((row) => row.state).filter((name) => used.has(name));
+  const ends = states.filter(isEnd);
   const live = states.filter((name) => !isEnd(name));
   const liveLinks = links.filter((link) => !isEnd(link.from) && !isEnd(link.to));
   const layers = layersOf(live, liveLinks, method.initial);
-  const last = Math.max(0, ...layers.values());
-  const rows: string[][] = [];
-  for (const name of live) (rows[layers.get(name) ?? last + 1] ??= []).push(name);
-  const filled = Array.from(rows, (row) => row ?? []).filter((row) => row.length > 0);
+  live.sort((one, other) => (layers.get(one) ?? live.length) - (layers.get(other) ?? live.length));
+  const rowOf = new Map(live.map((name, index) => [name, index]));
+  const rowsOf = (link: Link) => (rowOf.get(link.to) ?? 0) - (rowOf.get(link.from) ?? 0);
 
-  const spans = liveLinks.map((link) => (layers.get(link.to) ?? 0) - (layers.get(link.from) ?? 0));
-  const widest = (sign: number) => Math.max(0, ...spans.filter((one) => Math.sign(one) === sign).map(Math.abs));
-  const left = kMargin + kBow * (0.6 + widest(-1) * 0.55) * 0.8;
-  const nodes = place(filled, left, phases);
-  const rightmost = Math.max(...nodes.map((node) => node.x + kNode.width));
-  const endsX = rightmost + kBow * (0.6 + widest(1) * 0.55) * 0.75 + kEndGap;
-  const height = 2 * kMargin + filled.length * (kNode.height + kNode.gapY) - kNode.gapY;
-  const ends = states.filter(isEnd);
-  const step = Math.max(kNode.height + 12, Math.min(kNode.height + kNode.gapY, height / ends.length));
-  ends.forEach((name, index) => {
-    nodes.push({ name, phase: phases.get(name) ?? "", end: true, x: endsX, y: kMargin + index * step });
-  });
+  const rows = liveLinks.map(rowsOf);
+  const left = kMargin + bow(Math.max(0, ...rows.map((one) => -one)));
+  const endsX = left + kNode.width + bow(Math.max(0, ...rows)) * 0.75 + kEndGap;
+  const step = kNode.height + kNode.gap;
+  const node = (name: string, end: boolean, index: number): Node =>
+    ({ name, phase: phases.get(name) ?? "", end, x: end ? endsX : left, y: kMargin + index * step });
+  const nodes = [...live.map((name, index) => node(name, false, index)), ...ends.map((name, index) => node(name, true, index))];
 
-  const byName = new Map(nodes.map((node) => [node.name, node]));
+  const byName = new Map(nodes.map((one) => [one.name, one]));
+  const width = endsX + kNode.width + kMargin;
   const edges = links.flatMap((link) => {
     const from = byName.get(link.from);
     const to = byName.get(link.to);
     if (from === undefined || to === undefined) return [];
-    const span = (layers.get(link.to) ?? 0) - (layers.get(link.from) ?? 0);
-    return [{ ...link, toEnd: to.end, skips: span !== 1, ...route(from, to, span) }];
+    const { path, x, y } = route(from, to, rowsOf(link));
+    const text = labelOf(link.signals);
+    const half = (text.length * kCharacter) / 2 + 3;
+    const inside = Math.min(width - half, Math.max(half, x));
+    return [{ ...link, toEnd: to.end, skips: rowsOf(link) !== 1, path, label: { x: inside, y, text } }];
   });
-  return {
-    nodes,
-    edges,
-    width: endsX + kNode.width + kMargin,
-    height: Math.max(height, 2 * kMargin + (ends.length - 1) * step + kNode.height),
-  };
+  return { nodes, edges, width, height: 2 * kMargin + Math.max(live.length, ends.length) * step - kNode.gap };
 }

@@ -16,6 +16,11 @@ export class EventParser {
     return this.id;
   }
 
+  // A new connection: what the old one left half said is said again.
+  begin(): void {
+    this.pending = "";
+  }
+
   // The events that `piece` completes.
   push(piece: string): ServerEvent[] {
     this.pending += piece.replace(/\r\n?/g, "\n");

@@ -37,6 +37,11 @@ test("each state is below all that lead to it, and circles do not matter", () =>
   assert.deepEqual([...layers].sort(), [["Parked", 3], ["Queued", 0], ["Sending", 1], ["Waiting", 2]]);
 });
 
+test("a label has two signals at most, and says how many more there are", () => {
+  const method = { ...kMethod, transitions: [...kMethod.transitions, row("Sending", "refused", "Waiting")] };
+  assert.equal(draw(kProfile, method).edges.find((edge) => edge.to === "Waiting")?.label.text, "failed +2");
+});
+
 test("no two states overlap, ends stand at the right, and everything is inside", () => {
   const drawing = draw(kProfile, kMethod);
   assert.deepEqual(drawing.nodes.map((node) => node.name).sort(), ["Delivered", "Parked", "Queued", "Sending", "Waiting"]);
@@ -49,5 +54,8 @@ test("no two states overlap, ends stand at the right, and everything is inside",
     }
   }
   assert.equal(drawing.edges.length, linksOf(kMethod).length);
-  for (const edge of drawing.edges) assert.ok(!edge.path.includes("NaN"));
+  for (const edge of drawing.edges) {
+    assert.ok(!edge.path.includes("NaN"));
+    assert.ok(edge.label.x - edge.label.text.length * 2.8 >= 0 && edge.label.x + edge.label.text.length * 2.8 <= drawing.width);
+  }
 });

@@ -158,6 +158,14 @@ test("events are read whole, wherever the pieces are cut", () => {
   }
 });
 
+test("what a broken connection left half said is forgotten, and where to go on is not", () => {
+  const parser = new EventParser();
+  parser.push("id: 7\nevent: end\ndata: {}\n\nid: 8\nevent: end\ndata: {\"half");
+  parser.begin();
+  assert.equal(parser.lastId, "7");
+  assert.deepEqual(parser.push("id: 8\nevent: end\ndata: {}\n\n"), [{ id: "8", event: "end", data: "{}" }]);
+});
+
 test("fragments and links are each other's inverse", () => {
   const text = link(["destinations", "a/b c"], { health: "wait", prefix: "", cursor: "x=y&z" });
   const route = parseRoute(text);

@@ -1,10 +1,11 @@
 // One destination: how it is, how old its messages are, and what happens to them now.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "../api.ts";
 import { HeatMap } from "../charts.tsx";
 import { clock, count, plural, span } from "../format.ts";
-import { now, usePoll } from "../hooks.ts";
+import { now, usePoll, visible } from "../hooks.ts";
 import { link } from "../paths.ts";
+import { EventParser } from "../sse.ts";
 import type { Destination, LogEvent } from "../types.ts";
 import { Badge, Empty, Figure, MessageLink, Pending, When } from "../ui.tsx";
 import { DestinationActions, whyOf } from "./destinations.tsx";
@@ -82,22 +83,26 @@ function Tail({ id }: { id: string }) {
   const [events, setEvents] = useState<LogEvent[]>([]);
   const [connected, setConnected] = useState(false);
   const [running, setRunning] = useState(true);
+  const parser = useRef(new EventParser()); // knows where to go on
+  const shown = visible.value;
   useEffect(() => {
-    if (!running) return;
+    // A browser has six connections to a daemon; tabs that nobody looks at keep none of them.
+    if (!running || !shown) return;
     const stop = new AbortController();
-    const take = (event: LogEvent) => {
-      if (event.destination_id === id || event.kind === "fell-behind") setEvents((before) => [event, ...before].slice(0, kTailMax));
+    const take = (all: LogEvent[]) => {
+      const ours = all.filter((event) => event.destination_id === id || event.kind === "fell-behind").reverse();
+      if (ours.length > 0) setEvents((before) => [...ours, ...before].slice(0, kTailMax));
     };
-    api.follow(take, setConnected, stop.signal).catch(() => setConnected(false));
+    api.follow(parser.current, take, setConnected, stop.signal).catch(() => setConnected(false));
     return () => stop.abort();
-  }, [id, running]);
+  }, [id, running, shown]);
   return (
     <section class="card" aria-labelledby="tail">
       <div class="head">
         <h2 id="tail">Live tail <span class={connected && running ? "pulse on" : "pulse"} role="img" aria-label={connected && running ? "connected" : "not connected"} /></h2>
         <button type="button" class="action" onClick={() => setRunning(!running)} aria-pressed={!running}>{running ? "Hold" : "Go on"}</button>
       </div>
-      {events.length === 0 ? <p class="faint">{running ? "Ends and notices appear here as they happen." : "Held. Go on to follow again; what happens meanwhile is not shown."}</p> : (
+      {events.length === 0 ? <p class="faint">{running ? "Ends and notices appear here as they happen." : "Held. Go on to see what happened meanwhile."}</p> : (
         <ol class="tail" aria-live="off">
           {events.map((event, index) => (
             <li key={`${event.id ?? ""}${event.at ?? ""}${events.length - index}`}>

@@ -37,7 +37,7 @@ function Diagram({ drawing, counts, chosen, choose }: DiagramProps) {
         </path>
       ))}
       {drawing.edges.filter((edge) => lit(edge) || (few && !edge.toEnd && chosen === undefined)).map((edge) => (
-        <text key={`${edge.from} ${edge.to}`} class="signal" x={edge.label.x} y={edge.label.y} text-anchor="middle">{edge.signals.join(", ")}</text>
+        <text key={`${edge.from} ${edge.to}`} class="signal" x={edge.label.x} y={edge.label.y} text-anchor="middle">{edge.label.text}</text>
       ))}
       {drawing.nodes.map((node) => {
         const number = counts[node.name] ?? 0;
