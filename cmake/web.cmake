@@ -13,7 +13,7 @@ else()
   set(web_switch --off)
 endif()
 add_custom_command(
-  OUTPUT ${web_out}/web_assets.cc
+  OUTPUT ${web_out}/web_assets.cc ${web_out}/settled
   COMMAND ${CMAKE_SOURCE_DIR}/scripts/build-web ${web_out} ${web_switch}
   DEPENDS ${web_sources} ${web}/index.html ${web}/vite.config.ts ${web}/tsconfig.json ${web}/embed.mjs
           ${web}/package.json ${web}/package-lock.json ${CMAKE_SOURCE_DIR}/scripts/build-web
