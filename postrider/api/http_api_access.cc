@@ -32,6 +32,17 @@ std::string_view secret_of(const HttpRequest& request) {
   return secret.size() > kSecretBytesMax ? std::string_view() : secret;
 }
 
+// Whether a browser sends this for a page that is not ours. It says so by Sec-Fetch-Site, or, where
+// the connection is not trusted with that, by an Origin that is not the host it asks.
+bool is_foreign_page(const HttpRequest& request) {
+  const std::string_view site = request.header("sec-fetch-site");
+  if (!site.empty()) return site != "same-origin" && site != "none";
+  const std::string_view origin = request.header("origin");
+  const std::size_t scheme = origin.find("://");
+  if (origin.empty()) return false;
+  return scheme == std::string_view::npos || origin.substr(scheme + 3) != request.header("host");
+}
+
 }  // namespace
 
 Access::Digest Access::digest_of(std::string_view secret) {
@@ -65,7 +76,16 @@ const Access::Entry* Access::find(std::string_view secret) const {
 }
 
 Checked<std::string_view> Access::admit(const HttpRequest& request, Scopes needed) const {
-  if (needed == kNoToken || request.local || entries_.empty()) return kDefaultTenant;
+  if (needed == kNoToken || request.local) return kDefaultTenant;
+  if (entries_.empty()) {
+    // A token cannot be sent by accident; without one every page that is open in a browser on this
+    // machine could act for whoever looks at it. What it asks for it cannot read, there is no CORS.
+    const bool asks = request.method == "GET" || request.method == "HEAD";
+    if (asks || !is_foreign_page(request)) return kDefaultTenant;
+    return refuse(ProblemType::kForbidden,
+                  "a page of another site asked the browser for this, and the daemon has no tokens "
+                  "by which to tell who is who");
+  }
   const std::string_view secret = secret_of(request);
   if (secret.empty()) {
     return refuse(ProblemType::kUnauthorized,

@@ -135,6 +135,29 @@ TEST_F(ApiAccess, WithoutTokensEverybodyMayDoEverything) {
   EXPECT_EQ(get("/v1/stats", bearer("whatever")).status, 200);
 }
 
+// req: api.auth.5
+TEST_F(ApiAccess, WithoutTokensPagesOfOthersChangeNothing) {
+  options.tokens.clear();
+  open();
+  make_destination("shop");
+  const auto pause = [&](RigHeaders headers, bool local = false) {
+    const RigRequest request{"POST", "/v1/destinations/shop/pause", "", std::move(headers), local};
+    return call(request).status;
+  };
+  EXPECT_EQ(pause({{"sec-fetch-site", "cross-site"}}), 403);
+  EXPECT_EQ(pause({{"sec-fetch-site", "same-site"}}), 403);
+  EXPECT_EQ(pause({{"host", "127.0.0.1:8460"}, {"origin", "http://evil.example"}}), 403);
+  EXPECT_EQ(pause({{"host", "127.0.0.1:8460"}, {"origin", "http://127.0.0.1:3000"}}), 403);
+  EXPECT_EQ(pause({{"host", "127.0.0.1:8460"}, {"origin", "null"}}), 403);
+  EXPECT_EQ(get("/v1/destinations/shop").text("health"), "normal");
+  EXPECT_EQ(pause({{"sec-fetch-site", "same-origin"}, {"origin", "https://proxy.example"}}), 200);
+  EXPECT_EQ(pause({{"host", "127.0.0.1:8460"}, {"origin", "http://127.0.0.1:8460"}}), 200);
+  EXPECT_EQ(pause({{"sec-fetch-site", "none"}}), 200);
+  EXPECT_EQ(pause({}), 200) << "not a browser";
+  EXPECT_EQ(pause({{"origin", "http://evil.example"}}, true), 200);
+  EXPECT_EQ(get("/v1/stats", {{"sec-fetch-site", "cross-site"}}).status, 200);
+}
+
 TEST_F(ApiAccess, TellsNothingAboutOtherOrigins) {
   const Reply reply =
       call({"OPTIONS", "/v1/messages", "", {{"origin", "https://evil.example"}}, true});

@@ -150,7 +150,7 @@ class Secrets(harness.Case):
     def ask_everything(self, ids):
         get = self.client.get
         paths = ["/v1/destinations", "/v1/messages", "/v1/dead-letters", f"/v1/dead-letters/{ids['rejects']}", "/v1/stats",
-                 "/metrics", "/livez", "/readyz", "/openapi.json", "/v1/profiles", "/v1/profiles/webhook",
+                 "/metrics", "/livez", "/readyz", "/openapi.json", "/v1/profiles", "/v1/profiles/webhook", "/v1/whoami", "/",
                  "/v1/operations/k1", "/v1/operations/k2"]
         paths += [f"/v1/destinations/{name}" for name in ("config", "good", "fails", "rejects", "conflict")]
         paths += [f"/v1/messages/{message}{what}" for message in ids.values() for what in ("", "/explain", "/timeline")]
