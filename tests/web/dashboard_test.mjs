@@ -159,7 +159,7 @@ describe("without tokens", () => {
     await row.getByText("23", { exact: true }).waitFor();
     await row.getByRole("link", { name: "billing" }).waitFor();
     await row.getByRole("button", { name: /examples/ }).click();
-    assert.equal(await page.locator(".examples a").count(), 10);
+    await page.locator(".ids a").first().waitFor();
     await page.getByLabel("Filter the groups").fill("expired");
     await row.waitFor({ state: "detached" });
     await page.getByLabel("Filter the groups").fill("billing");
@@ -169,14 +169,24 @@ describe("without tokens", () => {
     await dialog.getByText("billing").waitFor();
     assert.equal((await rig.ask("GET", "/v1/stats")).dead_letters.redriven, before, "a dry run changes nothing");
     await dialog.getByRole("button", { name: "Redrive 23" }).click();
-    await page.getByText("Redriven: 23").waitFor();
-    assert.equal((await rig.ask("GET", "/v1/stats")).dead_letters.redriven, before + 23);
+    await page.getByText(/^Redriven: 23|^Job .* redrives them/).waitFor();
+    await until(async () => (await rig.ask("GET", "/v1/stats")).dead_letters.redriven === before + 23, "23 redriven");
   });
 
   // req: dashboard.jobs.1
   test("the page of jobs says what there is", async () => {
+    const status = (await fetch(`${rig.url}/v1/jobs`)).status;
+    if (status === 404) {
+      await openHash("/jobs");
+      await page.getByText("This daemon has no jobs").waitFor();
+      return;
+    }
+    const job = await rig.ask("POST", "/v1/jobs", { action: "drop", filter: { destination: "ledger", cause: "expired" }, rate: 1 });
     await openHash("/jobs");
-    await page.getByText("This daemon has no jobs").waitFor();
+    const row = page.locator("tr", { hasText: job.id });
+    await row.getByText("destination ledger, cause expired").waitFor();
+    await row.getByRole("button", { name: "Cancel" }).click();
+    await row.getByText("cancelled").waitFor();
   });
 
   // req: dashboard.profile.1

@@ -1,16 +1,18 @@
 // Every call to the daemon. Pages know what they want; only this file knows paths.
-import { groupByCause } from "./groups.ts";
+import { groupByCause, groupLetters } from "./groups.ts";
 import type { Group } from "./groups.ts";
 import { tokenWanted, token, unreachable } from "./session.ts";
-import { addToShape, emptyShape } from "./shape.ts";
-import type { Shape } from "./shape.ts";
+import { countAges, joinPages, noPhases } from "./shape.ts";
+import type { PhaseAges, Shape } from "./shape.ts";
 import { EventParser } from "./sse.ts";
 import type {
-  DeadLetter, Destination, Explanation, Health, Job, LogEvent, Message, Profile, Stats, Timeline, WhoAmI,
+  DeadGroup, DeadLetter, Destination, Explanation, Health, Job, JobFilter, LogEvent, Message, Profile, ShapePage, ShapeRow, Stats, Timeline,
+  WhoAmI,
 } from "./types.ts";
 
 const kPage = 1000;
-const kShapePagesMax = 3; // of messages that are looked at for an age table
+const kShapePagesMax = 3; // of what the daemon counts
+const kAgePagesMax = 3; // of messages that are counted here
 const kLetterPagesMax = 5;
 const kDestinationPagesMax = 10;
 const kReconnectDelay = 2000;
@@ -158,49 +160,106 @@ export const timeline = (id: string, signal?: AbortSignal) =>
 export const cancel = (id: string) => call<Done>("POST", `/v1/messages/${segment(id)}/cancel`);
 export const retry = (id: string) => call<Done>("POST", `/v1/messages/${segment(id)}/retry`);
 
-// Ages of live messages: of one destination, of one profile, or of all. Counted from the list, which costs the daemon
-// something, hence the bound.
-export async function shape(of: { destination?: string; profile?: string }, signal?: AbortSignal): Promise<Shape> {
-  const query = of.destination === undefined ? {} : { destination: of.destination };
-  const names = of.profile === undefined
-    ? undefined
-    : new Set((await allDestinations(signal)).items.filter((one) => one.profile === of.profile).map((one) => one.name));
-  const found = await walk<Explanation>("/v1/messages", "messages", query, kShapePagesMax, signal);
-  const result = emptyShape();
-  const now = Date.now();
-  for (const one of found.items) {
-    if (names === undefined || names.has(one.destination ?? "")) addToShape(result, one, now);
+// A daemon without the route says 404, or 400 when it takes the last word for an id that has no such parameter.
+async function ifKnown<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Problem && (error.status === 404 || error.status === 400)) return undefined;
+    throw error;
   }
-  result.partial = found.partial;
-  return result;
+}
+
+// Ages of live messages by destination; the daemon counts. `profile` leaves out the others.
+export async function shape(of: { destination?: string; profile?: string }, signal?: AbortSignal): Promise<Shape> {
+  const pages: ShapePage[] = [];
+  let cursor: string | undefined;
+  const wanted = (row: ShapeRow) => of.profile === undefined || row.profile === of.profile;
+  do {
+    const page = await ifKnown(call<ShapePage>("GET", "/v1/shape" + queryOf({ destination: of.destination, cursor }), { signal }));
+    if (page === undefined) return shapeFromList(of, wanted, signal);
+    pages.push(page);
+    cursor = page.next;
+  } while (cursor !== undefined && pages.length < kShapePagesMax);
+  return joinPages(pages, cursor !== undefined, wanted);
+}
+
+const kBounds = [300, 600, 1200, 2400, 4800, 9600, 19200, 38400, 76800, 153600, 307200, 614400];
+
+// For a daemon that does not count: from its list, which costs it more, and is bounded.
+async function shapeFromList(of: { destination?: string }, wanted: (row: ShapeRow) => boolean, signal?: AbortSignal): Promise<Shape> {
+  const known = new Map((await allDestinations(signal)).items.map((one) => [one.name, one]));
+  const found = await walk<Explanation>("/v1/messages", "messages", of.destination === undefined ? {} : { destination: of.destination }, kAgePagesMax, signal);
+  const now = Date.now();
+  const rows = found.items.flatMap((message): ShapeRow[] => {
+    const one = known.get(message.destination ?? "");
+    if (one === undefined || message.accepted_at === undefined) return [];
+    const age = (now - Date.parse(message.accepted_at)) / 1000;
+    const column = kBounds.findIndex((bound) => age < bound);
+    const counts = [...kBounds, 0].map((_, index) => (index === (column < 0 ? kBounds.length : column) ? 1 : 0));
+    return [{ name: one.name, profile: one.profile, destination_id: one.destination_id, counts, total: 1,
+      phases: { ...noPhases(), [message.phase]: 1 }, states: { [message.state]: 1 }, oldest_at: message.accepted_at }];
+  });
+  return joinPages([{ ages_s: kBounds, destinations: rows }], found.partial, wanted);
+}
+
+// Ages by phase, of one destination; of its first messages, when it has very many.
+export async function phaseAges(destinationName: string, signal?: AbortSignal): Promise<PhaseAges> {
+  const found = await walk<Explanation>("/v1/messages", "messages", { destination: destinationName }, kAgePagesMax, signal);
+  return countAges(found.items, found.partial, Date.now());
 }
 
 // Dead letters
 
 export interface Groups {
   groups: Group[];
-  partial: boolean;
+  partial: boolean; // of a list that went on
+  byJob: boolean; // the daemon counted them, and redrives them by itself
 }
 
 export async function deadLetterGroups(signal?: AbortSignal): Promise<Groups> {
-  const found = await walk<DeadLetter>("/v1/dead-letters", "dead_letters", {}, kLetterPagesMax, signal);
-  return { groups: groupByCause(found.items), partial: found.partial };
+  const counted = await ifKnown(call<{ groups: DeadGroup[]; unlisted_groups: number }>("GET", "/v1/dead-letters/groups?limit=1000", { signal }));
+  if (counted !== undefined) return { groups: groupByCause(counted.groups), partial: counted.unlisted_groups > 0, byJob: true };
+  const [found, known] = await Promise.all([
+    walk<DeadLetter>("/v1/dead-letters", "dead_letters", {}, kLetterPagesMax, signal), allDestinations(signal),
+  ]);
+  const names = new Map(known.items.map((one) => [one.destination_id, one.name]));
+  return { groups: groupLetters(found.items, names), partial: found.partial, byJob: false };
+}
+
+// What is to be sent again: a cause, of one destination or of all.
+export interface Choice {
+  group: Group;
+  destination?: string | undefined;
+  rate: number; // per second
+  byJob: boolean;
 }
 
 export interface Forecast {
   total: number;
-  destinations: { id: string; name?: string | undefined; count: number; health?: Health | undefined; why?: string | undefined }[];
+  atLeast: boolean;
+  duration?: number; // ms
 }
 
-// What a redrive of the group would do, without doing it.
-export async function forecastRedrive(group: Group, signal?: AbortSignal): Promise<Forecast> {
-  const known = new Map((await allDestinations(signal)).items.map((one) => [one.destination_id, one]));
-  const rows = Object.entries(group.destinations).map(([id, number]) => {
-    const one = known.get(id);
-    return { id, count: number, name: one?.name, health: one?.health, why: one?.reason };
+function filterOf(choice: Choice): JobFilter {
+  const { phase, cause } = choice.group;
+  return {
+    ...(choice.destination === undefined ? {} : { destination: choice.destination }),
+    ...(phase === "parked" ? {} : { phase, ...(cause === "none" ? {} : { cause }) }),
+  };
+}
+const actionOf = (choice: Choice) => (choice.group.phase === "parked" ? "retry" : "redrive");
+
+const chosenParts = (choice: Choice) =>
+  choice.group.parts.filter((part) => choice.destination === undefined || part.destination === choice.destination);
+
+// Counts, and changes nothing.
+export async function forecastRedrive(choice: Choice, signal?: AbortSignal): Promise<Forecast> {
+  if (!choice.byJob) return { total: chosenParts(choice).reduce((sum, part) => sum + part.count, 0), atLeast: false };
+  const answer = await call<{ matched: number; complete: boolean; forecast_ms: number }>("POST", "/v1/jobs", {
+    body: { action: actionOf(choice), filter: filterOf(choice), rate: choice.rate, dry_run: true }, signal,
   });
-  rows.sort((one, other) => other.count - one.count);
-  return { total: group.total, destinations: rows };
+  return { total: answer.matched, atLeast: !answer.complete, duration: answer.forecast_ms };
 }
 
 export interface Progress {
@@ -208,15 +267,21 @@ export interface Progress {
   failed: number;
   total: number;
   lastProblem?: string;
+  job?: string; // the daemon goes on with it
 }
 
-// One by one, in the order of the list; stops when told to.
-export async function redrive(group: Group, tell: (progress: Progress) => void, signal: AbortSignal): Promise<Progress> {
-  const progress: Progress = { done: 0, failed: 0, total: group.ids.length };
-  for (const id of group.ids) {
+// As a job; or one by one, in the order of the list, until it is told to stop.
+export async function redrive(choice: Choice, tell: (progress: Progress) => void, signal: AbortSignal): Promise<Progress> {
+  if (choice.byJob) {
+    const job = await call<{ id: string }>("POST", "/v1/jobs", { body: { action: actionOf(choice), filter: filterOf(choice), rate: choice.rate } });
+    return { done: 0, failed: 0, total: 0, job: job.id };
+  }
+  const ids = chosenParts(choice).flatMap((part) => part.examples);
+  const progress: Progress = { done: 0, failed: 0, total: ids.length };
+  for (const id of ids) {
     if (signal.aborted) break;
     try {
-      await call("POST", `/v1/dead-letters/${segment(id)}/redrive`);
+      await redriveOne(id);
       ++progress.done;
     } catch (error) {
       ++progress.failed;
@@ -232,14 +297,7 @@ export const redriveOne = (id: string) =>
 
 // Jobs. A daemon that has none does not know the path.
 
-export async function jobs(signal?: AbortSignal): Promise<Job[] | undefined> {
-  try {
-    return (await call<{ jobs: Job[] }>("GET", "/v1/jobs", { signal })).jobs;
-  } catch (error) {
-    if (error instanceof Problem && error.status === 404) return undefined;
-    throw error;
-  }
-}
+export const jobs = (signal?: AbortSignal) => ifKnown(call<{ jobs: Job[] }>("GET", "/v1/jobs", { signal }).then((answer) => answer.jobs));
 export const cancelJob = (id: string) => call<Done>("POST", `/v1/jobs/${segment(id)}/cancel`);
 
 // Profiles

@@ -1,10 +1,10 @@
 // Drawings that are small enough to be made by hand.
 import { kParts, missing, segments } from "./conservation.ts";
 import { count, percent, plural } from "./format.ts";
-import { heat, kAges, phaseTotal } from "./shape.ts";
-import type { Shape } from "./shape.ts";
+import type { ComponentChildren } from "preact";
+import { heat } from "./shape.ts";
 import { kLivePhases } from "./types.ts";
-import type { Conservation } from "./types.ts";
+import type { Conservation, LivePhase } from "./types.ts";
 
 const kSpark = { width: 150, height: 28 };
 
@@ -50,8 +50,8 @@ export function ConservationBar({ law }: { law: Conservation }) {
 }
 
 // Live messages by phase, drawn to scale.
-export function PhaseBar({ shape }: { shape: Shape }) {
-  const parts = kLivePhases.map((phase) => ({ phase, value: phaseTotal(shape, phase) })).filter((part) => part.value > 0);
+export function PhaseBar({ phases }: { phases: Record<LivePhase, number> }) {
+  const parts = kLivePhases.map((phase) => ({ phase, value: phases[phase] })).filter((part) => part.value > 0);
   return (
     <>
       <div class="bar thin" role="img" aria-label={`Live: ${parts.map((part) => `${count(part.value)} ${part.phase}`).join(", ") || "none"}`}>
@@ -68,27 +68,36 @@ export function PhaseBar({ shape }: { shape: Shape }) {
   );
 }
 
-export function HeatMap({ shape }: { shape: Shape }) {
-  const most = Math.max(0, ...kLivePhases.flatMap((phase) => shape.counts[phase]));
+const kHeat = { label: 128, cell: 44 };
+
+export interface HeatRow {
+  key: string;
+  label: ComponentChildren;
+  counts: number[];
+}
+
+// Rows × ages; the darker, the more.
+export function HeatMap({ title, ages, rows }: { title: string; ages: string[]; rows: HeatRow[] }) {
+  const most = Math.max(0, ...rows.flatMap((row) => row.counts));
   return (
-    <div class="scroll">
-      <table class="heat">
-        <caption class="hidden">Live messages by age and phase</caption>
+    <div class="scroll" tabIndex={0} role="region" aria-label={title}>
+      <table class="heat" style={{ minWidth: `${kHeat.label + kHeat.cell * (ages.length + 1)}px` }}>
+        <caption class="hidden">{title}</caption>
         <thead>
           <tr>
             <th scope="col">younger than</th>
-            {kAges.map((age) => <th key={age.label} scope="col">{age.label}</th>)}
+            {ages.map((age) => <th key={age} scope="col">{age}</th>)}
             <th scope="col">all</th>
           </tr>
         </thead>
         <tbody>
-          {kLivePhases.map((phase) => (
-            <tr key={phase}>
-              <th scope="row"><i class={`swatch phase-fill-${phase}`} />{phase}</th>
-              {shape.counts[phase].map((value, index) => (
+          {rows.map((row) => (
+            <tr key={row.key}>
+              <th scope="row">{row.label}</th>
+              {row.counts.map((value, index) => (
                 <td key={index} class={`heat-${heat(value, most)}`}>{value === 0 ? "" : count(value)}</td>
               ))}
-              <td class="total">{count(phaseTotal(shape, phase))}</td>
+              <td class="total">{count(row.counts.reduce((sum, value) => sum + value, 0))}</td>
             </tr>
           ))}
         </tbody>

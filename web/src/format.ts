@@ -26,6 +26,13 @@ export function span(milliseconds: number): string {
   return parts.join(" ");
 }
 
+// One unit, short enough for the head of a column: "80 m", "2.7 h", "7.1 d".
+export function shortSpan(seconds: number): string {
+  const [size, unit] = seconds < 120 ? [1, "s"] : seconds < 7_200 ? [60, "m"] : seconds < 172_800 ? [3_600, "h"] : [86_400, "d"];
+  const value = seconds / Number(size);
+  return `${Number(value.toFixed(value < 10 ? 1 : 0))} ${unit}`;
+}
+
 export function ago(time: string | undefined, now: number): string {
   if (time === undefined) return "–";
   const distance = now - Date.parse(time);

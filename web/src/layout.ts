@@ -107,11 +107,10 @@ function routeToEnd(from: Node, to: Node): Way {
   const start = { x: from.x + kNode.width, y: from.y + kNode.height / 2 };
   const end = { x: to.x - 3, y: to.y + kNode.height / 2 };
   const turn = (start.x + end.x) / 2;
-  // The label is close to the end, where the lines are apart.
   return {
     path: `M${start.x} ${start.y}C${turn} ${start.y} ${turn} ${end.y} ${end.x} ${end.y}`,
-    x: start.x * 0.35 + end.x * 0.65,
-    y: start.y * 0.28 + end.y * 0.72 + 3,
+    x: turn,
+    y: (start.y + end.y) / 2 + 3,
   };
 }
 

@@ -1,8 +1,61 @@
-// Age × phase of live messages, after Postfix's qshape. Pure.
+// Ages of live messages, after Postfix's qshape: by destination (as GET /v1/shape tells them) and by phase. Pure.
 import { kLivePhases } from "./types.ts";
-import type { Explanation, LivePhase } from "./types.ts";
+import type { Explanation, LivePhase, ShapePage, ShapeRow } from "./types.ts";
+import { shortSpan } from "./format.ts";
 
-// Upper bounds of the ages, in ms; the last bucket has none.
+// What all pages of GET /v1/shape amount to.
+export interface Shape {
+  ages: string[]; // of the columns: "5 m" for those younger than that, the last one has no bound
+  rows: ShapeRow[];
+  total: number;
+  phases: Record<LivePhase, number>;
+  states: Record<string, number>;
+  oldest?: { destination?: string | undefined; accepted_at: string };
+  partial: boolean; // there are more than were looked at
+}
+
+export function noPhases(): Record<LivePhase, number> {
+  return { queued: 0, "in-flight": 0, awaiting: 0, backoff: 0, parked: 0 };
+}
+
+function addTo(sums: Record<string, number>, more: Record<string, number>): void {
+  for (const [name, number] of Object.entries(more)) sums[name] = (sums[name] ?? 0) + number;
+}
+
+function merge(one: ShapeRow, other: ShapeRow): ShapeRow {
+  const merged = { ...one, counts: one.counts.map((number, index) => number + (other.counts[index] ?? 0)), total: one.total + other.total,
+    phases: { ...one.phases }, states: { ...one.states } };
+  addTo(merged.phases, other.phases);
+  addTo(merged.states, other.states);
+  const oldest = [one.oldest_at, other.oldest_at].filter((at) => at !== undefined).sort()[0];
+  return oldest === undefined ? merged : { ...merged, oldest_at: oldest };
+}
+
+// Rows of one destination may be on several pages.
+export function joinPages(pages: ShapePage[], partial: boolean, wanted: (row: ShapeRow) => boolean = () => true): Shape {
+  const rows = new Map<string, ShapeRow>();
+  for (const row of pages.flatMap((page) => page.destinations).filter(wanted)) {
+    const before = rows.get(row.destination_id);
+    rows.set(row.destination_id, before === undefined ? row : merge(before, row));
+  }
+  const bounds = pages[0]?.ages_s ?? [];
+  const shape: Shape = {
+    ages: [...bounds.map(shortSpan), "older"],
+    rows: [...rows.values()].sort((one, other) => (one.oldest_at ?? "~").localeCompare(other.oldest_at ?? "~")),
+    total: 0, phases: noPhases(), states: {}, partial,
+  };
+  for (const row of shape.rows) {
+    shape.total += row.total;
+    addTo(shape.phases, row.phases);
+    addTo(shape.states, row.states);
+  }
+  const first = shape.rows[0];
+  if (first?.oldest_at !== undefined) shape.oldest = { destination: first.name, accepted_at: first.oldest_at };
+  return shape;
+}
+
+// Age × phase, counted from messages.
+
 export const kAges: { label: string; below: number }[] = [
   { label: "10 s", below: 10_000 },
   { label: "1 m", below: 60_000 },
@@ -14,39 +67,31 @@ export const kAges: { label: string; below: number }[] = [
   { label: "older", below: Infinity },
 ];
 
-export interface Shape {
+export interface PhaseAges {
   counts: Record<LivePhase, number[]>; // by age
-  states: Record<string, number>; // by the profile's own word
   total: number;
-  partial: boolean; // there are more than were looked at
-  oldest?: { id?: string | undefined; destination?: string | undefined; accepted_at: string };
-}
-
-export function emptyShape(): Shape {
-  const counts = {} as Record<LivePhase, number[]>;
-  for (const phase of kLivePhases) counts[phase] = kAges.map(() => 0);
-  return { counts, states: {}, total: 0, partial: false };
+  partial: boolean;
+  oldest?: { id: string; accepted_at: string };
 }
 
 export function bucketOf(age: number): number {
   return kAges.findIndex((bucket) => age < bucket.below);
 }
 
-export function addToShape(shape: Shape, message: Explanation, now: number): void {
-  const row = shape.counts[message.phase as LivePhase];
-  if (row === undefined) return; // it ended meanwhile
-  ++shape.total;
-  shape.states[message.state] = (shape.states[message.state] ?? 0) + 1;
-  if (message.accepted_at === undefined) return;
-  const column = bucketOf(Math.max(0, now - Date.parse(message.accepted_at)));
-  row[column] = (row[column] ?? 0) + 1;
-  if (shape.oldest === undefined || message.accepted_at < shape.oldest.accepted_at) {
-    shape.oldest = { id: message.id, destination: message.destination, accepted_at: message.accepted_at };
+export function countAges(messages: Explanation[], partial: boolean, now: number): PhaseAges {
+  const zeros = () => kAges.map(() => 0);
+  const ages: PhaseAges = {
+    counts: { queued: zeros(), "in-flight": zeros(), awaiting: zeros(), backoff: zeros(), parked: zeros() }, total: 0, partial,
+  };
+  for (const message of messages) {
+    const phase = kLivePhases.find((one) => one === message.phase);
+    if (phase === undefined || message.accepted_at === undefined) continue; // it ended meanwhile
+    const column = bucketOf(Math.max(0, now - Date.parse(message.accepted_at)));
+    ages.counts[phase][column] = (ages.counts[phase][column] ?? 0) + 1;
+    ++ages.total;
+    if (ages.oldest === undefined || message.accepted_at < ages.oldest.accepted_at) ages.oldest = { id: message.id, accepted_at: message.accepted_at };
   }
-}
-
-export function phaseTotal(shape: Shape, phase: LivePhase): number {
-  return shape.counts[phase].reduce((sum, value) => sum + value, 0);
+  return ages;
 }
 
 // 0 (nothing) to 5: by powers, because one old message matters beside a thousand young ones.

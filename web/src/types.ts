@@ -95,6 +95,34 @@ export interface Timeline {
   entries: { at?: string; what: string; detail?: string }[];
 }
 
+export interface ShapeRow {
+  name?: string;
+  profile?: string;
+  destination_id: string;
+  counts: number[];
+  total: number;
+  phases: Record<string, number>;
+  states: Record<string, number>;
+  oldest_at?: string;
+}
+export interface ShapePage {
+  ages_s: number[];
+  destinations: ShapeRow[];
+  next?: string;
+}
+
+export interface DeadGroup {
+  destination?: string;
+  destination_id: string;
+  phase: "dead" | "expired" | "parked";
+  cause?: string;
+  count: number;
+  first_at?: string;
+  last_at?: string;
+  reason?: string;
+  example: string;
+}
+
 export interface DeadLetter {
   id: string;
   destination_id: string;
@@ -117,17 +145,27 @@ export interface LogEvent {
   detail?: string;
 }
 
+export interface JobFilter {
+  destination?: string;
+  phase?: string;
+  cause?: string;
+}
 export interface Job {
   id: string;
   action: string;
+  filter?: Record<string, string>;
   state: string;
-  done?: number;
-  total?: number;
-  failed?: number;
   rate?: number;
   created_at?: string;
-  ended_at?: string;
-  detail?: string;
+  finished_at?: string;
+  actor?: string;
+  reason?: string;
+  expected?: number;
+  looked?: number;
+  done?: number;
+  refused?: number;
+  last_refusal?: string;
+  remaining_ms?: number;
 }
 
 export interface Transition {

@@ -1,11 +1,13 @@
 // One destination: how it is, how old its messages are, and what happens to them now.
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "../api.ts";
-import { HeatMap } from "../charts.tsx";
+import { HeatMap, PhaseBar } from "../charts.tsx";
 import { clock, count, plural, span } from "../format.ts";
 import { now, usePoll, visible } from "../hooks.ts";
 import { link } from "../paths.ts";
+import { kAges } from "../shape.ts";
 import { EventParser } from "../sse.ts";
+import { kLivePhases } from "../types.ts";
 import type { Destination, LogEvent } from "../types.ts";
 import { Badge, Empty, Figure, MessageLink, Pending, When } from "../ui.tsx";
 import { DestinationActions, whyOf } from "./destinations.tsx";
@@ -25,25 +27,38 @@ function Settings({ one }: { one: Destination }) {
   );
 }
 
+// By phase while that can be counted here; the daemon counts the ages of a destination with more.
+async function loadAges(name: string, signal: AbortSignal) {
+  const ages = await api.phaseAges(name, signal);
+  return { ages, shape: ages.partial ? await api.shape({ destination: name }, signal) : undefined };
+}
+
 function Ages({ name }: { name: string }) {
-  const found = usePoll((signal) => api.shape({ destination: name }, signal), kShapeEvery, [name]);
-  const shape = found.data;
+  const found = usePoll((signal) => loadAges(name, signal), kShapeEvery, [name]);
+  if (found.data === undefined) return <section class="card"><Pending error={found.error} what="ages" /></section>;
+  const { ages, shape } = found.data;
+  const oldest = shape?.oldest ?? ages.oldest;
+  const title = "Age of its messages";
   return (
     <section class="card" aria-labelledby="ages">
-      <h2 id="ages">Age of its messages</h2>
-      {shape === undefined ? <Pending error={found.error} what="ages" /> : shape.total === 0 ? (
-        <p class="faint">No message of this destination lives. Send one: <code>postrider send {name} 'hello'</code></p>
-      ) : (
-        <>
-          <HeatMap shape={shape} />
-          {shape.oldest !== undefined && (
-            <p>
-              Oldest: <strong>{span(now.value - Date.parse(shape.oldest.accepted_at))}</strong>
-              {shape.oldest.id !== undefined && <> · <MessageLink id={shape.oldest.id} /></>}
-              {shape.partial && <span class="faint"> · of the first {count(shape.total)}; there are more</span>}
-            </p>
-          )}
-        </>
+      <h2 id="ages">{title}</h2>
+      {ages.total === 0 ? <p class="faint">No message of this destination lives. Send one: <code>postrider send {name} 'hello'</code></p>
+        : shape === undefined ? (
+          <HeatMap title={title} ages={kAges.map((age) => age.label)} rows={kLivePhases.map((phase) => ({
+            key: phase, counts: ages.counts[phase], label: <><i class={`swatch phase-fill-${phase}`} />{phase}</>,
+          }))} />
+        ) : (
+          <>
+            <PhaseBar phases={shape.phases} />
+            <HeatMap title={title} ages={shape.ages} rows={shape.rows.map((row) => ({ key: row.destination_id, counts: row.counts, label: "all phases" }))} />
+          </>
+        )}
+      {oldest !== undefined && (
+        <p>
+          Oldest: <strong>{span(now.value - Date.parse(oldest.accepted_at))}</strong>
+          {shape === undefined && ages.oldest !== undefined && <> · <MessageLink id={ages.oldest.id} /></>}
+          {shape?.partial === true && <span class="faint"> · counted were {count(shape.total)}; there are more</span>}
+        </p>
       )}
     </section>
   );
@@ -135,7 +150,7 @@ export function DestinationPage({ name }: { name: string }) {
       </div>
       <p class="why">{whyOf(one) || "Messages are sent as they come."} <a class="faint" href={link(["profiles", one.profile])}>profile {one.profile}</a></p>
       <div class="figures">
-        <Figure label="health since" value={<When at={one.health_since} />} />
+        {one.health_since !== undefined && <Figure label="health since" value={<When at={one.health_since} />} />}
         {one.health === "wait" && <Figure label="next look" value={<When at={one.closed_until} />} />}
         {one.failing_since !== undefined && <Figure label="failing since" value={<When at={one.failing_since} />} />}
         <Figure label="last seen" value={<When at={one.seen_at} />} />

@@ -1,7 +1,7 @@
 // Overview: is it well, and if not, where to look.
 import { useEffect, useState } from "preact/hooks";
 import * as api from "../api.ts";
-import { ConservationBar, PhaseBar, Spark } from "../charts.tsx";
+import { ConservationBar, HeatMap, PhaseBar, Spark } from "../charts.tsx";
 import { bytes, count, plural, rate, span } from "../format.ts";
 import { now, usePoll } from "../hooks.ts";
 import type { Polled } from "../hooks.ts";
@@ -11,12 +11,13 @@ import type { Sample } from "../rates.ts";
 import type { Shape } from "../shape.ts";
 import { kHealths } from "../types.ts";
 import type { Destination, Health } from "../types.ts";
-import { Badge, DestinationLink, Empty, Figure, MessageLink, Pending, When } from "../ui.tsx";
+import { Badge, DestinationLink, Empty, Figure, Pending, When } from "../ui.tsx";
 
 const kStatsEvery = 2000;
 const kDestinationsEvery = 5000;
 const kShapeEvery = 10_000;
 const kTroublesMax = 8;
+const kRowsMax = 8;
 
 function Troubles({ destinations }: { destinations: Destination[] }) {
   const rank: Record<Health, number> = { disabled: 0, wait: 1, probe: 2, paused: 3, normal: 4 };
@@ -79,15 +80,22 @@ function Live({ live, found }: { live: number; found: Polled<Shape> }) {
         <p class="faint">Nothing waits. New messages appear here while they are on their way.</p>
       ) : (
         <>
-          <PhaseBar shape={shape} />
+          <PhaseBar phases={shape.phases} />
           {oldest !== undefined && (
             <p>
               Oldest pending: <strong>{span(now.value - Date.parse(oldest.accepted_at))}</strong>
               {oldest.destination !== undefined && <> for <DestinationLink name={oldest.destination} /></>}
-              {oldest.id !== undefined && <> · <MessageLink id={oldest.id} /></>}
             </p>
           )}
-          {shape.partial && <p class="faint">Of the first {count(shape.total)} messages in the daemon's order; there are more.</p>}
+          <HeatMap title="Live messages by destination and age" ages={shape.ages} rows={shape.rows.slice(0, kRowsMax).map((row) => ({
+            key: row.destination_id, counts: row.counts, label: row.name === undefined ? row.destination_id : <DestinationLink name={row.name} />,
+          }))} />
+          {(shape.rows.length > kRowsMax || shape.partial) && (
+            <p class="faint">
+              {shape.rows.length > kRowsMax && <>The {kRowsMax} with the oldest messages, of {count(shape.rows.length)} destinations. </>}
+              {shape.partial && <>Counted were {count(shape.total)} messages; there are more.</>}
+            </p>
+          )}
         </>
       )}
     </section>
@@ -123,10 +131,8 @@ export function Overview() {
       </div>
       <ConservationBar law={stats.conservation} />
       {stats.quarantined > 0 && <p class="alarm" role="alert">{plural(stats.quarantined, "record")} in quarantine: nobody could read them. Run <code>postrider check</code> on a copy of the data directory.</p>}
-      <div class="columns">
-        <Live live={stats.conservation.live} found={ages} />
-        <Healths />
-      </div>
+      <Healths />
+      <Live live={stats.conservation.live} found={ages} />
     </>
   );
 }
