@@ -98,6 +98,9 @@ void rehearse_fault(const DaemonOptions& options, FileFaults& faults) {
   faults.syncs = when(options.fault == DiskFault::kSyncError, Fault::kIoError);
 }
 
+constexpr std::string_view kClockWasSet =
+    "the wall clock was set: timers go by our own, and follow it only when it stands";
+
 NodeOptions node_options(const DaemonOptions& options) {
   const Config& config = options.config;
   NodeOptions node;
@@ -192,6 +195,9 @@ Result<void> Daemon::Impl::start() {
   NodeOptions options = node_options(options_);
   options.store.faults = faults_;
   options.arrival = [this](const BrokerEvent& event) { return arrival_of(event); };
+  options.host.clock_was_set = [this](Duration by) {
+    log_.warning(kClockWasSet, {{"by_seconds", std::to_string(by.count() / 1000)}});
+  };
   POSTRIDER_TRY(node, Node::open(std::move(options), clock_));
   node_ = std::move(node);
   HttpApiOptions api = options_.config.api;

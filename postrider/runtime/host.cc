@@ -147,6 +147,8 @@ void Host::Impl::turn() {
   }
   while (!untold_.empty() && shard_->post(std::move(untold_.front()))) untold_.pop_front();
   shard_->turn(now);
+  if (const auto step = shard_->take_clock_step(); step && options_.clock_was_set)
+    options_.clock_was_set(*step);
   after_turn(now);
 }
 

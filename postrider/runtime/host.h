@@ -21,9 +21,10 @@ namespace postrider {
 
 struct HostOptions {
   ShardOptions shard;
-  std::uint32_t waiting_max = 8192;         // asked and not answered yet, of all tenants
-  std::uint32_t tenant_waiting_max = 4096;  // of one tenant
-  Duration restart_pause{1000};             // between two attempts to take the store again
+  std::uint32_t waiting_max = 8192;                  // asked and not answered yet, of all tenants
+  std::uint32_t tenant_waiting_max = 4096;           // of one tenant
+  Duration restart_pause{1000};                      // between two attempts to take the store again
+  std::function<void(Duration)> clock_was_set = {};  // the wall clock, by more than a minute
 };
 
 // What the door says to somebody who wants something.

@@ -116,6 +116,27 @@ TEST_F(HostTest, AnswersLaterAndOnce) {
 }
 
 // req: engine.door.1
+// req: device.to.7
+TEST_F(HostTest, TellsOnceWhenTheWallClockWasSetByMoreThanAMinute) {
+  std::vector<Duration> steps;
+  HostOptions options;
+  options.clock_was_set = [&](Duration by) { steps.push_back(by); };
+  start(options);
+  const auto set_by = [&](Duration by) {
+    clock.now.boot = clock.now.boot + 1s;
+    clock.now.wall = clock.now.wall + 1s + by;
+    settle();
+  };
+  set_by(0s);
+  set_by(60s);
+  EXPECT_TRUE(steps.empty());
+  set_by(60'001ms);
+  EXPECT_EQ(steps, (std::vector<Duration>{60'001ms}));
+  set_by(0s);
+  set_by(-2h);
+  EXPECT_EQ(steps, (std::vector<Duration>{60'001ms, -2h}));
+}
+
 TEST_F(HostTest, OneTenantsFloodDoesNotRefuseAnother) {
   HostOptions options;
   options.tenant_waiting_max = 3;

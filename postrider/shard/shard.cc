@@ -104,6 +104,11 @@ class Shard::Impl {
     return last_.boot + ahead;
   }
 
+  std::optional<Duration> take_clock_step() {
+    const auto step = timekeeper_ ? timekeeper_->take_step() : std::nullopt;
+    return step ? std::optional(step->by) : std::nullopt;
+  }
+
   Fate fate_ = Fate::kRunning;
   std::string fate_reason_;
   bool starts_held_ = false;
@@ -444,5 +449,6 @@ bool Shard::idle() const { return impl_->idle(); }
 bool Shard::ready() const { return impl_->engine_ != nullptr; }
 Engine& Shard::engine() { return *impl_->engine_; }
 Timestamp Shard::engine_time() const { return impl_->now_.engine; }
+std::optional<Duration> Shard::take_clock_step() { return impl_->take_clock_step(); }
 
 }  // namespace postrider

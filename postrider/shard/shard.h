@@ -61,6 +61,8 @@ class Shard {
   Engine& engine();               // for tests, the simulator and benchmarks; only when ready
   bool ready() const;             // the meta record is read, the engine exists
   Timestamp engine_time() const;  // of the last turn
+  // By how much the wall clock was set since the last call, when it was more than a minute.
+  std::optional<Duration> take_clock_step();
 
  private:
   Shard();
