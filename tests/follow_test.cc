@@ -194,6 +194,26 @@ TEST_F(Nested, SubmitIsNotLostByACrash) {  // req: engine.nested.1
   EXPECT_EQ(stats().counters.accepted, 2U);
 }
 
+TEST_F(Nested, SubmitsKeepTheirOrderOverACrash) {  // req: engine.nested.2
+  options.engine.limits.residents_max = 0;         // the bell has to be read again
+  open();
+  post(place(1, "mill"));
+  post(place(2, "bell"));
+  post(task(3, {{"then", "bell"}}));
+  const AttemptId first = last_attempt();
+  post(message(4, {{"method", "once"}, {"then", "bell"}}));
+  store.holds_reads = true;
+  post(answer(first, 200));
+  ASSERT_EQ(records_in(keys::kNested), 1U);  // the process dies before it has become a message
+  while (store.reads_held() > 0) store.release_read();
+  store.holds_reads = false;
+  restart();  // the second message ends while it is restored
+  ASSERT_EQ(count("SEND"), 2U);
+  EXPECT_EQ(starts()[0].request.body, "ended delivered");
+  EXPECT_EQ(starts()[1].request.body, "ended indeterminate");
+  EXPECT_EQ(records_in(keys::kNested), 0U);
+}
+
 TEST_F(Nested, SubmitToNobodyIsTold) {  // req: engine.nested.1
   open();
   post(place(1, "mill"));

@@ -412,6 +412,8 @@ void Engine::Impl::write_nested(Turn& turn, MessageId from,
       turn.out.writes.put(key, encode_nested({from, submit.destination, submit.lane,
                                               submit.priority, submit.attributes, submit.body}));
     }
+    // Those of the former life come first: the scan of restore finds this one behind them.
+    if (!nested_restored_) continue;
     // Those for one destination must not overtake each other while something is read.
     const DestinationId to = destination_id(submit.destination, submit.destination, 0);
     turn.out.chores.push_back(

@@ -471,6 +471,7 @@ class Engine::Impl {
   bool restoring_hot_ =
       true;  // nothing starts, and new messages are cold, until gates and hot messages are back
   bool owed_scanned_ = false;
+  bool nested_restored_ = false;  // until then submits that follow from others wait for the scan
   std::optional<std::string> owed_waits_at_;  // the scan of owed destinations waits for room
   Timestamp due_loaded_until_;                // due entries before it are in the wheel
   std::string due_cursor_ = keys::space(keys::kDue);

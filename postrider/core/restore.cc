@@ -128,7 +128,8 @@ void Engine::Impl::restore_owed(Turn& turn, const Chore& chore) {
   }
 }
 
-// Submits that follow from others, and were written down with them.
+// Submits that follow from others, and were written down with them: those of the former life, and
+// behind them those that this one has written so far.
 void Engine::Impl::restore_nested(Turn& turn, const Chore& chore) {
   const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kNested)),
                                 std::max<std::uint32_t>(1, limits_.restore_rows_max)});
@@ -140,6 +141,7 @@ void Engine::Impl::restore_nested(Turn& turn, const Chore& chore) {
     turn.out.chores.push_back(
         {.kind = Chore::Kind::kNested, .destination = to, .cursor = row.first});
   }
+  nested_restored_ = rows->complete;
   if (!rows->complete)
     turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
 }
