@@ -83,6 +83,20 @@ TEST_F(DeviceAdmission, TheLargerPriorityGoesFirstAndEqualOnesInOrderOfAcceptanc
   EXPECT_EQ(got, want);
 }
 
+// req: device.adm.3, device.crash.2
+TEST_F(DeviceAdmission, AnOlderActOnDiskGoesBeforeANewerOneAfterARestart) {
+  open_all();
+  send(pulled("TURN_ON"));  // its call is open
+  post(Pause{{Ticket(++tickets)}, std::string(kPullQueue), ""});
+  const MessageId older = send(pulled("TURN_OFF"));  // goes to the disk, and is read from there
+  post(Resume{{Ticket(++tickets)}, std::string(kPullQueue)});
+  const MessageId newer = send(with_token(pulled("TOP_UP_KWH")));  // is in memory only
+  restart();  // nobody can tell what became of the first: it ends, and the meter is free
+  ASSERT_EQ(calls("COMM_Remote").size(), 1U);
+  EXPECT_EQ(calls("COMM_Remote")[0].message, older);
+  EXPECT_EQ(phase(newer), Phase::kQueued);
+}
+
 // req: device.adm.4, device.crash.4
 TEST_F(DeviceAdmission, PicksOfANetworkAreTwoSecondsApartAlsoOverARestart) {
   open_all();

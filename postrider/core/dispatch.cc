@@ -84,7 +84,10 @@ Slot Engine::Impl::first_by_age(const Lane& lane, const Policy& policy, Timestam
 // Whether something on disk must be looked at before this one may start.
 bool Engine::Impl::owes_before(const Lane& lane, const Entry& entry) const {
   const Policy& policy = residents_[entry.destination].bound->policy;
-  const bool in_order = policy.lane_kind(lane.number) == LaneKind::kFifo || entry.message.ordered;
+  // Gates that are held to the end are had in the order of acceptance, and after a restart the
+  // older may be on disk while the younger is in the window.
+  const bool in_order =
+      policy.lane_kind(lane.number) == LaneKind::kFifo || entry.message.lasting != 0;
   return lane.owes_before(entry.message.id, in_order);
 }
 
