@@ -4,6 +4,7 @@
 
 #include "postrider/base/rng.h"
 #include "postrider/core/retry.h"
+#include "postrider/profiles/device/settings.h"
 #include "postrider/profiles/device/table.h"
 
 namespace postrider::device {
@@ -60,6 +61,18 @@ TEST(DevicePoll, BacksOffAfterErrorsInARow) {
   EXPECT_EQ(push.wait_after(1), 2s);
   EXPECT_EQ(push.wait_after(5), 32s);
   EXPECT_EQ(push.wait_after(6), 60s);
+}
+
+TEST(DevicePoll, WaitsAfterErrorsAsItIsTold) {
+  const auto with = [](const char* name, const char* value) {
+    return configure({{"plugin", "p"}, {"way", "chirpstack"}, {"url", "http://a"}, {name, value}});
+  };
+  EXPECT_EQ(with("ask_again_base", "100ms")->poll.error_base, 100ms);
+  EXPECT_EQ(with("ask_again_cap", "24h")->poll.error_cap, 24h);
+  for (const char* name : {"ask_again_base", "ask_again_cap"}) {
+    for (const char* value : {"100ms", "24h"}) EXPECT_TRUE(with(name, value)) << name;
+    for (const char* value : {"99ms", "24h1ms", "86401s", "0"}) EXPECT_FALSE(with(name, value));
+  }
 }
 
 // req: device.adm.4, device.adm.6, device.to.4, device.to.5

@@ -210,6 +210,18 @@ Result<void> set_poll_ages(Draft& draft, std::string_view value) {
   return {};
 }
 
+Result<void> set_ask_again_base(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(base, duration_of(value, {.low = 100ms, .high = 24h}));
+  draft.policy.poll.error_base = base;
+  return {};
+}
+
+Result<void> set_ask_again_cap(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(cap, duration_of(value, {.low = 100ms, .high = 24h}));
+  draft.policy.poll.error_cap = cap;
+  return {};
+}
+
 Result<void> set_repeat(Draft& /*draft*/, std::string_view value) {
   if (value == "document" || value == "class") return {};
   const std::array<std::string_view, 2> words = {"class", "document"};
@@ -281,6 +293,8 @@ constexpr std::array<Setting, kSettingCount> kSettings = {{
     {{"poll_first", "10s", "", "100ms to 1h", "from the vendor's acceptance to the first question"}, set_poll_first},
     {{"poll_waits", "10s,15s,20s,30s", "", "four durations", "between questions, by the age of the command"}, set_poll_waits},
     {{"poll_ages", "20s,50s,90s", "", "three durations that rise", "from which the second, third and fourth wait hold"}, set_poll_ages},
+    {{"ask_again_base", "30s", "", "100ms to 24h", "the first wait after a question that failed; it doubles; 2s for push"}, set_ask_again_base},
+    {{"ask_again_cap", "15m", "", "100ms to 24h", "the longest such wait; 60s for push"}, set_ask_again_cap},
     {{"repeat", "class", "", "class or document", "document: everything may be repeated, as the original did"}, set_repeat},
     {{"repeat.*", "", "", "free, closed, never or document", "what may follow an open attempt at this command"}, set_repeat_of},
     {{"strikes_max", "5", "", "0 to 1000, 0 for never", "pull: failed calls in a row that close the vendor; push: silent attempts in a row that hold a device off, 0 there"}, set_strikes},
