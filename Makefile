@@ -6,6 +6,7 @@ SIM_ARGUMENTS ?= --seed 1 --seeds 20 --days 30 --destinations 50 --messages 2000
 NIGHTLY_SIM_ARGUMENTS ?= --seed 1000 --seeds 500 --days 90 --destinations 200 --messages 10000 --faults all
 NIGHTLY_FUZZ_SECONDS ?= 600
 ROUNDS ?= 1000
+DEVICE_ROUNDS ?= 200
 CRASH_SEED ?= 1
 CRASH = build/release/tests/crash_rounds
 export JOBS
@@ -26,11 +27,15 @@ run: build-release ## Start the daemon on ./data to try it out; Ctrl-C stops it
 demo: build-release ## See it work: 5,000 messages, bad receivers, a kill -9 in the middle
 	$(POSTRIDER) demo
 
-crash: build-release ## Kill the daemon ROUNDS (1000) times and compare all logs; first show that it would notice
+crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (200) more; first show that it would notice
 	$(CRASH) --daemon $(POSTRIDER) --break sync --rounds 50 --seed $(CRASH_SEED) --expect lost
 	$(CRASH) --daemon build/release/tests/postrider_planted --plant reply-before-commit \
 	  --rounds 200 --seed $(CRASH_SEED) --expect lost
 	$(CRASH) --daemon $(POSTRIDER) --rounds $(ROUNDS) --seed $(CRASH_SEED)
+	$(CRASH) --world device --daemon $(POSTRIDER) --break sync --rounds 20 --seed $(CRASH_SEED) --expect lost
+	$(CRASH) --world device --daemon build/release/tests/postrider_planted --sinks $(POSTRIDER) \
+	  --plant one-look-is-absence --rounds 50 --seed $(CRASH_SEED) --expect order
+	$(CRASH) --world device --daemon $(POSTRIDER) --rounds $(DEVICE_ROUNDS) --seed $(CRASH_SEED)
 
 sim: build-release ## Simulate months of faults for every profile (SIM_ARGUMENTS=…)
 	$(POSTRIDER) sim --profile webhook $(SIM_ARGUMENTS)

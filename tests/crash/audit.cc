@@ -193,7 +193,7 @@ void audit_counters(const Counters& before, const Counters& now, Bounds accepted
   }
   if (now.accepted < before.accepted || now.delivered < before.delivered ||
       now.dead < before.dead || now.expired < before.expired || now.cancelled < before.cancelled ||
-      now.ended() > now.accepted) {
+      now.indeterminate < before.indeterminate || now.ended() > now.accepted) {
     out.push_back("conservation: " + who + " has " + to_text(now) + " after " + to_text(before));
   }
 }

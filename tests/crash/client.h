@@ -1,4 +1,4 @@
-// Client: what one client of the load does over its connection. One thread, the client's.
+// Client: a client that submits, repeats, cancels and asks for webhooks. One thread, its own.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,23 @@
 #include <vector>
 
 #include "postrider/base/rng.h"
+#include "tests/crash/actor.h"
 #include "tests/crash/http.h"
 #include "tests/crash/journal.h"
 
 namespace postrider::crash {
 
-class Client {
+class Client final : public Actor {
  public:
   // `accepted` is called for each message that was.
   Client(std::uint32_t number, std::uint64_t seed, Journal& journal,
          std::function<void()> accepted);
 
-  bool connect(const std::string& address) { return connection_.open(address); }
-  bool is_connected() const { return connection_.is_open(); }
-  void disconnect() { connection_.close(); }
-
-  void act();  // something drawn at random, whole or until the connection breaks
-  // Sends again what has a key and no answer. False: the connection broke.
-  bool repeat_unknown(bool all);
+  bool connect(const std::string& address) override { return connection_.open(address); }
+  bool is_connected() const override { return connection_.is_open(); }
+  void disconnect() override { connection_.close(); }
+  void act() override;
+  bool repeat_unknown(bool all) override;  // what has a key
 
  private:
   Submission draw();

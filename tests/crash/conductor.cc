@@ -11,7 +11,7 @@
 
 #include "postrider/stores/rocks/check.h"
 #include "tests/crash/daemon_process.h"
-#include "tests/crash/load.h"
+#include "tests/crash/world.h"
 
 namespace postrider::crash {
 namespace {
@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kStartMax(60'000);
 constexpr milliseconds kStopMax(60'000);
 constexpr milliseconds kLoadMax(4'000);  // a round is not longer, however slow the machine is
-constexpr milliseconds kSettleMax(120'000);
+constexpr milliseconds kSettleMax(240'000);
 constexpr std::uint32_t kRoundsPerAudit = 4;
 constexpr std::uint64_t kLivingMax = 3'000;  // then all receivers get healthy
 
@@ -71,11 +71,11 @@ class Conductor::Campaign {
         totals_(conductor.totals_),
         rng_(conductor.rng_.next()),
         directory_(std::move(directory)),
-        settings_(draw_settings(rng_)),
-        journal_(conductor.next_serial_),
-        receiver_(kSites, rng_.next()),
-        load_(options_.clients, rng_.next(), journal_) {
+        settings_(draw_settings(rng_)) {
     std::filesystem::create_directories(directory_);
+    world_ = options_.world == WorldKind::kDevice
+                 ? make_device_world(options_, rng_.next(), directory_)
+                 : make_webhook_world(options_, rng_.next(), conductor.next_serial_);
   }
 
   Findings run(std::uint32_t rounds);
@@ -90,13 +90,9 @@ class Conductor::Campaign {
   void start();
   std::string wait_address();
   void end_by_kill();
-  void change_weather();
-  bool put_destinations(const std::string& address);
-  bool resume_all(const std::string& address);
   bool wait_all_ended(const std::string& address);
   void audit_living(const std::string& address);
   void audit_store();
-  Evidence evidence() const;
   void collect_complaints();
   void add_totals(const Counters& counters);
   void write_down() const;
@@ -104,7 +100,6 @@ class Conductor::Campaign {
   void pause(std::int64_t at_most_us) {
     std::this_thread::sleep_for(std::chrono::microseconds(rng_.between(0, at_most_us)));
   }
-  Bounds bounds() const { return {journal_.accepted(), journal_.accepted() + journal_.unknown()}; }
   std::string store() const { return directory_ + "/store"; }
 
   Conductor& conductor_;
@@ -113,25 +108,24 @@ class Conductor::Campaign {
   Rng rng_;
   std::string directory_;
   std::vector<std::string> settings_;
-  Journal journal_;
-  Receiver receiver_;
-  Load load_;
+  std::unique_ptr<World> world_;
   Books books_;
   Findings findings_;
   std::unique_ptr<DaemonProcess> daemon_;
   std::uint32_t life_ = 0;
   std::set<std::uint32_t> clean_lives_;
-  bool configured_ = false;
   Counters last_;
 };
 
 DaemonCommand Conductor::Campaign::command() const {
   DaemonCommand command;
   command.words = {options_.daemon};
-  command.words.insert(command.words.end(), options_.arguments.begin(), options_.arguments.end());
-  for (const char* word : {"--data", "", "--listen", "127.0.0.1:0"})
-    command.words.emplace_back(word);
-  *(command.words.end() - 3) = store();
+  const auto add = [&command](const std::vector<std::string>& words) {
+    command.words.insert(command.words.end(), words.begin(), words.end());
+  };
+  add(options_.arguments);
+  add(world_->serve_words());
+  add({"--data", store(), "--listen", "127.0.0.1:0"});
   command.environment = settings_;
   command.environment.insert(command.environment.end(), options_.environment.begin(),
                              options_.environment.end());
@@ -140,15 +134,19 @@ DaemonCommand Conductor::Campaign::command() const {
 }
 
 void Conductor::Campaign::start() {
-  receiver_.begin_life(++life_);
+  world_->receiver().begin_life(++life_);
   daemon_ = std::make_unique<DaemonProcess>(command());
 }
 
 // Empty: something was found.
 std::string Conductor::Campaign::wait_address() {
   const std::string address = daemon_->wait_address(kStartMax);
-  if (address.empty()) found("start: the daemon does not start; see " + directory_ + "/daemon.log");
-  return address;
+  if (address.empty()) {
+    found("start: the daemon does not start; see " + directory_ + "/daemon.log");
+    return {};
+  }
+  world_->prepare(address, findings_);
+  return findings_.empty() ? address : std::string();
 }
 
 void Conductor::Campaign::end_by_kill() {
@@ -158,58 +156,27 @@ void Conductor::Campaign::end_by_kill() {
           directory_ + "/daemon.log");
 }
 
-void Conductor::Campaign::change_weather() {
-  const bool crowded = last_.live() > kLivingMax;
-  for (std::uint32_t site = 0; site < kSites; ++site) {
-    if (crowded) {
-      receiver_.set_mood(site, Mood::kHealthy);
-    } else if (rng_.chance(1, 4)) {
-      receiver_.set_mood(site, static_cast<Mood>(rng_.below(4)));
-    }
-  }
-}
-
-bool Conductor::Campaign::put_destinations(const std::string& address) {
-  HttpConnection connection;
-  for (std::uint32_t site = 0; site < kSites && !configured_; ++site) {
-    const std::string body =
-        "{\"profile\":\"webhook\",\"settings\":{\"url\":\"" + receiver_.url(site) +
-        "\",\"order\":\"" + (is_fifo(site) ? "fifo" : "none") +
-        "\",\"ladder\":\"100ms,150ms,200ms\",\"wait_base\":\"100ms\",\"wait_max\":\"300ms\","
-        "\"disable_after\":\"0\",\"time_out\":\"60s\"}}";
-    const std::string path = "/v1/destinations/" + destination_of(site);
-    std::optional<HttpAnswer> answer;
-    if (connection.is_open() || connection.open(address))
-      answer = connection.ask({.method = "PUT", .path = path, .body = body});
-    if (!answer || answer->status / 100 != 2) {
-      found("answer: a destination cannot be put: " + (answer ? answer->body : "no answer"));
-      return false;
-    }
-  }
-  configured_ = true;
-  return true;
-}
-
 void Conductor::Campaign::round(std::uint32_t number) {
   const Manner manner = draw_manner(rng_, options_.manners);
   ++totals_.lives[static_cast<std::size_t>(manner)];
-  change_weather();
+  world_->change_weather(last_.live() > kLivingMax);
   start();
   if (manner == Manner::kKillEarly) {
     pause(150'000);
     return end_by_kill();
   }
   const std::string address = wait_address();
-  if (address.empty() || !put_destinations(address)) return;
+  if (address.empty()) return;
   if (number % kRoundsPerAudit == 0) audit_living(address);
-  load_.open(address);
+  Load& load = world_->load();
+  load.open(address);
   if (manner == Manner::kKillRestore || manner == Manner::kStopRestore) {
     pause(10'000);
     return manner == Manner::kStopRestore ? stop_well() : end_by_kill();
   }
   const auto count = static_cast<std::uint64_t>(rng_.between(1, options_.accepted_max));
-  static_cast<void>(load_.wait_accepted(count, kLoadMax));
-  pause(2'000);
+  static_cast<void>(load.wait_accepted(count, kLoadMax));
+  pause(world_->linger_us_max());
   if (manner == Manner::kStopLoad) return stop_well();
   if (manner == Manner::kKillLoad) return end_by_kill();
   daemon_->signal(SIGTERM);
@@ -233,15 +200,16 @@ void Conductor::Campaign::stop_well() {
 
 // Between two lives: what lies on the disk.
 void Conductor::Campaign::audit_store() {
+  const Bounds bounds = world_->bounds();
   // Killed so early that there is nothing yet.
-  if (!std::filesystem::exists(store()) && bounds().high == 0) return;
+  if (!std::filesystem::exists(store()) && bounds.low == 0) return;
   const auto report = check_store(store());
   if (!report) {
-    if (report.error().code == ErrorCode::kNotFound && bounds().low == 0) return;
+    if (report.error().code == ErrorCode::kNotFound && bounds.low == 0) return;
     return found("store: " + report.error().detail);
   }
   for (const std::string& damage : report->damage) found("store: " + damage);
-  audit_counters(last_, report->counters, bounds(), "the store", findings_);
+  audit_counters(last_, report->counters, bounds, "the store", findings_);
   if (report->hot + report->cold + report->quarantined != report->counters.live())
     found("conservation: " + std::to_string(report->hot + report->cold) + " messages lie there, " +
           to_text(report->counters));
@@ -249,39 +217,14 @@ void Conductor::Campaign::audit_store() {
   last_ = report->counters;
 }
 
-// While nobody submits: every message that was accepted lives or has ended.
+// While nobody submits.
 void Conductor::Campaign::audit_living(const std::string& address) {
-  const std::vector<Submission> submissions = journal_.all();
-  const std::vector<Arrival> arrivals = receiver_.arrivals();
-  const auto living = books_.living(address);
-  const auto counters = living ? books_.stats(address) : std::nullopt;
-  if (!counters || !books_.read_events(address, counters->ended(), receiver_))
+  const auto counters = books_.stats(address);
+  if (!counters || !books_.read_events(address, counters->ended(), world_->receiver()))
     return found("answer: " + books_.why());
-  audit_counters(last_, *counters, bounds(), "/v1/stats", findings_);
+  audit_counters(last_, *counters, world_->bounds(), "/v1/stats", findings_);
   last_ = *counters;
-  const auto is_known = [&](MessageId id) {
-    return living->contains(id) || books_.ends().contains(id) || books_.explain(address, id) == 200;
-  };
-  for (const Submission& submission : submissions) {
-    if (submission.fate == Submission::Fate::kAccepted && !is_known(submission.id))
-      found("lost: " + to_string(submission.id) + " was accepted and is nowhere");
-  }
-  for (const Arrival& arrival : arrivals) {
-    if (!is_known(arrival.id))
-      found("phantom: " + to_string(arrival.id) + " was sent, but was never accepted");
-  }
-}
-
-bool Conductor::Campaign::resume_all(const std::string& address) {
-  HttpConnection connection;
-  if (!connection.open(address)) return false;
-  for (std::uint32_t site = 0; site < kSites; ++site) {
-    receiver_.set_mood(site, Mood::kHealthy);
-    const std::string path = "/v1/destinations/" + destination_of(site) + "/resume";
-    const auto answer = connection.ask({.method = "POST", .path = path});
-    if (!answer || answer->status / 100 != 2) return false;
-  }
-  return true;
+  world_->audit_living(address, books_, findings_);
 }
 
 bool Conductor::Campaign::wait_all_ended(const std::string& address) {
@@ -299,40 +242,45 @@ bool Conductor::Campaign::wait_all_ended(const std::string& address) {
 void Conductor::Campaign::finish() {
   start();
   const std::string address = wait_address();
-  if (address.empty() || !put_destinations(address)) return;
+  if (address.empty()) return;
   audit_living(address);
-  if (!load_.settle(address) || !resume_all(address))
+  if (!world_->make_fine(address))
     return found("answer: the daemon does not answer in fine weather");
-  if (!wait_all_ended(address))
+  bool ended = wait_all_ended(address);
+  if (ended) {
+    world_->wait_quiet(findings_);
+    ended = wait_all_ended(address);
+  }
+  if (!ended)
     return found("stuck: not everything ends in fine weather: " + to_text(last_) + " " +
                  books_.why());
-  if (!books_.read_events(address, last_.ended(), receiver_))
+  if (!books_.read_events(address, last_.ended(), world_->receiver()))
     return found("answer: " + books_.why());
   const auto metrics = books_.metrics(address);
   if (!metrics || to_text(*metrics) != to_text(last_))
     found("conservation: /metrics and /v1/stats differ: " +
           (metrics ? to_text(*metrics) + "; " + to_text(last_) : books_.why()));
-  audit_counters(last_, last_, bounds(), "/v1/stats", findings_);
+  audit_counters(last_, last_, world_->bounds(), "/v1/stats", findings_);
   const Counters before = last_;
+  world_->look_back(address, findings_);
   stop_well();
   audit_store();
-  const Evidence all = evidence();
-  audit_arrivals(all, findings_);
-  audit_order_of_ids(all, findings_);
-  audit_ends(all, before, findings_);
+  world_->audit({.ends = books_.ends(), .clean_lives = clean_lives_, .counters = before},
+                findings_);
   if (findings_.empty()) look_again(before);
   add_totals(before);
 }
 
 // A further life changes nothing, and tells the same from the beginning.
 void Conductor::Campaign::look_again(const Counters& before) {
-  const std::size_t arrivals = receiver_.size();
+  Receiver& receiver = world_->receiver();
+  const std::size_t arrivals = receiver.size();
   start();
   const std::string address = wait_address();
   if (address.empty()) return;
   Books again;
   const auto counters = again.stats(address);
-  if (!counters || !again.read_events(address, before.ended(), receiver_))
+  if (!counters || !again.read_events(address, before.ended(), receiver))
     return found("answer: " + again.why());
   if (to_text(*counters) != to_text(before))
     found("changed: " + to_text(before) + " is now " + to_text(*counters));
@@ -343,65 +291,40 @@ void Conductor::Campaign::look_again(const Counters& before) {
       found("changed: " + to_string(id) + " was told as " + end.phase + " and is it no more");
   }
   stop_well();
-  receiver_.begin_life(++life_);
-  if (receiver_.size() != arrivals) found("changed: something was sent after everything had ended");
-}
-
-Evidence Conductor::Campaign::evidence() const {
-  return {.first_serial = journal_.first(),
-          .submissions = journal_.all(),
-          .arrivals = receiver_.arrivals(),
-          .ends = books_.ends(),
-          .clean_lives = clean_lives_};
+  receiver.begin_life(++life_);
+  if (receiver.size() != arrivals) found("changed: something was sent after everything had ended");
 }
 
 void Conductor::Campaign::collect_complaints() {
-  for (const std::string& complaint : journal_.complaints()) found(complaint);
+  for (const std::string& complaint : world_->complaints()) found(complaint);
   for (const std::string& complaint : books_.complaints()) found(complaint);
 }
 
 void Conductor::Campaign::add_totals(const Counters& counters) {
-  std::unordered_map<MessageId, std::uint64_t> good;
-  for (const Arrival& arrival : receiver_.arrivals()) {
-    ++totals_.arrivals;
-    if (arrival.status / 100 == 2 && good[arrival.id]++ != 0) ++totals_.duplicates;
-  }
-  totals_.submitted += journal_.all().size();
-  totals_.unanswered += journal_.unknown();
+  world_->add_to(totals_);
   totals_.counters.accepted += counters.accepted;
   totals_.counters.delivered += counters.delivered;
   totals_.counters.dead += counters.dead;
   totals_.counters.expired += counters.expired;
   totals_.counters.cancelled += counters.cancelled;
+  totals_.counters.indeterminate += counters.indeterminate;
   ++totals_.campaigns;
 }
 
 // For whoever has to find out why.
 void Conductor::Campaign::write_down() const {
-  std::ofstream submissions(directory_ + "/submissions.txt");
-  std::uint64_t serial = journal_.first();
-  for (const Submission& it : journal_.all()) {
-    submissions << serial++ << " client " << it.client << " site " << it.site << " lane "
-                << int{it.lane} << (it.keyed ? " keyed" : "") << (it.unwanted ? " unwanted" : "")
-                << (it.expires ? " expires" : "") << (it.repeated ? " repeated" : "") << " cancel "
-                << static_cast<int>(it.cancel) << " fate " << static_cast<int>(it.fate) << " "
-                << (it.id.is_set() ? to_string(it.id) : "-") << it.more << "\n";
-  }
-  std::ofstream arrivals(directory_ + "/arrivals.txt");
-  for (const Arrival& it : receiver_.arrivals()) {
-    arrivals << "life " << it.life << " site " << it.site << " " << to_string(it.id) << " "
-             << it.serial << " " << it.status << (it.intact ? "" : " BROKEN") << "\n";
-  }
+  world_->write_down(directory_);
   std::ofstream ends(directory_ + "/ends.txt");
   for (const auto& [id, end] : books_.ends())
     ends << to_string(id) << " " << end.phase << " " << end.cause << " " << end.arrivals << "\n";
 }
 
 Findings Conductor::Campaign::run(std::uint32_t rounds) {
+  world_->begin(findings_);
   for (std::uint32_t number = 1; number <= rounds && findings_.empty(); ++number) {
     round(number);
-    load_.close();
-    load_.wait_idle();
+    world_->load().close();
+    world_->load().wait_idle();
     if (findings_.empty()) audit_store();
     collect_complaints();
     ++totals_.rounds;
@@ -410,7 +333,6 @@ Findings Conductor::Campaign::run(std::uint32_t rounds) {
   if (findings_.empty()) finish();
   if (findings_.empty()) collect_complaints();
   if (!findings_.empty()) write_down();
-  conductor_.next_serial_ += journal_.all().size();
   return findings_;
 }
 

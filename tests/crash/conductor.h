@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,12 @@ enum class Manner : std::uint8_t {
 };
 inline constexpr std::size_t kManners = 6;
 
+enum class WorldKind : std::uint8_t { kWebhook, kDevice };
+
 struct RoundsOptions {
+  WorldKind world = WorldKind::kWebhook;
   std::string daemon;                    // the program
+  std::string sinks;                     // the program with `sink …`, for devices
   std::vector<std::string> arguments;    // before --data and --listen
   std::vector<std::string> environment;  // "NAME=value"
   std::string directory;                 // for stores and logs; must exist
@@ -50,6 +55,11 @@ struct RoundsTotals {
   std::uint64_t arrivals = 0;
   std::uint64_t duplicates = 0;  // taken well more than once
   Counters counters;             // sums of all campaigns
+  // Of devices.
+  std::uint64_t copies = 0;  // of commands, that the far sides took
+  std::uint64_t runs = 0;    // of these, by the meters
+  std::uint64_t joins = 0;
+  std::map<std::string, std::uint64_t> outcomes;
 };
 
 class Conductor {

@@ -74,12 +74,15 @@ DaemonProcess::~DaemonProcess() {
 }
 
 std::string DaemonProcess::wait_address(std::chrono::milliseconds at_most) {
+  return wait_said(kListens, at_most);
+}
+
+std::string DaemonProcess::wait_said(std::string_view words, std::chrono::milliseconds at_most) {
   const Clock::time_point until = Clock::now() + at_most;
   while (true) {
-    const std::size_t at = said_.find(kListens);
+    const std::size_t at = said_.find(words);
     const std::size_t end = at == std::string::npos ? at : said_.find('\n', at);
-    if (end != std::string::npos)
-      return said_.substr(at + kListens.size(), end - at - kListens.size());
+    if (end != std::string::npos) return said_.substr(at + words.size(), end - at - words.size());
     pollfd waits{output_, POLLIN, 0};
     if (::poll(&waits, 1, left_ms(until)) <= 0) return {};
     std::array<char, 4096> buffer{};

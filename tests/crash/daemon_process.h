@@ -28,6 +28,9 @@ class DaemonProcess {
   // or said nothing for so long.
   std::string wait_address(std::chrono::milliseconds at_most);
 
+  // What follows `words` in a line of its standard output; empty as above.
+  std::string wait_said(std::string_view words, std::chrono::milliseconds at_most);
+
   void signal(int number) const;
   // The exit code, or 128 and the number of the signal that ended it. Nothing: it still runs.
   std::optional<int> wait_end(std::chrono::milliseconds at_most);

@@ -5,8 +5,6 @@
 #include <thread>
 #include <vector>
 
-#include "tests/crash/client.h"
-
 namespace postrider::crash {
 namespace {
 
@@ -17,12 +15,9 @@ constexpr std::chrono::milliseconds kPauseAfterRefusal(2);
 
 class Load::Impl {
  public:
-  Impl(std::uint32_t clients, std::uint64_t seed, Journal& journal) {
-    Rng rng(seed);
-    for (std::uint32_t i = 0; i < clients; ++i) {
-      clients_.push_back(
-          std::make_unique<Client>(i, rng.next(), journal, [this] { count_accepted(); }));
-    }
+  Impl(std::uint32_t clients, const MakeActor& make) {
+    for (std::uint32_t i = 0; i < clients; ++i)
+      clients_.push_back(make(i, [this] { count_accepted(); }));
     for (const auto& client : clients_) threads_.emplace_back([this, &client] { run(*client); });
   }
   ~Impl() {
@@ -90,7 +85,7 @@ class Load::Impl {
     if (refused) changed_.wait_for(lock, kPauseAfterRefusal, [this] { return stopped_ || !open_; });
   }
 
-  void run(Client& client) {
+  void run(Actor& client) {
     std::string address;
     while (const std::uint64_t generation = enter(address)) {
       const bool connected = client.connect(address);
@@ -112,12 +107,12 @@ class Load::Impl {
   std::uint32_t busy_ = 0;
   std::uint64_t accepted_ = 0;
   std::uint64_t wanted_ = 0;
-  std::vector<std::unique_ptr<Client>> clients_;
+  std::vector<std::unique_ptr<Actor>> clients_;
   std::vector<std::thread> threads_;
 };
 
-Load::Load(std::uint32_t clients, std::uint64_t seed, Journal& journal)
-    : impl_(std::make_unique<Impl>(clients, seed, journal)) {}
+Load::Load(std::uint32_t clients, const MakeActor& make)
+    : impl_(std::make_unique<Impl>(clients, make)) {}
 Load::~Load() = default;
 void Load::open(const std::string& address) { impl_->open(address); }
 void Load::close() { impl_->close(); }

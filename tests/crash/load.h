@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/crash/journal.h"
+#include "tests/crash/actor.h"
 
 namespace postrider::crash {
 
@@ -17,7 +17,7 @@ std::string destination_of(std::uint32_t site);
 
 class Load {
  public:
-  Load(std::uint32_t clients, std::uint64_t seed, Journal& journal);
+  Load(std::uint32_t clients, const MakeActor& make);
   ~Load();
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;

@@ -31,15 +31,17 @@ int main(int count, char** words) {
     std::fprintf(stderr, "no bug is called '%s'\n", bug);
     return 2;
   }
+  std::string file;
   ConfigOverrides overrides;
   for (int i = 1; i + 1 < count; ++i) {
     const std::string_view option = words[i];
+    if (option == "--config") file = words[i + 1];
     if (option == "--data") overrides.push_back({"store.directory", words[i + 1], "--data"});
     if (option == "--listen") overrides.push_back({"server.listen", words[i + 1], "--listen"});
   }
   // The variable is not one of the configuration's.
   ::unsetenv("POSTRIDER_PLANT");
-  const auto config = load_config("", process_environment(), overrides);
+  const auto config = load_config(file, process_environment(), overrides);
   if (!config) {
     std::fprintf(stderr, "%s\n", config.error().detail.c_str());
     return 2;

@@ -85,7 +85,8 @@ std::string body_of(std::uint64_t serial, bool unwanted) {
 
 class Receiver::Impl {
  public:
-  Impl(std::uint32_t sites, std::uint64_t seed) : rng_(seed), sites_(sites) {
+  Impl(std::uint32_t sites, std::uint64_t seed, Keeps keeps)
+      : keeps_(keeps), rng_(seed), sites_(sites) {
     epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
     wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     watch(wake_);
@@ -167,6 +168,7 @@ class Receiver::Impl {
   void answer_late();
   int wait_ms() const;
 
+  const Keeps keeps_;
   Rng rng_;
   std::vector<Site> sites_;
   int epoll_ = -1;
@@ -277,6 +279,10 @@ bool Receiver::Impl::take_request(int fd, Connection& connection) {
   arrival.id = parse_message_id(header(head, "webhook-id")).value_or(MessageId());
   const bool unwanted = body.starts_with('u');
   arrival.serial = body.empty() ? 0 : std::strtoull(body.c_str() + 1, nullptr, 10);
+  if (keeps_ == Keeps::kBodies) {
+    arrival.event = header(head, "x-device-messaging-event-id");
+    arrival.body = body;
+  }
   arrival.intact = arrival.id.is_set() && body == body_of(arrival.serial, unwanted);
   const Mood mood = sites_[connection.site].mood;
   arrival.status = choose(mood, unwanted);
@@ -318,8 +324,8 @@ void Receiver::Impl::answer_late() {
   }
 }
 
-Receiver::Receiver(std::uint32_t sites, std::uint64_t seed)
-    : impl_(std::make_unique<Impl>(sites, seed)) {}
+Receiver::Receiver(std::uint32_t sites, std::uint64_t seed, Keeps keeps)
+    : impl_(std::make_unique<Impl>(sites, seed, keeps)) {}
 Receiver::~Receiver() = default;
 
 std::string Receiver::url(std::uint32_t site) const {

@@ -23,6 +23,9 @@ struct Arrival {
   bool intact = false;  // the body is the one that was submitted, byte for byte
   MessageId id;
   std::uint64_t serial = 0;
+  // Of those that are kept as they came.
+  std::string event;  // the id of the event
+  std::string body;
 };
 
 // A body follows from the number of its submission, so that whoever gets it can tell whether it is
@@ -31,7 +34,9 @@ std::string body_of(std::uint64_t serial, bool unwanted);
 
 class Receiver {
  public:
-  Receiver(std::uint32_t sites, std::uint64_t seed);
+  // Events of devices do not follow from the number of a submission: they are kept as they come.
+  enum class Keeps : std::uint8_t { kNumbers, kBodies };
+  Receiver(std::uint32_t sites, std::uint64_t seed, Keeps keeps = Keeps::kNumbers);
   ~Receiver();
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;

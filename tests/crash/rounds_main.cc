@@ -16,15 +16,19 @@ namespace {
 constexpr std::string_view kHelp =
     "Usage: crash_rounds --daemon PROGRAM [options]\n\n"
     "  --daemon PROGRAM   `postrider`, or the one with planted bugs\n"
+    "  --world WORLD      webhook (the default), or device: commands to meters, through the sinks\n"
+    "                     of a network server and of a vendor\n"
+    "  --sinks PROGRAM    `postrider`, for its sinks (the daemon's)\n"
     "  --break WHAT       what serve --break rehearses: files (the default) or sync\n"
     "  --plant BUG        sets POSTRIDER_PLANT for the program with planted bugs\n"
     "  --expect KIND      succeed when a finding of this kind is made, fail when there is none\n"
     "  --rounds N         lives of the daemon (100)\n"
-    "  --campaign N       of them on one store (25)\n"
+    "  --campaign N       of them on one store (25; for devices 100)\n"
     "  --seed S           what is drawn (1); text counts as its hash\n"
     "  --seconds-max N    begin no further store later than this (no limit)\n"
-    "  --clients N        (4)\n"
-    "  --accepted-max N   a round ends after at most so many accepted messages (250)\n"
+    "  --clients N        (4; for devices 2)\n"
+    "  --accepted-max N   a round ends after at most so many accepted messages (250; for devices\n"
+    "                     20)\n"
     "  --only MANNER      how lives end; may be repeated: kill-early, kill-restore, kill-load,\n"
     "                     kill-drain, stop-restore, stop-load (all)\n"
     "  --directory DIR    for stores and logs (a temporary one, removed unless something is "
@@ -59,8 +63,20 @@ Manner manner_of(const std::string& name) {
   refuse("'" + name + "' is no manner; try --help");
 }
 
+// Commands to meters take their time, and so does the end of a campaign.
+void make_device(RoundsOptions& out) {
+  out.world = WorldKind::kDevice;
+  out.rounds_per_campaign = 100;
+  out.clients = 2;
+  out.accepted_max = 20;
+}
+
 Options parse(int count, char** words) {
   Options out;
+  for (int i = 1; i + 1 < count; ++i) {
+    if (std::string_view(words[i]) == "--world" && std::string_view(words[i + 1]) == "device")
+      make_device(out.rounds);
+  }
   const auto number = [](const std::string& text) {
     return static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 10));
   };
@@ -78,6 +94,10 @@ Options parse(int count, char** words) {
     const std::string value = words[++i];
     if (name == "--daemon")
       out.rounds.daemon = value;
+    else if (name == "--sinks")
+      out.rounds.sinks = value;
+    else if (name == "--world" && (value == "webhook" || value == "device"))
+      continue;
     else if (name == "--break")
       out.broken = value;
     else if (name == "--plant")
@@ -104,6 +124,7 @@ Options parse(int count, char** words) {
       refuse("unknown option '" + name + "'; try --help");
   }
   if (out.rounds.daemon.empty()) refuse("--daemon is missing; try --help");
+  if (out.rounds.sinks.empty()) out.rounds.sinks = out.rounds.daemon;
   if (out.rounds.rounds_per_campaign == 0 || out.rounds.accepted_max == 0)
     refuse("a campaign has at least one round, and a round one message");
   out.rounds.arguments = {"serve", "--break", out.broken};
@@ -131,6 +152,22 @@ void print_json(const RoundsTotals& it, double seconds, std::size_t findings) {
       number(it.counters.cancelled), number(it.arrivals), number(it.duplicates), number(findings));
 }
 
+void print_device(const RoundsTotals& it) {
+  const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
+  std::printf("%llu commands:", number(it.submitted));
+  const char* comma = "";
+  for (const auto& [outcome, count] : it.outcomes) {
+    std::printf("%s %s %llu", comma, outcome.c_str(), number(count));
+    comma = ",";
+  }
+  std::printf(
+      "\n%llu copies of them at the far sides, run %llu times by the meters, none while another "
+      "could still run; %llu joins\n%llu events came to the consumer, of them %llu repeats after a "
+      "kill\nwith the events: %s\n",
+      number(it.copies), number(it.runs), number(it.joins), number(it.arrivals),
+      number(it.duplicates), to_text(it.counters).c_str());
+}
+
 void print_words(const RoundsTotals& it, double seconds) {
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
   const auto lives = [&](Manner manner) {
@@ -143,6 +180,7 @@ void print_words(const RoundsTotals& it, double seconds) {
       number(it.rounds), number(it.campaigns), seconds, lives(Manner::kKillEarly),
       lives(Manner::kKillRestore), lives(Manner::kKillLoad), lives(Manner::kKillDrain),
       lives(Manner::kStopRestore), lives(Manner::kStopLoad));
+  if (!it.outcomes.empty()) return print_device(it);
   std::printf(
       "%llu submissions, %llu without an answer for ever; %llu arrivals, of them %llu "
       "repeats after a kill\n%s\n",
@@ -164,8 +202,9 @@ int conclude(const Options& options, const Findings& findings, const std::string
     return expected ? 0 : 1;
   }
   if (findings.empty()) return 0;
-  std::printf("everything is kept in %s\nonce more: %s\n", options.rounds.directory.c_str(),
-              command.c_str());
+  std::printf("seed %llu; everything is kept in %s\nonce more: %s\n",
+              static_cast<unsigned long long>(options.rounds.seed),
+              options.rounds.directory.c_str(), command.c_str());
   return 1;
 }
 

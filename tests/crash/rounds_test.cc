@@ -36,6 +36,7 @@ Findings run(RoundsOptions options, const std::string& broken = "files") {
   const TemporaryDirectory directory;
   options.directory = directory.path();
   options.arguments = {"serve", "--break", broken};
+  options.sinks = POSTRIDER_BINARY;
   if (options.daemon.empty()) options.daemon = POSTRIDER_BINARY;
   Conductor conductor(options, [](const RoundsTotals&) {});
   return conductor.run();
@@ -104,6 +105,26 @@ TEST(CrashProof, ADaemonThatAnswersBeforeItCommitsIsNoticed) {  // req: daemon.c
                        .seed = 1,
                        .rounds = 100}),
                   "lost:"));
+}
+
+// Rounds of devices: each campaign ends by waiting for what the far sides still hold.
+RoundsOptions of_devices(RoundsOptions options) {
+  options.world = WorldKind::kDevice;
+  options.clients = 2;
+  options.accepted_max = 20;
+  options.rounds_per_campaign = options.rounds;
+  return options;
+}
+
+// req: device.crash.1, device.crash.2
+TEST(DeviceCrashRounds, LoseNoCommandAndNoEventAndDoubleNoAct) {
+  const std::uint64_t seed = seed_of_commit();
+  const Findings findings = run(of_devices({.seed = seed, .rounds = 10}));
+  EXPECT_TRUE(findings.empty()) << "seed " << seed << "\n" << text_of(findings);
+}
+
+TEST(DeviceCrashProof, ADaemonThatNeverSyncsIsNoticed) {
+  EXPECT_TRUE(has(run(of_devices({.seed = 1, .rounds = 10}), "sync"), "lost:"));
 }
 
 }  // namespace
