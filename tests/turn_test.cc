@@ -151,6 +151,40 @@ TEST_F(Turn, ActionsLeaveInTheOrderOfTheirDecisions) {  // req: engine.turn.6
   for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(starts()[i].message, id_of(2 + i));
 }
 
+TEST_F(Turn, WhatIsOverBeforeItLeftNeverLeaves) {  // req: engine.turn.20
+  open();
+  post(configure(1, "shop", {{"time_out", "5s"}, {"attempts_max", "1"}}));
+  actions.clear();
+  store.holds_commits = true;
+  post(submit(2, "shop"));  // is in commit
+  post(submit(3, "shop"));  // and this one waits for the next
+  advance(6s);              // both have taken too long, and have no other attempt
+  release_commit();
+  release_commit();
+  ASSERT_EQ(starts().size(), 1U);
+  EXPECT_EQ(starts()[0].message, id_of(2));
+  EXPECT_EQ(aborts(), (std::vector<AttemptId>{attempt(0)}));
+  Ask question = ask(4, Ask::What::kExplain);
+  question.id = id_of(3);
+  post(question);
+  EXPECT_EQ(view_of<Explanation>(4).phase, Phase::kDead);
+}
+
+TEST_F(Turn, WhatGoesOnHasLeftAsOftenAsItWasCounted) {  // req: engine.turn.20
+  open();
+  post(configure(1, "shop", {{"time_out", "5s"}, {"ladder", "1h"}, {"jitter_percent", "0"}}));
+  actions.clear();
+  store.holds_commits = true;
+  post(submit(2, "shop"));
+  post(submit(3, "shop"));
+  advance(6s);
+  release_commit();
+  release_commit();
+  ASSERT_EQ(starts().size(), 2U);
+  EXPECT_EQ(starts()[1].message, id_of(3));
+  EXPECT_EQ(aborts(), (std::vector<AttemptId>{attempt(0), attempt(1)}));
+}
+
 TEST_F(Turn, AfterAFailedCommitNothingLeavesAndTheShardAsksForARestart) {  // req: engine.turn.7
   open_with_shop();
   store.holds_commits = true;

@@ -328,11 +328,11 @@ bool Engine::Impl::raise_remembered(Turn& turn, Slot slot) {
   return same == by_id_.end() || entries_[same->second].state.state != state;
 }
 
-void Engine::Impl::leave_attempt(Turn& turn, Slot slot) {
+void Engine::Impl::leave_attempt(Turn& turn, Slot slot, bool ended) {
   Entry& entry = entries_[slot];
   if (!entry.attempt.is_set()) return;
   if (entry.tries_gate) give_up_trial(turn, entry);
-  turn.out.actions.emplace_back(AbortAttempt{entry.attempt});
+  turn.out.actions.emplace_back(AbortAttempt{entry.attempt, ended});
   by_attempt_.erase(entry.attempt.value());
   entry.attempt = AttemptId();
   attempt_closed(entry);
@@ -601,7 +601,7 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
   }
   const bool leaves_letter = phase == Phase::kDead || phase == Phase::kExpired;
   receipts_.end(record, leaves_letter ? &entry.message : nullptr, turn.out.writes);
-  leave_attempt(turn, slot);
+  leave_attempt(turn, slot, true);
   give_back_gates(turn, slot);
   if (entry.message.lasting != 0) release_lasting(turn, id);
   forget_entry(turn, slot);

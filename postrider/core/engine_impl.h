@@ -213,7 +213,7 @@ class Engine::Impl {
   void enter(Turn& turn, Slot slot, StateIndex to, std::optional<Timestamp> due);
   void settle_visitor(Entry& entry);
   void mark_holding(Turn& turn, Entry& entry, bool holding);
-  void leave_attempt(Turn& turn, Slot slot);
+  void leave_attempt(Turn& turn, Slot slot, bool ended = false);
   bool raise_remembered(Turn& turn, Slot slot);  // true: the message moved on
   void start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKind kind);
   void take_gates(Turn& turn, Entry& entry);

@@ -19,6 +19,7 @@ struct StartAttempt {
 };
 struct AbortAttempt {
   AttemptId attempt;
+  bool ended = false;  // with its message: if it has not left yet, it need not
 };
 struct Reply {
   Ticket ticket;

@@ -38,6 +38,35 @@ void add_caller(OrderKeys& out, const Caller& caller) {
   out.add(hash64(ledger_key(caller.key), hash64(caller.key.scope)) | (1ULL << 63));
 }
 
+// What was started and is over within one turn has not left, and need not: the request would be on
+// its way when nobody waits for it any more, and perhaps when a newer one is. What goes on was an
+// attempt that counts, so that one leaves, and its abort behind it.
+void drop_unsent(std::vector<Action>& actions) {
+  std::vector<AttemptId> over;
+  for (const Action& action : actions) {
+    const auto* abort = std::get_if<AbortAttempt>(&action);
+    if (abort != nullptr && abort->ended) over.push_back(abort->attempt);
+  }
+  if (over.empty()) return;
+  std::sort(over.begin(), over.end());
+  std::vector<AttemptId> unsent;  // sorted: attempts are numbered as they are started
+  for (const Action& action : actions) {
+    const auto* start = std::get_if<StartAttempt>(&action);
+    if (start != nullptr && std::binary_search(over.begin(), over.end(), start->attempt))
+      unsent.push_back(start->attempt);
+  }
+  if (unsent.empty()) return;
+  const auto is_unsent = [&unsent](AttemptId attempt) {
+    return std::binary_search(unsent.begin(), unsent.end(), attempt);
+  };
+  std::erase_if(actions, [&is_unsent](const Action& action) {
+    const auto* start = std::get_if<StartAttempt>(&action);
+    const auto* abort = std::get_if<AbortAttempt>(&action);
+    return (start != nullptr && is_unsent(start->attempt)) ||
+           (abort != nullptr && is_unsent(abort->attempt));
+  });
+}
+
 struct OrderKeysOf {
   OrderKeys out;
 
@@ -386,6 +415,7 @@ void Shard::Impl::close() {
   if (in_commit_ || fate_ != Fate::kRunning) return;
   engine_->close_turn(now_.engine, timekeeper_->bias(), open_);
   events_in_turn_ = 0;
+  drop_unsent(open_.actions);
   if (open_.writes.empty()) {
     leaving_.swap(open_.actions);
     return act(leaving_);

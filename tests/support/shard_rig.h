@@ -122,6 +122,13 @@ class ShardRig : public ::testing::Test {
     }
     return out;
   }
+  std::vector<AttemptId> aborts() const {
+    std::vector<AttemptId> out;
+    for (const Action& action : actions) {
+      if (const auto* abort = std::get_if<AbortAttempt>(&action)) out.push_back(abort->attempt);
+    }
+    return out;
+  }
   // The attempt that was started as the n-th, from 0.
   AttemptId attempt(std::size_t number) const {
     const std::vector<StartAttempt> all = starts();

@@ -86,7 +86,7 @@ class MeterChecker final : public Checker {
     for (auto at = all.rbegin(); at != all.rend() && *at > run.copy; ++at) {
       const Copy& newer = ledger_.copy(*at);
       const MessageNote* other = newer.tag == copy.tag ? nullptr : note_of(newer);
-      if (other == nullptr || newer.taken_at > run.at) continue;
+      if (other == nullptr || newer.taken_at > run.at || ended_open(*other, *at)) continue;
       if (other->command->command.request.phase != note.command->command.request.phase) continue;
       return verdicts_.violation(21, "an act ran when a newer one had been handed over: " +
                                          to_string(note.id) + " and " + to_string(other->id));

@@ -92,7 +92,7 @@ class RetryChecker final : public Checker {
 
   void left(const Left& left) override {
     MessageNote* note = notebook_.find(left.start.message);
-    // What ended in the turn in which it was started leaves too, and its abort right behind it.
+    // What a replaced owner started may have ended meanwhile.
     if (note == nullptr || note->destination == nullptr || note->end) return;
     Story& story = stories_[note->id];
     if (!is_send(left.call)) {
