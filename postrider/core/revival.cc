@@ -76,8 +76,10 @@ void Engine::Impl::look_at_parked(Turn& turn, Slot slot) {
   // the walk is over, because a crash would forget that.
   if (route.health == Health::kPaused || route.health == Health::kDisabled)
     return move_look(turn, resident, resident.revive_entry, {});
-  const bool well =
-      route.health == Health::kNormal && resident.ok_at.is_set() && !route.failing_since.is_set();
+  // An operator who resumes it clears the failures, and says nothing about who is there: a success
+  // from before that is none.
+  const bool well = route.health == Health::kNormal && resident.ok_at.is_set() &&
+                    resident.ok_at >= route.health_since && !route.failing_since.is_set();
   begin_revival(turn, slot, well, Timestamp::never());
 }
 
