@@ -52,6 +52,7 @@ Result<std::unique_ptr<Postrider>> open_rider(const std::string& directory) {
   node.store.directory = directory;
   node.free_bytes_min = 1U << 20;
   node.host.shard.engine.limits.open_attempts_max = 16384;
+  node.host.shard.engine.limits.live_max = UINT64_MAX;  // as many as one wants to try
   return Postrider::open(node, [](boost::asio::io_context& loop, Node::Ended ended) {
     return Result<std::unique_ptr<Transport>>(std::make_unique<Silent>(loop, std::move(ended)));
   });

@@ -18,7 +18,8 @@ bool is_refusal(AnswerCode code) {
     case AnswerCode::kDone:
     case AnswerCode::kNothing:
     case AnswerCode::kPending:
-    case AnswerCode::kUnavailable: return false;
+    case AnswerCode::kUnavailable:
+    case AnswerCode::kFull: return false;
     case AnswerCode::kConflict:
     case AnswerCode::kKeyExpired:
     case AnswerCode::kNotFound:

@@ -117,12 +117,12 @@ TEST(ConfigRows, TheCommandLineWinsOverBoth) {
 TEST(ConfigRows, CoverTheOptionsOfTheParts) {
   constexpr std::string_view kWhy = "a field was added: give it a row, then correct the size";
   EXPECT_EQ(sizeof(HttpLimits), 72U) << kWhy;
-  EXPECT_EQ(sizeof(HttpApiOptions), 224U) << kWhy;
-  EXPECT_EQ(sizeof(DeviceApiOptions), 96U) << kWhy;
-  EXPECT_EQ(sizeof(EngineLimits), 104U) << kWhy;
-  EXPECT_EQ(sizeof(EngineOptions), 312U) << kWhy;
-  EXPECT_EQ(sizeof(ShardOptions), 336U) << kWhy;
-  EXPECT_EQ(sizeof(HostOptions), 352U) << kWhy;
+  EXPECT_EQ(sizeof(HttpApiOptions), 216U) << kWhy;
+  EXPECT_EQ(sizeof(DeviceApiOptions), 88U) << kWhy;
+  EXPECT_EQ(sizeof(EngineLimits), 112U) << kWhy;
+  EXPECT_EQ(sizeof(EngineOptions), 320U) << kWhy;
+  EXPECT_EQ(sizeof(ShardOptions), 344U) << kWhy;
+  EXPECT_EQ(sizeof(HostOptions), 392U) << kWhy;
   EXPECT_EQ(sizeof(HttpTransportOptions), 248U) << kWhy;
   EXPECT_EQ(sizeof(GrpcTransportOptions), 224U) << kWhy;
   EXPECT_EQ(sizeof(BrokerOptions), 424U) << kWhy;

@@ -290,7 +290,7 @@ constexpr auto kRows = std::to_array<ConfigRow>({
     {"door", "turn_bytes_max", kBytes, kShard<&ShardOptions::turn_bytes_max>, {64 * kKiB, kGiB},
      "bytes of one commit"},
 
-    {"device", "live_max", kNumber, kDevice<&DeviceApiOptions::live_max>, {1, 1000 * kMillion},
+    {"device", "live_max", kNumber, kLimit<&EngineLimits::live_max>, {1, 1000 * kMillion},
      "messages alive; at this number an enqueue is answered with 503"},
     {"device", "metrics", kWord, kDevice<&DeviceApiOptions::metrics>, {},
      "with plugins, /metrics is open to everybody, or needs a token", kMetrics},

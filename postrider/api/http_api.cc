@@ -113,8 +113,7 @@ HttpApi::Impl::Impl(HttpApiOptions options, Host& host, const Clock& clock)
       batches_(host, clock, limits_,
                {.lines_waiting_max = options_.lines_waiting_max,
                 .line_bytes_max = options_.line_bytes_max}),
-      queues_(std::make_shared<api::DeviceQueues>(host, plugins_, options_.device.warn)),
-      live_(options_.device.live_max) {
+      queues_(std::make_shared<api::DeviceQueues>(host, plugins_, options_.device.warn)) {
   access_.set_tokens(options_.tokens);
 }
 

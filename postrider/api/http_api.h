@@ -40,8 +40,7 @@ struct ProcessFigures {
 // What the routes of the device profile need to know.
 struct DeviceApiOptions {
   std::vector<DevicePlugin> plugins;
-  std::uint64_t live_max = 1'000'000;  // messages alive; at this number nothing is enqueued
-  std::string metrics = "open";        // "token": /metrics needs one even when there are plugins
+  std::string metrics = "open";  // "token": /metrics needs one even when there are plugins
   // What an operator should see about a queue.
   std::function<void(std::string_view what, std::string_view queue)> warn;
 };

@@ -1,6 +1,5 @@
 #include "postrider/api/http_api_device.h"
 
-#include "postrider/api/device_live.h"
 #include "postrider/api/http_api_device_testing.h"
 #include "postrider/protocols/device_ulid.h"
 
@@ -178,7 +177,7 @@ TEST_F(DeviceEnqueue, GivesEachOfABatchItsOwnResult) {
 
 // req: device.lim.2
 TEST_F(DeviceEnqueue, TakesNoMoreThanMayBeAliveAndThrowsNothingOut) {
-  options.device.live_max = 3;
+  host_options.shard.engine.limits.live_max = 3;
   open();
   for (int i = 0; i < 3; ++i) EXPECT_EQ(enqueue().status, 201) << i;
   const Reply full = enqueue();
@@ -193,8 +192,39 @@ TEST_F(DeviceEnqueue, TakesNoMoreThanMayBeAliveAndThrowsNothingOut) {
   EXPECT_EQ(live(), 3U);
 }
 
+// req: device.lim.2
+TEST_F(DeviceEnqueue, IsFullForTheOtherWaysInAsWellButNotForOtherProfiles) {
+  host_options.shard.engine.limits.live_max = 2;
+  open();
+  make_destination("shop");
+  post("/v1/destinations/shop/pause");
+  EXPECT_EQ(enqueue({{"correlationId", R"("c1")"}}).status, 201);
+  const auto by_name = [&] {
+    return R"({"destination":"lorawan.network:7","body":)" + command() + "}";
+  };
+  EXPECT_EQ(post("/v1/messages", by_name()).status, 202) << "the last place";
+  const Reply full = post("/v1/messages", by_name());
+  EXPECT_EQ(full.status, 503);
+  EXPECT_EQ(full.problem(), "busy");
+  EXPECT_EQ(full.header("Retry-After"), "10");
+  const Stream batch = stream();
+  batch.sink(by_name() + "\n" + by_name() + "\n", true);
+  settle();
+  ASSERT_EQ(batch.lines().size(), 2U);
+  for (const std::string& line : batch.lines())
+    EXPECT_NE(line.find("too many messages are alive"), std::string::npos) << line;
+  EXPECT_EQ(enqueue({{"correlationId", R"("c1")"}}).status, 200) << "a repeat needs no place";
+  EXPECT_EQ(enqueue().status, 503);
+  EXPECT_EQ(live(), 2U);
+  submit("shop");
+  EXPECT_EQ(live(), 3U) << "webhooks wait on disk, as many as it takes";
+  answer(0, 204);
+  EXPECT_EQ(enqueue().status, 503) << "they count all the same";
+  EXPECT_EQ(live(), 2U);
+}
+
 TEST_F(DeviceEnqueue, FillsTheLastPlaceOfABatchAndRefusesTheRest) {
-  options.device.live_max = 3;
+  host_options.shard.engine.limits.live_max = 3;
   open();
   enqueue();
   const Reply reply = post("/messages/enqueue", batch_of(4, "c"));
@@ -247,23 +277,6 @@ TEST_F(DeviceEnqueue, NeedsATokenWhenThereAreAny) {
   options.device.plugins.clear();
   open();
   EXPECT_EQ(get("/metrics").status, 401) << "without plugins nothing is opened";
-}
-
-TEST(DeviceLiveBound, IsNeverTooLowAndExactWhenNothingIsUnderWay) {
-  LiveBound bound(10);
-  EXPECT_EQ(bound.room(), 0U) << "nobody has asked yet";
-  bound.heard(8);
-  EXPECT_EQ(bound.room(), 2U);
-  bound.posted();
-  bound.posted();
-  EXPECT_EQ(bound.room(), 0U);
-  bound.heard(8);
-  EXPECT_EQ(bound.room(), 0U) << "the two may not be in it yet";
-  bound.answered(true);
-  bound.answered(false);
-  EXPECT_EQ(bound.room(), 1U);
-  bound.heard(12);
-  EXPECT_EQ(bound.room(), 0U);
 }
 
 class DeviceLookup : public DeviceRig {

@@ -71,6 +71,7 @@ constexpr ProfileSpec kProfile = {.name = "device",
                                   .judge = judge_due,
                                   .encode = encode,
                                   .classify = classify,
+                                  .bounded = true,
                                   .receive = receive,
                                   .notice = notice};
 

@@ -11,8 +11,6 @@
 namespace postrider {
 namespace {
 
-constexpr std::uint32_t kFullRetryS = 10;
-
 // The message; of one whose end is forgotten at least its name.
 std::string shown_or_named(const MessageView& view, std::string_view queue) {
   if (auto text = device::report_message({view, queue})) return std::move(*text);
@@ -77,7 +75,7 @@ void HttpApi::Impl::enqueue_device(Call& call) {
   job->waiting = call.waiting;
   job->tenant = call.tenant;
   add_item(*job, call.request.body);
-  begin_enqueue(job);
+  submit_items(job);
 }
 
 void HttpApi::Impl::enqueue_devices(Call& call) {
@@ -103,25 +101,7 @@ void HttpApi::Impl::enqueue_devices(Call& call) {
     add_item(*job, item.raw());
     if (left > 1) item = item.next();
   }
-  begin_enqueue(job);
-}
-
-// Room first. The bound is cheap and never too low; only when it says no the engine is asked.
-void HttpApi::Impl::begin_enqueue(const std::shared_ptr<Enqueue>& job) {
-  const auto good = static_cast<std::uint64_t>(std::count_if(
-      job->items.begin(), job->items.end(), [](const auto& item) { return item.status == 0; }));
-  if (good <= live_.room()) return submit_items(job);
-  Ask ask;
-  ask.what = Ask::What::kStats;
-  const Door door =
-      host_.post(job->tenant, std::move(ask), [weak = weak_from_this(), job](const Answer& answer) {
-        const std::shared_ptr<Impl> self = weak.lock();
-        if (!self) return;
-        if (const auto* stats = std::get_if<Stats>(&answer.view))
-          self->live_.heard(stats->counters.live());
-        self->submit_items(job);
-      });
-  if (door != Door::kOpen) finish(job->waiting, api::device_error(api::refusal_of(door)));
+  submit_items(job);
 }
 
 void HttpApi::Impl::submit_items(const std::shared_ptr<Enqueue>& job) {
@@ -129,13 +109,6 @@ void HttpApi::Impl::submit_items(const std::shared_ptr<Enqueue>& job) {
   for (std::size_t i = 0; i < job->items.size(); ++i) {
     Enqueue::Item& item = job->items[i];
     if (item.status != 0) continue;
-    if (live_.room() == 0) {
-      job->fail(item, {503,
-                       "too many messages are alive already; nothing was done, and nothing was "
-                       "thrown out for it",
-                       kFullRetryS});
-      continue;
-    }
     submit_item(job, i);
   }
   --job->open;
@@ -161,21 +134,16 @@ void HttpApi::Impl::submit_item(const std::shared_ptr<Enqueue>& job, std::size_t
                                  });
     if (door != Door::kOpen) return job->fail(item, api::refusal_of(door));
   }
-  const Door door = host_.post(
-      job->tenant, item.submit, [weak = weak_from_this(), job, index](const Answer& answer) {
-        const std::shared_ptr<Impl> self = weak.lock();
-        if (!self) return;
-        --job->open;
-        // What nobody can tell counts as alive until the engine is asked again.
-        const bool lives =
-            answer.code == AnswerCode::kAccepted || answer.code == AnswerCode::kUnavailable;
-        self->live_.answered(lives && !answer.replayed);
-        self->take_enqueued(job, index, answer);
-        self->settle_enqueue(job);
-      });
+  const Door door = host_.post(job->tenant, item.submit,
+                               [weak = weak_from_this(), job, index](const Answer& answer) {
+                                 const std::shared_ptr<Impl> self = weak.lock();
+                                 if (!self) return;
+                                 --job->open;
+                                 self->take_enqueued(job, index, answer);
+                                 self->settle_enqueue(job);
+                               });
   if (door != Door::kOpen) return job->fail(item, api::refusal_of(door));
   ++job->open;
-  live_.posted();
 }
 
 void HttpApi::Impl::take_enqueued(const std::shared_ptr<Enqueue>& job, std::size_t index,

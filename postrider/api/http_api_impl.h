@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "postrider/api/device_live.h"
 #include "postrider/api/device_plugins.h"
 #include "postrider/api/device_queues.h"
 #include "postrider/api/events.h"
@@ -101,7 +100,6 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void enqueue_device(Call& call);
   void enqueue_devices(Call& call);
   void add_item(Enqueue& job, std::string_view text);
-  void begin_enqueue(const std::shared_ptr<Enqueue>& job);
   void submit_items(const std::shared_ptr<Enqueue>& job);
   void submit_item(const std::shared_ptr<Enqueue>& job, std::size_t index);
   void take_enqueued(const std::shared_ptr<Enqueue>& job, std::size_t index, const Answer& answer);
@@ -180,7 +178,6 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   api::Batches batches_;
   api::DevicePlugins plugins_;
   std::shared_ptr<api::DeviceQueues> queues_;  // shared with answers that come after the end
-  api::LiveBound live_;
   std::vector<Minting> mints_;
   std::uint64_t unknown_events_ = 0;  // of names that nobody knows
   std::uint64_t double_events_ = 0;

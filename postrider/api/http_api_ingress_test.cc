@@ -51,6 +51,15 @@ TEST_F(DeviceIngress, IsAnsweredWhenTheEventIsDurable) {
 }
 
 // req: device.api.8
+TEST_F(DeviceIngress, WaitsForNothingThatAnEventCauses) {
+  enqueue({{"correlationId", R"("c1")"}});
+  ASSERT_EQ(transport.started.size(), 1U);  // and nobody answers it, nor anything else
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(bring("up", up("d" + std::to_string(i))).status, 204);
+  EXPECT_EQ(transport.started.size(), 1U);
+  EXPECT_EQ(arrivals().size(), 20U);
+}
+
+// req: device.api.8
 TEST_F(DeviceIngress, RefusesWhatIsNoEvent) {
   EXPECT_EQ(error(400, post("/ingress/lorawan", up(), secret())), "the parameter event is missing");
   for (const char* body : {"", "{", "[]", "{}", R"({"deviceInfo":{}})", "not json"})

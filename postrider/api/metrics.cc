@@ -23,6 +23,13 @@ void one(std::string& out, std::string_view name, std::string_view type, std::st
   sample(out, name, {}, value);
 }
 
+void words(std::string& out, std::string_view name, std::string_view help, std::string_view label,
+           const CountedWords& counted) {
+  head(out, name, "counter", help);
+  for (const Counted& it : counted)
+    sample(out, name, std::string(label) + "=\"" + std::string(it.word) + "\"", it.times);
+}
+
 std::string seconds(std::uint64_t ms) {
   std::array<char, 40> text{};
   const int size = std::snprintf(text.data(), text.size(), "%llu.%03llu",
@@ -87,6 +94,8 @@ void append_places(std::string& out, const Stats& stats) {
   constexpr Row kRows[] = {
       {"postrider_queue_messages", "Messages of a destination in memory.",
        [](const Stats::Queue& it, Timestamp) { return it.messages; }},
+      {"postrider_queue_more_on_disk", "1 when there are more of them on disk, behind those.",
+       [](const Stats::Queue& it, Timestamp) { return std::uint64_t{it.more}; }},
       {"postrider_queue_oldest_age_milliseconds", "Age of the oldest of them.",
        [](const Stats::Queue& it, Timestamp now) {
          return static_cast<std::uint64_t>(std::max<std::int64_t>((now - it.oldest).count(), 0));
@@ -110,6 +119,10 @@ void append_engine(std::string& out, const Stats& stats) {
   one(out, "postrider_attempts_total", "counter", "Attempts started since the start.", it.attempts);
   one(out, "postrider_attempts_open", "gauge", "Attempts under way.", stats.open_attempts);
   one(out, "postrider_window_messages", "gauge", "Messages in memory.", stats.in_window);
+  const std::uint64_t live = stats.counters.live();
+  one(out, "postrider_waiting_outside_messages", "gauge",
+      "Live messages that are not in memory: behind a window, or asleep until their next attempt.",
+      live > stats.in_window ? live - stats.in_window : 0);
   one(out, "postrider_destinations_in_memory", "gauge", "Destinations in memory.", stats.residents);
   one(out, "postrider_restoring", "gauge", "1 while an earlier life is still being read.",
       stats.restoring ? 1 : 0);
@@ -136,6 +149,9 @@ void append_engine(std::string& out, const Stats& stats) {
       it.adopted);
   one(out, "postrider_gates_closed_total", "counter", "Shared gates closed by failures in a row.",
       it.gates_closed);
+  words(out, "postrider_gate_closings_total", "Of those, by kind.", "kind", it.closings);
+  words(out, "postrider_outcomes_total", "Ended messages of profiles that tell an outcome.",
+        "outcome", it.outcomes);
   one(out, "postrider_alarms_total", "counter", "Refusals that somebody has to look at.",
       it.alarms);
   one(out, "postrider_altered_resends_total", "counter",

@@ -10,6 +10,7 @@ namespace postrider::api {
 namespace {
 
 constexpr std::size_t kWordShownMax = 64;
+constexpr std::uint32_t kFullRetryS = 10;  // until somebody may have ended
 
 using T = ProblemType;
 // clang-format off
@@ -161,6 +162,10 @@ std::optional<Problem> problem_of(const Answer& answer) {
     case AnswerCode::kNotEmpty:
       problem.type = T::kDestinationNotEmpty;
       problem.detail.append("; or ask with ?drain=true to have it removed when it is empty");
+      break;
+    case AnswerCode::kFull:
+      problem.type = T::kBusy;
+      problem.retry_after_s = kFullRetryS;
       break;
     case AnswerCode::kUnavailable:
       problem.type = T::kInterrupted;

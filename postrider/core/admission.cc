@@ -52,6 +52,14 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
            answer.detail = *why;
            return answer;
          }
+         const bool bounded = residents_[destined.slot].bound->profile->bounded;
+         if (bounded && receipts_.counters().live() >= limits_.live_max) {
+           answer.code = AnswerCode::kFull;
+           answer.detail =
+               "too many messages are alive already; nothing was done, and nothing was thrown out "
+               "for it";
+           return answer;
+         }
          if (submit.expires.is_set() && submit.expires <= turn.now) {
            answer.code = AnswerCode::kInvalid;
            answer.detail = "the message has expired already";

@@ -399,11 +399,13 @@ WireRequest Engine::Impl::encode_intent(Turn& turn, Entry& entry, StateIndex to)
     receipts_.note(std::move(altered));
   }
   intent.hash = hash;
-  if (bound.profile->started != nullptr)
-    write_nested(turn, entry.message.id, bound.profile->started(facts));
+  Begun begun;
+  if (bound.profile->started != nullptr) begun = bound.profile->started(facts);
+  write_nested(turn, entry.message.id, begun.submits);
   if (bound.profile->names != nullptr)
     give_names(turn, *bound.profile, {entry.message.id, entry.state.attempts},
                bound.profile->names(facts), turn.now);
+  if (begun.notes) entry.more().notes = std::move(*begun.notes);  // `facts` look at the old ones
   return request;
 }
 
@@ -596,6 +598,7 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
   if (profile.ended != nullptr) {
     Legacy legacy = profile.ended(facts_of(turn, entry), to, entry.reason_text());
     if (legacy.notes) record.notes = std::move(*legacy.notes);
+    if (!legacy.outcome.empty()) count(tallies_.outcomes, legacy.outcome);
     write_nested(turn, id, legacy.submits);
     give_names(turn, profile, {id, entry.state.attempts}, legacy.names, turn.now);
   }

@@ -34,6 +34,7 @@ void Engine::Impl::pump(Turn& turn) {
     residents_[slot].in_ring = false;
     const std::uint64_t tenant = residents_[slot].ring_tenant;
     spent_ = 0;
+    ++tallies_.looks;
     if (start_next(turn, slot)) ring(slot);
     ring_.charge(tenant, spent_);
     touch(slot);

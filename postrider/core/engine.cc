@@ -296,6 +296,8 @@ void Engine::Impl::tell_queues(Stats& stats) const {
     const auto permit = resident.gate.permit(resident.bound->policy.route, turn_now_);
     Stats::Queue queue{.destination = resident.bound->config.name,
                        .messages = messages,
+                       .more = std::any_of(resident.lanes.begin(), resident.lanes.end(),
+                                           [](const Lane& lane) { return lane.cold_ahead; }),
                        .oldest = {},
                        .slots = resident.gate.in_use()};
     for (Slot at = resident.newest; at != kNoSlot; at = entries_[at].next_here) {

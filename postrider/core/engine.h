@@ -43,6 +43,7 @@ struct EngineLimits {
   std::uint32_t news_per_name_max = 8;      // that wait for one name
   std::uint32_t recent_names_max = 16'384;  // names in memory; all are in the store
   std::uint32_t superseded_max = 8;         // older messages of one key that are looked at
+  std::uint64_t live_max = 1'000'000;  // at so many, profiles that are bounded take no new ones
 };
 
 struct Retention {

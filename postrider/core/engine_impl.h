@@ -278,6 +278,7 @@ class Engine::Impl {
   void begin_trial(const Turn& turn, Entry& entry);
   void give_up_trial(Turn& turn, Entry& entry);
   void strike_gates(Turn& turn, Slot slot);
+  void note_closing(const Entry& entry, GateName name);
   void open_gate(Turn& turn, GateName name);
   static void give_back_one(Turn& turn, std::pair<const GateName, SharedGate>& gate, MessageId id);
 

@@ -69,6 +69,15 @@ void Engine::Impl::give_up_trial(Turn& turn, Entry& entry) {
   }
 }
 
+// By the word with which the profile begins to explain such a gate.
+void Engine::Impl::note_closing(const Entry& entry, GateName name) {
+  ++tallies_.gates_closed;
+  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
+  if (profile.gate_words == nullptr) return;
+  const std::string_view why = profile.gate_words(name).closed;
+  count(tallies_.closings, why.substr(0, why.find(':')));
+}
+
 // What became of an attempt, told to the gates of its message that count failures.
 void Engine::Impl::strike_gates(Turn& turn, Slot slot) {
   Entry& entry = entries_[slot];
@@ -94,7 +103,7 @@ void Engine::Impl::strike_gates(Turn& turn, Slot slot) {
       continue;
     gate.trial = MessageId();
     ++gate.closings;
-    ++tallies_.gates_closed;
+    note_closing(entry, name);
     gate.closed_until = turn.now + wait_of(gate.limits, gate.closings);
     timers_.cancel(gate.timer);
     gate.timer = timers_.arm(gate.closed_until, Timer{.kind = TimerKind::kGate, .id = {name, 0}});

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, kAnswerCodes> kCodeNames = {
     "accepted", "done",  "nothing", "pending",   "conflict",  "key-expired", "not-found",
-    "disabled", "ended", "invalid", "too-large", "not-empty", "unavailable"};
+    "disabled", "ended", "invalid", "too-large", "not-empty", "unavailable", "full"};
 
 }  // namespace
 
@@ -18,6 +18,15 @@ std::string_view name_of(AnswerCode code) {
   const auto index = static_cast<std::size_t>(code);
   POSTRIDER_CHECK(index < kCodeNames.size());
   return kCodeNames[index];
+}
+
+void count(CountedWords& words, std::string_view word) {
+  for (Counted& one : words) {
+    if (one.word != word) continue;
+    ++one.times;
+    return;
+  }
+  words.push_back({word, 1});
 }
 
 std::string encode_answer(const Answer& answer) {

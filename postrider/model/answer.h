@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -31,8 +32,9 @@ enum class AnswerCode : std::uint8_t {
   kTooLarge,
   kNotEmpty,     // the destination still has messages
   kUnavailable,  // we were interrupted and cannot tell whether it happened: ask again, with the key
+  kFull,         // as many messages live as may
 };
-inline constexpr std::size_t kAnswerCodes = 13;
+inline constexpr std::size_t kAnswerCodes = 14;
 std::string_view name_of(AnswerCode code);
 
 // Where a message is, why, and what comes next.
@@ -90,6 +92,14 @@ struct Counters {
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 
+// How often something was that profiles have words for; the words are constants of theirs.
+struct Counted {
+  std::string_view word;
+  std::uint64_t times = 0;
+};
+using CountedWords = std::vector<Counted>;  // few, in the order of their first time
+void count(CountedWords& words, std::string_view word);
+
 // Since this incarnation began; not stored.
 struct Tallies {
   std::uint64_t attempts = 0;
@@ -102,13 +112,16 @@ struct Tallies {
   std::uint64_t altered_resends = 0;    // whose bytes were not those of the attempt they repeat
   std::uint64_t refused_readings = 0;   // notes, names or submits of a profile beyond their limits
   std::uint64_t gates_closed = 0;       // by failures in a row
+  std::uint64_t looks = 0;              // at a destination, for something to start
   std::uint64_t probes = 0;             // of the attempts, those that only asked
   std::uint64_t mismatched = 0;         // answers and news that did not fit what was asked
   std::uint64_t adopted = 0;            // attempts whose name we learnt by the way
   std::uint64_t alarms = 0;             // refusals that somebody has to look at
   std::array<std::uint64_t, kFailureClasses> retries{};  // by what failed before
-  Histogram until_sent;                                  // from acceptance to the first attempt
-  Histogram until_ended;                                 // from acceptance to the end
+  CountedWords outcomes;     // of ended messages, where profiles tell it
+  CountedWords closings;     // of gates_closed, the profile's word
+  Histogram until_sent;      // from acceptance to the first attempt
+  Histogram until_ended;     // from acceptance to the end
   Histogram until_answered;  // from the last stage to the answer, of methods that keep a trail
   Histogram timers_late;     // when timers were looked at, how long the first was due
   std::uint64_t stray_timers = 0;
@@ -133,6 +146,7 @@ struct Stats {
   struct Queue {
     std::string destination;
     std::uint64_t messages = 0;  // in memory
+    bool more = false;           // on disk, behind them
     Timestamp oldest;            // of those, when it was accepted
     std::uint64_t slots = 0;     // places taken
     Duration next_slot{0};       // until the next may start, as far as time decides

@@ -154,6 +154,13 @@ struct Legacy {
   std::vector<NestedSubmit> submits = {};
   std::vector<ExternalName> names = {};
   std::optional<std::string> notes = {};  // instead of the old ones
+  std::string_view outcome = {};          // a constant word of the profile, for the figures
+};
+
+// What the start of a send brings with it.
+struct Begun {
+  std::vector<NestedSubmit> submits = {};
+  std::optional<std::string> notes = {};  // instead of the old ones
 };
 
 // What a destination of this profile can be told, for people: `profile show`, suggestions and
@@ -181,6 +188,7 @@ struct ProfileSpec {
   // gates.
   GateLimits (*gate_limits)(GateName name, const Policy& policy) = nullptr;
   std::span<const SettingRow> settings = {};
+  bool bounded = false;  // takes no new message while as many live as EngineLimits allows
   // What `encode` would work out of a destination's settings again and again.
   std::shared_ptr<const void> (*prepare)(const DestinationConfig& destination) = nullptr;
   // How people call a shared gate that holds a message up.
@@ -191,7 +199,7 @@ struct ProfileSpec {
   Received (*receive)(const Inbound& inbound) = nullptr;
   Reading (*notice)(const Facts& facts, const Notice& notice) = nullptr;
   // What the start of a send with durable intent sends on, in the commit that records it.
-  std::vector<NestedSubmit> (*started)(const Facts& facts) = nullptr;
+  Begun (*started)(const Facts& facts) = nullptr;
   // Names that a send with durable intent leaves behind when its message goes to sleep.
   std::vector<ExternalName> (*abandoned)(const Facts& facts) = nullptr;
   // `facts.state` is the last live one, `end` the one that it leads to.

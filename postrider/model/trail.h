@@ -14,7 +14,7 @@
 namespace postrider {
 
 inline constexpr std::size_t kTrailStepsMax = 96;
-inline constexpr std::size_t kStepReasonBytesMax = 160;
+inline constexpr std::size_t kStepReasonBytesMax = 200;
 
 struct Step {
   Timestamp at;  // the first time, when it is counted

@@ -27,13 +27,13 @@ bool is_html(const HttpAnswer& answer) {
 }
 
 SendReply send_reply(SendVerdict verdict, std::string_view reason) {
-  return {.verdict = verdict, .item = "", .reason = clean_excerpt(reason, device::kReasonBytesMax)};
+  return {.verdict = verdict, .item = "", .reason = marked_excerpt(reason, device::kReasonBytesMax)};
 }
 
 PollReply poll_reply(PollVerdict verdict, std::string_view reason) {
   PollReply reply;
   reply.verdict = verdict;
-  reply.reason = clean_excerpt(reason, device::kReasonBytesMax);
+  reply.reason = marked_excerpt(reason, device::kReasonBytesMax);
   return reply;
 }
 
@@ -82,7 +82,7 @@ Response read_number(Command command, std::string_view data) {
 
 Response read_version(std::string_view data) {
   Response response = device::executed(Command::kReadVersion);
-  response.version = clean_excerpt(data, device::kVersionBytesMax);
+  response.version = marked_excerpt(data, device::kVersionBytesMax);
   return response.version.empty() ? undecodable(Command::kReadVersion) : response;
 }
 

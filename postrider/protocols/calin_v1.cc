@@ -233,7 +233,7 @@ PollReply read_poll_v1(const Request& request, std::string_view task, const Http
   if (status == "False") {
     const std::string reason = reason_of(*object, "Reason", device::kRefusedByMeter);
     return answered(
-        device::not_executed(request.command, clean_excerpt(reason, device::kReasonBytesMax)));
+        device::not_executed(request.command, marked_excerpt(reason, device::kReasonBytesMax)));
   }
   const json::Value* const data = json::find(result, "Data");
   return answered(

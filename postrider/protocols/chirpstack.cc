@@ -216,7 +216,8 @@ SendReply read_enqueue_reply(grpc::Status status, std::string_view message,
                              std::string_view frame) {
   if (status != grpc::Status::kOk) {
     std::string reason(grpc::name_of(status));
-    const std::string words = clean_excerpt(message, device::kReasonBytesMax);
+    const std::size_t left = device::kReasonBytesMax - reason.size() - 2;
+    const std::string words = marked_excerpt(message, left);
     if (!words.empty()) reason.append(": ").append(words);
     return {.verdict = verdict_of(status, message), .item = "", .reason = std::move(reason)};
   }

@@ -282,4 +282,11 @@ std::string clean_excerpt(std::string_view text, std::size_t bytes_max) {
   return clean;
 }
 
+std::string marked_excerpt(std::string_view text, std::size_t bytes_max) {
+  constexpr std::string_view kMark = "…";
+  std::string whole = clean_excerpt(text, bytes_max + 1);
+  if (whole.size() <= bytes_max && clean_excerpt(text, bytes_max + 8) == whole) return whole;
+  return clean_excerpt(text, bytes_max < kMark.size() ? 0 : bytes_max - kMark.size()).append(kMark);
+}
+
 }  // namespace postrider

@@ -38,5 +38,7 @@ Result<void> check_http_url(std::string_view url);
 // characters become one space, bytes that are not UTF-8 become '?', and it ends on a whole
 // character within `bytes_max`.
 std::string clean_excerpt(std::string_view text, std::size_t bytes_max);
+// The same, and one who reads it sees that it was cut: then it ends with "…".
+std::string marked_excerpt(std::string_view text, std::size_t bytes_max);
 
 }  // namespace postrider

@@ -20,7 +20,7 @@ namespace postrider::device {
 namespace {
 
 // A ULID that follows from what the event is about: the same however often it is made.
-std::string event_id(Timestamp wall, std::string_view about, std::string_view what) {
+std::string make_event_id(Timestamp wall, std::string_view about, std::string_view what) {
   const std::string seed = std::string(about).append("/").append(what);
   const std::uint64_t high =
       static_cast<std::uint64_t>(wall.ms()) << 16 | (hash64(seed, 3) & 0xFFFF);
@@ -55,7 +55,7 @@ NestedSubmit submit_of(std::string_view destination, const Envelope& envelope,
 
 NestedSubmit event_of(const Facts& facts, StateIndex state, std::string_view message) {
   const std::string id = to_ulid(facts.message.id.high, facts.message.id.low);
-  const Envelope envelope{.id = event_id(facts.wall, id, shown(state)),
+  const Envelope envelope{.id = event_id(facts.wall, facts.message.id, state),
                           .wall = facts.wall,
                           .plugin = std::string(setting(facts.destination, "plugin"))};
   return submit_of(setting(facts.destination, "events"), envelope, id, message);
@@ -118,8 +118,9 @@ std::string unsolicited_message(const Unsolicited& from, const chirpstack::Event
 NestedSubmit unsolicited(const Unsolicited& from, const chirpstack::Event& event, Command command,
                          std::string_view response) {
   const std::string about = event.dev_eui + '/' + event.deduplication_id;
-  const Envelope envelope{
-      .id = event_id(from.wall, about, name_of(command)), .wall = from.wall, .plugin = from.plugin};
+  const Envelope envelope{.id = make_event_id(from.wall, about, name_of(command)),
+                          .wall = from.wall,
+                          .plugin = from.plugin};
   return submit_of(from.events, envelope, from.meter,
                    unsolicited_message(from, event, command, response));
 }
@@ -150,7 +151,11 @@ std::string report_json(const Report& report) {
 
 }  // namespace
 
-std::vector<NestedSubmit> started(const Facts& facts) {
+std::string event_id(Timestamp wall, MessageId about, StateIndex state) {
+  return make_event_id(wall, to_ulid(about.high, about.low), shown(state));
+}
+
+Begun started(const Facts& facts) {
   if (is_mint(facts.message.attributes)) return {};
   if (facts.state.attempts != 1 || setting(facts.destination, "events").empty()) return {};
   const Told told{.id = facts.message.id,
@@ -160,7 +165,10 @@ std::vector<NestedSubmit> started(const Facts& facts) {
                   .response = {},
                   .outcome = {},
                   .may_have_run = false};
-  return {event_of(facts, kSending, event_message(told))};
+  Notes notes = decode_notes(facts.notes);
+  notes.add(Happening::kToldSent, facts.wall);
+  return {.submits = {event_of(facts, kSending, event_message(told))},
+          .notes = encode_notes(notes)};
 }
 
 std::vector<ExternalName> abandoned(const Facts& facts) {
@@ -183,6 +191,7 @@ Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {
   notes.outcome = name_of(outcome);
   notes.may_have_run = may_have_run(ending);
   Legacy out;
+  out.outcome = name_of(outcome);
   leave_debt(facts, ending, command.request, out);
   mask_token(command);
   const bool told = end != kCancelled || setting(facts.destination, "events_cancelled") == "true";
@@ -195,6 +204,7 @@ Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {
                    .outcome = notes.outcome,
                    .may_have_run = notes.may_have_run};
     out.submits.push_back(event_of(facts, end, event_message(all)));
+    notes.add(Happening::kToldEnd, facts.wall);
   }
   notes.summary = encode_device_message(command);
   out.notes = encode_notes(notes);

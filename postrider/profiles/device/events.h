@@ -12,12 +12,15 @@
 namespace postrider::device {
 
 // The first attempt is told; later ones are not.
-std::vector<NestedSubmit> started(const Facts& facts);
+Begun started(const Facts& facts);
 // What an attempt leaves behind that is not closed: an answer that the device may still give, and
 // an item of the server whose id nobody told us.
 std::vector<ExternalName> abandoned(const Facts& facts);
 // The event of an end, what its notes keep, and the answer that the device may still owe.
 Legacy ended(const Facts& facts, StateIndex end, std::string_view reason);
+
+// The id of the event that tells of a state of a message.
+std::string event_id(Timestamp wall, MessageId about, StateIndex state);
 
 struct Unsolicited {
   std::string plugin;

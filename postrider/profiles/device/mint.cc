@@ -107,11 +107,12 @@ Legacy ended_mint(const Facts& facts, StateIndex end) {
   Mint mint = mint_of(facts.message);
   mint.decoder_key.clear();
   notes.summary = encode_mint(mint);
-  notes.outcome = end == kDone      ? "executed"
-                  : end == kUnknown ? "unknown"
-                                    : name_of(outcome_of({.end = end, .command = mint.type}));
   notes.may_have_run = end == kDone || end == kUnknown;
   Legacy out;
+  out.outcome = end == kDone      ? "executed"
+                : end == kUnknown ? "unknown"
+                                  : name_of(outcome_of({.end = end, .command = mint.type}));
+  notes.outcome = out.outcome;
   out.notes = encode_notes(notes);
   return out;
 }

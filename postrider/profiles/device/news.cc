@@ -162,6 +162,18 @@ Reading raise(On signal) {
   return out;
 }
 
+Happening happening_of(News news) {
+  switch (news) {
+    case News::kTransmitted: return Happening::kTransmitted;
+    case News::kAcked: return Happening::kAcked;
+    case News::kNacked: return Happening::kNacked;
+    case News::kDiscarded: return Happening::kDiscarded;
+    case News::kJoined: return Happening::kJoined;
+    case News::kUplink: break;
+  }
+  return Happening::kUplink;
+}
+
 Reading failed_at(const Facts& facts, const Notice& notice, const Detail& detail, Notes notes) {
   const bool nack = detail.news == News::kNacked;
   const Proof proof = nack ? Proof::kNack : Proof::kDiscarded;
@@ -192,11 +204,16 @@ Reading item_news(const Facts& facts, const Notice& notice, const Detail& detail
     return out;
   }
   if (adopts || is_current(facts, notice)) notes.turn_to(facts.state.attempts);
+  notes.add(happening_of(detail.news), facts.wall);
   Reading out;
   switch (detail.news) {
-    case News::kTransmitted: out = raise(On::kProgressed); break;
+    case News::kTransmitted:
+      out = raise(On::kProgressed);
+      out.notes = encode_notes(notes);
+      break;
     case News::kAcked:
       out = raise(On::kAcked);
+      out.notes = encode_notes(notes);
       if (!detail.deduplication.empty())
         out.names.push_back(pair_name(detail.device, detail.deduplication));
       break;
@@ -237,9 +254,22 @@ Reading uplink_news(const Facts& facts, const Notice& notice, const Detail& deta
   if (!answers) {
     Reading out = silent();
     out.mismatched = true;
+    notes.add(Happening::kMismatched, facts.wall);
+    out.notes = encode_notes(notes);
     return out;
   }
-  return answered_with(std::move(notes), request, read->response, detail.data);
+  notes.add(Happening::kUplink, facts.wall);
+  return answered_with(std::move(notes), request, read->response, hex_of(detail.data));
+}
+
+// Who was not sent yet is not concerned.
+Reading join_news(const Facts& facts) {
+  Reading out = raise(On::kPeerSeen);
+  if (facts.state.attempts == 0) return out;
+  Notes notes = decode_notes(facts.notes);
+  notes.add(Happening::kJoined, facts.wall);
+  out.notes = encode_notes(notes);
+  return out;
 }
 
 }  // namespace
@@ -298,7 +328,7 @@ Reading notice(const Facts& facts, const Notice& notice) {
   const auto detail = decode_detail(notice.detail);
   if (!detail) return declined();
   switch (detail->news) {
-    case News::kJoined: return raise(On::kPeerSeen);
+    case News::kJoined: return join_news(facts);
     case News::kUplink: return uplink_news(facts, notice, *detail);
     case News::kTransmitted:
     case News::kAcked:

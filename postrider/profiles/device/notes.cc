@@ -1,5 +1,7 @@
 #include "postrider/profiles/device/notes.h"
 
+#include <algorithm>
+
 #include "postrider/base/codec.h"
 #include "postrider/base/hash.h"
 
@@ -7,9 +9,35 @@ namespace postrider::device {
 namespace {
 
 enum Flag : std::uint8_t { kStranger = 1, kRefused = 2, kExecuted = 4, kMayHaveRun = 8 };
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;  // 1: without what happened
 constexpr std::size_t kHashBytes = 8;
 constexpr std::size_t kFormerMax = 64;  // items of earlier attempts
+
+void write_happened(Writer& writer, const std::vector<Happened>& all) {
+  writer.varint(all.size());
+  std::int64_t before = 0;
+  for (const Happened& one : all) {  // the wall clock may have been set back in between
+    const std::int64_t wall = std::max(one.wall.ms(), before);
+    writer.varint(static_cast<std::uint64_t>(wall - before))
+        .u8(static_cast<std::uint8_t>(one.what));
+    before = wall;
+  }
+}
+
+std::vector<Happened> read_happened(Reader& reader) {
+  std::vector<Happened> out;
+  std::int64_t wall = 0;
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+    wall += static_cast<std::int64_t>(reader.varint() & INT64_MAX >> 1);
+    const std::uint8_t what = reader.u8();
+    if (what >= kHappenings || out.size() >= kHappenedMax) {
+      reader.fail();
+      break;
+    }
+    out.push_back({Timestamp(wall), static_cast<Happening>(what)});
+  }
+  return out;
+}
 
 std::string hash_of(std::string_view item) {
   std::string out;
@@ -29,6 +57,26 @@ std::string_view name_of(Proof proof) {
     case Proof::kExpired: return "expired";
   }
   return "open";
+}
+
+std::string_view name_of(Happening what) {
+  switch (what) {
+    case Happening::kTransmitted: return "txack";
+    case Happening::kAcked: return "ack";
+    case Happening::kNacked: return "nack";
+    case Happening::kDiscarded: return "log";
+    case Happening::kJoined: return "join";
+    case Happening::kUplink: return "up";
+    case Happening::kMismatched: return "mismatched";
+    case Happening::kToldSent:
+    case Happening::kToldEnd: return "webhook";
+  }
+  return "";
+}
+
+void Notes::add(Happening what, Timestamp wall) {
+  if (happened.size() >= kHappenedMax) happened.erase(happened.begin());
+  happened.push_back({wall, what});
 }
 
 void Notes::close(std::uint16_t number, Proof why) {
@@ -76,6 +124,7 @@ std::string encode_notes(const Notes& notes) {
       .text(notes.response)
       .text(notes.outcome)
       .text(notes.summary);
+  write_happened(writer, notes.happened);
   return out;
 }
 
@@ -83,7 +132,8 @@ Notes decode_notes(std::string_view bytes) {
   if (bytes.empty()) return {};
   Reader reader(bytes);
   Notes notes;
-  if (reader.u8() != kVersion) return {};
+  const std::uint8_t version = reader.u8();
+  if (version == 0 || version > kVersion) return {};
   const std::uint8_t flags = reader.u8();
   notes.stranger = (flags & kStranger) != 0;
   notes.refused = (flags & kRefused) != 0;
@@ -97,6 +147,7 @@ Notes decode_notes(std::string_view bytes) {
   notes.response = reader.text();
   notes.outcome = reader.text();
   notes.summary = reader.text();
+  if (version >= 2) notes.happened = read_happened(reader);
   return reader.at_end() ? notes : Notes();
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "postrider/base/time.h"
 #include "postrider/model/message.h"
@@ -25,19 +26,43 @@ constexpr bool ran_perhaps(Proof proof) {
 }
 std::string_view name_of(Proof proof);  // "negative-ack"
 
+// What happened about a command besides its transitions: what the server told, and what we told.
+enum class Happening : std::uint8_t {
+  kTransmitted,
+  kAcked,
+  kNacked,
+  kDiscarded,
+  kJoined,
+  kUplink,
+  kMismatched,  // an uplink that answers something else
+  kToldSent,    // an event of ours: SENT_TO_NS
+  kToldEnd,     // … and of the end
+};
+inline constexpr std::size_t kHappenings = 9;
+inline constexpr std::size_t kHappenedMax = 48;  // of one command; the oldest go
+std::string_view name_of(Happening what);        // "txack", as the server calls it
+constexpr bool is_ours(Happening what) { return what >= Happening::kToldSent; }
+
+struct Happened {
+  Timestamp wall;
+  Happening what = Happening::kTransmitted;
+  friend bool operator==(const Happened&, const Happened&) = default;
+};
+
 struct Notes {
-  std::string item;           // the server's id or the vendor's task …
-  std::uint16_t attempt = 0;  // … of this attempt; the next two belong to it as well
-  Timestamp absent_since;     // of the first look without the item; unset: none
-  bool stranger = false;      // an event spoke of an item of the device that nobody knows
-  bool refused = false;       // the vendor refused the token
-  bool executed = false;      // what the response says
-  std::string proofs;         // one for each attempt, as far as they are closed
-  std::string former;         // hashes of the items of earlier attempts
-  std::string response;       // JSON, when there is one
-  std::string summary;        // of an ended message: the command, without its token
-  std::string outcome;        // of an ended message
-  bool may_have_run = false;  // of an ended message
+  std::string item;                // the server's id or the vendor's task …
+  std::uint16_t attempt = 0;       // … of this attempt; the next two belong to it as well
+  Timestamp absent_since;          // of the first look without the item; unset: none
+  bool stranger = false;           // an event spoke of an item of the device that nobody knows
+  bool refused = false;            // the vendor refused the token
+  bool executed = false;           // what the response says
+  std::string proofs;              // one for each attempt, as far as they are closed
+  std::string former;              // hashes of the items of earlier attempts
+  std::string response;            // JSON, when there is one
+  std::string summary;             // of an ended message: the command, without its token
+  std::string outcome;             // of an ended message
+  bool may_have_run = false;       // of an ended message
+  std::vector<Happened> happened;  // oldest first
   friend bool operator==(const Notes&, const Notes&) = default;
 
   Proof proof(std::uint16_t number) const {
@@ -45,6 +70,7 @@ struct Notes {
                                                  : static_cast<Proof>(proofs[number - 1U]);
   }
   void close(std::uint16_t number, Proof why);
+  void add(Happening what, Timestamp wall);
   // Whether an attempt before this one, or any when 0, may have run.
   bool earlier_ran_perhaps(std::uint16_t number) const;
   // What belongs to an attempt is forgotten when another one is at work, but for whose its item

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "postrider/profiles/device/events.h"
 #include "postrider/profiles/device/notes.h"
 #include "postrider/profiles/device/rules.h"
 #include "postrider/profiles/device/table.h"
@@ -188,6 +189,27 @@ void write_attempts(JsonText& out, const Trail& trail, const Notes& notes) {
   out.end_array();
 }
 
+// What came in about it, and what its consumer was told.
+void write_events(JsonText& out, const Told& told, const Notes& notes) {
+  out.begin_array("events");
+  for (const Happened& one : notes.happened) {
+    const bool ours = is_ours(one.what);
+    JsonText entry;
+    entry.begin_object();
+    entry.text("at", to_rfc3339(one.wall));
+    entry.text("direction", ours ? "out" : "in");
+    entry.text("event", name_of(one.what));
+    if (ours) {
+      const StateIndex state = one.what == Happening::kToldEnd ? told.state : StateIndex{kSending};
+      entry.text("eventId", event_id(one.wall, told.id, state));
+      entry.text("deliveryStatus", status_of(state));
+    }
+    entry.end_object();
+    out.item(entry.take());
+  }
+  out.end_array();
+}
+
 }  // namespace
 
 void mask_token(DeviceMessage& message) {
@@ -237,6 +259,7 @@ Result<std::string> report_history(const DeviceView& view) {
   out.text("acceptedAt", to_rfc3339(view.message.explanation.accepted));
   write_attempts(out, told.trail, notes);
   write_transitions(out, view.message.explanation.accepted, told.trail);
+  write_events(out, told, notes);
   out.end_object();
   return out.take();
 }

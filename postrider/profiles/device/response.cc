@@ -1,12 +1,8 @@
 #include "postrider/profiles/device/response.h"
 
-#include <cstdio>
-
 #include "postrider/protocols/device_text.h"
 
 namespace postrider::device {
-namespace {
-
 std::string hex_of(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
@@ -17,8 +13,6 @@ std::string hex_of(std::string_view bytes) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string without(std::string text, std::string_view secret, std::string_view instead) {
   if (secret.empty()) return text;
@@ -39,7 +33,7 @@ std::string response_json(const Response& response, std::string_view payload) {
   if (response.level) out.raw("level", std::to_string(*response.level));
   if (response.relay_on) out.raw("relayOn", *response.relay_on ? "true" : "false");
   if (!response.reason.empty()) out.text("reason", response.reason);
-  if (!payload.empty()) out.text("payload", hex_of(payload));
+  if (!payload.empty()) out.text("payload", payload);
   out.end_object();
   return out.take();
 }

@@ -11,11 +11,13 @@
 
 namespace postrider::device {
 
-// {"status":"EXECUTION_SUCCESS","data":123.45,…}. `payload` are the bytes that nobody could read,
-// if it was those.
 // What others said, without what we must not show.
 std::string without(std::string text, std::string_view secret, std::string_view instead);
 
+std::string hex_of(std::string_view bytes);
+
+// {"status":"EXECUTION_SUCCESS","data":123.45,…}. `payload` is what nobody could read, as a text,
+// if it was that.
 std::string response_json(const Response& response, std::string_view payload);
 
 // The answer is there.

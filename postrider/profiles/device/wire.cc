@@ -14,6 +14,7 @@
 #include "postrider/protocols/calin.h"
 #include "postrider/protocols/chirpstack.h"
 #include "postrider/protocols/grpc.h"
+#include "postrider/protocols/http_text.h"
 #include "postrider/protocols/meter_frame.h"
 
 namespace postrider::device {
@@ -23,6 +24,7 @@ constexpr std::string_view kCall = "CALL";
 constexpr std::string_view kPublish = "PUBLISH";
 constexpr std::size_t kSecretBytesMin = 4;        // a shorter one would hide half of every sentence
 constexpr std::uint32_t kReplyBytes = 64 * 1024;  // of a vendor's answer
+constexpr std::size_t kPayloadBytesMax = 1024;    // of one that nobody could read, as it is kept
 // Gates of different kinds are told apart by the last bits of their names.
 enum GateKind : std::uint8_t { kDevice = 1, kActs = 2, kEndpoint = 3 };
 constexpr GateName kKindBits = 3;
@@ -278,7 +280,12 @@ Reading classify_poll(const Facts& facts, const WireReply& reply) {
   switch (said.verdict) {
     case PollVerdict::kPending:
       return reading_of(On::kStillHeld, Certainty::kAnswered, FailureClass::kNone, said.reason);
-    case PollVerdict::kAnswered: return answered_with(notes, command.request, said.response, {});
+    case PollVerdict::kAnswered: {
+      std::string payload = said.response.reason == kUndecodable ? reply.body : std::string();
+      hide_secrets(facts, payload);
+      return answered_with(notes, command.request, said.response,
+                           marked_excerpt(payload, kPayloadBytesMax));
+    }
     case PollVerdict::kRejected: {
       notes.refused = is_token(command.request.command);
       Reading out =

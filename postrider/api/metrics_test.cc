@@ -1,0 +1,86 @@
+// What /metrics says of the engine's figures, held against figures that are all different.
+#include "postrider/api/metrics.h"
+
+#include <gtest/gtest.h>
+
+namespace postrider::api {
+namespace {
+
+class Metrics : public ::testing::Test {
+ protected:
+  bool says(const std::string& line) {
+    MetricsInput input;
+    input.stats = &stats;
+    const std::string all = "\n" + render_metrics(input, RequestCounts(0), {});
+    return all.find("\n" + line + "\n") != std::string::npos;
+  }
+  Stats stats;
+};
+
+// req: device.obs.2
+TEST_F(Metrics, TellEveryCounter) {
+  Tallies& it = stats.tallies;
+  it.attempts = 1;
+  it.retries[static_cast<std::size_t>(FailureClass::kConnect)] = 2;
+  it.retries[static_cast<std::size_t>(FailureClass::kServer)] = 3;
+  it.outcomes = {{"executed", 4}, {"unknown", 5}};
+  it.late_outcomes = 6;
+  it.late_receipts = 7;
+  it.mismatched = 8;
+  it.repeated_arrivals = 9;
+  it.adopted = 10;
+  it.probes = 11;
+  it.closings = {{"breaker", 12}, {"hold-off", 13}};
+  for (const char* line :
+       {"postrider_attempts_total 1", R"(postrider_retries_total{cause="connect"} 2)",
+        R"(postrider_retries_total{cause="server"} 3)",
+        R"(postrider_outcomes_total{outcome="executed"} 4)",
+        R"(postrider_outcomes_total{outcome="unknown"} 5)", "postrider_late_outcomes_total 6",
+        "postrider_late_receipts_total 7", "postrider_mismatched_total 8",
+        "postrider_arrivals_repeated_total 9", "postrider_adopted_total 10",
+        "postrider_probes_total 11", R"(postrider_gate_closings_total{kind="breaker"} 12)",
+        R"(postrider_gate_closings_total{kind="hold-off"} 13)"})
+    EXPECT_TRUE(says(line)) << line;
+}
+
+// req: device.obs.2
+TEST_F(Metrics, TellEveryTimeThatIsMeasured) {
+  Tallies& it = stats.tallies;
+  it.until_sent.add(1ms);
+  it.until_answered.add(3s);
+  it.until_ended.add(100s);
+  it.timers_late.add(20ms);
+  it.timers_late.add(40ms);
+  for (const char* line : {"postrider_until_sent_seconds_sum 0.001",
+                           R"(postrider_until_sent_seconds_bucket{le="0.002"} 1)",
+                           R"(postrider_until_answered_seconds_bucket{le="4.096"} 1)",
+                           "postrider_until_ended_seconds_sum 100.000",
+                           R"(postrider_timers_late_seconds_bucket{le="0.032"} 1)",
+                           R"(postrider_timers_late_seconds_bucket{le="0.064"} 2)",
+                           R"(postrider_timers_late_seconds_bucket{le="+Inf"} 2)",
+                           "postrider_timers_late_seconds_count 2"})
+    EXPECT_TRUE(says(line)) << line;
+}
+
+// req: device.obs.1
+TEST_F(Metrics, TellOfEachQueueAndEachState) {
+  stats.now = Timestamp(10'000);
+  stats.queues.push_back({.destination = "lora.network:7",
+                          .messages = 3,
+                          .more = true,
+                          .oldest = Timestamp(9'500),
+                          .slots = 1,
+                          .next_slot = 1500ms});
+  stats.in_states.push_back({"device", "AtServer", 2});
+  for (const char* line :
+       {R"(postrider_queue_messages{destination="lora.network:7"} 3)",
+        R"(postrider_queue_more_on_disk{destination="lora.network:7"} 1)",
+        R"(postrider_queue_oldest_age_milliseconds{destination="lora.network:7"} 500)",
+        R"(postrider_queue_slots{destination="lora.network:7"} 1)",
+        R"(postrider_queue_next_slot_milliseconds{destination="lora.network:7"} 1500)",
+        R"(postrider_window_state_messages{profile="device",state="AtServer"} 2)"})
+    EXPECT_TRUE(says(line)) << line;
+}
+
+}  // namespace
+}  // namespace postrider::api
