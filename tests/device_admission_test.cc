@@ -30,6 +30,16 @@ class DeviceAdmission : public DeviceRig {
     for (const StartAttempt& call : calls(part)) out.push_back(call.message);
     return out;
   }
+  // Looks at queues, decisions, reads and rows read.
+  using Cost = std::array<std::uint64_t, 4>;
+  Cost cost_of(const std::function<void()>& what) {
+    const Tallies before = tallies();
+    const std::array<std::uint64_t, 2> read = {store.reads(), store.rows()};
+    what();
+    const Tallies after = tallies();
+    return {after.looks - before.looks, after.steps - before.steps, store.reads() - read[0],
+            store.rows() - read[1]};
+  }
   void refuse_last() { lose(calls("Enqueue").back().attempt, WireEnd::kRefused); }
 };
 using Ids = std::vector<MessageId>;
@@ -208,25 +218,68 @@ TEST_F(DeviceAdmission, ARetryAndAnEndGiveThePlaceBackInTheirOwnRecord) {
 // req: device.adm.8
 TEST_F(DeviceAdmission, AnEnqueueCostsTheSameBesideThreeHundredBusyQueues) {
   open_all();
+  const NamedTexts quiet = without(push_settings(), "events");  // consumers are shared
+  add_queue(kPushQueue, quiet);
   const auto cost = [&](std::uint64_t which) {
-    const std::uint64_t steps = tallies().steps;
-    const std::uint64_t reads = store.reads();
-    const std::uint64_t rows = store.rows();
-    send(message("READ_CREDIT", meter(which)));
-    send(message("READ_CREDIT", meter(which + 1)));
-    const std::array<std::uint64_t, 3> out = {tallies().steps - steps, store.reads() - reads,
-                                              store.rows() - rows};
+    const Cost out = cost_of([&] {
+      send(message("READ_CREDIT", meter(which)));
+      send(message("READ_CREDIT", meter(which + 1)));
+    });
     pass(10s);
     return out;
   };
   cost(10);
   const auto alone = cost(20);
   for (std::uint32_t network = 100; network < 400; ++network) {
-    add_queue("lora.network:" + std::to_string(network), push_settings());
+    add_queue("lora.network:" + std::to_string(network), quiet);
     for (std::uint64_t i = 0; i < 3; ++i) send(at_network(network, meter(network * 10'000ULL + i)));
   }
   const auto beside = cost(30);
   EXPECT_EQ(alone, beside);
+}
+
+// req: device.adm.8
+TEST_F(DeviceAdmission, TheEndOfABackOffAndAFreedPlaceLookAtTheirOwnQueueAlone) {
+  open_all({{"spacing", "0"}});
+  const auto back_off = [&](std::uint64_t which) {
+    send(message("READ_CREDIT", meter(which)));
+    lose(calls("Enqueue").back().attempt, WireEnd::kRefused);
+    pass(1s);
+    const std::size_t before = calls("Enqueue").size();
+    const Cost out = cost_of([&] { pass(1s); });
+    EXPECT_EQ(calls("Enqueue").size(), before + 1);
+    accept(calls("Enqueue").back(), "i" + std::to_string(which));
+    return out;
+  };
+  const auto freed = [&](const std::string& gateway) {
+    add_queue("calin.gateway:" + gateway, without(pull_settings(), "events"));
+    auto command = pulled("READ_CREDIT");
+    command.relay->id = command.relay->reference = gateway;
+    const std::size_t before = creates().size();
+    for (std::uint64_t i = 0; i < 6; ++i) {
+      command.request.meter = meter(i + 1000 * gateway.size());
+      send(command);
+    }
+    EXPECT_EQ(creates().size(), before + 5);
+    const Cost out = cost_of([&] { json(creates()[before], 400, "{}"); });
+    EXPECT_EQ(creates().size(), before + 6);
+    return out;
+  };
+  back_off(10);
+  const Cost back_off_alone = back_off(20);
+  freed("g2");
+  const Cost freed_alone = freed("g33");
+  pass(10s);  // whoever was refused is in line again
+  NamedTexts slow = without(push_settings(), "events");
+  put(slow, {"spacing", "1h"});
+  for (std::uint32_t network = 100; network < 400; ++network) {
+    add_queue("lora.network:" + std::to_string(network), slow);
+    for (std::uint64_t i = 0; i < 3; ++i) send(at_network(network, meter(network * 10'000ULL + i)));
+    accept(calls("Enqueue").back(), "n" + std::to_string(network));
+  }
+  pass(1s);
+  EXPECT_EQ(back_off(30), back_off_alone);
+  EXPECT_EQ(freed("g444"), freed_alone);
 }
 
 // req: device.adm.9

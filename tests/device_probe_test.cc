@@ -473,24 +473,7 @@ TEST_F(DeviceProbe, ARetryClosesTheAttemptWithItsProofOrSupersedesIt) {
   lose(calls("Enqueue").back().attempt);
   EXPECT_EQ(field(history(read), "closed"), "superseded") << history(read);
 }
-// req: device.retry.6
-TEST_F(DeviceProbe, WhatLeftToRetryIsStillKnownToItsQueueAfterAKill) {
-  open_all();
-  const MessageId id = send(message("READ_CREDIT"));
-  lose(calls("Enqueue").back().attempt, WireEnd::kRefused);
-  pass(1'500ms);
-  send(message("READ_CREDIT", meter(2)));  // cannot be picked before 2 s
-  pass(500ms);
-  ASSERT_EQ(calls("Enqueue").size(), 2U);
-  const bool first = calls("Enqueue").back().message == id;
-  restart();
-  pass(10s);
-  EXPECT_GE(calls("Enqueue").size(), 1U);
-  if (!first) {
-    EXPECT_EQ(calls("Enqueue").front().message, id);
-  }
-  EXPECT_NE(state(id), "Queued");
-}
+
 // req: device.retry.7
 TEST_F(DeviceProbe, OneThatAlwaysFailsDelaysNoOther) {
   open_all({{"spacing", "0"}});

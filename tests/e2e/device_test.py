@@ -44,6 +44,7 @@ class Vendor:
 
     def __init__(self):
         self.created, self.held, self.lock = [], False, threading.Lock()
+        self.refuses = False  # and repeats what it was told
         self.events, self.minted, self.mute, self.slow = [], [], False, threading.Event()
         self.slow.set()
 
@@ -67,6 +68,9 @@ class Vendor:
         else:
             with self.lock:
                 self.created.append(body)
+            if self.refuses:
+                reply = {"ResultCode": "99", "Reason": "no " + json.dumps(body)}
+                return 200, {"content-type": "application/json"}, json.dumps(reply).encode()
             result = {"TaskNo": f"T{len(self.created)}"}
         reply = json.dumps({"Result": result, "ResultCode": "00", "Reason": "OK"}).encode()
         return 200, {"content-type": "application/json"}, reply
@@ -148,6 +152,40 @@ class Device(harness.Case):
         for said in client.seen:
             self.assertNotIn(b"pLaNtEd", said)
         self.assertNotIn("pLaNtEd", daemon.log())
+
+    # req: device.obs.4
+    def test_tokens_and_credentials_are_seen_nowhere(self):
+        daemon, client = self.start("[log]\nlevel = \"debug\"\n" + CONFIG)
+        token = "98765432109876543210"
+        self.vendor.refuses = True
+        sent = client.post("/message/enqueue", command("TOP_UP_KWH", "t1", requestData={"token": token}))
+        self.assertEqual(sent.status, 201, sent)
+        self.assertEqual(self.outcome(client, "t1")["outcome"], "refused")
+        self.vendor.refuses, self.vendor.held = False, True
+        client.post("/message/enqueue", command("TOP_UP_KWH", "t2", requestData={"token": token}))
+        wait_until(lambda: client.get("/message/t2").json()["deliveryStatus"] == "DELIVERED_TO_NS", "the task")
+        client.post("/message/enqueue", {**command("TOP_UP_KWH", requestData={"token": token}), "oops": token})
+        self.assertEqual([body.get("Token") for body in self.vendor.created if "Token" in body], [token] * 2)
+        for path in ("/message/t1/history", "/message/t2/history", "/v1/messages", "/v1/dead-letters", "/v1/stats",
+                     "/v1/destinations", "/v1/destinations/calin.gateway:17", "/metrics"):
+            self.assertEqual(client.get(path).status, 200, path)
+        live = client.get("/v1/messages").json()["messages"]
+        for message in live:
+            for path in ("", "/timeline", "/explain"):
+                self.assertEqual(client.get(f"/v1/messages/{message['id']}{path}").status, 200)
+        self.assertEqual(len(live), 1)
+        address = {"POSTRIDER_URL": daemon.url}
+        said = [self.run_program(*words, environment=address).stdout
+                for words in (("device", "show", "t2"), ("device", "history", "t1"), ("device", "queue"),
+                              ("msg", "ls"), ("dlq", "ls"), ("top", "--once"))]
+        wait_until(lambda: len(self.vendor.events) >= 3, "events")
+        everything = [*client.seen, daemon.log().encode(), *(text.encode() for text in said),
+                      json.dumps(self.vendor.events).encode()]
+        for seen in everything:
+            self.assertNotIn(token.encode(), seen)
+            self.assertNotIn(token[-5:].encode(), seen, "four digits are the most")
+            self.assertNotIn(b"pLaNtEd", seen)
+        self.assertTrue(any(token[-4:].encode() in seen for seen in everything))
 
     # req: device.crash.7
     def test_on_sigterm_open_calls_end_and_nothing_new_starts(self):

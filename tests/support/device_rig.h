@@ -67,6 +67,11 @@ class DeviceRig : public ShardRig {
     settings.push_back(setting);
   }
 
+  static NamedTexts without(NamedTexts settings, std::string_view name) {
+    std::erase_if(settings, [&](const NamedText& one) { return one.first == name; });
+    return settings;
+  }
+
   static device::DeviceMessage message(std::string_view command, std::string_view meter = kMeter) {
     device::DeviceMessage out;
     out.request.command = device::parse_command(command).value_or(device::Command::kReadReport);
@@ -378,6 +383,7 @@ class DeviceRig : public ShardRig {
     const std::string all = history(which);
     std::string_view rest = all;
     rest = rest.substr(std::min(rest.size(), rest.find("\"transitions\"")));
+    rest = rest.substr(0, rest.find("\"events\""));
     std::vector<std::string> out;
     const std::string key = "\"deliveryStatus\":";
     for (std::size_t at = rest.find(key); at != std::string_view::npos; at = rest.find(key)) {

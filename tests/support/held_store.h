@@ -20,7 +20,7 @@ class HeldStore final : public Store {
   void commit(Epoch epoch, std::shared_ptr<const WriteBatch> batch, CommitDone done) override {
     ++commits_;
     commits_held_.push_back({epoch, std::move(batch), std::move(done)});
-    if (!holds_commits) release_commit();
+    if (!holds_commits && commits_ <= holds_after) release_commit();
   }
   void read(const Reads& reads, ReadDone done) override {
     ++reads_;
@@ -77,6 +77,8 @@ class HeldStore final : public Store {
   std::uint64_t scans() const { return scans_; }
   std::uint64_t rows() const { return rows_; }  // that scans returned
 
+  static constexpr std::uint64_t kNever = UINT64_MAX;
+  std::uint64_t holds_after = kNever;  // as if holds_commits were set when so many were asked for
   bool holds_commits = false;
   bool holds_reads = false;
 
