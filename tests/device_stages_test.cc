@@ -207,7 +207,7 @@ int kill_around_the_end_of_a_back_off(std::string_view base, Duration wait) {
   return kills;
 }
 
-// req: device.retry.6
+// req: device.retry.6, device.st.5
 TEST(DeviceStages, WhoLeavesToRetryIsKnownToItsQueueWhicheverCommitWasTheLast) {
   EXPECT_GT(kill_around_the_end_of_a_back_off("2s", 2s), 1);
   EXPECT_GT(kill_around_the_end_of_a_back_off("2m", 2min), 1) << "from the disk";
