@@ -1,9 +1,12 @@
 // Checker 22: events. The first start of a command and its end are each told once, in the commit in
 // which they happen, under an id that nobody else has; what an event says of the end is what the
-// end itself says; and every event becomes a message, or the log says why not.
+// end itself says; and every event becomes a message, in the order of telling, or the log says why
+// not.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <vector>
 
 #include "postrider/profiles/device/notes.h"
 #include "postrider/sim/checkers/all.h"
@@ -52,6 +55,7 @@ class EventChecker final : public Checker {
       verdicts_.violation(22, "two events have one id: " + event->id);
     ++owed_[nested.from];
     if (event->unsolicited) return;
+    told_[nested.from].push_back(event->id);
     told_now_[nested.from].push_back(*event);
     Story& story = stories_[nested.from];
     const bool start = event->status == "SENT_TO_NS";
@@ -102,6 +106,20 @@ class EventChecker final : public Checker {
     if (at == owed_.end() || at->second == 0)
       return verdicts_.violation(22, "an event that nobody told of: " + to_string(note.id));
     if (--at->second == 0) owed_.erase(at);
+    check_line(note);
+  }
+
+  // Those of one command come in the order in which they were told; one may be missing for which
+  // there was no destination.
+  void check_line(const MessageNote& note) {
+    std::vector<std::string>& line = told_[note.origin];
+    const auto place = std::find(line.begin(), line.end(), note.event->id);
+    if (place == line.end()) {
+      if (!note.event->unsolicited)
+        verdicts_.violation(22, "an event came behind a later one: " + to_string(note.id));
+      return;
+    }
+    line.erase(line.begin(), place + 1);
   }
 
   Verdicts& verdicts_;
@@ -111,6 +129,7 @@ class EventChecker final : public Checker {
   std::map<MessageId, std::vector<EventNote>> told_now_;  // by this batch
   std::map<MessageId, std::uint32_t> owed_;               // told, and no message yet
   std::map<MessageId, std::uint32_t> unsent_;
+  std::unordered_map<MessageId, std::vector<std::string>> told_;  // ids of events, in order
 };
 
 }  // namespace
