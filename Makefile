@@ -6,7 +6,7 @@ SIM_ARGUMENTS ?= --seed 1 --seeds 20 --days 30 --destinations 50 --messages 2000
 NIGHTLY_SIM_ARGUMENTS ?= --seed 1000 --seeds 500 --days 90 --destinations 200 --messages 10000 --faults all
 NIGHTLY_FUZZ_SECONDS ?= 600
 ROUNDS ?= 1000
-DEVICE_ROUNDS ?= 200
+DEVICE_ROUNDS ?= 240
 CRASH_SEED ?= 1
 CRASH = build/release/tests/crash_rounds
 export JOBS
@@ -27,7 +27,7 @@ run: build-release ## Start the daemon on ./data to try it out; Ctrl-C stops it
 demo: build-release ## See it work: 5,000 messages, bad receivers, a kill -9 in the middle
 	$(POSTRIDER) demo
 
-crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (200) more; first show that it would notice
+crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (240) more; first show that it would notice
 	$(CRASH) --daemon $(POSTRIDER) --break sync --rounds 50 --seed $(CRASH_SEED) --expect lost
 	$(CRASH) --daemon build/release/tests/postrider_planted --plant reply-before-commit \
 	  --rounds 200 --seed $(CRASH_SEED) --expect lost
