@@ -324,10 +324,13 @@ bool Engine::Impl::fits(const Subject& subject) const {
 void Engine::Impl::claim(Turn& turn, const Chore& chore) {
   Waiting waiting = find_halves(turn, chore.cursor);
   const NameEntry name = find_name(turn, chore.cursor);
-  if (turn.lacks() || waiting.key.empty() || name.holders.empty()) return;
-  const NameEntry::Holder holder = name.holders.back();
-  const Located located = locate(turn, holder.id);
+  if (turn.lacks()) return;
+  const bool nothing = waiting.key.empty() || name.holders.empty();
+  const NameEntry::Holder holder = nothing ? NameEntry::Holder() : name.holders.back();
+  const Located located = nothing ? Located{.known = true} : locate(turn, holder.id);
   if (!located.known || turn.lacks()) return;
+  if (chore.all && --old_claims_ == 0 && all_old_claims_known_) receipts_.hold_news(false);
+  if (nothing) return;
   std::vector<HalfEntry::News>& news = waiting.entry.news;
   Slot slot = located.slot;
   while (!news.empty()) {

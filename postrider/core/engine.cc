@@ -36,6 +36,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       started_(now),
       turn_now_(now) {
   in_states_.resize(options_.profiles.size());
+  receipts_.hold_news(receipts_.may_have_halves());
   for (const ProfileSpec* profile : options_.profiles) {
     auto& methods = row_use_.emplace_back();
     for (const Method& method : profile->methods) methods.emplace_back(method.rows.size(), 0);

@@ -479,6 +479,8 @@ class Engine::Impl {
   std::optional<Scan> due_scan_;  // the page on its way …
   Timestamp due_scan_until_;      // … and how far it goes
   TimerHandle retain_timer_ = 0;
+  std::uint32_t old_claims_ = 0;  // of news from before the start, not looked at yet
+  bool all_old_claims_known_ = false;
   std::vector<Timer> fired_;
 
   std::vector<std::vector<std::vector<std::uint64_t>>> row_use_;  // profile, method, row

@@ -176,6 +176,7 @@ void Receipts::count_removed(Kept kept, std::uint64_t count) {
 }
 
 bool Receipts::drop_buckets(Kept kept, Timestamp now, WriteBatch& out) {
+  if (is_held(kept)) return false;
   BucketList& list = closed(kept);
   std::uint64_t bytes = info(kept).bytes;
   std::uint64_t records = info(kept).count;
@@ -249,7 +250,7 @@ Timestamp Receipts::next_retention(Timestamp now) const {
   Timestamp next = Timestamp::never();
   for (const Kept kept : kAllKept) {
     if (info(kept).count > 0) next = std::min(next, info(kept).started + span(kept));
-    if (closed(kept).empty()) continue;
+    if (closed(kept).empty() || is_held(kept)) continue;
     const Timestamp newest = closed(kept).size() > 1 ? closed(kept)[1].started : info(kept).started;
     next = std::min(next, newest + retention(kept).age);
   }

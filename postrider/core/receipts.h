@@ -55,10 +55,17 @@ class Receipts {
 
   // When a bucket must be closed or dropped by age; the engine arms a timer for it.
   Timestamp next_retention(Timestamp now) const;
+  // News that waits and names are kept until those that belong together have met: a stop may have
+  // lasted longer than they are kept.
+  void hold_news(bool held) { news_held_ = held; }
   // Closes and drops by age and size; true when something was written.
   bool retain(Timestamp now, WriteBatch& out);
 
  private:
+  bool is_held(Kept kept) const {
+    return news_held_ && (kept == Kept::kHalves || kept == Kept::kNames);
+  }
+  bool news_held_ = false;
   BucketInfo& info(Kept kept) { return meta_.running[static_cast<std::size_t>(kept)]; }
   const BucketInfo& info(Kept kept) const { return meta_.running[static_cast<std::size_t>(kept)]; }
   BucketList& closed(Kept kept) { return closed_[static_cast<std::size_t>(kept)]; }

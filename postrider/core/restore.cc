@@ -153,11 +153,15 @@ void Engine::Impl::restore_halves(Turn& turn, const Chore& chore) {
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {
     // Behind space and bucket the key is that of the name.
-    if (row.first.size() > 5)
-      turn.out.chores.push_back({.kind = Chore::Kind::kClaim, .cursor = row.first.substr(5)});
+    if (row.first.size() <= 5) continue;
+    turn.out.chores.push_back(
+        {.kind = Chore::Kind::kClaim, .cursor = row.first.substr(5), .all = true});
+    ++old_claims_;
   }
   if (!rows->complete)
     turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
+  all_old_claims_known_ = rows->complete;
+  if (all_old_claims_known_ && old_claims_ == 0) receipts_.hold_news(false);
 }
 
 // Enough others have nothing to do any more: the scan of owed destinations goes on.

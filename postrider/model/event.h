@@ -154,7 +154,7 @@ struct Chore {
   MessageId id;
   Timestamp at;        // kRevive: of those whom a success revives from then or earlier
   std::string cursor;  // kRestore, kRevive: where to go on; kNested, kClaim: the record
-  bool all = false;    // kRevive: not the oldest alone
+  bool all = false;    // kRevive: not the oldest alone; kClaim: found by the restore
 };
 
 using Event = std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake,

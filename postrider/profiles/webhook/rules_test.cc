@@ -67,6 +67,7 @@ std::map<std::string, std::function<void(Policy&, const std::string&)>> setters(
        [=](Policy& p, const std::string& v) {
          p.health.wait_max = p.health.revive_every = time(v);
        }},
+      {"adapt", [](Policy& p, const std::string& v) { p.adapts = v == "on"; }},
       {"attempts_max",
        [](Policy& p, const std::string& v) {
          for (RetryRule& rule : p.retry)
@@ -174,13 +175,19 @@ TEST(WebhookSettings, RowsAreThoseOfTheDocument) {
 // untested. req: webhook.settings.3
 TEST(WebhookSettings, EveryKindOfTheDocumentIsATestedOne) {
   const SpecTable settings = table("Settings");
-  const std::map<std::string, bool> bounded = {
-      {"text", true},          {"number", true},
-      {"duration", true},      {"durations", true},
-      {"secrets", false},      {"standard, none, hmac-sha256-body", false},
-      {"none, fifo", false},   {"dead, retry, strict", false},
-      {"refuse, hold", false}, {"plain, cloudevents", false},
-      {"dead, park", false}};
+  const std::map<std::string, bool> bounded = {{"text", true},
+                                               {"number", true},
+                                               {"duration", true},
+                                               {"durations", true},
+                                               {"secrets", false},
+                                               {"standard, none, hmac-sha256-body", false},
+                                               {"none, fifo", false},
+                                               {"on, off", false},
+                                               {"delivery, contact", false},
+                                               {"dead, retry, strict", false},
+                                               {"refuse, hold", false},
+                                               {"plain, cloudevents", false},
+                                               {"dead, park", false}};
   for (std::size_t row = 0; row < settings.rows.size(); ++row) {
     const auto kind = bounded.find(settings.cell(row, "kind"));
     ASSERT_NE(kind, bounded.end()) << settings.cell(row, "kind");
@@ -308,7 +315,7 @@ TEST(WebhookSettings, TextsAreBoundedToo) {
       EXPECT_FALSE(accepts(low - 1)) << name;
     }
   }
-  EXPECT_EQ(texts, 9U);
+  EXPECT_EQ(texts, 11U);
   EXPECT_FALSE(with({{"header_prefix", "a b"}}));
   EXPECT_FALSE(with({{"content_type", "text/plain\r\nx: y"}}));
   EXPECT_TRUE(with({{"headers." + std::string(kHeaderNameBytesMax, 'x'), "1"}}));

@@ -177,7 +177,7 @@ class ExplainChecker final : public Checker {
     const DestinationNote& destination = *note->destination;
     const bool open_way = !destination.route || (destination.route->health == Health::kNormal);
     const bool undisturbed = at->second.disturbances == disturbed_[destination.config.name];
-    bool gated = false;
+    bool gated = destination.policy.group != 0;
     for (const GateName gate : note->gates) gated = gated || gate != 0;
     const bool alone = live_[destination.id.value()] == 1 && attempts_.empty() &&
                        at->second.crowd == crowds_[destination.id.value()];
