@@ -148,6 +148,14 @@ Checked<std::optional<Health>> read_health(const api::Query& query) {
   return tl::unexpected<Problem>(std::move(problem));
 }
 
+// Somebody should look at it: it has or had something to do, or is not well.
+bool is_busy(const DestinationView& view) {
+  const bool lately =
+      view.doings && view.doings->delivered_last_minute + view.doings->failed_last_minute > 0;
+  return view.in_window > 0 || view.open_attempts > 0 || view.owed || lately ||
+         view.route.health != Health::kNormal;
+}
+
 HttpResponse done(const Answer& answer, const std::string& name) {
   HttpResponse response;
   api::write_done(response.body, answer, "destination", name);
@@ -187,17 +195,21 @@ void HttpApi::Impl::get_destination(Call& call) {
 void HttpApi::Impl::list_destinations(Call& call) {
   const auto health = read_health(call.query);
   if (!health) return refuse(call.waiting, health.error());
+  const auto busy = call.query.flag("busy");
+  if (!busy) return refuse(call.waiting, busy.error());
   auto listing = std::make_shared<Listing>();
   listing->name = "destinations";
   listing->ask.what = Ask::What::kDestinations;
   const std::string* prefix = call.query.find("prefix");
-  listing->take = [health = *health, prefix = prefix == nullptr ? std::string() : *prefix](
+  listing->take = [health = *health, busy = *busy,
+                   prefix = prefix == nullptr ? std::string() : *prefix](
                       JsonWriter& json, const Answer& answer, std::string& next) {
     const auto& page = std::get<DestinationPage>(answer.view);
     std::uint32_t taken = 0;
     for (const DestinationView& view : page.destinations) {
       if (health && view.route.health != *health) continue;
       if (!view.config.name.starts_with(prefix)) continue;
+      if (busy && !is_busy(view)) continue;
       api::write_destination(json, view);
       ++taken;
     }

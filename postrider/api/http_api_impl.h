@@ -1,5 +1,6 @@
 // HttpApi's inside, split over files by resource: http_api.cc (the table of routes, dispatch),
-// http_api_messages.cc (dead letters too), http_api_destinations.cc, http_api_status.cc, and those
+// http_api_messages.cc (dead letters too), http_api_destinations.cc, http_api_shape.cc,
+// http_api_status.cc, and those
 // of the device profile: http_api_enqueue.cc, http_api_device_lookup.cc, http_api_ingress.cc,
 // http_api_mint.cc. Long
 // answers are objects of their own: Listing, Batches (NDJSON) and Tails (events).
@@ -74,6 +75,12 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void cancel_message(Call& call);
   void retry_message(Call& call);
   void get_operation(Call& call);
+
+  // http_api_resend.cc
+  struct Resend;
+  void resend_message(Call& call);
+  void resend_found(const std::shared_ptr<Resend>& job, const Answer& found);
+
   template <class Command>
   void command_message(Call& call);
   template <class Good>
@@ -149,6 +156,12 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void begin_listing(Call& call, std::shared_ptr<Listing> listing);
   void go_on(const std::shared_ptr<Listing>& listing);
   void take_page(const std::shared_ptr<Listing>& listing, Answer& answer);
+
+  // http_api_shape.cc
+  struct Shape;
+  void get_shape(Call& call);
+  void go_on_shaping(const std::shared_ptr<Shape>& shape);
+  void take_shape(const std::shared_ptr<Shape>& shape, Answer& answer);
 
   // http_api_status.cc
   static constexpr std::string_view kProbeTenant =

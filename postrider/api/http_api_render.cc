@@ -85,6 +85,18 @@ std::string to_text(DestinationId id) {
   return to_string(MessageId{id.value() << 20, 0}).substr(0, 11);
 }
 
+void write_doings(JsonWriter& json, const DestinationView::Doings& it) {
+  json.count("in_flight_max", it.in_flight_max);
+  time_field(json, "counted_since", it.since);
+  json.count("delivered", it.delivered).count("failed", it.failed);
+  json.count("delivered_last_minute", it.delivered_last_minute);
+  json.count("failed_last_minute", it.failed_last_minute);
+  failure_field(json, "last_failure", it.last_failure);
+  time_field(json, "last_failure_at", it.failed_at);
+  text_field(json, "last_error", it.last_error);
+  time_field(json, "next_at", it.next_at);
+}
+
 void write_entry(JsonWriter& json, Timestamp at, std::string_view what, std::string_view detail) {
   json.open_object();
   time_field(json, "at", at);
@@ -214,6 +226,30 @@ void write_timeline(JsonWriter& json, const MessageView& view) {
   json.close_array().close_object();
 }
 
+void write_shape(JsonWriter& json, const ShapeRow& row) {
+  std::uint64_t total = 0;
+  json.open_object();
+  // A destination that was removed under our eyes has no name any more.
+  text_field(json, "name", row.name);
+  text_field(json, "profile", row.profile);
+  json.field("destination_id", to_text(row.id)).name("counts").open_array();
+  for (const std::uint64_t count : row.ages) {
+    json.number(count);
+    total += count;
+  }
+  json.close_array().count("total", total).name("phases").open_object();
+  for (std::size_t i = 0; i < kPhases; ++i) {
+    if (const auto phase = static_cast<Phase>(i); !is_end(phase))
+      json.count(name_of(phase), row.phases[i]);
+  }
+  json.close_object().name("states").open_object();
+  for (const auto& [state, count] : row.states) json.text_name(state).number(count);
+  json.close_object();
+  time_field(json, "oldest_at", row.oldest);
+  time_field(json, "next_at", row.next_at);
+  json.close_object();
+}
+
 void write_destination(JsonWriter& json, const DestinationView& view) {
   json.open_object().field("name", view.config.name).field("destination_id", to_text(view.id));
   json.field("profile", view.config.profile);
@@ -238,7 +274,9 @@ void write_destination(JsonWriter& json, const DestinationView& view) {
   time_field(json, "failing_since", route.failing_since);
   time_field(json, "seen_at", route.seen_at);
   json.count("in_window", view.in_window).count("open_attempts", view.open_attempts);
-  json.flag("owed", view.owed).flag("draining", view.config.draining).close_object();
+  json.flag("owed", view.owed).flag("draining", view.config.draining);
+  if (view.doings) write_doings(json, *view.doings);
+  json.close_object();
 }
 
 void write_dead_letter(JsonWriter& json, const DeadLetter& letter) {

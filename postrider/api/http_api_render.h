@@ -29,6 +29,7 @@ void write_message(JsonWriter& json, const MessageView& view, bool with_body);
 // From what is recorded: attempts between the first and the last are not.
 void write_timeline(JsonWriter& json, const MessageView& view);
 void write_destination(JsonWriter& json, const DestinationView& view);
+void write_shape(JsonWriter& json, const ShapeRow& row);
 void write_dead_letter(JsonWriter& json, const DeadLetter& letter);
 void write_log_entry(JsonWriter& json, const LogEntry& entry);
 void write_operation(JsonWriter& json, const Answer& answer, std::string_view key);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "postrider/api/http_api_render.h"
+
 namespace postrider::api {
 namespace {
 
@@ -136,6 +138,12 @@ void append_engine(std::string& out, const Stats& stats) {
     if (it.retries[i] == 0) continue;
     const std::string cause(name_of(static_cast<FailureClass>(i)));
     sample(out, kRetries, "cause=\"" + cause + "\"", it.retries[i]);
+  }
+  constexpr std::string_view kNotices = "postrider_notices_total";
+  head(out, kNotices, "counter", "Entries of the outcome log since the start, by kind.");
+  for (std::size_t i = 0; i < stats.noted.size(); ++i) {
+    const std::string kind(name_of(static_cast<LogEntry::Kind>(i)));
+    sample(out, kNotices, "kind=\"" + kind + "\"", stats.noted[i]);
   }
   one(out, "postrider_probes_total", "counter", "Attempts that only asked.", it.probes);
   one(out, "postrider_arrivals_total", "counter", "News that came unasked.", it.arrivals);

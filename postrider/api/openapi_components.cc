@@ -61,6 +61,8 @@ constexpr std::string_view kComponents = R"json({
       "line": {"type": "integer", "minimum": 1}, "id": {"$ref": "#/components/schemas/Id"}, "replayed": {"const": true}}},
     {"type": "object", "additionalProperties": false, "required": ["line", "problem"], "properties": {
       "line": {"type": "integer", "minimum": 1}, "problem": {"$ref": "#/components/schemas/Problem"}}}]},
+  "Resent": {"type": "object", "additionalProperties": false, "required": ["id", "resends", "durability"], "properties": {
+    "id": {"$ref": "#/components/schemas/Id"}, "resends": {"$ref": "#/components/schemas/Id"}, "durability": {"const": "synced"}}},
   "Redriven": {"type": "object", "additionalProperties": false, "required": ["id", "redrives", "durability"], "properties": {
     "id": {"$ref": "#/components/schemas/Id"}, "redrives": {"$ref": "#/components/schemas/Id"}, "durability": {"const": "synced"}}},
   "MessageDone": {"type": "object", "additionalProperties": false, "required": ["id", "answer"], "properties": {
@@ -122,9 +124,24 @@ constexpr std::string_view kComponents = R"json({
     "reason": {"type": "string"}, "strikes": {"$ref": "#/components/schemas/Count"},
     "closed_until": {"$ref": "#/components/schemas/Time"}, "failing_since": {"$ref": "#/components/schemas/Time"}, "seen_at": {"$ref": "#/components/schemas/Time"},
     "in_window": {"$ref": "#/components/schemas/Count"}, "open_attempts": {"$ref": "#/components/schemas/Count"},
-    "owed": {"type": "boolean", "description": "Messages wait on disk"}, "draining": {"type": "boolean"}}},
+    "owed": {"type": "boolean", "description": "Messages wait on disk"}, "draining": {"type": "boolean"},
+    "in_flight_max": {"$ref": "#/components/schemas/Count"}, "counted_since": {"$ref": "#/components/schemas/Time"},
+    "delivered": {"$ref": "#/components/schemas/Count"}, "failed": {"$ref": "#/components/schemas/Count"},
+    "delivered_last_minute": {"$ref": "#/components/schemas/Count"}, "failed_last_minute": {"$ref": "#/components/schemas/Count"},
+    "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_failure_at": {"$ref": "#/components/schemas/Time"}, "last_error": {"type": "string"},
+    "next_at": {"$ref": "#/components/schemas/Time"}}},
   "DestinationPage": {"type": "object", "additionalProperties": false, "required": ["destinations"], "properties": {
     "destinations": {"type": "array", "items": {"$ref": "#/components/schemas/Destination"}}, "next": {"type": "string"}}},
+
+  "Shape": {"type": "object", "additionalProperties": false, "required": ["ages_s", "destinations", "looked_at"], "properties": {
+    "ages_s": {"type": "array", "items": {"$ref": "#/components/schemas/Count"}, "description": "Upper bounds of the columns in seconds; the last column has none"},
+    "destinations": {"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["destination_id", "counts", "total", "phases", "states"], "properties": {
+      "name": {"type": "string"}, "profile": {"type": "string"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"},
+      "counts": {"type": "array", "items": {"$ref": "#/components/schemas/Count"}}, "total": {"$ref": "#/components/schemas/Count"},
+      "phases": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
+      "states": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}, "description": "By the profile's own names; none is 0"},
+      "oldest_at": {"$ref": "#/components/schemas/Time"}, "next_at": {"$ref": "#/components/schemas/Time"}}}},
+    "looked_at": {"$ref": "#/components/schemas/Count"}, "next": {"type": "string"}}},
 
   "DeadLetter": {"type": "object", "additionalProperties": false, "required": ["id", "destination_id", "phase", "cause", "attempts"], "properties": {
     "id": {"$ref": "#/components/schemas/Id"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"},

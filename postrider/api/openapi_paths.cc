@@ -67,6 +67,14 @@ constexpr std::string_view kPaths = R"json({
     "responses": {
       "200": {"$ref": "#/components/responses/MessageDone"},
       "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/messages/{id}/resend": {
+  "parameters": [{"$ref": "#/components/parameters/Id"}],
+  "post": {
+    "operationId": "resendMessage", "tags": ["messages"], "summary": "A new message with the content of one that lives or is a dead letter",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "responses": {
+      "202": {"description": "The new message is durable", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Resent"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
 "/v1/operations/{key}": {
   "parameters": [{"name": "key", "in": "path", "required": true, "schema": {"type": "string"}}],
   "get": {
@@ -80,6 +88,7 @@ constexpr std::string_view kPaths = R"json({
     "parameters": [
       {"name": "prefix", "in": "query", "description": "Of the name", "schema": {"type": "string"}},
       {"name": "health", "in": "query", "schema": {"$ref": "#/components/schemas/Health"}},
+      {"name": "busy", "in": "query", "description": "Only those with something to do, lately or now, and those that are not well", "schema": {"type": "boolean"}},
       {"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
     "responses": {
       "200": {"description": "A page", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DestinationPage"}}}},
@@ -187,6 +196,16 @@ constexpr std::string_view kPaths = R"json({
       {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}],
     "responses": {
       "200": {"description": "Events", "content": {"text/event-stream": {"schema": {"$ref": "#/components/schemas/Event"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/shape": {
+  "get": {
+    "operationId": "getShape", "tags": ["status"], "summary": "How old the messages are that live, by destination",
+    "parameters": [
+      {"name": "destination", "in": "query", "description": "Of this one only", "schema": {"type": "string"}},
+      {"$ref": "#/components/parameters/Cursor"},
+      {"name": "limit", "in": "query", "description": "Messages to look at for one answer", "schema": {"type": "integer", "minimum": 1, "maximum": 100000, "default": 20000}}],
+    "responses": {
+      "200": {"description": "Counts; with `next` only of a part", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Shape"}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}},
 "/v1/stats": {
   "get": {

@@ -113,6 +113,7 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
     entry.state.failure = FailureClass::kTimeout;
     entry.state.certainty = Certainty::kUnknown;
     set_reason(entry, "no answer in time");
+    note_failure(turn.now, entry);
     strike_gates(turn, slot);
     if (entry.kind == AttemptKind::kProbe && entry.attempt.is_set() &&
         entry.state.questions_failed < UINT16_MAX)
@@ -125,6 +126,7 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
     entry.state.failure = FailureClass::kOther;
     entry.state.certainty = Certainty::kUnknown;
     set_reason(entry, "no news in time");
+    note_failure(turn.now, entry);
     strike_gates(turn, slot);
   }
   std::optional<Timestamp> due;
@@ -548,17 +550,6 @@ void Engine::Impl::sleep(Turn& turn, Slot slot) {
     lane.asleep = lane.cursor == id;  // what was revived in front of it does not wait for it
   }
   forget_entry(turn, slot);
-}
-
-void Engine::Impl::note_end(const Turn& turn, const Entry& entry, Phase phase) {
-  tallies_.until_ended.add(turn.now - entry.message.accepted);
-  if (phase != Phase::kDelivered || !entry.details) return;
-  const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
-  const Trail& trail = entry.details->trail;
-  const auto last = std::find_if(trail.rbegin(), trail.rend(), [&](const Step& step) {
-    return states[step.state].timer == TimeOut::kLate;
-  });
-  if (last != trail.rend()) tallies_.until_answered.add(turn.now - last->at);
 }
 
 void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {

@@ -151,6 +151,7 @@ void Engine::Impl::end_attempt(Turn& turn, Slot slot, const Reading& reading) {
   if (reading.outcome.failure != FailureClass::kNone || entry.reason)
     set_reason(entry, reading.outcome.reason);
   const bool failed = reading.outcome.failure != FailureClass::kNone;
+  if (failed) note_failure(turn.now, entry);
   if (entry.kind == AttemptKind::kProbe) {
     entry.state.questions_failed =
         failed ? static_cast<std::uint16_t>(std::min(entry.state.questions_failed + 1, 1000))
@@ -252,6 +253,7 @@ void Engine::Impl::on(Turn& turn, const Chore& chore) {
 Stats Engine::Impl::stats() const {
   Stats stats;
   stats.counters = receipts_.counters();
+  stats.noted = receipts_.noted();
   stats.tallies = tallies_;
   stats.in_window = entries_.size();
   stats.open_attempts = open_attempts_;

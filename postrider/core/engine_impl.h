@@ -1,8 +1,8 @@
 // The engine's inside, split over files by what happens: admission.cc (submit), delivery.cc (rows,
 // attempts, ends), dispatch.cc (whose turn it is), fairness.cc (who has room), residents.cc
 // (destinations in memory), refill.cc (disk to window and back), revival.cc, restore.cc,
-// arrivals.cc (news from outside), operators.cc, explain.cc, questions.cc. engine.cc only
-// dispatches.
+// arrivals.cc (news from outside), operators.cc, explain.cc, questions.cc, shape.cc. engine.cc
+// only dispatches.
 #pragma once
 
 #include <deque>
@@ -225,7 +225,6 @@ class Engine::Impl {
   void release_lasting(Turn& turn, MessageId id);
   void sleep(Turn& turn, Slot slot);
   void end(Turn& turn, Slot slot, StateIndex to);
-  void note_end(const Turn& turn, const Entry& entry, Phase phase);
   void store_state(Turn& turn, Entry& entry);
   void store_awake(Turn& turn, Entry& entry);
   void forget_state(Turn& turn, Entry& entry);
@@ -413,12 +412,21 @@ class Engine::Impl {
   std::optional<Answer> list_dead(Turn& turn, const Ask& ask);
   bool list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, DeadLetters& out);
   std::optional<Answer> describe(Turn& turn, const Ask& ask);
-  static DestinationView view_of(const Resident& resident);
+  static DestinationView view_of(const Resident& resident, Timestamp now);
   std::optional<Answer> list_destinations(Turn& turn, const Ask& ask);
   std::optional<Answer> list_messages(Turn& turn, const Ask& ask);
   std::string list_rows(Turn& turn, const Rows& rows, std::optional<DestinationId> only,
                         std::uint32_t limit, MessagePage& page);
   std::optional<Explanation> explain_row(Turn& turn, const Row& row, const Row* state);
+
+  // shape.cc
+  std::optional<Answer> shape(Turn& turn, const Ask& ask);
+  struct Census;
+  bool know(Turn& turn, DestinationId id, Census& census) const;
+  void count(Turn& turn, const Message& message, const Row* state, Census& census) const;
+  static DestinationView::Doings doings_of(const Resident& resident, Timestamp now);
+  void note_end(const Turn& turn, const Entry& entry, Phase phase);
+  void note_failure(Timestamp now, const Entry& entry);
   std::optional<Answer> show_message(Turn& turn, MessageId id);
   std::optional<Answer> list_arrivals(Turn& turn, const Ask& ask);
   std::optional<Answer> look_up_operation(Turn& turn, const OperationKey& key);

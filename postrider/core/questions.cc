@@ -35,6 +35,7 @@ void Engine::Impl::on(Turn& turn, const Ask& ask) {
     case Ask::What::kMessage: answer = show_message(turn, ask.id); break;
     case Ask::What::kOperation: answer = look_up_operation(turn, ask.key); break;
     case Ask::What::kArrivals: answer = list_arrivals(turn, ask); break;
+    case Ask::What::kShape: answer = shape(turn, ask); break;
   }
   if (turn.lacks()) return;
   POSTRIDER_CHECK(answer.has_value());
@@ -148,11 +149,11 @@ std::optional<Answer> Engine::Impl::describe(Turn& turn, const Ask& ask) {
     answer.detail = "there is no destination '" + ask.destination + "'";
     return answer;
   }
-  answer.view = view_of(residents_[destined.slot]);
+  answer.view = view_of(residents_[destined.slot], turn.now);
   return answer;
 }
 
-DestinationView Engine::Impl::view_of(const Resident& resident) {
+DestinationView Engine::Impl::view_of(const Resident& resident, Timestamp now) {
   DestinationView view;
   view.id = resident.id;
   view.config = resident.bound->config;
@@ -160,6 +161,7 @@ DestinationView Engine::Impl::view_of(const Resident& resident) {
   view.in_window = resident.in_memory;
   view.open_attempts = resident.open_attempts;
   for (const Lane& lane : resident.lanes) view.owed = view.owed || lane.head.is_set();
+  view.doings = doings_of(resident, now);
   return view;
 }
 
@@ -182,7 +184,7 @@ std::optional<Answer> Engine::Impl::list_destinations(Turn& turn, const Ask& ask
     if (config->removed) continue;
     // Those that are not in memory stay outside: a list must not fill the cache.
     if (const auto found = by_destination_.find(id->value()); found != by_destination_.end()) {
-      page.destinations.push_back(view_of(residents_[found->second]));
+      page.destinations.push_back(view_of(residents_[found->second], turn.now));
       continue;
     }
     const auto* route = turn.get(keys::route(*id));

@@ -163,6 +163,46 @@ struct Bound {
   std::shared_ptr<const void> prepared = {};  // the profile's own
 };
 
+// What a destination did since it came into memory: for those who watch; decides nothing.
+struct Doings {
+  // About how many there were in the last minute.
+  class Pace {
+   public:
+    void add(Timestamp at) {
+      turn_to(at);
+      ++now_;
+    }
+    std::uint64_t last_minute(Timestamp at) const {
+      Pace copy = *this;
+      copy.turn_to(at);
+      const std::uint64_t gone = static_cast<std::uint64_t>(at.ms()) % kMinute;
+      return copy.now_ + (copy.before_ * (kMinute - gone) + kMinute / 2) / kMinute;
+    }
+
+   private:
+    static constexpr std::uint64_t kMinute = 60'000;
+    void turn_to(Timestamp at) {
+      const std::uint64_t minute = static_cast<std::uint64_t>(at.ms()) / kMinute;
+      if (minute == minute_) return;
+      before_ = minute == minute_ + 1 ? now_ : 0;
+      now_ = 0;
+      minute_ = minute;
+    }
+    std::uint64_t minute_ = 0;
+    std::uint64_t now_ = 0;
+    std::uint64_t before_ = 0;
+  };
+
+  Timestamp since;
+  std::uint64_t delivered = 0;
+  std::uint64_t failed = 0;
+  Pace deliveries;
+  Pace failures;
+  Timestamp failed_at;
+  FailureClass last_failure = FailureClass::kNone;
+  std::unique_ptr<std::string> last_error;
+};
+
 struct Resident {
   DestinationId id;
   std::shared_ptr<const Bound> bound;
@@ -195,6 +235,7 @@ struct Resident {
   Slot lru_next = kNoSlot;    // idle residents, least recently used first
   Slot lru_prev = kNoSlot;
   bool in_lru = false;
+  Doings doings;
 
   Lane* lane(std::uint8_t number) {
     for (Lane& lane : lanes) {

@@ -72,6 +72,7 @@ void Receipts::note(LogEntry entry) {
   if (planted(Bug::kEndWithoutLog) && entry.kind == LogEntry::Kind::kEnd &&
       entry.phase == Phase::kExpired)
     return;
+  ++noted_[static_cast<std::size_t>(entry.kind)];
   page_.push_back(std::move(entry));
 }
 

@@ -23,6 +23,8 @@ class Receipts {
 
   Counters& counters() { return meta_.counters; }
   const Counters& counters() const { return meta_.counters; }
+  // Entries of the log since this incarnation began, by kind.
+  const std::array<std::uint64_t, LogEntry::kKinds>& noted() const { return noted_; }
 
   // Appends to the page of this turn.
   void note(LogEntry entry);
@@ -79,6 +81,7 @@ class Receipts {
 
   Timestamp began_;
   Meta meta_;
+  std::array<std::uint64_t, LogEntry::kKinds> noted_{};
   std::array<BucketList, kKept> closed_;
   std::array<Retention, kKept> retention_;
   std::vector<LogEntry> page_;

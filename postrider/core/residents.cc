@@ -62,6 +62,7 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
   resident.id = id;
   resident.bound = bind(*config);
   if (!resident.bound) return kNoSlot;
+  resident.doings.since = turn.now;
   resident.route = read_route(turn, id, *turn.get(keys::route(id)));
   resident.failing_stored = resident.route.failing_since;
   resident.strikes_stored = resident.route.strikes;

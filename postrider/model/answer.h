@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -129,32 +131,6 @@ struct Tallies {
   std::uint64_t steps = 0;
 };
 
-struct Stats {
-  Counters counters;
-  Tallies tallies;
-  std::uint64_t in_window = 0;
-  std::uint64_t open_attempts = 0;
-  std::uint64_t residents = 0;
-  bool restoring = false;
-  Timestamp now;  // engine time
-  struct InState {
-    std::string_view profile;
-    std::string_view state;
-    std::uint64_t messages = 0;
-  };
-  std::vector<InState> in_states;  // of the messages in memory
-  struct Queue {
-    std::string destination;
-    std::uint64_t messages = 0;  // in memory
-    bool more = false;           // on disk, behind them
-    Timestamp oldest;            // of those, when it was accepted
-    std::uint64_t slots = 0;     // places taken
-    Duration next_slot{0};       // until the next may start, as far as time decides
-  };
-  std::vector<Queue> queues;  // the destinations with the most messages in memory
-};
-inline constexpr std::size_t kQueuesTold = 20;
-
 // One line of the outcome log: an end, or a notice to the operator. Each has one position for ever.
 struct LogPosition {
   std::uint32_t bucket = 0;
@@ -189,6 +165,33 @@ struct LogEntry {
   std::string reason;
 };
 
+struct Stats {
+  Counters counters;
+  std::array<std::uint64_t, LogEntry::kKinds> noted{};  // entries of the log since the start
+  Tallies tallies;
+  std::uint64_t in_window = 0;
+  std::uint64_t open_attempts = 0;
+  std::uint64_t residents = 0;
+  bool restoring = false;
+  Timestamp now;  // engine time
+  struct InState {
+    std::string_view profile;
+    std::string_view state;
+    std::uint64_t messages = 0;
+  };
+  std::vector<InState> in_states;  // of the messages in memory
+  struct Queue {
+    std::string destination;
+    std::uint64_t messages = 0;  // in memory
+    bool more = false;           // on disk, behind them
+    Timestamp oldest;            // of those, when it was accepted
+    std::uint64_t slots = 0;     // places taken
+    Duration next_slot{0};       // until the next may start, as far as time decides
+  };
+  std::vector<Queue> queues;  // the destinations with the most messages in memory
+};
+inline constexpr std::size_t kQueuesTold = 20;
+
 struct LogPage {
   std::vector<LogEntry> entries;
   LogPosition next;  // ask from here
@@ -218,6 +221,47 @@ struct DestinationView {
   std::uint32_t in_window = 0;
   std::uint32_t open_attempts = 0;
   bool owed = false;
+  // Only of a destination that is in memory; counted since it came there.
+  struct Doings {
+    Timestamp since;
+    std::uint32_t in_flight_max = 0;
+    std::uint64_t delivered = 0;
+    std::uint64_t failed = 0;  // attempts
+    std::uint64_t delivered_last_minute = 0;
+    std::uint64_t failed_last_minute = 0;
+    FailureClass last_failure = FailureClass::kNone;
+    Timestamp failed_at;
+    std::string last_error;
+    Timestamp next_at;  // something may start, as far as the route decides; unset: nothing waits
+  };
+  std::optional<Doings> doings;
+};
+
+// Messages by destination and age: the first column are those younger than the first bound, each
+// bound is twice the one before, and the last column has no bound.
+inline constexpr Duration kAgeFirst{300'000};
+inline constexpr std::size_t kAges = 13;
+constexpr Duration age_bound(std::size_t column) { return kAgeFirst * (1LL << column); }
+constexpr std::size_t age_column(Duration age) {
+  std::size_t column = 0;
+  while (column + 1 < kAges && age >= age_bound(column)) ++column;
+  return column;
+}
+
+struct ShapeRow {
+  DestinationId id;
+  std::string name;
+  std::array<std::uint64_t, kAges> ages{};
+  std::array<std::uint64_t, kPhases> phases{};
+  std::string_view profile;                          // empty: we do not have it any more
+  std::map<std::string_view, std::uint64_t> states;  // by the profile's own names; none is 0
+  Timestamp oldest;                                  // when it was accepted
+  Timestamp next_at;  // of its back-offs, the first that ends; unset: none
+};
+struct ShapePage {
+  std::vector<ShapeRow> rows;
+  std::uint64_t messages = 0;  // that were looked at
+  std::string next;            // ask from here; empty: that was all
 };
 
 struct DestinationPage {
@@ -262,7 +306,7 @@ struct Answer {
   MessageId id;
   std::string detail;
   std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView,
-               DestinationPage, MessagePage, MessageView, ArrivalPage>
+               DestinationPage, MessagePage, MessageView, ArrivalPage, ShapePage>
       view;
 };
 

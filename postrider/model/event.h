@@ -123,14 +123,15 @@ struct Ask {
     kMessage,       // one with its attributes and body: live, or a dead letter
     kOperation,     // what became of a key, without acting
     kArrivals,      // what arrived, as it came, by cursor
+    kShape,         // the ages of those that live, by destination; a bounded piece, by cursor
   };
   Ticket ticket;
   What what = What::kStats;
   MessageId id;             // kExplain, kMessage
-  std::string destination;  // kDestination; kMessages: of this one only, when set
+  std::string destination;  // kDestination; kMessages, kShape: of this one only, when set
   LogPosition from;         // kLog
-  std::string cursor;  // kDeadLetters, kDestinations, kMessages, kArrivals: where the last ended
-  OperationKey key;    // kOperation
+  std::string cursor;       // of what comes by cursor: where the last answer ended
+  OperationKey key;         // kOperation
   std::uint32_t limit = 100;
 };
 

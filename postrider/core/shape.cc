@@ -1,0 +1,199 @@
+// Shape: how old the messages that live are, by destination, and what each destination is doing.
+// For those who watch; nothing here decides anything. Every answer is a bounded piece, so that a
+// look at ten million messages holds nobody up: whoever asks adds the pieces.
+#include <algorithm>
+#include <map>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+namespace {
+
+Answer refusal(AnswerCode code, std::string detail) {
+  Answer answer;
+  answer.code = code;
+  answer.detail = std::move(detail);
+  return answer;
+}
+
+Timestamp older(Timestamp one, Timestamp other) {
+  if (!one.is_set()) return other;
+  return other.is_set() ? std::min(one, other) : one;
+}
+
+bool is_message(std::string_view key) {
+  const auto parsed = key[0] == keys::kHot ? keys::parse_hot(key) : keys::parse_cold(key);
+  return parsed && parsed->part == keys::Part::kMessage;
+}
+
+}  // namespace
+
+// What was counted so far, and what must be known of a destination for that.
+struct Engine::Impl::Census {
+  struct One {
+    ShapeRow row;
+    const ProfileSpec* profile = nullptr;  // null: we do not have it any more
+  };
+  std::map<std::uint64_t, One> by_destination;
+  std::uint64_t messages = 0;
+};
+
+// First the cold space, by destination, then the hot one, by acceptance; `limit` counts records. Of
+// one destination only its own part of the cold space is read, but all of the hot one, which holds
+// what was accepted into windows.
+std::optional<Answer> Engine::Impl::shape(Turn& turn, const Ask& ask) {
+  std::optional<DestinationId> only;
+  if (!ask.destination.empty()) {
+    const Destined destined = find_destination(turn, ask.destination);
+    if (!destined.known) return std::nullopt;
+    if (destined.slot == kNoSlot)
+      return refusal(AnswerCode::kNotFound, "there is no destination '" + ask.destination + "'");
+    only = residents_[destined.slot].id;
+  }
+  const std::string hot = keys::space(keys::kHot);
+  std::string first = only ? keys::cold_lane(*only, 0) : keys::space(keys::kCold);
+  std::string last = keys::after_prefix(only ? keys::cold_lane(*only, kLanes - 1) : first);
+  const bool is_hot = ask.cursor.starts_with(hot);
+  if (!is_hot && !ask.cursor.empty() && (ask.cursor < first || ask.cursor > last))
+    return refusal(AnswerCode::kInvalid, "this is not a cursor of this shape; begin without one");
+  if (!ask.cursor.empty()) first = ask.cursor;
+  if (is_hot) last = keys::after_prefix(hot);
+  // A message and its state are two records, so that less than two would get nowhere.
+  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 2, limits_.answer_rows_max + 1);
+  const Rows* found = turn.scan({first, last, limit});
+  if (found == nullptr) return std::nullopt;
+  Census census;
+  std::string next = !found->complete ? found->next : is_hot ? std::string() : hot;
+  for (std::size_t i = 0; i < found->rows.size(); ++i) {
+    const Row& row = found->rows[i];
+    if (!is_message(row.first)) continue;
+    const Row* after = i + 1 < found->rows.size() ? &found->rows[i + 1] : nullptr;
+    if (after == nullptr && !found->complete && i > 0) {
+      next = row.first;  // its state may be in the next piece
+      break;
+    }
+    const auto message = decode_message(row.second);
+    if (!message || (only && message->id.destination() != *only)) continue;
+    if (!know(turn, message->id.destination(), census)) continue;
+    const bool has_state = after != nullptr && is_state_of(after->first, row.first);
+    count(turn, *message, has_state ? after : nullptr, census);
+  }
+  if (turn.lacks()) return std::nullopt;
+  ShapePage page;
+  for (auto& [id, one] : census.by_destination) page.rows.push_back(std::move(one.row));
+  page.messages = census.messages;
+  page.next = std::move(next);
+  Answer answer;
+  answer.view = std::move(page);
+  return answer;
+}
+
+// Destinations that are not in memory stay outside: a look must not fill the cache. False: it must
+// be read first.
+bool Engine::Impl::know(Turn& turn, DestinationId id, Census& census) const {
+  const auto [place, is_new] = census.by_destination.try_emplace(id.value());
+  if (!is_new) return true;
+  Census::One& one = place->second;
+  one.row.id = id;
+  if (const auto found = by_destination_.find(id.value()); found != by_destination_.end()) {
+    const Bound& bound = *residents_[found->second].bound;
+    one.row.name = bound.config.name;
+    one.profile = bound.profile;
+    one.row.profile = bound.profile->name;
+    return true;
+  }
+  const auto* record = turn.get(keys::config(id));
+  if (record == nullptr) return false;
+  auto config = *record ? decode_config((*record)->view())
+                        : Result<DestinationConfig>(fail(ErrorCode::kNotFound, {}));
+  if (!config) return true;
+  one.row.name = std::move(config->name);
+  for (const ProfileSpec* profile : options_.profiles) {
+    if (profile->name != config->profile) continue;
+    one.profile = profile;
+    one.row.profile = profile->name;
+  }
+  return true;
+}
+
+void Engine::Impl::count(Turn& turn, const Message& message, const Row* state,
+                         Census& census) const {
+  Census::One& one = census.by_destination.at(message.id.destination().value());
+  ++census.messages;
+  ++one.row.ages[age_column(turn.now - message.accepted)];
+  one.row.oldest = older(one.row.oldest, message.accepted);
+  State now;
+  if (const auto found = by_id_.find(message.id); found != by_id_.end()) {
+    now = entries_[found->second].state;
+  } else if (one.profile == nullptr || message.method >= one.profile->methods.size()) {
+    return;
+  } else if (const auto stored = state == nullptr
+                                     ? Result<StoredState>(fail(ErrorCode::kNotFound, {}))
+                                     : decode_state(state->second.view())) {
+    now = stored->state;
+  } else {
+    now.state = one.profile->methods[message.method].initial;
+  }
+  if (one.profile == nullptr || now.state >= one.profile->states.size()) return;
+  const StateRow& state_row = one.profile->states[now.state];
+  ++one.row.states[state_row.name];
+  const Phase phase = state_row.phase;
+  ++one.row.phases[static_cast<std::size_t>(phase)];
+  if (phase == Phase::kBackoff) one.row.next_at = older(one.row.next_at, now.due);
+}
+
+DestinationView::Doings Engine::Impl::doings_of(const Resident& resident, Timestamp now) {
+  const Doings& it = resident.doings;
+  const GateLimits& limits = resident.bound->policy.route;
+  DestinationView::Doings view;
+  view.since = it.since;
+  view.in_flight_max = limits.in_use_max;
+  view.delivered = it.delivered;
+  view.failed = it.failed;
+  view.delivered_last_minute = it.deliveries.last_minute(now);
+  view.failed_last_minute = it.failures.last_minute(now);
+  view.last_failure = it.last_failure;
+  view.failed_at = it.failed_at;
+  if (it.last_error) view.last_error = *it.last_error;
+  const bool waits =
+      std::any_of(resident.lanes.begin(), resident.lanes.end(),
+                  [](const Lane& lane) { return lane.ready > 0 || lane.cold_ahead; });
+  const bool held =
+      resident.route.health == Health::kPaused || resident.route.health == Health::kDisabled;
+  if (held || !waits) return view;
+  const GateState::Permit permit = resident.gate.permit(limits, now);
+  view.next_at = resident.route.closed_until;
+  if (!permit.open && permit.again > view.next_at) view.next_at = permit.again;
+  if (view.next_at < now) view.next_at = now;
+  return view;
+}
+
+void Engine::Impl::note_end(const Turn& turn, const Entry& entry, Phase phase) {
+  tallies_.until_ended.add(turn.now - entry.message.accepted);
+  if (phase != Phase::kDelivered) return;
+  Doings& doings = residents_[entry.destination].doings;
+  ++doings.delivered;
+  doings.deliveries.add(turn.now);
+  if (!entry.details) return;
+  const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
+  const Trail& trail = entry.details->trail;
+  const auto last = std::find_if(trail.rbegin(), trail.rend(), [&](const Step& step) {
+    return states[step.state].timer == TimeOut::kLate;
+  });
+  if (last != trail.rend()) tallies_.until_answered.add(turn.now - last->at);
+}
+
+void Engine::Impl::note_failure(Timestamp now, const Entry& entry) {
+  Doings& doings = residents_[entry.destination].doings;
+  ++doings.failed;
+  doings.failures.add(now);
+  doings.failed_at = now;
+  doings.last_failure = entry.state.failure;
+  if (!entry.reason) {
+    doings.last_error.reset();
+  } else if (!doings.last_error || *doings.last_error != *entry.reason) {
+    doings.last_error = std::make_unique<std::string>(*entry.reason);
+  }
+}
+
+}  // namespace postrider
