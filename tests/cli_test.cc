@@ -41,7 +41,7 @@ TEST(CommandLine, HelpAndVersionAreAnswered) {
   EXPECT_EQ(run("--version", "").code, 0);
   EXPECT_TRUE(run("--version", "").output.starts_with("postrider 0."));
   EXPECT_EQ(run("profile --help", "").code, 0);
-  EXPECT_TRUE(mentions(run("profile --help", ""), "--format"));
+  EXPECT_TRUE(mentions(run("profile show --help", ""), "--format"));
 }
 
 TEST(CommandLine, MistakesAreUsageErrorsWithASuggestion) {
@@ -49,15 +49,24 @@ TEST(CommandLine, MistakesAreUsageErrorsWithASuggestion) {
       {"", "Usage"},
       {"profle", "did you mean 'profile'?"},
       {"zzzzzz", "unknown command 'zzzzzz'\n"},
-      {"profile", "say ls or show"},
+      {"profile", "say one of ls, show"},
       {"profile shwo webhook", "did you mean 'show'?"},
-      {"profile show", "needs the name of one profile"},
+      {"profile show", "it needs NAME"},
       {"profile show webhok", "did you mean 'webhook'?"},
       {"profile show webhook --formt text", "did you mean '--format'?"},
       {"profile show webhook --format txt", "did you mean 'text'?"},
       {"profile show webhook --format", "needs a value"},
       {"profile show webhook --method pots", "did you mean 'post'?"},
-      {"profile ls webhook", "takes no name"},
+      {"profile ls webhook", "it takes no 'webhook'"},
+      {"profile show webhook --watch", "--watch goes with --live"},
+      {"sim --sed 1", "did you mean '--seed'?"},
+      {"shape --sort totl", "did you mean 'total'?"},
+      {"top --sort pnding", "did you mean 'pending'?"},
+      {"msg ls --watch=0", "--watch is a whole number from 1"},
+      {"msg ls --watch=soon", "--watch is a whole number from 1"},
+      {"completion", "it needs bash|zsh|fish"},
+      {"completion bsh", "did you mean 'bash'?"},
+      {"man mgs", "did you mean 'msg'?"},
   };
   for (const auto& [arguments, complaint] : cases) {
     const Ran ran = run(arguments);

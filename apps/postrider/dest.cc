@@ -23,6 +23,7 @@ constexpr auto kListOptions = std::to_array<OptionRow>({
     kLimitRow,
     kCursorRow,
     kAllRow,
+    kWatchRow,
 });
 constexpr auto kPauseOptions =
     std::to_array<OptionRow>({{"--reason", "TEXT", "shown to whoever asks why"}, kKeyRow});
@@ -148,7 +149,14 @@ std::string describe(const Json& destination, Timestamp now) {
   facts.add("last seen", moment_long(destination.at("seen_at"), now));
   facts.add("in window", destination.at("in_window"));
   facts.add("on disk only", destination.at("owed") == "true" ? "more" : "");
-  facts.add("open attempts", destination.at("open_attempts"));
+  const std::string most = destination.at("in_flight_max");
+  facts.add("open attempts",
+            destination.at("open_attempts") + (most.empty() ? "" : " of at most " + most));
+  if (!most.empty())
+    facts.add("last minute", destination.at("delivered_last_minute") + " delivered, " +
+                                 destination.at("failed_last_minute") + " attempts failed");
+  facts.add("last error", shown(destination.at("last_error")));
+  facts.add("that was", moment_long(destination.at("last_failure_at"), now));
   if (destination.at("draining") == "true")
     facts.add("draining", "removed when its messages have ended", Colour::kWarn);
   if (const Json* settings = destination.find("settings")) {

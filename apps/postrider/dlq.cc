@@ -8,7 +8,7 @@
 namespace postrider {
 namespace {
 
-constexpr auto kListOptions = std::to_array<OptionRow>({kLimitRow, kCursorRow, kAllRow});
+constexpr auto kListOptions = std::to_array<OptionRow>({kLimitRow, kCursorRow, kAllRow, kWatchRow});
 constexpr auto kShowOptions =
     std::to_array<OptionRow>({{"--body", "", "the body as it is, and nothing else"}});
 constexpr auto kCommandOptions = std::to_array<OptionRow>({kKeyRow});

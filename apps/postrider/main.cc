@@ -9,30 +9,29 @@
 namespace postrider {
 namespace {
 
-struct Command {
-  std::string_view name;
-  int (*run)(Arguments arguments);
-  std::string_view summary;
-};
-
-constexpr auto kCommands = std::to_array<Command>({
+constexpr auto kNouns = std::to_array<Noun>({
     {"serve", run_serve, "the daemon"},
     {"send", run_send, "send a message"},
     {"msg", run_msg,
-     "ls | get | explain | timeline | cancel | retry: messages, and where they are"},
+     "ls | get | explain | timeline | cancel | retry | resend: messages, and where they are"},
     {"dest", run_dest,
      "put | ls | show | pause | resume | wake | limit | test | rm: where they go"},
     {"dlq", run_dlq, "ls | show | redrive | drop: dead letters"},
     {"device", run_device,
      "send | show | history | cancel | queue: commands for meters, and what became of them"},
     {"tail", run_tail, "what happens, as it happens"},
+    {"top", run_top, "what each destination is doing, live"},
+    {"shape", run_shape, "how old the messages are that wait, by destination"},
     {"profile", run_profile, "ls | show NAME: the tables that really run"},
     {"config", run_config, "init | check | reference: the file of settings"},
     {"check", run_check, "look for damage in a store that no daemon uses"},
-    {"sink", run_sink, "[chirpstack | calin]: a receiver that can be healthy, slow, flaky or dead"},
-    {"demo", run_demo, "see it work: bad receivers, and a kill -9 in the middle"},
+    {"sink", run_sink, "[chirpstack | calin]: a receiver that can be healthy, slow, flaky or dead",
+     "chirpstack calin"},
+    {"demo", run_demo, "see it work: bad receivers, and a kill -9 in the middle", "device"},
     {"bench", run_bench, "how fast it is on this machine"},
     {"sim", run_sim, "simulate months of faults under virtual time"},
+    {"completion", run_completion, "bash | zsh | fish: what to type next, for your shell"},
+    {"man", run_man, "the manual pages"},
 });
 
 void print_help(std::FILE* out) {
@@ -40,7 +39,7 @@ void print_help(std::FILE* out) {
       "Postrider delivers messages to destinations that are often not there.\n\nUsage: postrider "
       "COMMAND …\n\n",
       out);
-  for (const Command& command : kCommands) {
+  for (const Noun& command : kNouns) {
     std::fprintf(out, "  %-10s %s\n", std::string(command.name).c_str(),
                  std::string(command.summary).c_str());
   }
@@ -49,8 +48,8 @@ void print_help(std::FILE* out) {
 }
 
 int unknown_command(std::string_view name) {
-  std::array<std::string_view, kCommands.size()> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kCommands[i].name;
+  std::array<std::string_view, kNouns.size()> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kNouns[i].name;
   return usage_error("", "unknown command '" + std::string(name) + "'" + did_you_mean(name, names));
 }
 
@@ -68,13 +67,15 @@ int dispatch(Arguments arguments) {
     std::puts("postrider " POSTRIDER_VERSION);
     return kExitOk;
   }
-  for (const Command& command : kCommands) {
+  for (const Noun& command : kNouns) {
     if (command.name == name) return command.run(arguments.subspan(1));
   }
   return unknown_command(name);
 }
 
 }  // namespace
+
+std::span<const Noun> nouns() { return kNouns; }
 
 int usage_error(std::string_view command, std::string_view complaint) {
   const std::string name = command.empty() ? "postrider" : "postrider " + std::string(command);

@@ -142,6 +142,7 @@ int wait_for_end(const Session& session, const std::string& id, Duration time_ou
 
 std::string answer_words(const Json& answer) {
   if (!answer.at("redrives").empty()) return "redriven as " + shown(answer.at("id"));
+  if (!answer.at("resends").empty()) return "sent again as " + shown(answer.at("id"));
   std::string words = shown(answer.at("answer"));
   if (words == "nothing") words = "nothing to do";
   const std::string detail = shown(answer.at("detail"));

@@ -1,4 +1,5 @@
-// postrider msg ls | get | explain | timeline | cancel | retry: messages and where they are.
+// postrider msg ls | get | explain | timeline | cancel | retry | resend: messages and where they
+// are.
 #include <array>
 
 #include "apps/postrider/messages.h"
@@ -15,6 +16,7 @@ constexpr auto kListOptions = std::to_array<OptionRow>({
     kLimitRow,
     kCursorRow,
     kAllRow,
+    kWatchRow,
 });
 constexpr auto kGetOptions =
     std::to_array<OptionRow>({{"--body", "", "the body as it is, and nothing else"}});
@@ -73,6 +75,7 @@ int get(const Parsed& parsed) { return show(parsed, "", describe_message); }
 int explain(const Parsed& parsed) { return show(parsed, "explain", explain_message); }
 int timeline(const Parsed& parsed) { return show(parsed, "timeline", describe_timeline); }
 int cancel(const Parsed& parsed) { return command_each(parsed, "POST", "/v1/messages/", "cancel"); }
+int resend(const Parsed& parsed) { return command_each(parsed, "POST", "/v1/messages/", "resend"); }
 int retry(const Parsed& parsed) { return command_each(parsed, "POST", "/v1/messages/", "retry"); }
 
 // clang-format off
@@ -83,6 +86,8 @@ constexpr auto kVerbTable = std::to_array<Command>({
     {"timeline", {"ID", 1, 1}, "Shows what happened to a message so far.", {}, true, timeline},
     {"cancel", {"ID…", 1, kOperandsMax}, "Ends messages without delivering them.", kCommandOptions, true, cancel},
     {"retry", {"ID…", 1, kOperandsMax}, "Does not wait any longer for the next attempt.", kCommandOptions, true, retry},
+    {"resend", {"ID…", 1, kOperandsMax}, "Sends the content of messages again, each as a new message.", kCommandOptions, true, resend,
+     "Of messages that live, and of dead letters: of others the content is not kept. The old ones stay as they are.\n"},
 });
 // clang-format on
 

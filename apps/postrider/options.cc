@@ -22,6 +22,11 @@ constexpr OptionRow kHelpRow = {"--help", "", "this text"};
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kGap = 3;
 
+// While it is set, commands are written down instead of run: so completion and manual pages come
+// from the tables that parse, and no command can be forgotten.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): commands have one thread
+Catalogue* open_catalogue = nullptr;
+
 std::vector<OptionRow> rows_of(const Command& command) {
   std::vector<OptionRow> rows(command.options.begin(), command.options.end());
   if (command.asks_daemon) rows.insert(rows.end(), kDaemonOptions.begin(), kDaemonOptions.end());
@@ -31,12 +36,6 @@ std::vector<OptionRow> rows_of(const Command& command) {
 
 std::string full_name(std::string_view noun, std::string_view verb) {
   return noun.empty() ? std::string(verb) : std::string(noun) + " " + std::string(verb);
-}
-
-std::string usage_line(std::string_view noun, const Command& command) {
-  std::string line = "postrider " + full_name(noun, command.name);
-  if (!command.operands.usage.empty()) line.append(" ").append(command.operands.usage);
-  return line.append(" [OPTION…]");
 }
 
 tl::unexpected<Error> wrong(std::string what) { return fail(ErrorCode::kInvalid, std::move(what)); }
@@ -61,8 +60,11 @@ Result<void> take_option(Arguments arguments, std::size_t& at, std::span<const O
   }
   if (!row->repeats && parsed.has(row->name)) return wrong(name + " is given twice");
   std::string value;
+  const bool may = row->value.starts_with('[');
   if (row->value.empty()) {
     if (equals != std::string::npos) return wrong(name + " takes no value");
+  } else if (may && equals == std::string::npos) {
+    // Without '=' what follows is something else.
   } else if (equals != std::string::npos) {
     value = argument.substr(equals + 1);
   } else {
@@ -99,6 +101,39 @@ void print_verbs(std::string_view noun, std::span<const Command> verbs, std::FIL
 }
 
 }  // namespace
+
+std::string usage_line(std::string_view noun, const Command& command) {
+  std::string line = "postrider " + full_name(noun, command.name);
+  if (!command.operands.usage.empty()) line.append(" ").append(command.operands.usage);
+  return line.append(" [OPTION…]");
+}
+
+bool takes_value(const OptionRow& row) { return !row.value.empty() && !row.value.starts_with('['); }
+
+std::string option_text(const OptionRow& row) {
+  std::string text(row.name);
+  if (takes_value(row)) return text.append(" ").append(row.value);
+  if (row.value.empty()) return text;
+  return text.append("[=").append(row.value.substr(1));
+}
+
+std::vector<OptionRow> option_rows(const Command& command) { return rows_of(command); }
+
+Catalogue catalogue() {
+  Catalogue out;
+  open_catalogue = &out;
+  for (const Noun& noun : nouns()) {
+    noun.run({});
+    for (std::string_view rest = noun.more; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      const std::vector<std::string> word{std::string(rest.substr(0, end))};
+      noun.run(word);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  open_catalogue = nullptr;
+  return out;
+}
 
 const std::string* Parsed::find(std::string_view name) const {
   for (auto option = options.rbegin(); option != options.rend(); ++option) {
@@ -169,12 +204,10 @@ std::string help_text(std::string_view noun, const Command& command) {
   std::string text = "Usage: " + usage_line(noun, command) + "\n\n";
   text.append(command.summary).append("\n\n");
   std::size_t width = 0;
-  for (const OptionRow& row : rows)
-    width = std::max(width, row.name.size() + (row.value.empty() ? 0 : row.value.size() + 1));
+  for (const OptionRow& row : rows) width = std::max(width, option_text(row).size());
   for (const OptionRow& row : rows) {
     std::string line(kIndent, ' ');
-    line.append(row.name);
-    if (!row.value.empty()) line.append(" ").append(row.value);
+    line.append(option_text(row));
     line.resize(kIndent + width + kGap, ' ');
     text.append(line).append(row.meaning);
     if (row.repeats) text.append(" (may be given several times)");
@@ -189,6 +222,10 @@ int complain(const Parsed& parsed, const Error& error) {
 }
 
 int run_command(std::string_view noun, const Command& command, Arguments arguments) {
+  if (open_catalogue != nullptr) {
+    open_catalogue->push_back({std::string(noun), command});
+    return kExitOk;
+  }
   const Result<Parsed> parsed = parse_options(noun, command, arguments);
   if (parsed ? parsed->has("--help") : wants_help(arguments)) {
     std::fputs(help_text(noun, command).c_str(), stdout);
@@ -199,6 +236,10 @@ int run_command(std::string_view noun, const Command& command, Arguments argumen
 }
 
 int run_verbs(std::string_view noun, std::span<const Command> verbs, Arguments arguments) {
+  if (open_catalogue != nullptr) {
+    for (const Command& verb : verbs) open_catalogue->push_back({std::string(noun), verb});
+    return kExitOk;
+  }
   if (!arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h")) {
     print_verbs(noun, verbs, stdout);
     return kExitOk;

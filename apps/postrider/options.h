@@ -17,7 +17,7 @@ namespace postrider {
 
 struct OptionRow {
   std::string_view name;   // "--limit"
-  std::string_view value;  // "N"; empty: a flag
+  std::string_view value;  // "N"; empty: a flag; "[N]": may be left out, and is given with '='
   std::string_view meaning;
   bool repeats = false;
 };
@@ -60,6 +60,19 @@ struct Command {
 int run_command(std::string_view noun, const Command& command, Arguments arguments);
 // Finds the verb and runs it.
 int run_verbs(std::string_view noun, std::span<const Command> verbs, Arguments arguments);
+
+// What there is, for completion and manual pages: the tables that parse, and no others.
+struct CatalogueEntry {
+  std::string noun;  // empty for a command of one word
+  Command command;
+};
+using Catalogue = std::vector<CatalogueEntry>;
+// Of everything that the program's table of nouns leads to, in its order.
+Catalogue catalogue();
+std::vector<OptionRow> option_rows(const Command& command);  // with those that many share
+std::string usage_line(std::string_view noun, const Command& command);
+bool takes_value(const OptionRow& row);         // and must have one
+std::string option_text(const OptionRow& row);  // "--limit N", "--watch[=SECONDS]"
 
 // Apart for tests.
 Result<Parsed> parse_options(std::string_view noun, const Command& command, Arguments arguments);

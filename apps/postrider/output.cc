@@ -84,14 +84,17 @@ std::string Table::text() const {
       widths[i] = std::max(widths[i], width_of(row[i].text));
   }
   std::string out;
-  const auto put = [&](std::size_t column, std::string_view text, Colour colour) {
+  const auto put = [&](std::size_t column, std::string_view text, Colour colour, bool right) {
     const bool last = column + 1 == head_.size();
-    out += coloured(last ? std::string(text) : padded(text, widths[column] + kGap), colour);
+    std::string cell(right ? widths[column] - width_of(text) : 0, ' ');
+    cell += text;
+    out += coloured(last ? cell : padded(cell, widths[column] + kGap), colour);
   };
-  for (std::size_t i = 0; i < head_.size(); ++i) put(i, head_[i], Colour::kFaint);
+  for (std::size_t i = 0; i < head_.size(); ++i)
+    put(i, head_[i], Colour::kFaint, !rows_.empty() && i < rows_[0].size() && rows_[0][i].right);
   out += '\n';
   for (const std::vector<Cell>& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) put(i, row[i].text, row[i].colour);
+    for (std::size_t i = 0; i < row.size(); ++i) put(i, row[i].text, row[i].colour, row[i].right);
     while (out.ends_with(' ')) out.pop_back();
     out += '\n';
   }
@@ -128,6 +131,14 @@ std::optional<Timestamp> parse_moment(std::string_view text) {
   parts.tm_year -= 1900;
   parts.tm_mon -= 1;
   return Timestamp(static_cast<std::int64_t>(timegm(&parts)) * 1000 + (fields == 7 ? ms : 0));
+}
+
+std::string clock_text(Timestamp at) {
+  const std::int64_t seconds = at.ms() / 1000 % 86'400;
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "%02d:%02d:%02d", static_cast<int>(seconds / 3600),
+                static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60));
+  return text.data();
 }
 
 std::string distance(Duration duration) {

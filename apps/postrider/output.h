@@ -29,6 +29,7 @@ class Table {
   struct Cell {
     std::string text;
     Colour colour = Colour::kPlain;
+    bool right = false;  // a number: units below units
   };
   explicit Table(std::vector<std::string> head) : head_(std::move(head)) {}
   void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
@@ -52,6 +53,7 @@ class FactList {
 
 Timestamp wall_now();
 std::optional<Timestamp> parse_moment(std::string_view text);   // "2026-01-02T03:04:05.678Z"
+std::string clock_text(Timestamp at);                           // "03:04:05" UTC
 std::string distance(Duration duration);                        // "3s", "2m", "5h", "4d": rounded
 std::string moment_text(std::string_view text, Timestamp now);  // "2h ago", "in 5m"; empty: ""
 // "2h ago (2026-01-02T03:04:05.678Z)"

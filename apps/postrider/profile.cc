@@ -1,11 +1,11 @@
 // postrider profile ls | show: what the profiles really do.
 #include <array>
-#include <cstdio>
 #include <optional>
 #include <vector>
 
-#include "apps/postrider/commands.h"
+#include "apps/postrider/output.h"
 #include "apps/postrider/profile_live.h"
+#include "apps/postrider/session.h"
 #include "postrider/base/nearest.h"
 #include "postrider/core/health.h"
 #include "postrider/profiles/all.h"
@@ -14,28 +14,14 @@
 namespace postrider {
 namespace {
 
-constexpr std::string_view kHelp =
-    "Usage: postrider profile ls [--json]\n"
-    "       postrider profile show NAME [--format text|markdown|mermaid] [--method METHOD] "
-    "[--json]\n"
-    "       postrider profile show NAME --live [--url URL] [--token-file FILE]\n"
-    "\n"
-    "  ls      the profiles there are\n"
-    "  show    states, transitions, retry rules with default settings, limits, settings, health\n"
-    "\n"
-    "  --format FORMAT   text (the default), markdown, or mermaid (a diagram of one method)\n"
-    "  --method METHOD   this method only\n"
-    "  --live            the states with the messages that are in them now, and where they lead\n"
-    "  --url URL, --token TOKEN, --token-file FILE   with --live: as for 'postrider msg'\n"
-    "  --json            for programs\n";
-
-struct Options {
-  std::vector<std::string> words;  // what is no option
-  RenderFormat format = RenderFormat::kText;
-  std::string method;
-  bool live = false;
-  Parsed asked;  // what --live takes for the daemon
-};
+constexpr auto kListOptions = std::to_array<OptionRow>({{"--json", "", "for programs"}});
+constexpr auto kShowOptions = std::to_array<OptionRow>({
+    {"--format", "FORMAT",
+     "text (the default), markdown, mermaid (a diagram of one method) or json"},
+    {"--method", "METHOD", "this method only"},
+    {"--live", "", "the states with the messages that are in them now, and where they lead"},
+    kWatchRow,
+});
 
 std::optional<RenderFormat> parse_format(std::string_view text) {
   if (text == "text") return RenderFormat::kText;
@@ -51,94 +37,60 @@ std::string unknown(std::string_view kind, std::string_view word,
          did_you_mean(word, known);
 }
 
-// Empty when all is well, otherwise the complaint.
-std::string parse(Arguments arguments, Options& options) {
+Result<RenderFormat> read_format(const Parsed& parsed) {
   constexpr auto kFormats =
       std::to_array<std::string_view>({"text", "markdown", "mermaid", "json"});
-  constexpr auto kOptions = std::to_array<std::string_view>(
-      {"--format", "--method", "--json", "--help", "--live", "--url", "--token", "--token-file"});
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& argument = arguments[i];
-    if (argument == "--json") {
-      options.format = RenderFormat::kJson;
-    } else if (argument == "--live") {
-      options.live = true;
-    } else if (argument == "--url" || argument == "--token" || argument == "--token-file") {
-      if (++i == arguments.size()) return argument + " needs a value";
-      options.asked.options.emplace_back(argument, arguments[i]);
-    } else if (argument == "--format" || argument == "--method") {
-      if (++i == arguments.size()) return argument + " needs a value";
-      if (argument == "--method") {
-        options.method = arguments[i];
-        continue;
-      }
-      const std::optional<RenderFormat> format = parse_format(arguments[i]);
-      if (!format) return unknown("format", arguments[i], kFormats);
-      options.format = *format;
-    } else if (argument.starts_with("-")) {
-      return unknown("option", argument, kOptions);
-    } else {
-      options.words.push_back(argument);
-    }
-  }
-  return {};
+  if (parsed.has("--json")) return RenderFormat::kJson;
+  const std::string given = parsed.text("--format", "text");
+  const std::optional<RenderFormat> format = parse_format(given);
+  if (!format) return fail(ErrorCode::kInvalid, unknown("format", given, kFormats));
+  return *format;
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-int list(const Options& options) {
-  if (options.words.size() > 1) return usage_error("profile", "ls takes no name; show does");
-  print(render_profile_list(all_profiles(), options.format));
+int list(const Parsed& parsed) {
+  const bool json = parsed.has("--json");
+  print(render_profile_list(all_profiles(), json ? RenderFormat::kJson : RenderFormat::kText));
   return kExitOk;
 }
 
-int show(const Options& options) {
-  if (options.words.size() != 2)
-    return usage_error("profile", "show needs the name of one profile");
+int show(const Parsed& parsed) {
+  const Result<RenderFormat> format = read_format(parsed);
+  if (!format) return complain(parsed, format.error());
+  const std::string& name = parsed.operands[0];
   std::vector<std::string_view> names;
   for (const ProfileSpec* known : all_profiles()) names.push_back(known->name);
-  const ProfileSpec* profile = find_profile(options.words[1]);
-  if (profile == nullptr)
-    return usage_error("profile", unknown("profile", options.words[1], names));
+  const ProfileSpec* profile = find_profile(name);
+  if (profile == nullptr) return usage_error(parsed.command, unknown("profile", name, names));
 
+  const std::string method = parsed.text("--method");
   std::vector<std::string_view> methods;
-  for (const Method& method : profile->methods) methods.push_back(method.name);
-  bool found = options.method.empty();
-  for (const std::string_view method : methods) found = found || method == options.method;
-  if (!found) return usage_error("profile", unknown("method", options.method, methods));
-  if (options.format == RenderFormat::kMermaid && options.method.empty() && methods.size() > 1) {
-    return usage_error("profile", "a diagram shows one method: choose it with --method");
-  }
-  if (options.live) {
-    Parsed asked = options.asked;
-    asked.command = "profile show";
-    if (options.format == RenderFormat::kJson) asked.options.emplace_back("--json", "");
-    return show_live(asked, *profile, options.method, options.format);
-  }
+  for (const Method& one : profile->methods) methods.push_back(one.name);
+  bool found = method.empty();
+  for (const std::string_view one : methods) found = found || one == method;
+  if (!found) return usage_error(parsed.command, unknown("method", method, methods));
+  if (*format == RenderFormat::kMermaid && method.empty() && methods.size() > 1)
+    return usage_error(parsed.command, "a diagram shows one method: choose it with --method");
+  if (parsed.has("--live")) return show_live(parsed, *profile, method, *format);
+  if (parsed.has("--watch"))
+    return usage_error(parsed.command, "--watch goes with --live: the tables do not change");
 
   std::vector<HealthWords> health;
   for (const HealthRow& row : health_table())
     health.push_back({name_of(row.from), name_of(row.on), name_of(row.to), row.why});
-  print(render_profile({.profile = *profile, .health = health, .method = options.method},
-                       options.format));
+  print(render_profile({.profile = *profile, .health = health, .method = method}, *format));
   return kExitOk;
 }
 
+// clang-format off
+constexpr auto kVerbTable = std::to_array<Command>({
+    {"ls", {}, "Lists the profiles there are.", kListOptions, false, list},
+    {"show", {"NAME", 1, 1}, "Shows states, transitions, retry rules with default settings, limits, settings and health.", kShowOptions, true, show,
+     "Without --live no daemon is asked, and --url, --token and --token-file mean nothing.\n"},
+});
+// clang-format on
+
 }  // namespace
 
-int run_profile(Arguments arguments) {
-  if (wants_help(arguments)) {
-    print(std::string(kHelp));
-    return kExitOk;
-  }
-  Options options;
-  const std::string complaint = parse(arguments, options);
-  if (!complaint.empty()) return usage_error("profile", complaint);
-  if (options.words.empty()) return usage_error("profile", "say ls or show");
-  if (options.words[0] == "ls") return list(options);
-  if (options.words[0] == "show") return show(options);
-  constexpr auto kVerbWords = std::to_array<std::string_view>({"ls", "show"});
-  return usage_error("profile", unknown("verb", options.words[0], kVerbWords));
-}
+int run_profile(Arguments arguments) { return run_verbs("profile", kVerbTable, arguments); }
 
 }  // namespace postrider

@@ -1,24 +1,23 @@
 #include "apps/postrider/profile_live.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "apps/postrider/output.h"
 #include "apps/postrider/session.h"
+#include "apps/postrider/shapes.h"
 
 namespace postrider {
 namespace {
 
-constexpr std::size_t kPagesMax = 2000;  // of messages; what is beyond is not counted
 constexpr std::size_t kBarMax = 24;
 
 struct Counts {
   std::map<std::string, std::uint64_t> by_state;
   std::uint64_t all = 0;
-  bool cut = false;
 
   std::uint64_t of(std::string_view state) const {
     const auto found = by_state.find(std::string(state));
@@ -26,39 +25,19 @@ struct Counts {
   }
 };
 
-// Calls `each` with every item of a list; false: a complaint is printed.
-template <class Each>
-bool walk(const Session& session, const std::string& path, std::string_view name, bool& cut,
-          Each each) {
-  std::string next;
-  for (std::size_t pages = 0; pages < kPagesMax; ++pages) {
-    ClientRequest request;
-    request.path = path + "?limit=1000";
-    if (!next.empty()) request.path += "&cursor=" + percent_encode(next);
-    const std::optional<Json> page = session.ask(request, false);
-    if (!page) return false;
-    for (const Json& item : page->list(name)) each(item);
-    next = page->at("next");
-    if (next.empty()) return true;
-  }
-  cut = true;
-  return true;
-}
-
 std::optional<Counts> count(const Session& session, const ProfileSpec& profile) {
   Counts counts;
-  std::set<std::string> names;
-  const bool listed =
-      walk(session, "/v1/destinations", "destinations", counts.cut, [&](const Json& one) {
-        if (one.at("profile") == profile.name) names.insert(one.at("name"));
-      });
-  if (!listed) return std::nullopt;
-  const bool counted = walk(session, "/v1/messages", "messages", counts.cut, [&](const Json& one) {
-    if (!names.contains(one.at("destination"))) return;
-    ++counts.by_state[one.at("state")];
-    ++counts.all;
+  const bool looked = walk_shape(session, "", [&](const Json& one) {
+    if (one.at("profile") != profile.name) return;
+    const Json* states = one.find("states");
+    if (states == nullptr) return;
+    for (std::size_t i = 0; i < states->names.size(); ++i) {
+      const std::uint64_t messages = std::strtoull(states->items[i].text.c_str(), nullptr, 10);
+      counts.by_state[states->names[i]] += messages;
+      counts.all += messages;
+    }
   });
-  if (!counted) return std::nullopt;
+  if (!looked) return std::nullopt;
   return counts;
 }
 
@@ -97,7 +76,7 @@ bool is_used(const ProfileSpec& profile, std::string_view method, StateIndex sta
   });
 }
 
-void draw(const ProfileSpec& profile, std::string_view method, const Counts& counts) {
+std::string draw(const ProfileSpec& profile, std::string_view method, const Counts& counts) {
   std::uint64_t most = 1;
   for (const auto& [state, number] : counts.by_state) most = std::max(most, number);
   Table table({"STATE", "PHASE", "MESSAGES", "", "LEADS TO"});
@@ -115,9 +94,8 @@ void draw(const ProfileSpec& profile, std::string_view method, const Counts& cou
                {bar},
                {ways_out(profile, method, index), Colour::kFaint}});
   }
-  print(table.text());
-  print(std::to_string(counts.all) + (counts.cut ? " or more" : "") +
-        (counts.all == 1 ? " message lives\n" : " messages live\n"));
+  return table.text() + std::to_string(counts.all) +
+         (counts.all == 1 ? " message lives\n" : " messages live\n");
 }
 
 std::string as_json(const ProfileSpec& profile, const Counts& counts) {
@@ -128,7 +106,18 @@ std::string as_json(const ProfileSpec& profile, const Counts& counts) {
     states.append(std::to_string(counts.of(state.name)));
   }
   return "{\"profile\":" + json_text(profile.name) + ",\"live\":" + std::to_string(counts.all) +
-         (counts.cut ? ",\"at_least\":true" : "") + ",\"states\":{" + states + "}}\n";
+         ",\"states\":{" + states + "}}\n";
+}
+
+std::string as_mermaid(const ProfileSpec& profile, std::string_view method, const Counts& counts) {
+  std::string text =
+      render_profile({.profile = profile, .health = {}, .method = method}, RenderFormat::kMermaid);
+  for (const StateRow& state : profile.states) {
+    const std::uint64_t number = counts.of(state.name);
+    if (number != 0)
+      text.append("  ").append(state.name).append(" : ").append(std::to_string(number) + "\n");
+  }
+  return text;
 }
 
 }  // namespace
@@ -138,24 +127,23 @@ int show_live(const Parsed& parsed, const ProfileSpec& profile, std::string_view
   int code = kExitOk;
   const std::optional<Session> session = Session::open(parsed, code);
   if (!session) return code;
-  const std::optional<Counts> counts = count(*session, profile);
-  if (!counts) return kExitFailure;
-  if (format == RenderFormat::kJson) {
-    print(as_json(profile, *counts));
-  } else if (format == RenderFormat::kMermaid) {
-    std::string text = render_profile({.profile = profile, .health = {}, .method = method}, format);
-    for (const StateRow& state : profile.states) {
-      if (counts->of(state.name) != 0)
-        text.append("  ")
-            .append(state.name)
-            .append(" : ")
-            .append(std::to_string(counts->of(state.name)) + "\n");
+  const auto look = [&](const Session& asked, std::string& text) {
+    const std::optional<Counts> counts = count(asked, profile);
+    if (!counts) return kExitFailure;
+    if (format == RenderFormat::kJson) {
+      text = as_json(profile, *counts);
+    } else if (format == RenderFormat::kMermaid) {
+      text = as_mermaid(profile, method, *counts);
+    } else {
+      text = draw(profile, method, *counts);
     }
-    print(text);
-  } else {
-    draw(profile, method, *counts);
-  }
-  return kExitOk;
+    return kExitOk;
+  };
+  if (parsed.has("--watch")) return watch(parsed, *session, look);
+  std::string text;
+  code = look(*session, text);
+  print(text);
+  return code;
 }
 
 }  // namespace postrider

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "apps/postrider/output.h"
+#include "apps/postrider/screen.h"
 
 namespace postrider {
 namespace {
@@ -13,6 +14,8 @@ namespace {
 constexpr std::size_t kTokenBytesMax = 4096;
 constexpr std::uint64_t kLimitDefault = 100;
 constexpr std::uint64_t kLimitMax = 1000;
+constexpr std::uint64_t kWatchSeconds = 2;
+constexpr std::uint64_t kWatchSecondsMax = 86'400;
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
@@ -69,6 +72,10 @@ std::optional<Session> Session::open(const Parsed& parsed, int& code) {
 }
 
 void Session::complain(std::string_view what) const {
+  if (complaints_ != nullptr) {
+    complaints_->append(what).append("\n");
+    return;
+  }
   std::fprintf(stderr, "postrider %s: %s\n", command_.c_str(), std::string(what).c_str());
 }
 
@@ -77,7 +84,7 @@ void Session::complain(const ClientAnswer& answer) const {
   const Result<Json> said = parse_json(answer.body);
   // On the routes of the device profile.
   const std::string plain = said && !problem ? said->at("error") : std::string();
-  if ((problem || !plain.empty()) && json_) {
+  if ((problem || !plain.empty()) && json_ && complaints_ == nullptr) {
     std::fprintf(stderr, "%s\n", answer.body.c_str());
     return;
   }
@@ -120,29 +127,77 @@ std::optional<Json> Session::ask(const ClientRequest& request, bool prints) cons
   return std::move(*json);
 }
 
+struct Session::Wanted {
+  std::string_view path;
+  std::string_view name;
+  std::string cursor;
+  std::uint64_t limit;
+  bool all;
+  Row row;
+};
+
+int Session::list_once(const Wanted& wanted, Table table, std::string& text) const {
+  std::string next = wanted.cursor;
+  const Timestamp now = wall_now();
+  do {
+    ClientRequest request;
+    request.path = wanted.path;
+    request.path.append(wanted.path.find('?') == std::string_view::npos ? "?" : "&");
+    request.path.append("limit=").append(std::to_string(wanted.limit));
+    if (!next.empty()) request.path.append("&cursor=").append(percent_encode(next));
+    const std::optional<Json> page = ask(request);
+    if (!page) return kExitFailure;
+    for (const Json& item : page->list(wanted.name)) {
+      if (!json_) table.add(wanted.row(item, now));
+    }
+    next = page->at("next");
+  } while (!next.empty() && wanted.all);
+  if (json_) return kExitOk;
+  text += table.empty() ? "none\n" : table.text();
+  if (!next.empty()) text += "there are more: --all, or --cursor " + shown(next) + "\n";
+  return kExitOk;
+}
+
 int Session::list(const Parsed& parsed, std::string_view path, std::string_view name, Table table,
                   Row row) const {
   const Result<std::uint64_t> limit = parsed.number("--limit", kLimitDefault, 1, kLimitMax);
   if (!limit) return postrider::complain(parsed, limit.error());
-  std::string next = parsed.text("--cursor");
-  const Timestamp now = wall_now();
-  do {
-    ClientRequest request;
-    request.path = path;
-    request.path.append(path.find('?') == std::string_view::npos ? "?" : "&");
-    request.path.append("limit=").append(std::to_string(*limit));
-    if (!next.empty()) request.path.append("&cursor=").append(percent_encode(next));
-    const std::optional<Json> page = ask(request);
-    if (!page) return kExitFailure;
-    for (const Json& item : page->list(name)) {
-      if (!json_) table.add(row(item, now));
+  const Wanted wanted{path, name, parsed.text("--cursor"), *limit, parsed.has("--all"), row};
+  if (parsed.has("--watch")) {
+    return watch(parsed, *this, [&](const Session& session, std::string& text) {
+      return session.list_once(wanted, table, text);
+    });
+  }
+  std::string text;
+  const int code = list_once(wanted, std::move(table), text);
+  print(text);
+  return code;
+}
+
+int watch(const Parsed& parsed, Session session, const Look& look) {
+  const bool given = !parsed.text("--watch").empty();
+  const Result<std::uint64_t> seconds =
+      given ? parsed.number("--watch", 0, 1, kWatchSecondsMax) : kWatchSeconds;
+  if (!seconds) return complain(parsed, seconds.error());
+  Screen screen(session.json() ? Screen::Use::kPrint : Screen::Use::kDraw);
+  std::string complaints;
+  if (screen.is_terminal()) session.gather_complaints(&complaints);
+  while (true) {
+    std::string text;
+    complaints.clear();
+    const int code = look(session, text);
+    std::fflush(stdout);
+    if (screen.is_terminal()) {
+      text = "every " + std::to_string(*seconds) + "s: postrider " + parsed.command + "   " +
+             clock_text(wall_now()) + "   q ends it\n\n" +
+             (code == kExitOk ? text : coloured(complaints, Colour::kBad));
+    } else if (code != kExitOk) {
+      return code;
     }
-    next = page->at("next");
-  } while (!next.empty() && parsed.has("--all"));
-  if (json_) return kExitOk;
-  print(table.empty() ? "none\n" : table.text());
-  if (!next.empty()) print("there are more: --all, or --cursor " + shown(next) + "\n");
-  return kExitOk;
+    screen.show(text);
+    const char key = screen.wait(Duration(static_cast<std::int64_t>(*seconds) * 1000));
+    if (key == Screen::kStop || key == 'q') return kExitOk;
+  }
 }
 
 void add_key(const Parsed& parsed, ClientRequest& request) {

@@ -2,6 +2,7 @@
 // into words and exit codes.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,18 +28,24 @@ class Session {
   // is printed, and the exit code is kExitFailure.
   std::optional<Json> ask(const ClientRequest& request, bool prints = true) const;
 
-  // Pages of a list, as --limit, --cursor and --all say. With --json each page is printed as it
-  // comes; otherwise `row` makes a row of the table, which is printed at the end. The exit code.
+  // Pages of a list, as --limit, --cursor and --all say, once or, with --watch, until it is
+  // stopped. With --json each page is printed as it comes; otherwise `row` makes a row of the
+  // table, which is printed at the end. The exit code.
   using Row = std::vector<Table::Cell> (*)(const Json& item, Timestamp now);
   int list(const Parsed& parsed, std::string_view path, std::string_view name, Table table,
            Row row) const;
 
-  // A refusal or a failure, in words on the standard error.
+  // A refusal or a failure, in words on the standard error, or to whoever gathers complaints.
+  void gather_complaints(std::string* where) { complaints_ = where; }
   void complain(std::string_view what) const;
   void complain(const ClientAnswer& answer) const;
 
  private:
+  struct Wanted;
+  int list_once(const Wanted& wanted, Table table, std::string& text) const;
+
   ClientOptions client_;
+  std::string* complaints_ = nullptr;
   std::string command_;
   bool json_ = false;
 };
@@ -46,9 +53,16 @@ class Session {
 // Options of every command that prints a list.
 inline constexpr OptionRow kLimitRow = {"--limit", "N", "rows of a page, 1 to 1000 (100)"};
 inline constexpr OptionRow kCursorRow = {"--cursor", "CURSOR", "go on behind an earlier page"};
+inline constexpr OptionRow kWatchRow = {"--watch", "[SECONDS]",
+                                        "look again and again, every 2 seconds unless told"};
 inline constexpr OptionRow kAllRow = {"--all", "", "all pages"};
 inline constexpr OptionRow kKeyRow = {"--idempotency-key", "KEY",
                                       "the same key again gets the same answer and does nothing"};
+
+// Shows what `look` makes until it is stopped, every so many seconds as --watch says. A look that
+// fails is shown and made again, unless nobody watches a terminal: then it ends with its code.
+using Look = std::function<int(const Session& session, std::string& text)>;
+int watch(const Parsed& parsed, Session session, const Look& look);
 
 // Adds the header when the key was given.
 void add_key(const Parsed& parsed, ClientRequest& request);

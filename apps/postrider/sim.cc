@@ -10,10 +10,9 @@
 #include <string>
 #include <unistd.h>
 
-#include "apps/postrider/commands.h"
+#include "apps/postrider/options.h"
 #include "apps/postrider/output.h"
 #include "postrider/api/config.h"
-#include "postrider/base/nearest.h"
 #include "postrider/sim/plan.h"
 #include "postrider/sim/runner.h"
 #include "postrider/sim/world.h"
@@ -25,34 +24,20 @@ using sim::Fault;
 using sim::SimOptions;
 using sim::Summary;
 
-constexpr std::string_view kHelp =
-    "Usage: postrider sim [--profile NAME | --config FILE] [--seed N] [--seeds K] [--days D] "
-    "[--destinations M]\n"
-    "                     [--messages N] [--faults all|none|LIST] [--trace FILE] [--json]\n"
-    "\n"
-    "Runs the real engine under virtual time with a faulty store, a faulty network and modelled "
-    "peers, and checks\n"
-    "what clients, peers and the disk saw. The same seed gives the same world.\n"
-    "\n"
-    "  --profile NAME      webhook (the default), device, or drill, a protocol that uses "
-    "everything "
-    "the engine has\n"
-    "  --config FILE       the destinations of a daemon's own file, with their settings; nothing "
-    "is "
-    "sent anywhere\n"
-    "  --seed N            the first seed (1)\n"
-    "  --seeds K           so many seeds, one world each (1)\n"
-    "  --days D            virtual days with faults (30); then faults stop and everything must "
-    "end\n"
-    "  --destinations M    (50)\n"
-    "  --messages N        per world (2000)\n"
-    "  --faults LIST       all (the default), none, or names with commas between them\n"
-    "  --trace FILE        one line per event, with details\n"
-    "  --json              for programs\n";
-
-constexpr auto kOptionNames = std::to_array<std::string_view>(
-    {"--profile", "--config", "--seed", "--seeds", "--days", "--destinations", "--messages",
-     "--faults", "--trace", "--json", "--help"});
+constexpr auto kOptions = std::to_array<OptionRow>({
+    {"--profile", "NAME",
+     "webhook (the default), device, or drill, a protocol that uses everything the engine has"},
+    {"--config", "FILE",
+     "the destinations of a daemon's own file, with their settings; nothing is sent anywhere"},
+    {"--seed", "N", "the first seed (1)"},
+    {"--seeds", "K", "so many seeds, one world each (1)"},
+    {"--days", "D", "virtual days with faults (30); then faults stop and everything must end"},
+    {"--destinations", "M", "(50)"},
+    {"--messages", "N", "per world (2000)"},
+    {"--faults", "LIST", "all (the default), none, or names with commas between them"},
+    {"--trace", "FILE", "one line per event, with details"},
+    {"--json", "", "for programs"},
+});
 
 struct Wanted {
   SimOptions options;
@@ -104,28 +89,19 @@ std::string set_value(Wanted& wanted, std::string_view name, const std::string& 
   return {};
 }
 
-std::string parse(Arguments arguments, Wanted& wanted) {
+std::string read(const Parsed& parsed, Wanted& wanted) {
   wanted.options.span = 30 * 24h;
   wanted.options.destinations = 50;
   wanted.options.messages = 2000;
   wanted.options.faults.set();
-  const auto given = [&](std::string_view name) {
-    return std::find(arguments.begin(), arguments.end(), name) != arguments.end();
-  };
+  wanted.json = parsed.has("--json");
   for (const std::string_view other : {"--profile", "--destinations"}) {
-    if (given("--config") && given(other)) return std::string(other) + " does not go with --config";
+    if (parsed.has("--config") && parsed.has(other))
+      return std::string(other) + " does not go with --config";
   }
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& name = arguments[i];
-    if (name == "--json") {
-      wanted.json = true;
-      continue;
-    }
-    if (std::find(kOptionNames.begin(), kOptionNames.end(), name) == kOptionNames.end()) {
-      return "unknown option '" + name + "'" + did_you_mean(name, kOptionNames);
-    }
-    if (++i == arguments.size()) return name + " needs a value";
-    if (std::string complaint = set_value(wanted, name, arguments[i]); !complaint.empty())
+  for (const auto& [name, value] : parsed.options) {
+    if (name == "--json") continue;
+    if (std::string complaint = set_value(wanted, name, value); !complaint.empty())
       return complaint;
   }
   return {};
@@ -307,15 +283,9 @@ int conclude(const Wanted& wanted, const Summary& summary) {
   return kExitFailure;
 }
 
-}  // namespace
-
-int run_sim(Arguments arguments) {
-  if (wants_help(arguments)) {
-    std::fputs(std::string(kHelp).c_str(), stdout);
-    return kExitOk;
-  }
+int sim_command(const Parsed& parsed) {
   Wanted wanted;
-  if (const std::string complaint = parse(arguments, wanted); !complaint.empty())
+  if (const std::string complaint = read(parsed, wanted); !complaint.empty())
     return usage_error("sim", complaint);
   if (!wanted.config.empty()) {
     if (const std::string complaint = load_own(wanted); !complaint.empty()) {
@@ -355,5 +325,18 @@ int run_sim(Arguments arguments) {
   }
   return conclude(wanted, summary);
 }
+
+constexpr Command kCommand = {
+    "sim",
+    {},
+    "Runs the real engine under virtual time with a faulty store, a faulty network and modelled\n"
+    "peers, and checks what clients, peers and the disk saw. The same seed gives the same world.",
+    kOptions,
+    false,
+    sim_command};
+
+}  // namespace
+
+int run_sim(Arguments arguments) { return run_command("", kCommand, arguments); }
 
 }  // namespace postrider

@@ -277,6 +277,13 @@ TEST(MsgCommand, ActsOnEachMessageAndFailsIfOneFails) {
   EXPECT_NE(daemon.request(3).find("idempotency-key: k\r\n"), std::string::npos);
 }
 
+// req: cli.msg.4
+TEST(MsgCommand, ResendsAndSaysAsWhich) {
+  Daemon daemon({{.body = R"({"id":"b2","resends":"a1","durability":"synced"})", .status = 202}});
+  EXPECT_EQ(daemon.run("msg resend a1", "").output, "a1: sent again as b2\n");
+  EXPECT_EQ(daemon.first_line(0), "POST /v1/messages/a1/resend");
+}
+
 // req: cli.dest.1
 TEST(DestCommand, PutsADestinationWithItsSettings) {
   const cli::TemporaryDirectory directory;

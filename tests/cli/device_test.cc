@@ -186,14 +186,14 @@ TEST(DeviceCommand, TellsARefusalInWords) {
 
 // req: cli.profile.live.1
 TEST(ProfileLive, DrawsTheStatesWithTheirMessages) {
-  const Reply destinations{.body = R"({"destinations":[{"name":"shop","profile":"webhook"},)"
-                                   R"({"name":"lorawan.network:7","profile":"device"}]})"};
-  const Reply messages{.body =
-                           R"({"messages":[{"destination":"lorawan.network:7","state":"Queued"},)"
-                           R"({"destination":"lorawan.network:7","state":"Queued"},)"
-                           R"({"destination":"shop","state":"Queued"},)"
-                           R"({"destination":"lorawan.network:7","state":"OnAir"}]})"};
-  Daemon daemon({destinations, messages, destinations, messages, destinations, messages});
+  const Reply first{
+      .body =
+          R"({"destinations":[{"destination_id":"1","profile":"webhook","states":{"Queued":1}},)"
+          R"({"destination_id":"2","profile":"device","states":{"Queued":1}}],"next":"more"})"};
+  const Reply second{.body =
+                         R"({"destinations":[{"destination_id":"2","profile":"device","states":)"
+                         R"({"Queued":1,"OnAir":1}}]})"};
+  Daemon daemon({first, second, first, second, first, second});
   const Ran ran = daemon.run("profile show device --live", "");
   EXPECT_EQ(ran.code, 0);
   for (const char* part : {"due → Sending", "3 messages live\n", "AwaitTask"})
