@@ -40,6 +40,15 @@ enum class Bug : std::uint8_t {
   kLastingGateForgotten,
   kOrderOvertaken,
   kRevivalForgotten,
+  kGateNeverCloses,
+  kEverybodyTries,
+  kHolderForgotten,
+  kNameGoesStale,
+  kStepLost,
+  kStartNotTold,
+  kIntentForgotten,
+  kOlderNameIgnored,
+  kExtensionForgotten,
   // Those of the service that the device profile takes over from.
   kTxAckAsTextOnly,
   kNackLostBeforeTxAck,
@@ -47,11 +56,12 @@ enum class Bug : std::uint8_t {
   kOneLookIsAbsence,
   kFailedLookIsAbsence,
   kFailedPollResends,
+  kItemOfAnother,
   kNothingLearnt,
   kPlacesHogged,
   kGroupIgnored,
 };
-inline constexpr std::size_t kBugs = 38;
+inline constexpr std::size_t kBugs = 48;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -84,12 +94,22 @@ constexpr std::string_view name_of(Bug bug) {
       "lasting-gate-forgotten",
       "order-overtaken",
       "revival-forgotten",
+      "gate-never-closes",
+      "everybody-tries",
+      "holder-forgotten",
+      "name-goes-stale",
+      "step-lost",
+      "start-not-told",
+      "intent-forgotten",
+      "older-name-ignored",
+      "extension-forgotten",
       "tx-ack-as-text-only",
       "nack-lost-before-tx-ack",
       "cap-checked-then-taken",
       "one-look-is-absence",
       "failed-look-is-absence",
       "failed-poll-resends",
+      "item-of-another",
       "nothing-learnt",
       "places-hogged",
       "group-ignored",

@@ -55,7 +55,9 @@ void Engine::Impl::put_name(Turn& turn, std::string_view scope, std::string_view
                             const NameEntry& entry) {
   receipts_.put_kept(Kept::kNames, keys::name(receipts_.running(Kept::kNames), scope, name),
                      encode_name(entry), turn.out.writes);
-  recent_names_.put(tail_of(scope, name), entry);
+  const std::string tail = tail_of(scope, name);
+  if (planted(Bug::kNameGoesStale) && recent_names_.find(tail) != nullptr) return;
+  recent_names_.put(tail, entry);
 }
 
 Engine::Impl::Waiting Engine::Impl::find_halves(Turn& turn, std::string_view tail) {
@@ -295,6 +297,9 @@ std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& 
     if (subjects[i].alive) open_gate(turn, subjects[i].gate);
     if (target.slot != kNoSlot && same != by_id_.end()) {
       const Slot slot = same->second;
+      if (planted(Bug::kOlderNameIgnored) && target.attempt != 0 &&
+          target.attempt < entries_[slot].state.attempts)
+        continue;
       const Reading reading = profile.notice(
           facts_of(turn, entries_[slot]),
           {subjects[i].detail, turn.now, target.attempt, target.by_gate, target.witness});

@@ -40,7 +40,7 @@ const Intent* Engine::Impl::intent_of(const Entry& entry) {
 
 // For methods that keep a trail; the others pay for nothing but this look.
 void Engine::Impl::leave_step(const Turn& turn, Entry& entry, StateIndex to, On on) {
-  if (!method_of(entry).trail) return;
+  if (!method_of(entry).trail || (planted(Bug::kStepLost) && on == On::kTimedOut)) return;
   const Phase phase = residents_[entry.destination].bound->profile->states[to].phase;
   const bool failed = phase == Phase::kBackoff || (is_end(phase) && phase != Phase::kDelivered);
   add_step(entry.more().trail, {.at = turn.now,
@@ -282,7 +282,9 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
     cover(turn, entry.destination, residents_[entry.destination].the_lane(entry.message.id.lane()),
           entry.message.id);
   }
-  if (entry.state.due.is_set())
+  const bool extended = from == Phase::kInFlight && target.phase == Phase::kAwaiting &&
+                        entry.kind == AttemptKind::kProbe;
+  if (entry.state.due.is_set() && !(planted(Bug::kExtensionForgotten) && extended))
     entry.timer =
         timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
   if (target.phase == Phase::kQueued) {
@@ -402,7 +404,8 @@ WireRequest Engine::Impl::encode_intent(Turn& turn, Entry& entry, StateIndex to)
   }
   intent.hash = hash;
   Begun begun;
-  if (bound.profile->started != nullptr) begun = bound.profile->started(facts);
+  if (bound.profile->started != nullptr && !planted(Bug::kStartNotTold))
+    begun = bound.profile->started(facts);
   write_nested(turn, entry.message.id, begun.submits);
   if (bound.profile->names != nullptr)
     give_names(turn, *bound.profile, {entry.message.id, entry.state.attempts},

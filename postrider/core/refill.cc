@@ -335,7 +335,7 @@ void Engine::Impl::resume_state(Turn& turn, Slot slot) {
           timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
       return;
     case Phase::kInFlight:
-      if (method_of(entry).durable_intent) {
+      if (method_of(entry).durable_intent && !planted(Bug::kIntentForgotten)) {
         occupy_gates(entry);
         return apply(turn, slot, On::kTimedOut, nullptr);
       }
@@ -383,7 +383,9 @@ void Engine::Impl::hold_lasting(Slot destination, const Message& message, const 
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     if ((message.lasting >> i & 1) == 0) continue;
     held->second.gates[i] = message.gates[i];
-    shared_gate(destination, message.gates[i]).state.occupy();
+    SharedGate& gate = shared_gate(destination, message.gates[i]);
+    gate.state.occupy();
+    if (!planted(Bug::kHolderForgotten)) gate.holder = message.id;
   }
 }
 

@@ -3,6 +3,7 @@
 // nobody passes for a while; then one call decides.
 #include <algorithm>
 
+#include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {
@@ -53,6 +54,7 @@ void Engine::Impl::begin_trial(const Turn& turn, Entry& entry) {
     if (found == gates_.end()) continue;
     SharedGate& gate = found->second;
     if (!gate.closed_until.is_set() || gate.shut(turn.now)) continue;
+    if (planted(Bug::kEverybodyTries)) continue;
     gate.trial = entry.message.id;
     entry.tries_gate = true;
   }
@@ -99,6 +101,7 @@ void Engine::Impl::strike_gates(Turn& turn, Slot slot) {
     // what counts is the fate of the attempt, and its message holds the gate until then.
     const bool held = !gate.limits.relents && gate.holder == entry.message.id;
     const bool decides = held || gate.trial == entry.message.id;
+    if (planted(Bug::kGateNeverCloses)) continue;
     if (gate.strikes < gate.limits.strikes_max || (gate.closed_until.is_set() && !decides))
       continue;
     gate.trial = MessageId();

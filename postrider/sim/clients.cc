@@ -31,7 +31,8 @@ Clients::Clients(Surroundings around, Rng rng)
     : around_(std::move(around)),
       rng_(rng),
       line_rng_(Rng(rng).fork(10)),
-      task_rng_(Rng(rng).fork(9)) {
+      task_rng_(Rng(rng).fork(9)),
+      gate_rng_(Rng(rng).fork(11)) {
   sessions_.resize(kSessions);
   for (std::size_t i = 0; i < kSessions; ++i) {
     sessions_[i] = {"session-" + std::to_string(i) + "-0", around_.agenda.now(), 0};
@@ -185,6 +186,10 @@ void Clients::draw_task(NamedTexts& texts) {
     texts.emplace_back("order", std::to_string(task_rng_.below(kDrillOrders)));
   if (task_rng_.chance(1, 8))
     texts.emplace_back("supersede", "key-" + std::to_string(task_rng_.below(3)));
+  if (ordered && gate_rng_.chance(1, 3)) texts.emplace_back(std::string(kDrillFrail), "");
+  if (ordered && gate_rng_.chance(1, 6))
+    texts.emplace_back("begins",
+                       around_.destinations[gate_rng_.below(around_.destinations.size())].name);
   if (task_rng_.chance(1, 10)) {
     const std::size_t which = task_rng_.below(around_.destinations.size() + 1);
     texts.emplace_back(

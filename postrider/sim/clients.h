@@ -115,6 +115,7 @@ class Clients {
   Rng rng_;
   Rng line_rng_;  // of its own, so that the other draws stay what they were
   Rng task_rng_;
+  Rng gate_rng_;
   std::map<std::uint64_t, Wish> wishes_;
   std::map<std::uint64_t, Waiting> waiting_;  // by ticket
   std::uint64_t last_wish_ = 0;

@@ -48,7 +48,31 @@ std::vector<RowUse> Coverage::rows(const std::string& name) const {
   return out;
 }
 
+namespace {
+
+// Devices: only news comes unasked, and only over the air.
+std::string_view device_reason(const RowUse& row) {
+  const auto has = [&row](std::string_view text) {
+    return row.row.find(text) != std::string::npos;
+  };
+  if (has("(Sending, still-held)")) return "no call is asked whether it is open: it ends by itself";
+  if (row.method.starts_with("pull-")) {
+    const bool said = has(", accepted) ignore") || has(", answered) ignore") ||
+                      has(", still-held) ignore") || has(", failed) ignore");
+    return said ? "a vendor speaks only when it is called" : std::string_view();
+  }
+  if (has(", accepted) ignore")) return "a reply that an event has overtaken is not heard any more";
+  if (has(", still-held) ignore")) return "only a question is answered so, and none is open";
+  if (has("(CheckAir, accepted)")) return "what was sent has a name, and a look goes by that";
+  return {};
+}
+
+}  // namespace
+
 std::string_view unreachable_reason(const RowUse& row) {
+  if (row.profile == "device") {
+    if (const std::string_view reason = device_reason(row); !reason.empty()) return reason;
+  }
   // The engine raises `due` only for messages that wait; the rows say what everybody else would do
   // with it.
   if (row.row.find(", due) ignore") != std::string::npos)

@@ -43,7 +43,13 @@ DeviceField::DeviceField(Surroundings around, const SimOptions& options, Rng rng
       server.is_tenant_key = own.chance(1, 3);
       side->server = std::make_unique<NetworkServer>(server, meters_, own.fork(1), now);
       side->server_faults = draw_server_faults(own);
-      const std::uint32_t sleepers = static_cast<std::uint32_t>(own.below(4));  // of class A
+      std::uint32_t sleepers = static_cast<std::uint32_t>(own.below(4));  // of class A
+      if (is_alike(options)) {
+        sleepers = 1;
+        side->server_faults = {};
+        if (has(Fault::kRequestLost)) side->server_faults.lose_calls = 25;
+        if (has(Fault::kReplyLost)) side->server_faults.lose_replies = 60;
+      }
       for (std::uint32_t meter = 0; meter < meters_of(options); ++meter)
         side->server->set_class_a(meter_number(i, meter), meter % 4 < sleepers);
     } else {

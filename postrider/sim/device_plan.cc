@@ -108,6 +108,19 @@ void draw_numbers(NamedTexts& settings, bool push, Rng& rng) {
   }
 }
 
+// Of two queues that lead to one meter one repeats freely, so that a copy of its command is left
+// behind when it has ended; and the other one must not take that for its own.
+void make_alike(NamedTexts& settings, std::uint32_t queue) {
+  std::erase_if(settings, [](const NamedText& setting) {
+    return setting.first.starts_with("repeat") || setting.first == "call_time_out" ||
+           setting.first == "server_expiry" || setting.first == "expires_after" ||
+           setting.first.starts_with("retr") || setting.first == "tick";
+  });
+  settings.emplace_back("repeat.TURN_ON", queue % 2 == 0 ? "free" : "closed");
+  settings.emplace_back("call_time_out", "2s");
+  settings.emplace_back("expires_after", "5h");
+}
+
 Command draw_verb(Rng& rng) {
   constexpr std::array<Command, 3> kOften = {Command::kTurnOn, Command::kTurnOff,
                                              Command::kTopUpKwh};
@@ -148,6 +161,8 @@ DevicePlugin device_plugin(const SimOptions& options, std::uint32_t plugin) {
   Rng rng = rng_of(options, plugin);
   DevicePlugin its;
   its.wire = draw_wire(plugin, rng);
+  // Where we choose the names ourselves, nobody can be taken for another.
+  if (is_alike(options) && its.wire == Wire::kChirpstackMqtt) its.wire = Wire::kChirpstack;
   its.name = std::string(device::way_of(its.wire) == device::Way::kPush ? "lora" : "calin") +
              std::to_string(plugin);
   its.peer = destination_of(plugin);
@@ -173,10 +188,14 @@ DestinationConfig draw_device_queue(const SimOptions& options, std::uint32_t des
   }
   config.settings = shared_settings(options, plugin);
   draw_numbers(config.settings, push, rng);
+  if (push && is_alike(options)) make_alike(config.settings, queue / device_plugins(options));
   return config;
 }
 
+bool is_alike(const SimOptions& options) { return rng_of(options, 1001).chance(1, 12); }
+
 std::uint32_t meters_of(const SimOptions& options) {
+  if (is_alike(options)) return 1;
   const std::array<std::uint32_t, 4> choices = {2, 8, 40, options.messages / 3 + 2};
   return choices[rng_of(options, 1000).below(choices.size())];
 }
@@ -198,6 +217,8 @@ DeviceMessage draw_command(const SimOptions& options, std::uint32_t destination,
   if (rng.chance(1, 100)) command.request.meter = "no-meter";
   if (rng.chance(1, 6)) command.request.phase = static_cast<device::MeterPhase>(1 + rng.below(3));
   draw_data(command.request, serial, rng);
+  if (is_alike(options) && rng.chance(3, 4))
+    command.request = {.command = Command::kTurnOn, .meter = command.request.meter};
   if (queue >= device_plugins(options)) command.network = queue;
   command.relay = DeviceMessage::Relay{
       .id = "g" + std::to_string(queue), .reference = "relay", .snr = {}, .rssi = {}};

@@ -35,6 +35,9 @@ std::uint32_t plugin_of(const SimOptions& options, std::uint32_t destination);
 DestinationConfig draw_device_queue(const SimOptions& options, std::uint32_t destination, Rng& rng);
 
 // Meters of a plugin: few, so that commands meet, or many.
+// Whether few meters get the same few commands again and again, in a world where replies are lost
+// and meters sleep: then items of the same content lie side by side in the queue of a server.
+bool is_alike(const SimOptions& options);
 std::uint32_t meters_of(const SimOptions& options);
 std::string meter_number(std::uint32_t plugin, std::uint32_t meter);
 

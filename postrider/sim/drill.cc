@@ -29,6 +29,12 @@ constexpr std::string_view kOrderGate = "order-";
 // destination's lane. Their names are told from the others by one bit.
 constexpr GateName kLineBit = GateName{1} << 63;
 
+constexpr GateLimits kFrailLimits = {.strikes_max = kDrillStrikes,
+                                     .strikes_on = strike_on(FailureClass::kConnect),
+                                     .closed_base = kDrillClosed,
+                                     .closed_max = kDrillClosedMost,
+                                     .relents = true};
+
 GateName line_gate(const Offer& offer, std::string_view line) {
   return hash64(line, hash64(offer.destination.name, offer.lane)) | kLineBit | 1;
 }
@@ -187,9 +193,10 @@ Result<Admission> admit(const Offer& offer) {
   std::size_t used = 0;
   if (const std::string* order = find_text(texts, "order");
       order != nullptr && kMethods[admission.method].durable_intent) {
-    const std::string name = std::string(kOrderGate) + *order;
-    admission.gates[used++] = Gate{drill_gate_name(name), {.in_use_max = 1}, true};
+    admission.gates[used++] = Gate{drill_order_gate(*order), {.in_use_max = 1}, true};
   }
+  if (find_text(texts, kDrillFrail) != nullptr && kMethods[admission.method].durable_intent)
+    admission.gates[used++] = Gate{drill_gate_name(kDrillFrail), kFrailLimits};
   const std::string* line = find_text(texts, "line");
   // A relay may go to sleep before its first start, and then has no place in a line.
   const bool starts = admission.method != static_cast<std::uint8_t>(DrillMethod::kRelay);
@@ -223,11 +230,37 @@ Judgement judge(const Facts& facts) {
   return {On::kDue};
 }
 
-// Notes of a task: "task=<name>", and ";paired" when two halves came together.
+// Notes: "task=<name>" of a task, ";paired" when two halves came together, and
+// ";nudged=<arrival>/<witness>" of whoever holds the gate that news spoke of.
+constexpr std::string_view kNudged = ";nudged=";
+
+std::string_view nudge_in(std::string_view notes) {
+  const std::size_t from = notes.find(kNudged);
+  if (from == std::string_view::npos) return {};
+  return notes.substr(from, notes.find(';', from + 1) - from);
+}
+
+std::string nudged(std::string_view notes, const Notice& notice) {
+  const std::string_view old = nudge_in(notes);
+  std::string out(notes);
+  if (!old.empty()) out.erase(notes.find(kNudged), old.size());
+  return out.append(kNudged)
+      .append(std::to_string(notice.at.ms()))
+      .append("/")
+      .append(std::to_string(notice.witness.ms()));
+}
+
 std::string_view task_in(std::string_view notes) {
   constexpr std::string_view kStart = "task=";
   if (!notes.starts_with(kStart)) return {};
   return notes.substr(kStart.size(), notes.find(';') - kStart.size());
+}
+
+std::string attribute(const Message& message, std::string_view name) {
+  if (message.attributes.empty()) return {};
+  const auto texts = decode_texts(message.attributes);
+  const std::string* value = texts ? find_text(*texts, name) : nullptr;
+  return value == nullptr ? std::string() : *value;
 }
 
 WireRequest encode(const Facts& facts, AttemptKind kind) {
@@ -246,6 +279,8 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
     request.headers.add("drill-attempt", std::to_string(facts.state.attempts));
     request.headers.add("drill-now", std::to_string(facts.now.ms()));
   }
+  if (const std::string order = attribute(facts.message, "order"); !order.empty())
+    request.headers.add("drill-order", order);
   if (task && kind == AttemptKind::kProbe && facts.state.state == kPolling)
     request.headers.add("drill-task", task_in(facts.notes));
   if (kind == AttemptKind::kSend) {
@@ -355,7 +390,7 @@ Reading classify_task(const Facts& facts, AttemptKind kind, const WireReply& rep
     }
     if (const std::string* name = find_text(reply.headers, "task");
         name != nullptr && out.signal == On::kStillHeld) {
-      out.notes = "task=" + *name;
+      out.notes = "task=" + *name + std::string(nudge_in(facts.notes));
       out.names.push_back({"task", *name});
     }
     return out;
@@ -363,12 +398,14 @@ Reading classify_task(const Facts& facts, AttemptKind kind, const WireReply& rep
   const std::string* name = find_text(reply.headers, "task");
   if (reply.status != 202 || name == nullptr) return classify_send(reply, false, false);
   Reading out = reading(On::kAccepted, Certainty::kAnswered, FailureClass::kNone, "");
-  out.notes = "task=" + *name;
+  out.notes = "task=" + *name + std::string(nudge_in(facts.notes));
   out.names.push_back({"task", *name});
   return out;
 }
 
-// What arrives: "done T", "lost T", "seen T", "ack T K" and "pair K"; anything else is noise.
+// What arrives: "done T", "lost T", "seen T", "ack T K" and "pair K"; "nudge N" is for whoever
+// holds the gate of that order, and "alive N" for those who wait at the frail one; anything else is
+// noise.
 Received receive(const Inbound& inbound) {
   const std::size_t first = inbound.bytes.find(' ');
   if (first == std::string_view::npos) return {};
@@ -377,6 +414,13 @@ Received receive(const Inbound& inbound) {
   const std::string name(rest.substr(0, rest.find(' ')));
   Subject subject;
   subject.detail = inbound.bytes;
+  if (verb == "nudge" || verb == "alive") {
+    subject.gate = verb == "nudge" ? drill_order_gate(name) : drill_gate_name(kDrillFrail);
+    subject.alive = verb == "alive";
+    subject.waits = false;
+    if (verb == "nudge") subject.witness = {"last", name};
+    return {{subject}, {}};
+  }
   subject.names.push_back({verb == "pair" ? "pair" : "task", name});
   if (verb == "pair") subject.window = kDrillPairWindow;
   return {{subject}, {}};
@@ -385,6 +429,12 @@ Received receive(const Inbound& inbound) {
 Reading notice(const Facts& facts, const Notice& notice) {
   const std::string_view verb = notice.detail.substr(0, notice.detail.find(' '));
   Reading out = reading(On::kAnswered, Certainty::kAnswered, FailureClass::kNone, "");
+  if (verb == "nudge") {
+    out.silent = true;
+    out.notes = nudged(facts.notes, notice);
+    return out;
+  }
+  if (verb == "alive") out.declines = true;
   if (facts.state.method != static_cast<std::uint8_t>(DrillMethod::kTask)) out.declines = true;
   if (verb == "pair") out.notes = std::string(facts.notes) + ";paired";
   if (verb == "seen") out.signal = On::kPeerSeen;
@@ -399,16 +449,31 @@ Reading notice(const Facts& facts, const Notice& notice) {
   return out;
 }
 
-Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {
-  if (facts.message.attributes.empty()) return {};
-  const auto texts = decode_texts(facts.message.attributes);
-  const std::string* then = texts ? find_text(*texts, "then") : nullptr;
-  if (then == nullptr) return {};
+// What the first start sends on.
+std::vector<NestedSubmit> started(const Facts& facts) {
+  const std::string to = attribute(facts.message, "begins");
+  if (to.empty() || facts.state.attempts != 1) return {};
   NestedSubmit submit;
-  submit.destination = *then;
+  submit.destination = to;
+  submit.attributes = encode_texts({{"method", "post"}, {"began", to_string(facts.message.id)}});
+  submit.body = "began";
+  return {submit};
+}
+
+// An end sends a message on, and leaves a name by which the next one of its order knows when it
+// was.
+Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {
+  Legacy legacy;
+  if (const std::string order = attribute(facts.message, "order"); !order.empty())
+    legacy.names.push_back({"last", order});
+  const std::string then = attribute(facts.message, "then");
+  if (then.empty()) return legacy;
+  NestedSubmit submit;
+  submit.destination = then;
   submit.attributes = encode_texts({{"method", "post"}, {"after", to_string(facts.message.id)}});
   submit.body = "ended " + std::string(name_of(kStates[end].phase));
-  return {.submits = {submit}};
+  legacy.submits.push_back(std::move(submit));
+  return legacy;
 }
 
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {
@@ -426,9 +491,9 @@ GateLimits gate_limits(GateName name, const Policy& /*policy*/) {
   for (const DrillGate& gate : kGates) {
     if (drill_gate_name(gate.name) == name) return gate.limits;
   }
+  if (drill_gate_name(kDrillFrail) == name) return kFrailLimits;
   for (int i = 0; i < kDrillOrders; ++i) {
-    if (drill_gate_name(std::string(kOrderGate) + std::to_string(i)) == name)
-      return {.in_use_max = 1};
+    if (drill_order_gate(std::to_string(i)) == name) return {.in_use_max = 1};
   }
   return {};
 }
@@ -438,6 +503,10 @@ GateLimits gate_limits(GateName name, const Policy& /*policy*/) {
 std::span<const DrillGate> drill_gates() { return kGates; }
 
 GateName drill_gate_name(std::string_view name) { return (hash64(name, 77) | 1) & ~kLineBit; }
+
+GateName drill_order_gate(std::string_view order) {
+  return drill_gate_name(std::string(kOrderGate).append(order));
+}
 
 const ProfileSpec& drill_profile() {
   static constexpr ProfileSpec kSpec = {
@@ -452,6 +521,7 @@ const ProfileSpec& drill_profile() {
       .gate_limits = gate_limits,
       .receive = receive,
       .notice = notice,
+      .started = started,
       .ended = ended,
   };
   return kSpec;

@@ -22,6 +22,13 @@ inline constexpr int kDrillOrders = 4;
 // in the order of acceptance; 0 to this.
 inline constexpr int kDrillLines = 3;
 
+// Nobody passes this gate for a while after so many refused connections in a row; then one call
+// decides. Messages with durable intent and the attribute "frail" go through it.
+inline constexpr std::string_view kDrillFrail = "frail";
+inline constexpr std::uint16_t kDrillStrikes = 3;
+inline constexpr Duration kDrillClosed{60'000};
+inline constexpr Duration kDrillClosedMost{240'000};
+
 // Two pieces of news with one key are one answer when they are less than this apart.
 inline constexpr Duration kDrillPairWindow{10'000};
 
@@ -32,5 +39,6 @@ struct DrillGate {
 };
 std::span<const DrillGate> drill_gates();
 GateName drill_gate_name(std::string_view name);
+GateName drill_order_gate(std::string_view order);
 
 }  // namespace postrider::sim

@@ -225,7 +225,7 @@ constexpr auto kMethods = std::to_array<Method>({
     {"relay", kQueued, false, kRelay},
     {"post",  kQueued, false, kPost},
     {"once",  kQueued, true,  kOnce},
-    {"task",  kQueued, true,  kTask},
+    {"task",  kQueued, true,  kTask, true},
 });
 static_assert(kMethods.size() == kDrillMethods);
 static_assert(sound(kStates, kMethods[0]));

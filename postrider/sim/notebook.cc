@@ -216,6 +216,8 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     if (const auto texts = decode_texts(message->attributes)) {
       if (const std::string* key = find_text(*texts, "supersede")) note.supersedes = *key;
       if (const std::string* then = find_text(*texts, "then")) note.then = *then;
+      if (const std::string* begins = find_text(*texts, "begins")) note.begins = *begins;
+      if (const std::string* order = find_text(*texts, "order")) note.order = *order;
       for (const char* name : {"line", "order-key"}) {
         const std::string* line = message->ordered ? find_text(*texts, name) : nullptr;
         if (line != nullptr) note.line = *line;
@@ -285,10 +287,12 @@ void Notebook::read_state(Reading& reading, const Write& write) {
   if (note->last_batch == batches_) {
     reading.batch.states[note->place_in_batch].state = stored->state;
     reading.batch.states[note->place_in_batch].notes = stored->notes;
+    reading.batch.states[note->place_in_batch].trail = stored->trail;
   } else {
     note->last_batch = batches_;
     note->place_in_batch = static_cast<std::uint32_t>(reading.batch.states.size());
-    reading.batch.states.push_back({note, stored->state, note->state, stored->notes});
+    reading.batch.states.push_back(
+        {note, stored->state, note->state, stored->notes, stored->trail});
   }
   if (revived) ++reading.batch.states[note->place_in_batch].revived;
   note->state = note->last_state = stored->state;

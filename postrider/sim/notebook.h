@@ -72,6 +72,8 @@ struct MessageNote {
   std::string line;             // what orders it with others of its destination and lane
   std::string supersedes;       // attribute of the drill
   std::string then;             // attribute of the drill: where its end sends a message
+  std::string begins;           // attribute of the drill: where its first start sends one
+  std::string order;            // attribute of the drill: whom it is sent one after the other with
   bool nested = false;          // it followed from its origin
   std::uint64_t operation = 0;  // number in the body
   std::uint64_t body_hash = 0;
@@ -107,6 +109,7 @@ struct Batch {
     State state;
     std::optional<State> before;
     std::string notes;
+    std::string trail;
     std::uint32_t revived = 0;  // how often it was parked for want of reach and went back
   };
   struct NamePut {

@@ -230,6 +230,8 @@ ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng)
   // From the seed, so that the other draws of older worlds stay what they were.
   constexpr Counts kWaiters = {0, 2, 1024};
   limits.lane_waiters_max = kWaiters[shard.engine.seed % kWaiters.size()];
+  constexpr Counts kNames = {0, 2, 16'384};
+  limits.recent_names_max = kNames[shard.engine.seed / 3 % kNames.size()];
   return shard;
 }
 

@@ -193,7 +193,8 @@ const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
     const bool same = item.data == wanted.data && item.f_port == wanted.f_port &&
                       item.confirmed == wanted.confirmed;
     const bool others =
-        notes.was_of_earlier(item.id) || expires_apart(item.expires_at, wanted.expires_at);
+        (notes.was_of_earlier(item.id) || expires_apart(item.expires_at, wanted.expires_at)) &&
+        !planted(Bug::kItemOfAnother);
     if (same && !others) return &item;  // the oldest comes first
   }
   return nullptr;

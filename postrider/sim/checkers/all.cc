@@ -8,12 +8,15 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& contex
                                                     Notebook& notebook) {
   std::vector<std::unique_ptr<Checker>> list;
   for (CheckerMaker* maker :
-       {make_ends_checker,   make_receipts_checker, make_retention_checker, make_durability_checker,
-        make_log_checker,    make_once_checker,     make_keys_checker,      make_order_checker,
-        make_line_checker,   make_expiry_checker,   make_limits_checker,    make_health_checker,
-        make_retry_checker,  make_budget_checker,   make_explain_checker,   make_listing_checker,
-        make_drain_checker,  make_news_checker,     make_intent_checker,    make_following_checker,
-        make_revival_checker, make_fairness_checker}) {
+       {make_ends_checker,       make_receipts_checker,  make_retention_checker,
+        make_durability_checker, make_log_checker,       make_once_checker,
+        make_keys_checker,       make_order_checker,     make_line_checker,
+        make_expiry_checker,     make_limits_checker,    make_health_checker,
+        make_retry_checker,      make_budget_checker,    make_explain_checker,
+        make_listing_checker,    make_drain_checker,     make_news_checker,
+        make_intent_checker,     make_following_checker, make_revival_checker,
+        make_frail_checker,      make_holder_checker,    make_trail_checker,
+        make_fairness_checker}) {
     list.push_back(maker(context, notebook));
   }
   if (context.ledger == nullptr) return list;

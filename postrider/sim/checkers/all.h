@@ -33,7 +33,10 @@ CheckerMaker make_news_checker;        // 17: news finds its message, once it wa
 CheckerMaker make_intent_checker;      // 18: a resend is the same bytes; questions go by the ladder
 CheckerMaker make_following_checker;   // 19: supersession, nested submits, gates held to the end
 CheckerMaker make_revival_checker;     // 20: what is parked for want of reach comes back
-CheckerMaker make_fairness_checker;    // 26: groups, and routes that learnt or start slowly
+CheckerMaker make_frail_checker;       // 26: a gate that failures close lets nobody pass, then one
+CheckerMaker make_holder_checker;      // 27: whoever holds a gate hears what is said of it
+CheckerMaker make_trail_checker;       // 28: every step is in the trail
+CheckerMaker make_fairness_checker;    // 29: groups, and routes that learnt or start slowly
 
 // Of device worlds.
 CheckerMaker make_meter_checker;  // 21: what the meters really did, and what was said about it

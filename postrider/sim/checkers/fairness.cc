@@ -1,4 +1,4 @@
-// Checker 26: fairness. The places of a group are shared by its destinations, a destination takes
+// Checker 29: fairness. The places of a group are shared by its destinations, a destination takes
 // no more of the engine's places than it leaves, and a route that was closed starts slowly. All are
 // bounds: what the checker cannot see may only have made the true numbers tighter.
 #include <algorithm>
@@ -43,7 +43,7 @@ class FairnessChecker final : public Checker {
       attempt.counted = true;
       ++slow->second.open;
       if (settled && remembers_ && policy.adapts && slow->second.open > slow->second.places)
-        verdicts_.violation(26,
+        verdicts_.violation(29,
                             "a route that was closed did not start slowly: " + to_string(note->id));
     }
     open_[left.start.attempt.value()] = attempt;
@@ -107,14 +107,14 @@ class FairnessChecker final : public Checker {
     for (const auto& [number, attempt] : open_)
       own += attempt.destination == note.destination->id.value() ? 1U : 0U;
     if (own > 0 && own + open_.size() >= open_max_)
-      verdicts_.violation(26,
+      verdicts_.violation(29,
                           "a destination takes more places than it leaves: " + to_string(note.id));
   }
 
   void check_group(const Policy& policy, const MessageNote& note, bool settled) {
     const std::uint32_t most = policy.group_limits.in_use_max;
     if (settled && most != 0 && in_group_[policy.group] >= most)
-      verdicts_.violation(26, "more attempts than places in a group: " + to_string(note.id));
+      verdicts_.violation(29, "more attempts than places in a group: " + to_string(note.id));
   }
 
   void close(AttemptId attempt) {

@@ -55,6 +55,7 @@ Call read_call(const WireRequest& request) {
     }
     if (header.first == "drill-method") call.method = header.second;
     if (header.first == "drill-task") call.task = header.second;
+    if (header.first == "drill-order") call.order = header.second;
   }
   call.body_hash = hash64(request.body);
   call.text = request.verb + request.target + std::string(request.headers.text());
@@ -68,7 +69,7 @@ std::uint32_t peer_of(std::string_view target) {
   return static_cast<std::uint32_t>(digits_after(target, "peer-"));
 }
 
-Peer::Peer(Rng rng) : rng_(rng) {}
+Peer::Peer(Rng rng) : rng_(rng), nudges_(Rng(rng).fork(1)) {}
 
 WireEnd Peer::reach() const {
   switch (mood_) {
@@ -118,6 +119,7 @@ PeerAnswer Peer::receive(const Call& call, std::vector<Receipt>& receipts) {
     constexpr std::array<int, 6> kFailures = {500, 502, 503, 504, 408, 425};
     return answer_status(kFailures[rng_.below(kFailures.size())], false);
   }
+  promise_nudges(call, receipts);
   if (call.verb == "FIND") return answer_status(rng_.chance(7, 8) ? 200 : 404, false);
   if (call.verb == "PROBE" && call.method == "task") return answer_task(call);
   if (call.method == "task") return take_task(call, receipts);
@@ -165,6 +167,16 @@ void Peer::promise_receipts(const Call& call, std::vector<Receipt>& receipts) {
     default: receipts.push_back({call.id, On::kConfirmed, later()}); break;
   }
   held.finished = true;
+}
+
+// News that names nobody, only what somebody holds.
+void Peer::promise_nudges(const Call& call, std::vector<Receipt>& receipts) {
+  const auto tell = [&](std::string text) {
+    receipts.push_back(
+        {{}, On::kConfirmed, Duration(nudges_.between(1, 120'000)), std::move(text)});
+  };
+  if (!call.order.empty() && nudges_.chance(1, 3)) tell("nudge " + call.order);
+  if (call.method == "task" && nudges_.chance(1, 60)) tell("alive all");
 }
 
 PeerAnswer Peer::take_task(const Call& call, std::vector<Receipt>& receipts) {

@@ -36,6 +36,7 @@ struct Call {
   std::uint64_t body_hash = 0;
   std::uint64_t operation = 0;  // number in the body; 0: none
   std::string task;             // drill only: the name by which it is asked about
+  std::string order;            // drill only: what it is sent one after the other with
   std::string text;             // of the whole request
   bool to_device = false;       // it is for the far side of a device world, and names no message
   bool sends = false;           // a send takes gates and counts as an attempt; a question does not
@@ -82,10 +83,12 @@ class Peer {
   PeerAnswer take_probe(const Call& call, std::vector<Receipt>& receipts);
   PeerAnswer take_task(const Call& call, std::vector<Receipt>& receipts);
   PeerAnswer answer_task(const Call& call);
+  void promise_nudges(const Call& call, std::vector<Receipt>& receipts);
   void promise_news(const Call& call, std::vector<Receipt>& receipts);
   void promise_receipts(const Call& call, std::vector<Receipt>& receipts);
 
   Rng rng_;
+  Rng nudges_;  // apart, so that the other draws of older worlds stay what they were
   Mood mood_ = Mood::kHealthy;
   bool reject_next_ = false;
   std::map<MessageId, Held> held_;
