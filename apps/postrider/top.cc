@@ -34,7 +34,9 @@ constexpr std::string_view kMore =
     "PENDING and OLDEST are counted by reading what waits, and are as old as the first line says;\n"
     "'64+' stands while the first count is under way: at least so many. OK/S and FAIL/S are those "
     "of\n"
-    "the last minute. Destinations that are well and have nothing to do are left out.\n"
+    "the last minute. IN FLIGHT is of what may be open now: a route that fails has fewer than its "
+    "limit.\n"
+    "Destinations that are well and have nothing to do are left out.\n"
     "Without a terminal, with --once or --json it prints once.\n";
 
 struct Line {
@@ -188,7 +190,8 @@ class Top {
     line.name = shown(it.at("name"));
     line.health = shown(it.at("health"));
     line.open = number_of(it, "open_attempts");
-    line.open_max = number_of(it, "in_flight_max");
+    line.open_max = number_of(it, "in_flight_now");
+    if (line.open_max == 0) line.open_max = number_of(it, "in_flight_max");
     line.delivered = number_of(it, "delivered_last_minute");
     line.failed = number_of(it, "failed_last_minute");
     line.last_error = shown(it.at("last_error"), 200);

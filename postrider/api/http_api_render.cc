@@ -86,7 +86,7 @@ std::string to_text(DestinationId id) {
 }
 
 void write_doings(JsonWriter& json, const DestinationView::Doings& it) {
-  json.count("in_flight_max", it.in_flight_max);
+  json.count("in_flight_max", it.in_flight_max).count("in_flight_now", it.in_flight_now);
   time_field(json, "counted_since", it.since);
   json.count("delivered", it.delivered).count("failed", it.failed);
   json.count("delivered_last_minute", it.delivered_last_minute);

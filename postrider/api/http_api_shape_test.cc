@@ -190,6 +190,8 @@ TEST_F(ApiShape, DestinationsTellWhatTheyAreDoing) {
   settle();
   Reply reply = get("/v1/destinations/shop");
   EXPECT_EQ(reply.number("in_flight_max"), 3);
+  EXPECT_LE(reply.number("in_flight_now"), 3);
+  EXPECT_GE(reply.number("in_flight_now"), 1);
   EXPECT_EQ(reply.number("failed"), 1);
   EXPECT_EQ(reply.number("failed_last_minute"), 1);
   EXPECT_EQ(reply.number("delivered"), 0);

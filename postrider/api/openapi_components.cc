@@ -125,7 +125,7 @@ constexpr std::string_view kComponents = R"json({
     "closed_until": {"$ref": "#/components/schemas/Time"}, "failing_since": {"$ref": "#/components/schemas/Time"}, "seen_at": {"$ref": "#/components/schemas/Time"},
     "in_window": {"$ref": "#/components/schemas/Count"}, "open_attempts": {"$ref": "#/components/schemas/Count"},
     "owed": {"type": "boolean", "description": "Messages wait on disk"}, "draining": {"type": "boolean"},
-    "in_flight_max": {"$ref": "#/components/schemas/Count"}, "counted_since": {"$ref": "#/components/schemas/Time"},
+    "in_flight_max": {"$ref": "#/components/schemas/Count"}, "in_flight_now": {"$ref": "#/components/schemas/Count"}, "counted_since": {"$ref": "#/components/schemas/Time"},
     "delivered": {"$ref": "#/components/schemas/Count"}, "failed": {"$ref": "#/components/schemas/Count"},
     "delivered_last_minute": {"$ref": "#/components/schemas/Count"}, "failed_last_minute": {"$ref": "#/components/schemas/Count"},
     "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_failure_at": {"$ref": "#/components/schemas/Time"}, "last_error": {"type": "string"},

@@ -423,7 +423,7 @@ class Engine::Impl {
   std::optional<Answer> shape(Turn& turn, const Ask& ask);
   struct Census;
   bool know(Turn& turn, DestinationId id, Census& census) const;
-  void count(Turn& turn, const Message& message, const Row* state, Census& census) const;
+  void count_in(Turn& turn, const Message& message, const Row* state, Census& census) const;
   static DestinationView::Doings doings_of(const Resident& resident, Timestamp now);
   void note_end(const Turn& turn, const Entry& entry, Phase phase);
   void note_failure(Timestamp now, const Entry& entry);

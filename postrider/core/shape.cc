@@ -76,7 +76,7 @@ std::optional<Answer> Engine::Impl::shape(Turn& turn, const Ask& ask) {
     if (!message || (only && message->id.destination() != *only)) continue;
     if (!know(turn, message->id.destination(), census)) continue;
     const bool has_state = after != nullptr && is_state_of(after->first, row.first);
-    count(turn, *message, has_state ? after : nullptr, census);
+    count_in(turn, *message, has_state ? after : nullptr, census);
   }
   if (turn.lacks()) return std::nullopt;
   ShapePage page;
@@ -116,8 +116,8 @@ bool Engine::Impl::know(Turn& turn, DestinationId id, Census& census) const {
   return true;
 }
 
-void Engine::Impl::count(Turn& turn, const Message& message, const Row* state,
-                         Census& census) const {
+void Engine::Impl::count_in(Turn& turn, const Message& message, const Row* state,
+                            Census& census) const {
   Census::One& one = census.by_destination.at(message.id.destination().value());
   ++census.messages;
   ++one.row.ages[age_column(turn.now - message.accepted)];
@@ -147,7 +147,9 @@ DestinationView::Doings Engine::Impl::doings_of(const Resident& resident, Timest
   const GateLimits& limits = resident.bound->policy.route;
   DestinationView::Doings view;
   view.since = it.since;
-  view.in_flight_max = limits.in_use_max;
+  view.in_flight_max = view.in_flight_now = limits.in_use_max;
+  if (resident.bound->policy.adapts)
+    view.in_flight_now = std::min(limits.in_use_max, resident.throttle.places());
   view.delivered = it.delivered;
   view.failed = it.failed;
   view.delivered_last_minute = it.deliveries.last_minute(now);

@@ -225,6 +225,7 @@ struct DestinationView {
   struct Doings {
     Timestamp since;
     std::uint32_t in_flight_max = 0;
+    std::uint32_t in_flight_now = 0;  // how many of them the route has learnt that it may have
     std::uint64_t delivered = 0;
     std::uint64_t failed = 0;  // attempts
     std::uint64_t delivered_last_minute = 0;
