@@ -450,14 +450,16 @@ Reading notice(const Facts& facts, const Notice& notice) {
 }
 
 // What the first start sends on.
-std::vector<NestedSubmit> started(const Facts& facts) {
+Begun started(const Facts& facts) {
   const std::string to = attribute(facts.message, "begins");
   if (to.empty() || facts.state.attempts != 1) return {};
   NestedSubmit submit;
   submit.destination = to;
   submit.attributes = encode_texts({{"method", "post"}, {"began", to_string(facts.message.id)}});
   submit.body = "began";
-  return {submit};
+  Begun begun;
+  begun.submits.push_back(std::move(submit));
+  return begun;
 }
 
 // An end sends a message on, and leaves a name by which the next one of its order knows when it
