@@ -112,7 +112,7 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const GateName name = entry.message.gates[i];
     const bool held = lasts && (entry.message.lasting >> i & 1) != 0;
-    if (name == 0 || held) continue;
+    if (name == 0 || held || goes_by_lane(entry)) continue;
     SharedGate& gate = shared_gate(entry.destination, name);
     const GateState::Permit shared = permit_at(gate, turn.now);
     if (shared.open) continue;
@@ -146,6 +146,31 @@ bool Engine::Impl::lets_older_pass(Turn& turn, Slot slot) {
     return true;
   }
   return false;
+}
+
+// In a lane that has become FIFO since then nobody waits for another of his key: one that was not
+// to be sent earlier may stand before a younger one that is under way, and they would wait for each
+// other for ever.
+bool Engine::Impl::goes_by_lane(const Entry& entry) const {
+  return entry.message.ordered && residents_[entry.destination].bound->policy.lane_kind(
+                                      entry.message.id.lane()) == LaneKind::kFifo;
+}
+
+// Those that waited for another of their key go by the lane from now on.
+void Engine::Impl::leave_lines(Slot slot) {
+  std::vector<MessageId> waiting;
+  for (const auto& [name, gate] : gates_) {
+    for (const auto& [place, waiter] : gate.waiters) {
+      if (waiter.second.destination() == residents_[slot].id) waiting.push_back(waiter.second);
+    }
+  }
+  std::sort(waiting.begin(), waiting.end());
+  for (const MessageId id : waiting) {
+    const auto found = by_id_.find(id);
+    if (found != by_id_.end() && entries_[found->second].at_gate &&
+        goes_by_lane(entries_[found->second]))
+      make_ready(found->second);
+  }
 }
 
 void Engine::Impl::look_later(Slot slot, Timestamp at) {

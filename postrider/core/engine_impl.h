@@ -240,6 +240,8 @@ class Engine::Impl {
   Slot first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const;
   bool try_start(Turn& turn, Slot slot);
   bool lets_older_pass(Turn& turn, Slot slot);
+  bool goes_by_lane(const Entry& entry) const;
+  void leave_lines(Slot resident);
   void look_later(Slot resident, Timestamp at);
   void make_ready(Slot slot);
   void unready(Slot slot);
@@ -347,6 +349,7 @@ class Engine::Impl {
   void look_at_parked(Turn& turn, Slot resident);
   void begin_revival(Turn& turn, Slot resident, bool all, Timestamp until);
   void revive(Turn& turn, const Chore& chore);
+  void skip_revival(Turn& turn, Slot resident);
   void put_back(Turn& turn, Slot slot);
   void end_revival(Turn& turn, Slot resident, bool some_wait);
   void set_revival(Turn& turn, Slot resident, Timestamp at);

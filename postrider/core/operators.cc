@@ -313,6 +313,7 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
   for (Lane& lane : resident.lanes) {
     if (bound->policy.lane_kind(lane.number) != LaneKind::kFifo) lane.asleep = false;
   }
+  leave_lines(slot);
   ring(slot);
   maybe_refill(turn, slot);
   touch(slot);

@@ -218,6 +218,7 @@ struct Resident {
   Timestamp opening_entry;   // its entry in the due space; unset: none
   Timestamp revive_entry;    // another one, of its revival
   Timestamp ok_at;           // the last success in this process
+  Timestamp lost_at;         // when one was parked last that nobody was there for
   Timestamp failing_stored;  // what the route record says of failures; it must hear when they begin
                              // and end
   std::uint16_t strikes_stored = 0;

@@ -45,6 +45,7 @@ void Engine::Impl::park_for_reach(Turn& turn, Slot slot) {
   const Timestamp from = others_went ? turn.now + every : turn.now;
   turn.out.writes.put(keys::parked(entry.message.id), keys::parked_for_reach(from));
   resident.stranded = resident.stranded || !others_went;
+  if (!others_went) resident.lost_at = turn.now;
   // A walk that is under way may have gone past it.
   if (resident.reviving && others_went && !resident.revive_later.is_set())
     resident.revive_later = from;
@@ -76,10 +77,11 @@ void Engine::Impl::look_at_parked(Turn& turn, Slot slot) {
   // the walk is over, because a crash would forget that.
   if (route.health == Health::kPaused || route.health == Health::kDisabled)
     return move_look(turn, resident, resident.revive_entry, {});
-  // An operator who resumes it clears the failures, and says nothing about who is there: a success
-  // from before that is none.
+  // An operator who resumes it clears the failures, and some failures do not count: a success from
+  // before says nothing about who is there now.
   const bool well = route.health == Health::kNormal && resident.ok_at.is_set() &&
-                    resident.ok_at >= route.health_since && !route.failing_since.is_set();
+                    resident.ok_at >= route.health_since && resident.ok_at > resident.lost_at &&
+                    !route.failing_since.is_set();
   begin_revival(turn, slot, well, Timestamp::never());
 }
 
@@ -98,6 +100,8 @@ void Engine::Impl::begin_revival(Turn& turn, Slot slot, bool all, Timestamp unti
 void Engine::Impl::revive(Turn& turn, const Chore& chore) {
   const Destined destined = find_destination(turn, chore.destination);
   if (!destined.known || destined.slot == kNoSlot) return;
+  if (!chore.all && chore.cursor.empty() && residents_[destined.slot].revive_entry > turn.now)
+    return skip_revival(turn, destined.slot);
   const std::uint64_t number = chore.destination.value();
   const std::string first = chore.cursor.empty() ? keys::parked({number << 20, 0}) : chore.cursor;
   const Rows* rows = turn.scan({first, keys::parked({(number + 1) << 20, 0}),
@@ -141,6 +145,16 @@ void Engine::Impl::revive(Turn& turn, const Chore& chore) {
   ring(destined.slot);
   maybe_refill(turn, destined.slot);
   touch(destined.slot);
+}
+
+// One was tried already. A destination that leaves memory while its walk waits for a read forgets
+// that there is one, and a second entry that is due as well begins another.
+void Engine::Impl::skip_revival(Turn& turn, Slot slot) {
+  Resident& resident = residents_[slot];
+  resident.reviving = false;
+  resident.stranded = true;
+  if (std::exchange(resident.revive_again, false)) begin_revival(turn, slot, true, turn.now);
+  touch(slot);
 }
 
 // Back in line on disk, with fresh attempts; the refill brings it in its place.

@@ -145,7 +145,11 @@ void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
     const bool lasting = (entry.message.lasting >> i & 1) != 0;
     if (name == 0 || (lasting ? lasts : had)) continue;
     SharedGate& gate = shared_gate(entry.destination, name);
-    gate.state.take(gate.limits, turn.now);
+    if (goes_by_lane(entry)) {
+      gate.state.occupy();  // perhaps as the second one
+    } else {
+      gate.state.take(gate.limits, turn.now);
+    }
     gate.holder = entry.message.id;
   }
   if (entry.message.lasting == 0 || lasts) return;

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "postrider/sim/checkers.h"
@@ -53,5 +55,21 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& contex
 std::optional<Timestamp> decided_at(const Left& left);
 // Sends take gates and count as attempts; questions do not.
 bool is_send(const Call& call);
+
+// Lanes with order by key that have become FIFO: what starts there goes by the lane, and for those
+// that were under way the order of their keys is over.
+class LeftLines {
+ public:
+  // Asked about each start.
+  bool contain(const MessageNote& note) {
+    const std::pair lane{note.id.destination().value(), note.id.lane()};
+    if (note.line.empty() || note.destination == nullptr) return false;
+    if (note.destination->policy.lane_kind(lane.second) == LaneKind::kFifo) lanes_.insert(lane);
+    return lanes_.contains(lane);
+  }
+
+ private:
+  std::set<std::pair<std::uint64_t, std::uint8_t>> lanes_;
+};
 
 }  // namespace postrider::sim

@@ -24,7 +24,7 @@ class FollowingChecker final : public Checker {
   void left(const Left& left) override {
     const MessageNote* note = notebook_.find(left.start.message);
     if (note == nullptr || note->lasting == 0 || note->damaged || !is_send(left.call) ||
-        left.when.incarnation != newest_ || note->end)
+        left.when.incarnation != newest_ || note->end || left_lines_.contain(*note))
       return;
     for (std::size_t i = 0; i < kGatesMax; ++i) {
       if ((note->lasting >> i & 1) == 0) continue;
@@ -142,6 +142,7 @@ class FollowingChecker final : public Checker {
   Notebook& notebook_;
   Incarnation newest_ = 0;
   bool blind_ = false;
+  LeftLines left_lines_;
   std::map<GateName, std::set<MessageId>> under_way_;
   std::map<Key, std::set<MessageId>> of_key_;
   std::set<Key> crowded_;        // keys that once had more than the engine looks at

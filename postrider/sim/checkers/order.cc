@@ -99,9 +99,9 @@ class LineChecker final : public Checker {
 
   void left(const Left& left) override {
     const MessageNote* note = notebook_.find(left.start.message);
-    // What ended in the turn in which it was started leaves too, and its abort right behind it.
-    if (note == nullptr || note->line.empty() || note->damaged || note->end ||
-        !is_send(left.call) || left.when.incarnation != newest_)
+    if (note == nullptr || left_lines_.contain(*note)) return;
+    if (note->line.empty() || note->damaged || note->end || !is_send(left.call) ||
+        left.when.incarnation != newest_)
       return;
     const std::set<std::uint64_t>& line = line_of(*note);
     if (line.empty() || *line.begin() >= note->id.sequence().value()) return;
@@ -124,6 +124,7 @@ class LineChecker final : public Checker {
   Notebook& notebook_;
   Incarnation newest_ = 0;
   std::map<Line, std::set<std::uint64_t>> lines_;  // live ones
+  LeftLines left_lines_;
 };
 
 class ExpiryChecker final : public Checker {
