@@ -177,7 +177,6 @@ void Receipts::count_removed(Kept kept, std::uint64_t count) {
 }
 
 bool Receipts::drop_buckets(Kept kept, Timestamp now, WriteBatch& out) {
-  if (is_held(kept)) return false;
   BucketList& list = closed(kept);
   std::uint64_t bytes = info(kept).bytes;
   std::uint64_t records = info(kept).count;
@@ -186,7 +185,7 @@ bool Receipts::drop_buckets(Kept kept, Timestamp now, WriteBatch& out) {
   while (!list.empty()) {
     // The newest thing in a closed bucket is as old as the next bucket's beginning.
     const Timestamp newest = list.size() > 1 ? list[1].started : info(kept).started;
-    const bool too_old = now - newest >= retention(kept).age;
+    const bool too_old = !is_held(kept) && now - newest >= retention(kept).age;
     const bool too_many = retention(kept).count != 0 && records > retention(kept).count;
     const bool too_big = too_many || (retention(kept).bytes != 0 && bytes > retention(kept).bytes);
     if (!too_old && !too_big) break;

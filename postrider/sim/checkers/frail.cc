@@ -61,13 +61,14 @@ class FrailChecker final : public Checker {
   void batch(const Batch& batch) override {
     if (batch.when.truth < doubtful_until_) open();
     std::vector<Happening> list;
-    for (const auto& [note, state] : batch.steps) {
-      if (is_frail(*note)) list.push_back({state.since, note, state, state.failure});
-    }
+    // Ends first: at the same moment a trial may end and the next one begin.
     for (const EndRecord& end : batch.ends) {
       const MessageNote* note = notebook_.find(end.id);
       if (note != nullptr && is_frail(*note))
         list.push_back({end.at, note, std::nullopt, end.cause});
+    }
+    for (const auto& [note, state] : batch.steps) {
+      if (is_frail(*note)) list.push_back({state.since, note, state, state.failure});
     }
     std::stable_sort(list.begin(), list.end(), [](const Happening& one, const Happening& other) {
       return one.at < other.at;

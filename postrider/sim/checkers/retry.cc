@@ -123,6 +123,11 @@ class RetryChecker final : public Checker {
     message_of_.erase(at);
   }
 
+  // What it still says is not heard.
+  void aborted(const Aborted& aborted) override {
+    message_of_.erase({aborted.when.incarnation, aborted.attempt.value()});
+  }
+
   void receipt(const Receipted& receipt) override {
     const auto at = stories_.find(receipt.id);
     if (at != stories_.end()) at->second.receipted = true;
