@@ -8,7 +8,13 @@
 namespace postrider::device {
 namespace {
 
-enum Flag : std::uint8_t { kStranger = 1, kRefused = 2, kExecuted = 4, kMayHaveRun = 8 };
+enum Flag : std::uint8_t {
+  kStranger = 1,
+  kRefused = 2,
+  kExecuted = 4,
+  kMayHaveRun = 8,
+  kUuid = 16,  // the item is one, and stands as its 16 bytes
+};
 constexpr std::uint8_t kVersion = 2;  // 1: without what happened
 constexpr std::size_t kHashBytes = 8;
 constexpr std::size_t kFormerMax = 64;  // items of earlier attempts
@@ -37,6 +43,39 @@ std::vector<Happened> read_happened(Reader& reader) {
     out.push_back({Timestamp(wall), static_cast<Happening>(what)});
   }
   return out;
+}
+
+constexpr std::string_view kDigits = "0123456789abcdef";
+constexpr std::size_t kUuidBytes = 16;
+constexpr bool has_dash_before(std::size_t byte) {
+  return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+}
+
+std::string text_of_uuid(std::string_view bytes) {
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (has_dash_before(i)) out += '-';
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    out += kDigits[byte >> 4U];
+    out += kDigits[byte & 15U];
+  }
+  return out;
+}
+
+// The bytes of a UUID in lower case; empty: it is none. Nearly all items are, and they are part of
+// every record of a command.
+std::string bytes_of_uuid(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at + 1 < text.size();) {
+    if (has_dash_before(out.size()) && text[at] == '-') ++at;
+    if (at + 1 >= text.size()) return {};
+    const std::size_t high = kDigits.find(text[at]);
+    const std::size_t low = kDigits.find(text[at + 1]);
+    if (high == std::string_view::npos || low == std::string_view::npos) return {};
+    out += static_cast<char>(high << 4U | low);
+    at += 2;
+  }
+  return out.size() == kUuidBytes && text_of_uuid(out) == text ? out : std::string();
 }
 
 std::string hash_of(std::string_view item) {
@@ -112,13 +151,15 @@ bool Notes::was_of_earlier(std::string_view name) const {
 std::string encode_notes(const Notes& notes) {
   std::string out;
   Writer writer(out);
+  const std::string uuid = bytes_of_uuid(notes.item);
   writer.u8(kVersion)
       .u8(static_cast<std::uint8_t>(
           (notes.stranger ? kStranger : 0) | (notes.refused ? kRefused : 0) |
-          (notes.executed ? kExecuted : 0) | (notes.may_have_run ? kMayHaveRun : 0)))
+          (notes.executed ? kExecuted : 0) | (notes.may_have_run ? kMayHaveRun : 0) |
+          (uuid.empty() ? 0 : kUuid)))
       .varint(notes.attempt)
       .varint(static_cast<std::uint64_t>(notes.absent_since.ms()))
-      .text(notes.item)
+      .text(uuid.empty() ? notes.item : uuid)
       .text(notes.proofs)
       .text(notes.former)
       .text(notes.response)
@@ -142,6 +183,7 @@ Notes decode_notes(std::string_view bytes) {
   notes.attempt = static_cast<std::uint16_t>(reader.varint());
   notes.absent_since = Timestamp(static_cast<std::int64_t>(reader.varint()));
   notes.item = reader.text();
+  if ((flags & kUuid) != 0) notes.item = text_of_uuid(notes.item);
   notes.proofs = reader.text();
   notes.former = reader.text();
   notes.response = reader.text();

@@ -4,6 +4,7 @@
 
 #include "postrider/base/rng.h"
 #include "postrider/core/retry.h"
+#include "postrider/profiles/device/notes.h"
 #include "postrider/profiles/device/settings.h"
 #include "postrider/profiles/device/table.h"
 
@@ -73,6 +74,22 @@ TEST(DevicePoll, WaitsAfterErrorsAsItIsTold) {
     for (const char* value : {"100ms", "24h"}) EXPECT_TRUE(with(name, value)) << name;
     for (const char* value : {"99ms", "24h1ms", "86401s", "0"}) EXPECT_FALSE(with(name, value));
   }
+}
+
+TEST(DeviceNotes, KeepAnyItemAsItIs) {
+  for (const std::string item :
+       {"", "i1", "65c8eed1-eac7-468c-ad51-1fa778f79f67", "65C8EED1-EAC7-468C-AD51-1FA778F79F67",
+        "65c8eed1eac7468cad511fa778f79f67", "65c8eed1-eac7-468c-ad51-1fa778f79f6",
+        "65c8eed1-eac7-468c-ad51-1fa778f79f677", "65c8eed1-eac7-468c-ad511-fa778f79f67",
+        "a task of some other kind that is long", "-", "--", "65c8eed1-"}) {
+    Notes notes;
+    notes.item = item;
+    notes.attempt = 3;
+    EXPECT_EQ(decode_notes(encode_notes(notes)), notes) << item;
+  }
+  Notes named;
+  named.item = "65c8eed1-eac7-468c-ad51-1fa778f79f67";
+  EXPECT_EQ(encode_notes(named).size(), encode_notes({}).size() + 16);
 }
 
 // req: device.adm.4, device.adm.6, device.to.4, device.to.5
