@@ -3,6 +3,7 @@
 // said that this is durable, acknowledgement and uplink together, as ChirpStack does. `--redis`
 // replays the commands that the original service gives to Redis for the same lifecycle, at the same
 // depth.
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <string>
@@ -61,7 +62,11 @@ class Server final : public Transport {
         continue;
       }
       const auto sent = chirpstack::decode_enqueue(started.request.body);
-      std::string item = "item-" + std::to_string(++items_);
+      // As the server makes them: UUIDs.
+      std::array<char, 37> item_text{};
+      std::snprintf(item_text.data(), item_text.size(), "6d1f6a5e-0000-4000-8000-%012llx",
+                    static_cast<unsigned long long>(++items_));
+      std::string item = item_text.data();
       reply.body = chirpstack::encode_enqueue_response(item);
       ended_(started.attempt, std::move(reply));
       if (sent) took_(sent->item.dev_eui, std::move(item));

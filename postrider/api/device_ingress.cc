@@ -17,6 +17,9 @@ std::string identity_of(std::string_view plugin, const chirpstack::Event& event)
       .text(event.deduplication_id)
       .u32(event.downlink_id)
       .text(event.code);
+  // What names no item comes again and again, and would be one event for ever.
+  if (event.kind == chirpstack::EventKind::kLog && event.queue_item_id.empty())
+    Writer(identity).u64(static_cast<std::uint64_t>(event.time.ms()));
   return identity;
 }
 

@@ -111,7 +111,9 @@ TEST_F(DeviceIngress, TakesAnEventOnce) {
       {"txack", R"({"queueItemId":"q2","downlinkId":1,)" + device + "}"},
       {"txack", R"({"queueItemId":"q2","downlinkId":2,)" + device + "}"},
       {"log", R"({"code":"EXPIRED",)" + device + "}"},
-      {"log", R"({"code":"F_CNT_DOWN",)" + device + "}"}};
+      {"log", R"({"code":"F_CNT_DOWN",)" + device + "}"},
+      {"log", R"({"code":"F_CNT_DOWN","time":"2026-01-01T00:00:00Z",)" + device + "}"},
+      {"log", R"({"code":"F_CNT_DOWN","time":"2026-01-01T00:00:01Z",)" + device + "}"}};
   for (int round = 0; round < 2; ++round) {
     for (const auto& [event, body] : different)
       EXPECT_EQ(bring(event, round == 0 ? body : " " + body).status, 204) << event << body;
