@@ -13,7 +13,8 @@ class DurabilityChecker final : public Checker {
   DurabilityChecker(const CheckerContext& context, Notebook& notebook)
       : verdicts_(context.verdicts), notebook_(notebook) {}
 
-  void began(const Moment& /*when*/, Epoch epoch) override {
+  void began(const Moment& when, Epoch epoch) override {
+    newest_ = when.incarnation;
     if (epoch <= last_epoch_) verdicts_.violation(12, "an epoch was given out twice");
     last_epoch_ = epoch;
   }
@@ -34,7 +35,8 @@ class DurabilityChecker final : public Checker {
     if (left.call.id != left.start.message)
       return verdicts_.violation(2, "a request names another message than it is for");
     const Timestamp decided = decided_at(left).value_or(left.decided_after);
-    if (note->end && decided > note->end->at)
+    // A replaced owner that does not know it may send, and its engine time is another one.
+    if (note->end && left.when.incarnation == newest_ && decided > note->end->at)
       verdicts_.violation(1, "an attempt of a message that has ended: " + to_string(note->id));
     const bool carries_body = is_send(left.call) && !left.call.to_device;
     if (carries_body && left.call.body_hash != note->body_hash)
@@ -142,6 +144,7 @@ class DurabilityChecker final : public Checker {
   Verdicts& verdicts_;
   Notebook& notebook_;
   Epoch last_epoch_;
+  Incarnation newest_ = 0;
   Counters seen_;
   std::unordered_map<MessageId, Phase> ended_;
   std::unordered_map<std::uint64_t, MessageId> questions_;
