@@ -150,7 +150,8 @@ void Vendor::create(const VendorCall& call, const Result<Request>& request) {
   if (chance(faults.hang)) return end_without_reply(call, CallEnd::kSilent);
   if (chance(faults.fail_taken)) return reply(call, 502, std::string(kPage), "text/html");
   if (chance(faults.html)) return reply(call, 200, std::string(kPage), "text/html");
-  const std::string_view told = chance(faults.no_task) ? "" : task;
+  const std::string_view told =
+      chance(faults.no_task) ? std::string_view() : std::string_view(task);
   std::string answer = v1 ? create_answer_v1(told) : create_answer_v2(told);
   if (chance(faults.garbage)) answer.resize(answer.size() / 2);
   reply(call, 200, std::move(answer));
