@@ -325,6 +325,14 @@ bool Engine::Impl::fits(const Subject& subject) const {
   });
 }
 
+// An attempt that is given up may leave names behind, by which others know of it.
+void Engine::Impl::abandon(Turn& turn, const Entry& entry) {
+  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
+  if (profile.abandoned == nullptr || intent_of(entry) == nullptr) return;
+  give_names(turn, profile, {entry.message.id, entry.state.attempts},
+             profile.abandoned(facts_of(turn, entry)), turn.now);
+}
+
 // News and its name are both there: whichever came second, they were less than the window apart.
 void Engine::Impl::claim(Turn& turn, const Chore& chore) {
   Waiting waiting = find_halves(turn, chore.cursor);

@@ -296,13 +296,6 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
   if (!awake(resident, turn.now)) spill_all(turn, entry.destination);
 }
 
-void Engine::Impl::abandon(Turn& turn, const Entry& entry) {
-  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
-  if (profile.abandoned == nullptr || intent_of(entry) == nullptr) return;
-  give_names(turn, profile, {entry.message.id, entry.state.attempts},
-             profile.abandoned(facts_of(turn, entry)), turn.now);
-}
-
 Timestamp Engine::Impl::timer_due(const Turn& turn, const Entry& entry,
                                   const StateRow& target) const {
   const Policy& policy = residents_[entry.destination].bound->policy;
@@ -366,9 +359,6 @@ void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKi
   entry.attempt = AttemptId(++last_attempt_);
   by_attempt_.emplace(entry.attempt.value(), slot);
   attempt_opened(entry);
-  spent_ += 1 + std::min<std::uint32_t>(
-                    static_cast<std::uint32_t>(entry.message.record.size() / kBytesPerCost),
-                    kCostMax - 1);
   ++tallies_.attempts;
   if (kind == AttemptKind::kProbe) ++tallies_.probes;
   if (has_gates(entry.message)) begin_trial(turn, entry);
