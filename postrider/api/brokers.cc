@@ -18,6 +18,7 @@ bool is_refusal(AnswerCode code) {
     case AnswerCode::kDone:
     case AnswerCode::kNothing:
     case AnswerCode::kPending:
+    case AnswerCode::kBusy:
     case AnswerCode::kUnavailable:
     case AnswerCode::kFull: return false;
     case AnswerCode::kConflict:

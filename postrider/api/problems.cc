@@ -163,6 +163,10 @@ std::optional<Problem> problem_of(const Answer& answer) {
       problem.type = T::kDestinationNotEmpty;
       problem.detail.append("; or ask with ?drain=true to have it removed when it is empty");
       break;
+    case AnswerCode::kBusy:
+      problem.type = T::kBusy;
+      problem.retry_after_s = 1;
+      break;
     case AnswerCode::kFull:
       problem.type = T::kBusy;
       problem.retry_after_s = kFullRetryS;

@@ -49,6 +49,12 @@ enum class Bug : std::uint8_t {
   kIntentForgotten,
   kOlderNameIgnored,
   kExtensionForgotten,
+  kGroupKeepsRedriven,
+  kJobCursorLate,
+  kJobOrderByBucket,
+  kDryRunActs,
+  kAuditForgotten,
+  kHoldForgotten,
   // Those of the service that the device profile takes over from.
   kTxAckAsTextOnly,
   kNackLostBeforeTxAck,
@@ -61,7 +67,7 @@ enum class Bug : std::uint8_t {
   kPlacesHogged,
   kGroupIgnored,
 };
-inline constexpr std::size_t kBugs = 48;
+inline constexpr std::size_t kBugs = 54;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -103,6 +109,12 @@ constexpr std::string_view name_of(Bug bug) {
       "intent-forgotten",
       "older-name-ignored",
       "extension-forgotten",
+      "group-keeps-redriven",
+      "job-cursor-late",
+      "job-order-by-bucket",
+      "dry-run-acts",
+      "audit-forgotten",
+      "hold-forgotten",
       "tx-ack-as-text-only",
       "nack-lost-before-tx-ack",
       "cap-checked-then-taken",

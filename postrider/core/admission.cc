@@ -70,7 +70,7 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
                                              .priority = submit.priority,
                                              .not_before = submit.not_before,
                                              .expires = submit.expires,
-                                             .origin = {},
+                                             .origin = submit.origin,
                                              .attributes = submit.attributes,
                                              .body = submit.body});
          if (!accepted) return std::nullopt;

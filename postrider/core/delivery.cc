@@ -238,7 +238,7 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
     leave_attempt(turn, slot);
     if (!target.keeps_gates) give_back_gates(turn, slot);
   }
-  if (from == Phase::kParked) turn.out.writes.remove(keys::parked(entry.message.id));
+  if (from == Phase::kParked) unpark(turn, entry.message.id);
   if (target.phase == Phase::kBackoff) abandon(turn, entry);
   const bool durable = method_of(entry).durable_intent;
   const bool keeps = (target.phase == Phase::kAwaiting && target.keeps_gates) ||
@@ -552,7 +552,7 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
   POSTRIDER_CHECK(is_end(phase));
   const MessageId id = entry.message.id;
   settle_visitor(entry);
-  if (phase_of(entry) == Phase::kParked) turn.out.writes.remove(keys::parked(id));
+  if (phase_of(entry) == Phase::kParked) unpark(turn, id);
   mark_holding(turn, entry, false);
   forget_state(turn, entry);
   turn.out.writes.remove_once(entry.hot ? keys::hot(id.sequence(), keys::Part::kMessage)

@@ -28,7 +28,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
     : options_(options),
       limits_(options_.limits),
       rng_(options_.seed ^ epoch.value()),
-      receipts_(options_, std::move(books), now),
+      receipts_(options_, books, now),
       timers_(now),
       last_sequence_(first_sequence(epoch).value()),
       last_attempt_(first_sequence(epoch).value()),
@@ -37,6 +37,9 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       turn_now_(now) {
   in_states_.resize(options_.profiles.size());
   receipts_.hold_news(receipts_.may_have_halves());
+  damaged_books_ = std::move(books.damaged);
+  for (Hold& hold : books.holds) holds_.emplace(hold.rule.name, hold);
+  for (Job& job : books.jobs) jobs_.emplace(job.id.value(), std::move(job));
   for (const ProfileSpec* profile : options_.profiles) {
     auto& methods = row_use_.emplace_back();
     for (const Method& method : profile->methods) methods.emplace_back(method.rows.size(), 0);
@@ -61,12 +64,15 @@ Stepped Engine::Impl::step(Now now, const Event& event, const Found& found, Effe
 void Engine::Impl::finish_step(Turn& turn) {
   for (const Row& row : turn.damaged) quarantine(turn, row);
   for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(turn, slot);
+  if (!unlooked_.empty()) look_at_holds(turn);
   pump(turn);
   evict_surplus();
   for (const DestinationId id : std::exchange(drained_, {}))
     turn.out.chores.push_back({.kind = Chore::Kind::kRemoveDrained, .destination = id});
   if (owed_waits_at_) go_on_with_owed(turn);
-  if (retain_timer_ == 0 || !timers_.armed(retain_timer_)) {
+  // What came first in its bucket may have to go earlier than whatever was waited for so far.
+  if (receipts_.retention_moved() || retain_timer_ == 0 || !timers_.armed(retain_timer_)) {
+    timers_.cancel(std::exchange(retain_timer_, 0));
     const Timestamp at = receipts_.next_retention(turn.now);
     if (at != Timestamp::never())
       retain_timer_ = timers_.arm(at, Timer{.kind = TimerKind::kRetain});
@@ -92,8 +98,11 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   if (once) {
     turn.out.writes.remove_once(row.first);
   } else if (letter) {
-    receipts_.take_letter(letter->bucket, MessageId{letter->high, letter->low}, row.second.size(),
-                          turn.out.writes);
+    receipts_.take_letter({.bucket = letter->bucket,
+                           .id = MessageId{letter->high, letter->low},
+                           .size = row.second.size(),
+                           .phase = std::nullopt},
+                          turn.now, turn.out.writes);
   } else {
     turn.out.writes.remove(row.first);
   }
@@ -227,6 +236,7 @@ void Engine::Impl::fire(Turn& turn, const Timer& timer) {
     case TimerKind::kGate: return serve_gate(turn, timer.id.high);
     case TimerKind::kGroup: return serve_group(turn, timer.id.high);
     case TimerKind::kLoadDue: turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue}); return;
+    case TimerKind::kJob: return job_timer(turn, timer.id.high);
     case TimerKind::kRetain:
       receipts_.retain(turn.now, turn.out.writes);
       retain_timer_ = 0;
@@ -247,6 +257,8 @@ void Engine::Impl::on(Turn& turn, const Chore& chore) {
     case Chore::Kind::kNested: return submit_nested(turn, chore);
     case Chore::Kind::kClaim: return claim(turn, chore);
     case Chore::Kind::kRevive: return revive(turn, chore);
+    case Chore::Kind::kJob: return run_job(turn, chore);
+    case Chore::Kind::kDryRun: return dry_run(turn, chore);
   }
 }
 
@@ -258,6 +270,9 @@ Stats Engine::Impl::stats() const {
   stats.in_window = entries_.size();
   stats.open_attempts = open_attempts_;
   stats.residents = residents_.size();
+  stats.jobs_running = jobs_running();
+  stats.holds = holds_.size();
+  receipts_.groups().tell(stats);
   stats.restoring = restoring();
   stats.now = turn_now_;
   tell_states(stats);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -43,7 +44,17 @@ struct EngineLimits {
   std::uint32_t news_per_name_max = 8;      // that wait for one name
   std::uint32_t recent_names_max = 16'384;  // names in memory; all are in the store
   std::uint32_t superseded_max = 8;         // older messages of one key that are looked at
-  std::uint64_t live_max = 1'000'000;  // at so many, profiles that are bounded take no new ones
+  std::uint64_t live_max = 1'000'000;      // at so many, profiles that are bounded take no new ones
+  std::uint32_t dead_groups_max = 16'384;  // counted apart; beyond them together
+  std::uint32_t holds_max = 64;
+  std::uint32_t jobs_running_max = 8;
+  std::uint32_t jobs_kept_max = 256;           // finished ones too; the oldest go first
+  std::uint32_t job_rows_max = 32;             // of one page, from each bucket
+  std::uint32_t job_rate_max = 100'000;        // per second
+  std::uint32_t job_rate_usual = 100;          // when nobody says
+  Duration job_every_min{60'000};              // between two rounds of one
+  std::uint32_t dry_runs_max = 4;              // at a time
+  std::uint32_t dry_run_rows_max = 1'000'000;  // that are read for one
 };
 
 struct Retention {
@@ -64,6 +75,7 @@ struct EngineOptions {
   Retention names{.age = 8 * 24h, .bytes = 0};  // longer than any message lives
   Retention halves{.age = 1h, .bytes = 0, .count = 100'000};
   Retention arrivals{.age = 24h, .bytes = 1ULL << 30};
+  Retention audit{.age = 90 * 24h, .bytes = 256ULL << 20};
   std::uint64_t seed = 0;  // of jitter
 };
 
@@ -71,6 +83,10 @@ struct EngineOptions {
 struct Books {
   Meta meta;
   std::array<BucketList, kKept> closed;
+  std::map<GroupName, GroupRecord> groups;
+  std::vector<Job> jobs;  // oldest first
+  std::vector<Hold> holds;
+  std::vector<Row> damaged;  // groups, jobs and holds that could not be read
 };
 // The keys that hold them, and what they say. Unreadable books are an Error: guessing would break
 // the promises.

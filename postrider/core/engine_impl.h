@@ -18,6 +18,7 @@
 #include "postrider/base/rng.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/health.h"
+#include "postrider/core/jobs.h"
 #include "postrider/core/ledger.h"
 #include "postrider/core/queue.h"
 #include "postrider/core/receipts.h"
@@ -120,6 +121,16 @@ class Engine::Impl {
   // Runs `act` under the caller's key: replay, conflict, or act and seal.
   template <class Act>
   void once(Turn& turn, const Caller& caller, const std::string& canonical_bytes, Act&& act);
+  // The same for an operator's command: what it changed is in the audit of the same commit.
+  struct Deed {
+    std::string_view action;
+    std::string target;  // empty: the job that was made
+    std::string_view reason;
+  };
+  template <class Act>
+  void once(Turn& turn, const Caller& caller, const std::string& canonical_bytes, const Deed& deed,
+            Act&& act);
+  void audit(Turn& turn, const Caller& caller, const Deed& deed, const Answer& answer);
 
   // arrivals.cc
   void on(Turn& turn, const Arrived& arrived);
@@ -343,6 +354,7 @@ class Engine::Impl {
 
   // revival.cc
   void park(Turn& turn, Slot slot);
+  void unpark(Turn& turn, MessageId id);
   void park_for_reach(Turn& turn, Slot slot);
   void refresh_attempts(const Turn& turn, Entry& entry) const;
   void hear_success(Turn& turn, Slot resident);
@@ -384,6 +396,7 @@ class Engine::Impl {
   Buried find_end(Turn& turn, MessageId id);
   Buried find_letter(Turn& turn, MessageId id);
   std::optional<EndRecord> end_of_letter(Turn& turn, const Row& row, keys::Bucket bucket);
+  void take_letter(Turn& turn, const Buried& buried);
   Answer retry_now(Turn& turn, Slot slot);
   Answer redrive_letter(Turn& turn, Slot resident, const Buried& buried);
   std::optional<Answer> put_destination(Turn& turn, Slot resident, const DestinationConfig& config);
@@ -396,6 +409,82 @@ class Engine::Impl {
   std::optional<Answer> change_health(Turn& turn, const std::string& name,
                                       std::optional<HealthOn> on, std::string_view reason);
   std::optional<DestinationId> free_probe(Turn& turn, std::string_view name);
+
+  // jobs.cc
+  void on(Turn& turn, const StartJob& start);
+  void on(Turn& turn, const CancelJob& cancel);
+  std::optional<std::string> invalid(const JobOrder& order) const;
+  Answer start_job(Turn& turn, const StartJob& start);
+  void begin_job(Turn& turn, JobId id);
+  void begin_round(Turn& turn, Job& job);
+  void end_round(Turn& turn, Job& job);
+  std::size_t jobs_running() const;
+  void resume_jobs(Turn& turn);
+  void forget_old_jobs(Turn& turn);
+  void end_job(Turn& turn, Job& job, JobState state);
+  std::optional<std::uint64_t> count_by_groups(Turn& turn, const JobOrder& order);
+  std::optional<Answer> begin_dry_run(Turn& turn, const StartJob& start);
+  static Answer answer_of(const Job& job, bool complete);
+  void dry_run(Turn& turn, const Chore& chore);
+  void run_job(Turn& turn, const Chore& chore);
+  void wait_with_job(Turn& turn, const Job& job, Timestamp at);
+  void job_timer(Turn& turn, std::uint64_t number);
+  std::optional<Answer> list_jobs(const Ask& ask) const;
+  struct JobItem {
+    MessageId id;
+    std::string place;  // the cursor that begins with it
+    keys::Bucket bucket = 0;
+    const Row* row = nullptr;          // of a dead letter; in what was found
+    std::optional<DeadLetter> letter;  // none: it is a live message
+  };
+  struct JobPage {
+    std::vector<JobItem> items;
+    std::string next;
+    bool complete = false;
+  };
+  struct JobLeave {  // what a page may do
+    DestinationId destination;
+    std::uint64_t actions = 0;
+  };
+  struct JobProgress {
+    std::string cursor;
+    std::uint64_t looked = 0;
+    std::uint64_t done = 0;
+    std::uint64_t refused = 0;
+    std::string refusal;
+    DestinationId destination;  // of the next page
+    bool over = false;
+  };
+  struct Acted {
+    enum class Kind : std::uint8_t { kNothing, kDone, kRefused };
+    Kind kind = Kind::kNothing;
+    std::string why;
+  };
+  JobProgress work_through(Turn& turn, const Job& job, const JobPage& page, const JobLeave& leave);
+
+  // holds.cc
+  void on(Turn& turn, const PutHold& put);
+  void on(Turn& turn, const DropHold& drop);
+  static bool is_held(const Resident& resident);
+  const HoldRule* hold_on(const Resident& resident) const;
+  void apply_holds(Turn& turn, Slot slot);
+  void apply_holds_to_all(Turn& turn);
+  void look_at_holds(Turn& turn);
+  void look_at_held(Turn& turn, const Chore& chore);
+  static void look_at_all_held(Turn& turn);
+  void note_for_holds(const Resident& resident);
+  Answer list_holds() const;
+
+  // job_pages.cc
+  JobPage read_page(Turn& turn, const Job& job);
+  void read_letters(Turn& turn, const Job& job, std::optional<DestinationId> only, JobPage& page);
+  void read_parked(Turn& turn, const Job& job, std::optional<DestinationId> only, JobPage& page);
+  void read_live(Turn& turn, const Job& job, std::optional<DestinationId> only, JobPage& page);
+  bool job_fits(Turn& turn, const Job& job, const JobItem& item);
+  static bool letter_fits(const Job& job, const DeadLetter& letter);
+  Acted act_on(Turn& turn, const Job& job, const JobItem& item);
+  Acted act_on_letter(Turn& turn, const Job& job, const JobItem& item);
+  Acted retry_parked(Turn& turn, const JobItem& item);
 
   // explain.cc
   std::optional<Answer> explain(Turn& turn, MessageId id);
@@ -433,6 +522,9 @@ class Engine::Impl {
   std::optional<Answer> show_message(Turn& turn, MessageId id);
   std::optional<Answer> list_arrivals(Turn& turn, const Ask& ask);
   std::optional<Answer> look_up_operation(Turn& turn, const OperationKey& key);
+  std::string name_of_destination(Turn& turn, DestinationId id);
+  std::optional<Answer> list_groups(Turn& turn, const Ask& ask);
+  std::optional<Answer> list_audit(Turn& turn, const Ask& ask);
 
   EngineOptions options_;
   const EngineLimits& limits_;
@@ -493,6 +585,13 @@ class Engine::Impl {
   std::uint32_t old_claims_ = 0;  // of news from before the start, not looked at yet
   bool all_old_claims_known_ = false;
   std::vector<Timer> fired_;
+  std::vector<Row> damaged_books_;  // found when the books were read
+  std::map<std::string, Hold> holds_;
+  std::vector<DestinationId> unlooked_;  // destinations that a hold may fit
+  std::map<std::uint64_t, Job> jobs_;
+  std::map<std::uint64_t, JobRun> job_runs_;  // of those that run
+  std::map<std::uint64_t, DryRunning> dry_runs_;
+  std::uint64_t last_dry_run_ = 0;
 
   std::vector<std::vector<std::vector<std::uint64_t>>> row_use_;  // profile, method, row
 };
@@ -513,6 +612,16 @@ void Engine::Impl::once(Turn& turn, const Caller& caller, const std::string& can
   POSTRIDER_CHECK(answer.has_value());
   if (keyed) seal(turn, caller.key, print, *answer);
   reply(turn, caller.ticket, std::move(*answer));
+}
+
+template <class Act>
+void Engine::Impl::once(Turn& turn, const Caller& caller, const std::string& canonical_bytes,
+                        const Deed& deed, Act&& act) {
+  once(turn, caller, canonical_bytes, [&]() -> std::optional<Answer> {
+    std::optional<Answer> answer = act();
+    if (answer && !turn.lacks()) audit(turn, caller, deed, *answer);
+    return answer;
+  });
 }
 
 }  // namespace postrider

@@ -93,6 +93,15 @@ std::optional<EndRecord> Engine::Impl::end_of_letter(Turn& turn, const Row& row,
   return end;
 }
 
+void Engine::Impl::take_letter(Turn& turn, const Buried& buried) {
+  receipts_.take_letter({.bucket = buried.end->dead_bucket,
+                         .id = buried.end->id,
+                         .size = buried.letter->size(),
+                         .phase = buried.end->phase,
+                         .cause = buried.end->cause},
+                        turn.now, turn.out.writes);
+}
+
 Answer Engine::Impl::missing(Turn& turn, MessageId id) {
   const Buried buried = find_end(turn, id);
   if (!buried.known || !buried.end)
@@ -101,8 +110,25 @@ Answer Engine::Impl::missing(Turn& turn, MessageId id) {
                      "the message has ended: " + std::string(name_of(buried.end->phase)), id);
 }
 
+// Only what changed something: a refusal and a repetition change nothing.
+void Engine::Impl::audit(Turn& turn, const Caller& caller, const Deed& deed, const Answer& answer) {
+  const bool changed = answer.code == AnswerCode::kDone || answer.code == AnswerCode::kAccepted ||
+                       answer.code == AnswerCode::kPending;
+  if (!changed || (planted(Bug::kAuditForgotten) && answer.code == AnswerCode::kPending)) return;
+  AuditRecord record;
+  record.at = turn.now;
+  record.actor = caller.actor.empty() ? "library" : caller.actor;
+  record.action = deed.action;
+  record.target = deed.target.empty() ? to_string(JobId(answer.id.low)) : deed.target;
+  record.reason = deed.reason;
+  record.effect = std::string(name_of(answer.code));
+  if (!answer.detail.empty()) record.effect.append(": ").append(answer.detail);
+  receipts_.audit(record, next_sequence(), turn.out.writes);
+}
+
 void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
-  once(turn, cancel.caller, canonical("cancel", cancel.id), [&]() -> std::optional<Answer> {
+  const Deed deed{"cancel", to_string(cancel.id), {}};
+  once(turn, cancel.caller, canonical("cancel", cancel.id), deed, [&]() -> std::optional<Answer> {
     const Located located = locate(turn, cancel.id);
     if (!located.known) return std::nullopt;
     if (located.slot == kNoSlot) return missing(turn, cancel.id);
@@ -123,7 +149,8 @@ void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
 }
 
 void Engine::Impl::on(Turn& turn, const RetryNow& retry) {
-  once(turn, retry.caller, canonical("retry-now", retry.id), [&]() -> std::optional<Answer> {
+  const Deed deed{"retry", to_string(retry.id), {}};
+  once(turn, retry.caller, canonical("retry-now", retry.id), deed, [&]() -> std::optional<Answer> {
     const Located located = locate(turn, retry.id);
     if (!located.known) return std::nullopt;
     if (located.slot == kNoSlot) return missing(turn, retry.id);
@@ -163,28 +190,31 @@ Answer Engine::Impl::retry_now(Turn& turn, Slot slot) {
 }
 
 void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
-  once(turn, redrive.caller, canonical("redrive", redrive.id), [&]() -> std::optional<Answer> {
-    const Located located = locate(turn, redrive.id);
-    if (!located.known) return std::nullopt;
-    if (located.slot != kNoSlot) {
-      if (phase_of(entries_[located.slot]) == Phase::kParked) return retry_now(turn, located.slot);
-      return answer_with(AnswerCode::kNothing, "the message is still live", redrive.id);
-    }
-    const Buried buried = find_letter(turn, redrive.id);
-    if (!buried.known) return std::nullopt;
-    if (!buried.letter && buried.end && buried.end->dead_bucket == 0) {
-      return answer_with(AnswerCode::kEnded,
-                         "the message has ended: " + std::string(name_of(buried.end->phase)) +
-                             "; only dead letters are sent again",
-                         redrive.id);
-    }
-    if (!buried.letter) return no_letter(redrive.id);
-    const Destined destined = find_destination(turn, redrive.id.destination());
-    if (!destined.known) return std::nullopt;
-    if (destined.slot == kNoSlot)
-      return answer_with(AnswerCode::kNotFound, "its destination is gone", redrive.id);
-    return redrive_letter(turn, destined.slot, buried);
-  });
+  const Deed deed{"redrive", to_string(redrive.id), {}};
+  once(turn, redrive.caller, canonical("redrive", redrive.id), deed,
+       [&]() -> std::optional<Answer> {
+         const Located located = locate(turn, redrive.id);
+         if (!located.known) return std::nullopt;
+         if (located.slot != kNoSlot) {
+           if (phase_of(entries_[located.slot]) == Phase::kParked)
+             return retry_now(turn, located.slot);
+           return answer_with(AnswerCode::kNothing, "the message is still live", redrive.id);
+         }
+         const Buried buried = find_letter(turn, redrive.id);
+         if (!buried.known) return std::nullopt;
+         if (!buried.letter && buried.end && buried.end->dead_bucket == 0) {
+           return answer_with(AnswerCode::kEnded,
+                              "the message has ended: " + std::string(name_of(buried.end->phase)) +
+                                  "; only dead letters are sent again",
+                              redrive.id);
+         }
+         if (!buried.letter) return no_letter(redrive.id);
+         const Destined destined = find_destination(turn, redrive.id.destination());
+         if (!destined.known) return std::nullopt;
+         if (destined.slot == kNoSlot)
+           return answer_with(AnswerCode::kNotFound, "its destination is gone", redrive.id);
+         return redrive_letter(turn, destined.slot, buried);
+       });
 }
 
 Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried) {
@@ -212,13 +242,14 @@ Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried)
   if (!accepted) return {};  // something must be read first
   const Result<MessageId>& id = *accepted;
   if (!id) return answer_with(AnswerCode::kInvalid, id.error().detail, old);
-  receipts_.take_letter(buried.end->dead_bucket, old, buried.letter->size(), turn.out.writes);
+  take_letter(turn, buried);
   ++receipts_.counters().redriven;
   return answer_with(AnswerCode::kAccepted, "redrives " + to_string(old), *id);
 }
 
 void Engine::Impl::on(Turn& turn, const Drop& drop) {
-  once(turn, drop.caller, canonical("drop", drop.id), [&]() -> std::optional<Answer> {
+  const Deed deed{"drop", to_string(drop.id), {}};
+  once(turn, drop.caller, canonical("drop", drop.id), deed, [&]() -> std::optional<Answer> {
     const Located located = locate(turn, drop.id);
     if (!located.known) return std::nullopt;
     if (located.slot != kNoSlot) {
@@ -231,7 +262,7 @@ void Engine::Impl::on(Turn& turn, const Drop& drop) {
     const Buried buried = find_letter(turn, drop.id);
     if (!buried.known) return std::nullopt;
     if (!buried.letter) return no_letter(drop.id);
-    receipts_.take_letter(buried.end->dead_bucket, drop.id, buried.letter->size(), turn.out.writes);
+    take_letter(turn, buried);
     ++receipts_.counters().dropped;
     return answer_with(AnswerCode::kDone, "dropped", drop.id);
   });
@@ -244,7 +275,8 @@ void Engine::Impl::on(Turn& turn, const Configure& configure) {
                                                  : (configure.merge ? "merge" : "configure");
   const std::string bytes =
       canonical(verb, config.name, config.profile + '\0' + encode_texts(config.settings));
-  once(turn, configure.caller, bytes, [&]() -> std::optional<Answer> {
+  const Deed deed{verb == "merge" ? "limits" : verb, config.name, {}};
+  once(turn, configure.caller, bytes, deed, [&]() -> std::optional<Answer> {
     if (config.name.empty() || config.name.size() > limits_.name_bytes_max) {
       return answer_with(
           AnswerCode::kInvalid,
@@ -294,6 +326,7 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
     begin_throttle(resident);
     const Slot added = residents_.add(std::move(resident));
     by_destination_[id->value()] = added;
+    note_for_holds(residents_[added]);
     touch(added);
     return answer_with(AnswerCode::kDone, "created");
   }
@@ -309,6 +342,7 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
   const bool widened = resident.bound->policy.route.in_use_max != bound->policy.route.in_use_max;
   resident.bound = bound;
   if (widened) begin_throttle(resident);
+  note_for_holds(resident);
   if (drained) write_owed(turn, slot);
   for (Lane& lane : resident.lanes) {
     if (bound->policy.lane_kind(lane.number) != LaneKind::kFifo) lane.asleep = false;
@@ -418,7 +452,8 @@ void Engine::Impl::remove_drained(Turn& turn, const Chore& chore) {
 }
 
 void Engine::Impl::on(Turn& turn, const Pause& pause) {
-  once(turn, pause.caller, canonical("pause", pause.destination, pause.reason),
+  const Deed deed{"pause", pause.destination, pause.reason};
+  once(turn, pause.caller, canonical("pause", pause.destination, pause.reason), deed,
        [&]() -> std::optional<Answer> {
          return change_health(turn, pause.destination, HealthOn::kPause,
                               pause.reason.empty() ? "by the operator" : pause.reason);
@@ -426,15 +461,25 @@ void Engine::Impl::on(Turn& turn, const Pause& pause) {
 }
 
 void Engine::Impl::on(Turn& turn, const Resume& resume) {
-  once(turn, resume.caller, canonical("resume", resume.destination, {}),
+  const Deed deed{"resume", resume.destination, {}};
+  once(turn, resume.caller, canonical("resume", resume.destination, {}), deed,
        [&]() -> std::optional<Answer> {
+         const Destined destined = find_destination(turn, resume.destination);
+         if (!destined.known) return std::nullopt;
+         if (destined.slot != kNoSlot && is_held(residents_[destined.slot]))
+           return answer_with(AnswerCode::kNothing,
+                              residents_[destined.slot].route.reason + "; release the hold");
+         // Whoever was disabled or paused by hand may be held as well.
+         if (destined.slot != kNoSlot) note_for_holds(residents_[destined.slot]);
          return change_health(turn, resume.destination, HealthOn::kResume,
                               "resumed by the operator");
        });
 }
 
 void Engine::Impl::on(Turn& turn, const Wake& wake) {
-  once(turn, wake.caller, canonical("wake", wake.destination, {}), [&]() -> std::optional<Answer> {
+  const Deed deed{"wake", wake.destination, {}};
+  const std::string bytes = canonical("wake", wake.destination, {});
+  once(turn, wake.caller, bytes, deed, [&]() -> std::optional<Answer> {
     const Destined destined = find_destination(turn, wake.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot != kNoSlot) {

@@ -36,6 +36,11 @@ void Engine::Impl::on(Turn& turn, const Ask& ask) {
     case Ask::What::kOperation: answer = look_up_operation(turn, ask.key); break;
     case Ask::What::kArrivals: answer = list_arrivals(turn, ask); break;
     case Ask::What::kShape: answer = shape(turn, ask); break;
+    case Ask::What::kDeadGroups: answer = list_groups(turn, ask); break;
+    case Ask::What::kJobs:
+    case Ask::What::kJob: answer = list_jobs(ask); break;
+    case Ask::What::kAudit: answer = list_audit(turn, ask); break;
+    case Ask::What::kHolds: answer = list_holds(); break;
   }
   if (turn.lacks()) return;
   POSTRIDER_CHECK(answer.has_value());
@@ -111,9 +116,13 @@ std::optional<Answer> Engine::Impl::list_dead(Turn& turn, const Ask& ask) {
     for (const Row& row : rows->rows) {
       auto dead = decode_dead(row.second.view());
       if (dead) out.letters.push_back(dead->letter);
+      if (dead && ask.contents)
+        out.contents.push_back({name_of_destination(turn, dead->letter.id.destination()),
+                                Blob::copy_of(dead->message)});
       if (!dead) turn.damaged.push_back(row);
     }
     if (!rows->complete) out.next = rows->next;
+    if (turn.lacks()) return std::nullopt;
   } else if (out.next.empty()) {
     out.next = from;
   }
@@ -135,6 +144,7 @@ bool Engine::Impl::list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, 
     if (!decoded) continue;
     out.letters.push_back({*id, Phase::kParked, decoded->state.since, decoded->state.failure,
                            decoded->state.attempts, decoded->reason});
+    if (ask.contents) out.contents.emplace_back();
   }
   if (!rows->complete) out.next = rows->next;
   return !turn.lacks();
@@ -341,6 +351,65 @@ std::optional<Answer> Engine::Impl::list_arrivals(Turn& turn, const Ask& ask) {
   if (!rows->complete) page.next = rows->next;
   Answer answer;
   answer.view = std::move(page);
+  return answer;
+}
+
+std::optional<Answer> Engine::Impl::list_audit(Turn& turn, const Ask& ask) {
+  const std::string first = ask.cursor.empty() ? keys::space(keys::kAudit) : ask.cursor;
+  if (first[0] != keys::kAudit) return foreign_cursor("the audit");
+  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kAudit)), limit});
+  if (rows == nullptr) return std::nullopt;
+  AuditPage page;
+  for (const Row& row : rows->rows) {
+    const auto key = keys::parse_bucketed(row.first);
+    auto record = decode_audit(row.second.view());
+    if (!key || !record) {
+      turn.damaged.push_back(row);
+      continue;
+    }
+    page.lines.push_back({Sequence(key->high), std::move(*record)});
+  }
+  if (!rows->complete) page.next = rows->next;
+  Answer answer;
+  answer.view = std::move(page);
+  return answer;
+}
+
+// A list must not fill the cache: only the name is read. Empty: it is gone, or must be read first.
+std::string Engine::Impl::name_of_destination(Turn& turn, DestinationId id) {
+  if (const auto found = by_destination_.find(id.value()); found != by_destination_.end())
+    return residents_[found->second].bound->config.name;
+  const auto* record = turn.get(keys::config(id));
+  if (record == nullptr || !record->has_value()) return {};
+  const auto config = decode_config((*record)->view());
+  return config && !config->removed ? config->name : std::string();
+}
+
+// All buckets together, the largest first.
+std::optional<Answer> Engine::Impl::list_groups(Turn& turn, const Ask& ask) {
+  std::optional<DestinationId> only;
+  if (!ask.destination.empty()) {
+    const Destined destined = find_destination(turn, ask.destination);
+    if (!destined.known) return std::nullopt;
+    if (destined.slot == kNoSlot) {
+      Answer none;
+      none.code = AnswerCode::kNotFound;
+      none.detail = "there is no destination '" + ask.destination + "'";
+      return none;
+    }
+    only = residents_[destined.slot].id;
+  }
+  Answer answer;
+  DeadGroupList list = receipts_.groups().list(only);
+  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+  if (list.groups.size() > limit) {
+    list.unlisted = list.groups.size() - limit;
+    list.groups.resize(limit);
+  }
+  for (DeadGroup& group : list.groups) group.destination = name_of_destination(turn, group.id);
+  if (turn.lacks()) return std::nullopt;
+  answer.view = std::move(list);
   return answer;
 }
 

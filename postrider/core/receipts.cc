@@ -32,12 +32,60 @@ std::uint64_t& counter_of(Counters& counters, Phase phase) {
   return counters.dead;
 }
 
+// As many as there are: their writer was bounded.
+Scan whole(char space) {
+  return {keys::space(space), keys::after_prefix(keys::space(space)), UINT32_MAX};
+}
+
+// Neither of them is worth refusing to start: what cannot be read goes into quarantine.
+void read_groups(const Found& found, Books& books) {
+  const Rows* rows = found.scan(whole(keys::kGroup));
+  if (rows == nullptr) return;
+  for (const Row& row : rows->rows) {
+    const auto name = parse_group_key(row.first);
+    auto group = decode_group(row.second.view());
+    if (!name || !group) {
+      books.damaged.push_back(row);
+      continue;
+    }
+    books.groups.emplace_hint(books.groups.end(), *name, std::move(*group));
+  }
+}
+
+void read_jobs(const Found& found, Books& books) {
+  const Rows* rows = found.scan(whole(keys::kJob));
+  if (rows == nullptr) return;
+  for (const Row& row : rows->rows) {
+    auto job = decode_job(row.second.view());
+    if (job && row.first == keys::job(job->id.value())) {
+      books.jobs.push_back(std::move(*job));
+    } else {
+      books.damaged.push_back(row);
+    }
+  }
+}
+
+void read_holds(const Found& found, Books& books) {
+  const Rows* rows = found.scan(whole(keys::kHold));
+  if (rows == nullptr) return;
+  for (const Row& row : rows->rows) {
+    auto hold = decode_hold(row.second.view());
+    if (hold && row.first == keys::hold(hold->rule.name)) {
+      books.holds.push_back(std::move(*hold));
+    } else {
+      books.damaged.push_back(row);
+    }
+  }
+}
+
 }  // namespace
 
 Reads books_reads() {
   Reads reads;
   reads.keys.push_back(keys::meta());
   for (const Kept kept : kAllKept) reads.keys.push_back(keys::buckets(space_of(kept)));
+  for (const char space : {keys::kGroup, keys::kJob, keys::kHold})
+    reads.scans.push_back(whole(space));
   return reads;
 }
 
@@ -54,6 +102,9 @@ Result<Books> read_books(const Found& found) {
     POSTRIDER_TRY(decoded, decode_buckets((*list)->view()));
     books.closed[static_cast<std::size_t>(kept)] = decoded;
   }
+  read_groups(found, books);
+  read_jobs(found, books);
+  read_holds(found, books);
   return books;
 }
 
@@ -61,10 +112,20 @@ Receipts::Receipts(const EngineOptions& options, Books books, Timestamp now)
     : began_(now),
       meta_(books.meta),
       closed_(std::move(books.closed)),
-      retention_{options.ledger, options.log,    options.ends,    options.dead,
-                 options.names,  options.halves, options.arrivals} {
+      retention_{options.ledger, options.log,    options.ends,     options.dead,
+                 options.names,  options.halves, options.arrivals, options.audit},
+      groups_(std::move(books.groups), options.limits.dead_groups_max) {
   for (const Kept kept : {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead}) {
     if (!info(kept).started.is_set()) info(kept).started = now;
+  }
+  BucketList dead = closed(Kept::kDead);
+  dead.push_back(info(Kept::kDead));
+  for (const BucketInfo& bucket : dead) {
+    const std::uint64_t known = groups_.letters_in(bucket.number);
+    if (bucket.count <= known) continue;
+    groups_.add_unknown(bucket.number, bucket.count - known);
+    // New letters get groups again as soon as they come into a new bucket.
+    close_dead_ = close_dead_ || bucket.number == running(Kept::kDead);
   }
 }
 
@@ -83,6 +144,10 @@ void Receipts::end(const EndRecord& end, const Message* letter, WriteBatch& out)
     const DeadLetter dead{end.id, end.phase, end.at, end.cause, end.attempts, end.reason};
     put_kept(Kept::kDead, keys::dead(stored.dead_bucket, end.id),
              encode_dead(dead, letter->record.view()), out);
+    groups_.add({.name = {stored.dead_bucket, end.id.destination(), end.phase, end.cause},
+                 .at = end.at,
+                 .id = end.id,
+                 .reason = end.reason});
   }
   encode_end(stored, scratch_);
   put_kept(Kept::kEnds, keys::end(running(Kept::kEnds), end.id.sequence()), scratch_, out);
@@ -101,17 +166,28 @@ void Receipts::put_kept(Kept kept, std::string key, std::string_view value, Writ
   BucketInfo& bucket = info(kept);
   // The later spaces begin when they are first used, and cost nothing until then.
   if (!bucket.started.is_set()) bucket.started = std::max(began_, meta_.clock_floor);
+  moved_ = moved_ || bucket.count == 0;
   ++bucket.count;
   bucket.bytes += key.size() + value.size();
   out.put(std::move(key), value);
 }
 
-void Receipts::take_letter(keys::Bucket bucket, MessageId id, std::size_t size, WriteBatch& out) {
-  std::string key = keys::dead(bucket, id);
+void Receipts::take_letter(const Leaving& letter, Timestamp now, WriteBatch& out) {
+  const keys::Bucket bucket = letter.bucket;
+  std::string key = keys::dead(bucket, letter.id);
+  const DestinationId destination = letter.id.destination();
+  if (letter.phase && !planted(Bug::kGroupKeepsRedriven))
+    groups_.take({bucket, destination, *letter.phase, letter.cause});
+  if (!letter.phase) {
+    groups_.lose({.name = {.bucket = bucket, .destination = destination},
+                  .at = now,
+                  .id = letter.id,
+                  .reason = "it could not be read"});
+  }
   const auto leaves = [&](BucketInfo& from) {
     if (planted(Bug::kLetterStaysCounted)) return;
     --from.count;
-    from.bytes -= key.size() + size;
+    from.bytes -= key.size() + letter.size;
   };
   if (bucket == running(Kept::kDead)) leaves(info(Kept::kDead));
   for (BucketInfo& other : closed(Kept::kDead)) {
@@ -120,6 +196,21 @@ void Receipts::take_letter(keys::Bucket bucket, MessageId id, std::size_t size, 
     out.put(keys::buckets(space_of(Kept::kDead)), encode_buckets(closed(Kept::kDead)));
   }
   out.remove(std::move(key));
+}
+
+void Receipts::add_parked(MessageId id, Timestamp at, std::string_view reason) {
+  groups_.add({.name = {.destination = id.destination(), .phase = Phase::kParked},
+               .at = at,
+               .id = id,
+               .reason = reason});
+}
+
+void Receipts::take_parked(MessageId id) {
+  groups_.take({.destination = id.destination(), .phase = Phase::kParked});
+}
+
+void Receipts::audit(const AuditRecord& record, Sequence sequence, WriteBatch& out) {
+  put_kept(Kept::kAudit, keys::audit(running(Kept::kAudit), sequence), encode_audit(record), out);
 }
 
 void Receipts::take_half(keys::Bucket bucket, std::string key, WriteBatch& out) {
@@ -149,6 +240,7 @@ Duration Receipts::span(Kept kept) const {
 
 bool Receipts::wants_closing(Kept kept, Timestamp now) const {
   const BucketInfo& bucket = info(kept);
+  if (kept == Kept::kDead && close_dead_ && bucket.count > 0) return true;
   const std::uint64_t bytes_max = retention(kept).bytes;
   if (bytes_max != 0 && bucket.bytes > bytes_max / kParts) return true;
   const std::uint64_t count_max = retention(kept).count;
@@ -159,6 +251,7 @@ bool Receipts::wants_closing(Kept kept, Timestamp now) const {
 
 void Receipts::close_bucket(Kept kept, Timestamp now, WriteBatch& out) {
   BucketInfo& bucket = info(kept);
+  if (kept == Kept::kDead) close_dead_ = false;
   closed(kept).push_back(bucket);
   bucket = BucketInfo{.number = bucket.number + 1, .started = now};
   out.put(keys::buckets(space_of(kept)), encode_buckets(closed(kept)));
@@ -173,6 +266,7 @@ void Receipts::count_removed(Kept kept, std::uint64_t count) {
     case Kept::kNames: meta_.counters.removed_names += count; return;
     case Kept::kHalves: meta_.counters.removed_halves += count; return;
     case Kept::kArrivals: meta_.counters.removed_arrivals += count; return;
+    case Kept::kAudit: return;
   }
 }
 
@@ -200,6 +294,7 @@ bool Receipts::drop_buckets(Kept kept, Timestamp now, WriteBatch& out) {
       out.remove_range(keys::bucket(keys::kSession, gone.number),
                        keys::bucket(keys::kSession, gone.number + 1));
     }
+    if (kept == Kept::kDead) groups_.drop_bucket(gone.number, out);
     count_removed(kept, gone.count);
     if (kept == Kept::kLog) {  // a notice in the log about the log would never end
       meta_.log_removed = gone.last_page;
@@ -230,6 +325,7 @@ bool Receipts::retain(Timestamp now, WriteBatch& out) {
 
 void Receipts::close_turn(Timestamp now, Duration wall_bias, Sequence page, WriteBatch& out) {
   retain(now, out);
+  groups_.write(out);
   if (!page_.empty()) {
     info(Kept::kLog).last_page = page.value();
     put_kept(Kept::kLog, keys::log(running(Kept::kLog), page), encode_log(page_), out);

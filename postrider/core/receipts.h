@@ -5,12 +5,15 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "postrider/base/time.h"
 #include "postrider/core/engine.h"
+#include "postrider/core/group_books.h"
 #include "postrider/model/effects.h"
 #include "postrider/model/message.h"
 #include "postrider/model/records.h"
@@ -35,7 +38,21 @@ class Receipts {
   // Puts into the running bucket of a space, and keeps the bucket's size.
   void put_kept(Kept kept, std::string key, std::string_view value, WriteBatch& out);
   // A dead letter leaves before its bucket does: redriven or dropped. `size` is that of its value.
-  void take_letter(keys::Bucket bucket, MessageId id, std::size_t size, WriteBatch& out);
+  // Phase and cause are those of its end; without them it could not be read.
+  struct Leaving {
+    keys::Bucket bucket = 0;
+    MessageId id;
+    std::size_t size = 0;
+    std::optional<Phase> phase;
+    FailureClass cause = FailureClass::kNone;
+  };
+  void take_letter(const Leaving& letter, Timestamp now, WriteBatch& out);
+  // Parked messages are counted, too.
+  void add_parked(MessageId id, Timestamp at, std::string_view reason);
+  void take_parked(MessageId id);
+  const GroupBooks& groups() const { return groups_; }
+  // An operator did something; `sequence` is a fresh one.
+  void audit(const AuditRecord& record, Sequence sequence, WriteBatch& out);
   // News that waited and does no longer. Closed buckets count what came, not what is left.
   void take_half(keys::Bucket bucket, std::string key, WriteBatch& out);
   bool may_have_halves() const;
@@ -52,7 +69,7 @@ class Receipts {
   // The page and the meta record of a turn; closes and drops buckets whose time has come. `page` is
   // a fresh sequence.
   void close_turn(Timestamp now, Duration wall_bias, Sequence page, WriteBatch& out);
-  bool has_page() const { return !page_.empty(); }
+  bool has_page() const { return !page_.empty() || groups_.changed(); }
   bool bias_moved(Duration wall_bias) const;  // by more than slewing does
 
   // When a bucket must be closed or dropped by age; the engine arms a timer for it.
@@ -60,6 +77,8 @@ class Receipts {
   // News that waits and names are kept until those that belong together have met: a stop may have
   // lasted longer than they are kept.
   void hold_news(bool held) { news_held_ = held; }
+  // Whether that may be earlier than when it was last asked for.
+  bool retention_moved() { return std::exchange(moved_, false); }
   // Closes and drops by age and size; true when something was written.
   bool retain(Timestamp now, WriteBatch& out);
 
@@ -84,6 +103,9 @@ class Receipts {
   std::array<std::uint64_t, LogEntry::kKinds> noted_{};
   std::array<BucketList, kKept> closed_;
   std::array<Retention, kKept> retention_;
+  GroupBooks groups_;
+  bool close_dead_ = false;  // letters in the running bucket have no groups
+  bool moved_ = false;
   std::vector<LogEntry> page_;
   std::string scratch_;  // each message ends through it, so it is not allocated anew
 };

@@ -93,6 +93,7 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
   begin_throttle(resident);
   const Slot slot = residents_.add(std::move(resident));
   by_destination_[id.value()] = slot;
+  note_for_holds(residents_[slot]);
   touch(slot);
   maybe_refill(turn, slot);
   return slot;

@@ -12,6 +12,7 @@ void Engine::Impl::restore(Turn& turn, const Chore& chore) {
   if (chore.cursor[0] == keys::kHolding) return restore_holding(turn, chore);
   if (chore.cursor[0] == keys::kNested) return restore_nested(turn, chore);
   if (chore.cursor[0] == keys::kHalf) return restore_halves(turn, chore);
+  if (chore.cursor[0] == keys::kRoute) return look_at_held(turn, chore);
   restore_owed(turn, chore);
 }
 
@@ -27,6 +28,7 @@ void Engine::Impl::restore_hot(Turn& turn, const Chore& chore) {
     if (message) find_destination(turn, message->id.destination());
   }
   if (turn.lacks()) return;
+  for (Row& row : std::exchange(damaged_books_, {})) turn.damaged.push_back(std::move(row));
 
   std::string next_cursor = rows->next;
   for (std::size_t next = 0; next < rows->rows.size();) {
@@ -74,6 +76,7 @@ void Engine::Impl::restore_holding(Turn& turn, const Chore& chore) {
     return;
   }
   restoring_hot_ = false;
+  resume_jobs(turn);
   turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue});
   turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kOwed)});
   turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kNested)});

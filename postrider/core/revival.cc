@@ -17,6 +17,7 @@ void Engine::Impl::park(Turn& turn, Slot slot) {
     turn.out.writes.remove(
         keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, entry.message.id));
   }
+  receipts_.add_parked(entry.message.id, turn.now, entry.reason_text());
   if (state_of(entry).revives) {
     park_for_reach(turn, slot);
   } else {
@@ -33,6 +34,11 @@ void Engine::Impl::park(Turn& turn, Slot slot) {
   unready(slot);
   if (raise_remembered(turn, slot)) return;
   forget_entry(turn, slot);
+}
+
+void Engine::Impl::unpark(Turn& turn, MessageId id) {
+  turn.out.writes.remove(keys::parked(id));
+  receipts_.take_parked(id);
 }
 
 // One that ran out while others were delivered may itself be what the far side cannot take: it is
@@ -124,7 +130,7 @@ void Engine::Impl::revive(Turn& turn, const Chore& chore) {
   }
   if (turn.lacks()) return;
   for (const auto& [id, slot] : found) {
-    turn.out.writes.remove(keys::parked(id));
+    unpark(turn, id);
     // It is gone when nobody can read it, and awake when nobody could read that it was parked.
     if (slot != kNoSlot && entries_[slot].visitor) put_back(turn, slot);
   }
@@ -162,12 +168,14 @@ void Engine::Impl::put_back(Turn& turn, Slot slot) {
   Entry& entry = entries_[slot];
   const MessageId id = entry.message.id;
   std::optional<Timestamp> due;
+  // One that an operator puts back has the attempts that it had.
+  const bool fresh = phase_of(entry) != Phase::kParked || state_of(entry).revives;
   if (phase_of(entry) == Phase::kParked) {
     const Transition& row = *next_row(turn, entry, On::kDue, nullptr, due);
     leave_step(turn, entry, row.to, row.on);
     set_state(entry, row.to);
   }
-  refresh_attempts(turn, entry);
+  if (fresh) refresh_attempts(turn, entry);
   entry.state.since = turn.now;
   entry.state.due = Timestamp();
   store_state(turn, entry);

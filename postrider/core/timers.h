@@ -24,6 +24,7 @@ enum class TimerKind : std::uint8_t {
   kGroup,       // … or the gate of a group of destinations
   kLoadDue,     // the next page of due entries must be read
   kRetain,      // buckets to close or drop
+  kJob,         // the next page of a job
 };
 
 struct Timer {

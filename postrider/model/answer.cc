@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, kAnswerCodes> kCodeNames = {
     "accepted", "done",  "nothing", "pending",   "conflict",  "key-expired", "not-found",
-    "disabled", "ended", "invalid", "too-large", "not-empty", "unavailable", "full"};
+    "disabled", "ended", "invalid", "too-large", "not-empty", "unavailable", "full", "busy"};
 
 }  // namespace
 

@@ -10,10 +10,15 @@
 #include <variant>
 #include <vector>
 
+#include "postrider/base/bytes.h"
 #include "postrider/base/time.h"
+#include "postrider/model/audit.h"
+#include "postrider/model/dead_groups.h"
 #include "postrider/model/destination.h"
 #include "postrider/model/histogram.h"
+#include "postrider/model/holds.h"
 #include "postrider/model/ids.h"
+#include "postrider/model/jobs.h"
 #include "postrider/model/lifecycle.h"
 #include "postrider/model/outcome.h"
 #include "postrider/model/trail.h"
@@ -35,8 +40,9 @@ enum class AnswerCode : std::uint8_t {
   kNotEmpty,     // the destination still has messages
   kUnavailable,  // we were interrupted and cannot tell whether it happened: ask again, with the key
   kFull,         // as many messages live as may
+  kBusy,         // as much of this kind as may be is under way: ask again later
 };
-inline constexpr std::size_t kAnswerCodes = 14;
+inline constexpr std::size_t kAnswerCodes = 15;
 std::string_view name_of(AnswerCode code);
 
 // Where a message is, why, and what comes next.
@@ -127,6 +133,7 @@ struct Tallies {
   Histogram until_answered;  // from the last stage to the answer, of methods that keep a trail
   Histogram timers_late;     // when timers were looked at, how long the first was due
   std::uint64_t stray_timers = 0;
+  std::uint64_t jobs_ended = 0;
   std::uint64_t needs = 0;  // steps that had to read first
   std::uint64_t steps = 0;
 };
@@ -172,6 +179,12 @@ struct Stats {
   std::uint64_t in_window = 0;
   std::uint64_t open_attempts = 0;
   std::uint64_t residents = 0;
+  std::uint64_t jobs_running = 0;
+  std::uint64_t holds = 0;
+  std::uint64_t dead_groups = 0;
+  std::array<std::uint64_t, kFailureClasses> dead_letters{};  // that there are, by cause
+  std::uint64_t dead_letters_ungrouped = 0;                   // whose cause was not counted
+  std::uint64_t parked = 0;
   bool restoring = false;
   Timestamp now;  // engine time
   struct InState {
@@ -210,8 +223,13 @@ struct DeadLetter {
 };
 
 struct DeadLetters {
+  struct Content {
+    std::string destination;  // its name; empty: it is gone
+    Blob message;             // encoded
+  };
   std::vector<DeadLetter> letters;
-  std::string next;  // ask from here; empty: that was all
+  std::vector<Content> contents;  // of each, when they were asked for
+  std::string next;               // ask from here; empty: that was all
 };
 
 struct DestinationView {
@@ -307,7 +325,8 @@ struct Answer {
   MessageId id;
   std::string detail;
   std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView,
-               DestinationPage, MessagePage, MessageView, ArrivalPage, ShapePage>
+               DestinationPage, MessagePage, MessageView, ArrivalPage, ShapePage, DeadGroupList,
+               JobList, DryRun, AuditPage, HoldList>
       view;
 };
 

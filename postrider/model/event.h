@@ -9,7 +9,9 @@
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
 #include "postrider/model/destination.h"
+#include "postrider/model/holds.h"
 #include "postrider/model/ids.h"
+#include "postrider/model/jobs.h"
 #include "postrider/model/lifecycle.h"
 #include "postrider/model/transport.h"
 
@@ -37,6 +39,7 @@ struct Caller {
   // trace context that is new in each repeat. Two requests with one key must have the same. Empty:
   // the event itself.
   std::string said;
+  std::string actor;  // who asks, for the audit
 };
 
 struct Submit {
@@ -48,6 +51,7 @@ struct Submit {
   Timestamp expires;
   std::string attributes;  // encode_texts
   std::string body;
+  MessageId origin = {};  // a message of elsewhere that it was made from; told, not looked for
 };
 struct Cancel {
   Caller caller;
@@ -84,6 +88,25 @@ struct Resume {
 struct Wake {  // look now: a waiting route gets its probe
   Caller caller;
   std::string destination;
+};
+
+struct StartJob {  // one action for everything that a filter names
+  Caller caller;
+  JobOrder order;
+  bool dry_run = false;  // count what fits, and change nothing
+};
+struct CancelJob {
+  Caller caller;
+  JobId job;
+};
+
+struct PutHold {  // from now on every destination that it fits is paused
+  Caller caller;
+  HoldRule rule;
+};
+struct DropHold {
+  Caller caller;
+  std::string name;
 };
 
 struct AttemptNews {
@@ -124,14 +147,22 @@ struct Ask {
     kOperation,     // what became of a key, without acting
     kArrivals,      // what arrived, as it came, by cursor
     kShape,         // the ages of those that live, by destination; a bounded piece, by cursor
+    kDeadGroups,    // how many dead letters there are, by destination, phase and cause
+    kJobs,
+    kJob,
+    kAudit,  // what operators did, by cursor
+    kHolds,
   };
   Ticket ticket;
   What what = What::kStats;
-  MessageId id;             // kExplain, kMessage
-  std::string destination;  // kDestination; kMessages, kShape: of this one only, when set
-  LogPosition from;         // kLog
-  std::string cursor;       // of what comes by cursor: where the last answer ended
-  OperationKey key;         // kOperation
+  MessageId id;  // kExplain, kMessage
+  std::string
+      destination;     // kDestination; kMessages, kShape, kDeadGroups: of this one only, when set
+  LogPosition from;    // kLog
+  std::string cursor;  // of what comes by cursor: where the last answer ended
+  OperationKey key;    // kOperation
+  JobId job;           // kJob
+  bool contents = false;  // kDeadLetters: with their messages
   std::uint32_t limit = 100;
 };
 
@@ -148,18 +179,21 @@ struct Chore {
     kNested,  // a submit that follows from another message
     kClaim,   // news that waited for a name
     kRevive,  // messages parked for want of reach go back in line
+    kJob,     // the next page of a job
+    kDryRun,  // … of a job that only counts
   };
   Kind kind = Kind::kRestore;
   DestinationId destination;
   std::uint8_t lane = 0;
   MessageId id;
+  JobId job = {};      // kJob; kDryRun: the number of the run
   Timestamp at;        // kRevive: of those whom a success revives from then or earlier
   std::string cursor;  // kRestore, kRevive: where to go on; kNested, kClaim: the record
   bool all = false;    // kRevive: not the oldest alone; kClaim: found by the restore
 };
 
 using Event = std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake,
-                           AttemptNews, AttemptEnded, ReceiptArrived, Arrived, PeerSeen, TimersDue,
-                           Ask, Chore>;
+                           StartJob, CancelJob, PutHold, DropHold, AttemptNews, AttemptEnded,
+                           ReceiptArrived, Arrived, PeerSeen, TimersDue, Ask, Chore>;
 
 }  // namespace postrider

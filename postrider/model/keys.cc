@@ -77,6 +77,11 @@ std::string half(Bucket bucket, std::string_view scope, std::string_view name) {
 std::string arrival(Bucket bucket, Sequence sequence) {
   return Builder(kArrival).u32(bucket).u64(sequence.value()).take();
 }
+std::string job(std::uint64_t sequence) { return Builder(kJob).u64(sequence).take(); }
+std::string hold(std::string_view name) { return Builder(kHold).raw(name).take(); }
+std::string audit(Bucket bucket, Sequence sequence) {
+  return Builder(kAudit).u32(bucket).u64(sequence.value()).take();
+}
 std::string nested(Sequence sequence) { return Builder(kNested).u64(sequence.value()).take(); }
 std::string quarantine(std::string_view key) { return Builder(kQuarantine).raw(key).take(); }
 

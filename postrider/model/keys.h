@@ -11,25 +11,29 @@
 namespace postrider::keys {
 
 // Spaces.
-inline constexpr char kMeta = 'M';        // the books: one record, rewritten by each commit
-inline constexpr char kBuckets = 'B';     // closed buckets of each space with a retention
-inline constexpr char kConfig = 'D';      // destination
-inline constexpr char kRoute = 'T';       // destination
-inline constexpr char kOwed = 'O';        // destination
-inline constexpr char kHot = 'H';         // sequence ‖ part
-inline constexpr char kCold = 'C';        // message id ‖ part
-inline constexpr char kParked = 'P';      // message id: from when a success revives it
-inline constexpr char kHolding = 'A';     // message id: cold, awaiting, holding gates
-inline constexpr char kDue = 'W';         // time ‖ kind ‖ message id, or destination
-inline constexpr char kLedger = 'L';      // bucket ‖ scope ‖ key
-inline constexpr char kSession = 'N';     // bucket ‖ scope ‖ session
-inline constexpr char kLog = 'E';         // bucket ‖ sequence of the page
-inline constexpr char kEnd = 'R';         // bucket ‖ sequence of the message
-inline constexpr char kDead = 'Q';        // bucket ‖ message id
-inline constexpr char kName = 'X';        // bucket ‖ scope ‖ name: who has it
-inline constexpr char kHalf = 'U';        // bucket ‖ scope ‖ name: news that waits for it
-inline constexpr char kArrival = 'I';     // bucket ‖ sequence: what arrived, as it came
-inline constexpr char kNested = 'J';      // sequence: a submit that follows from another message
+inline constexpr char kMeta = 'M';     // the books: one record, rewritten by each commit
+inline constexpr char kBuckets = 'B';  // closed buckets of each space with a retention
+inline constexpr char kConfig = 'D';   // destination
+inline constexpr char kRoute = 'T';    // destination
+inline constexpr char kOwed = 'O';     // destination
+inline constexpr char kHot = 'H';      // sequence ‖ part
+inline constexpr char kCold = 'C';     // message id ‖ part
+inline constexpr char kParked = 'P';   // message id: from when a success revives it
+inline constexpr char kHolding = 'A';  // message id: cold, awaiting, holding gates
+inline constexpr char kDue = 'W';      // time ‖ kind ‖ message id, or destination
+inline constexpr char kLedger = 'L';   // bucket ‖ scope ‖ key
+inline constexpr char kSession = 'N';  // bucket ‖ scope ‖ session
+inline constexpr char kLog = 'E';      // bucket ‖ sequence of the page
+inline constexpr char kEnd = 'R';      // bucket ‖ sequence of the message
+inline constexpr char kDead = 'Q';     // bucket ‖ message id
+inline constexpr char kName = 'X';     // bucket ‖ scope ‖ name: who has it
+inline constexpr char kHalf = 'U';     // bucket ‖ scope ‖ name: news that waits for it
+inline constexpr char kArrival = 'I';  // bucket ‖ sequence: what arrived, as it came
+inline constexpr char kNested = 'J';   // sequence: a submit that follows from another message
+inline constexpr char kGroup = 'G';    // bucket of dead letters ‖ destination ‖ phase ‖ cause
+inline constexpr char kJob = 'K';      // sequence: one action for everything of a filter
+inline constexpr char kHold = 'F';     // name: what keeps destinations paused
+inline constexpr char kAudit = 'Y';    // bucket ‖ sequence: what an operator did
 inline constexpr char kQuarantine = 'Z';  // the key of the record that nobody could read
 
 enum class Part : std::uint8_t { kMessage = 0, kState = 1 };
@@ -56,6 +60,9 @@ std::string name(Bucket bucket, std::string_view scope, std::string_view name);
 std::string half(Bucket bucket, std::string_view scope, std::string_view name);
 std::string arrival(Bucket bucket, Sequence sequence);
 std::string nested(Sequence sequence);
+std::string job(std::uint64_t sequence);
+std::string hold(std::string_view name);
+std::string audit(Bucket bucket, Sequence sequence);
 std::string quarantine(std::string_view key);
 
 // The first key behind every key that starts with `prefix`.

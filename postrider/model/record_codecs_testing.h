@@ -11,7 +11,11 @@
 #include "postrider/base/codec.h"
 #include "postrider/model/answer.h"
 #include "postrider/model/attributes.h"
+#include "postrider/model/audit.h"
+#include "postrider/model/dead_groups.h"
 #include "postrider/model/destination.h"
+#include "postrider/model/holds.h"
+#include "postrider/model/jobs.h"
 #include "postrider/model/message.h"
 #include "postrider/model/records.h"
 
@@ -91,7 +95,16 @@ std::optional<std::string> plain_again(std::string_view bytes) {
   return kEncode(*value);
 }
 
-inline constexpr std::array<RecordCodec, 18> kRecordCodecs = {{
+inline std::optional<std::string> job_again(std::string_view bytes) {
+  const Result<Job> job = decode_job(bytes);
+  if (!job) return std::nullopt;
+  use_names(job->order.action, job->state);
+  if (job->order.filter.phase) use_names(*job->order.filter.phase);
+  if (job->order.filter.cause) use_names(*job->order.filter.cause);
+  return encode_job(*job);
+}
+
+inline constexpr std::array<RecordCodec, 22> kRecordCodecs = {{
     {"Message", true, &message_again},
     {"State", true, &state_again},
     {"Config", true, &plain_again<&decode_config, &encode_config>},
@@ -108,6 +121,10 @@ inline constexpr std::array<RecordCodec, 18> kRecordCodecs = {{
     {"Half", true, &plain_again<&decode_half, &encode_half>},
     {"Arrival", true, &plain_again<&decode_arrival, &encode_arrival>},
     {"Nested", true, &plain_again<&decode_nested, &encode_nested>},
+    {"Group", true, &plain_again<&decode_group, &encode_group>},
+    {"Job", true, &job_again},
+    {"Hold", true, &plain_again<&decode_hold, &encode_hold>},
+    {"Audit", true, &plain_again<&decode_audit, &encode_audit>},
     {"Answer", false, &answer_again},
     {"Texts", false, &plain_again<&decode_texts, &encode_texts>},
 }};

@@ -73,6 +73,7 @@ char space_of(Kept kept) {
     case Kept::kNames: return keys::kName;
     case Kept::kHalves: return keys::kHalf;
     case Kept::kArrivals: return keys::kArrival;
+    case Kept::kAudit: return keys::kAudit;
   }
   POSTRIDER_CHECK(false);
   return 0;

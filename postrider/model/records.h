@@ -30,11 +30,11 @@ struct BucketInfo {
 };
 
 // Spaces with a retention.
-enum class Kept : std::uint8_t { kLedger, kLog, kEnds, kDead, kNames, kHalves, kArrivals };
-inline constexpr std::size_t kKept = 7;
-inline constexpr std::array<Kept, kKept> kAllKept = {Kept::kLedger,  Kept::kLog,   Kept::kEnds,
-                                                     Kept::kDead,    Kept::kNames, Kept::kHalves,
-                                                     Kept::kArrivals};
+enum class Kept : std::uint8_t { kLedger, kLog, kEnds, kDead, kNames, kHalves, kArrivals, kAudit };
+inline constexpr std::size_t kKept = 8;
+inline constexpr std::array<Kept, kKept> kAllKept = {Kept::kLedger,   Kept::kLog,   Kept::kEnds,
+                                                     Kept::kDead,     Kept::kNames, Kept::kHalves,
+                                                     Kept::kArrivals, Kept::kAudit};
 char space_of(Kept kept);
 
 struct Meta {

@@ -90,6 +90,44 @@ NestedRecord any_nested() {
   return {any_id(), any_text(), any<std::uint8_t>(), any<std::uint16_t>(), any_text(), any_text()};
 }
 
+GroupRecord any_group() {
+  return {any<std::uint32_t>(), any_time(), any_time(), any_id(), any_text()};
+}
+
+AuditRecord any_audit() {
+  return {any_time(), any_text(), any_text(), any_text(), any_text(), any_text()};
+}
+
+Hold any_hold() {
+  return {{any_text(), any_text(), any_text(), any_text(), any_text()}, any_text(), any_time()};
+}
+
+Job any_job() {
+  Job job;
+  job.id = JobId(any<std::uint64_t>());
+  job.order.action = any_enum<JobAction>(kJobActions);
+  job.order.filter.destination = any_text();
+  job.order.filter.destination_prefix = any_text();
+  if (any<bool>()) job.order.filter.phase = any_enum<Phase>(kPhases);
+  if (any<bool>()) job.order.filter.cause = any_enum<FailureClass>(kFailureClasses);
+  job.order.filter.since = any_time();
+  job.order.filter.until = any_time();
+  job.order.filter.reason_prefix = any_text();
+  job.order.rate = any<std::uint32_t>();
+  job.order.reason = any_text();
+  job.order.every = Duration(any<std::uint32_t>());
+  job.state = any_enum<JobState>(kJobStates);
+  job.actor = any_text();
+  for (Timestamp* time : {&job.created, &job.finished, &job.round_at, &job.next_at})
+    *time = any_time();
+  for (std::uint64_t* count :
+       {&job.expected, &job.looked, &job.done, &job.refused, &job.horizon, &job.rounds})
+    *count = any<std::uint32_t>();
+  job.cursor = any_text();
+  job.refusal = any_text();
+  return job;
+}
+
 DestinationConfig any_config() {
   return {
       .name = any_text(), .profile = any_text(), .settings = any_texts(), .removed = any<bool>()};
@@ -270,6 +308,22 @@ RC_GTEST_PROP(RecordRoundTrip, ValuesWithEquality, ()) {
 }
 
 // req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, GroupsJobsHoldsAndAudit, ()) {
+  const GroupRecord group = any_group();
+  const Job job = any_job();
+  const Hold hold = any_hold();
+  const AuditRecord audit = any_audit();
+  RC_ASSERT(decode_group(encode_group(group)).value() == group);
+  RC_ASSERT(decode_job(encode_job(job)).value() == job);
+  RC_ASSERT(decode_hold(encode_hold(hold)).value() == hold);
+  RC_ASSERT(decode_audit(encode_audit(audit)).value() == audit);
+  RC_ASSERT(parse_job_id(to_string(job.id)) == job.id);
+  const GroupName name{any<std::uint32_t>(), DestinationId(any<std::uint64_t>()),
+                       any_enum<Phase>(kPhases), any_enum<FailureClass>(kFailureClasses)};
+  RC_ASSERT(parse_group_key(group_key(name)) == name);
+}
+
+// req: engine.record.10
 RC_GTEST_PROP(RecordRoundTrip, LedgerAndSession, ()) {
   const LedgerEntry entry = any_ledger();
   const Result<LedgerEntry> got = decode_ledger(encode_ledger(entry));
@@ -390,6 +444,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Sample{"Half", [] { return encode_half(any_half()); }},
                       Sample{"Arrival", [] { return encode_arrival(any_arrival()); }},
                       Sample{"Nested", [] { return encode_nested(any_nested()); }},
+                      Sample{"Group", [] { return encode_group(any_group()); }},
+                      Sample{"Job", [] { return encode_job(any_job()); }},
+                      Sample{"Hold", [] { return encode_hold(any_hold()); }},
+                      Sample{"Audit", [] { return encode_audit(any_audit()); }},
                       Sample{"Config", [] { return encode_config(any_config()); }},
                       Sample{"Route", [] { return encode_route(any_route()); }},
                       Sample{"Owed", [] { return encode_owed(any_owed()); }},
@@ -454,7 +512,7 @@ TEST(Record, EachKindWithARetentionHasASpaceOfItsOwn) {
   std::set<char> spaces;
   for (std::size_t i = 0; i < kKept; ++i) spaces.insert(space_of(static_cast<Kept>(i)));
   EXPECT_EQ(spaces, (std::set<char>{keys::kLedger, keys::kLog, keys::kEnd, keys::kDead, keys::kName,
-                                    keys::kHalf, keys::kArrival}));
+                                    keys::kHalf, keys::kArrival, keys::kAudit}));
 }
 
 // Bytes that the first format wrote; they must be read for as long as such a record can live.

@@ -92,6 +92,13 @@ struct OrderKeysOf {
   void operator()(const Pause& e) { with_destination(e); }
   void operator()(const Resume& e) { with_destination(e); }
   void operator()(const Wake& e) { with_destination(e); }
+  void operator()(const StartJob& e) {
+    if (!e.order.filter.destination.empty()) add_destination(out, e.order.filter.destination);
+    add_caller(out, e.caller);
+  }
+  void operator()(const CancelJob& e) { add_caller(out, e.caller); }
+  void operator()(const PutHold& e) { add_caller(out, e.caller); }
+  void operator()(const DropHold& e) { add_caller(out, e.caller); }
   void operator()(const AttemptNews&) {}
   void operator()(const AttemptEnded&) {}
   void operator()(const ReceiptArrived& e) { add_message(out, e.id); }

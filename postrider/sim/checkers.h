@@ -1,6 +1,6 @@
-// Checkers: twenty laws, and five more for devices, each written once and independently of the
-// engine. They see what clients and peers saw, and what became durable; a law that is broken is a
-// violation, and a violation fails the simulation.
+// Checkers: twenty-four laws, and five more for devices, each written once and independently of
+// the engine. They see what clients and peers saw, and what became durable; a law that is broken is
+// a violation, and a violation fails the simulation.
 #pragma once
 
 #include <memory>

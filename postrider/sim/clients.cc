@@ -32,7 +32,9 @@ Clients::Clients(Surroundings around, Rng rng)
       rng_(rng),
       line_rng_(Rng(rng).fork(10)),
       task_rng_(Rng(rng).fork(9)),
-      gate_rng_(Rng(rng).fork(11)) {
+      gate_rng_(Rng(rng).fork(11)),
+      job_rng_(Rng(rng).fork(12)),
+      bulk_(job_rng_.chance(1, 4)) {
   sessions_.resize(kSessions);
   for (std::size_t i = 0; i < kSessions; ++i) {
     sessions_[i] = {"session-" + std::to_string(i) + "-0", around_.agenda.now(), 0};
@@ -47,6 +49,7 @@ void Clients::begin() {
   }
   plan_submits();
   plan_operators();
+  plan_jobs();
   around_.agenda.after(Duration(60'000), [this] { read_log(); });
   around_.agenda.after(Duration(600'000), [this] { list_dead(); });
   begin_listings();
@@ -117,6 +120,7 @@ void Clients::told(Incarnation /*process*/, Ticket ticket, const Answer& answer)
   const Wish wanted = std::move(found->second);
   wishes_.erase(found);
   if (const auto* submit = std::get_if<Submit>(&wanted.event)) submit_told(*submit, answer);
+  if (const auto* start = std::get_if<StartJob>(&wanted.event)) job_told(*start, answer);
   if (listing_told(number, answer)) return;
   if (const auto* page = std::get_if<LogPage>(&answer.view); page != nullptr && number == log_wish_)
     log_told(*page);

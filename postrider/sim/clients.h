@@ -90,6 +90,12 @@ class Clients {
   void dead_told(const DeadLetters& letters);
   void treat_letter(const DeadLetter& letter);
   void drain(std::uint32_t destination);
+  void plan_jobs();
+  void start_job();
+  void hold_some();
+  void release(const std::string& name);
+  JobFilter draw_filter(JobAction action);
+  void job_told(const StartJob& start, const Answer& answer);
 
   // questions.cc
   struct Listing {  // one who lists everything, page by page, again and again
@@ -116,6 +122,8 @@ class Clients {
   Rng line_rng_;  // of its own, so that the other draws stay what they were
   Rng task_rng_;
   Rng gate_rng_;
+  Rng job_rng_;
+  bool bulk_ = false;  // jobs of this world touch live messages, too
   std::map<std::uint64_t, Wish> wishes_;
   std::map<std::uint64_t, Waiting> waiting_;  // by ticket
   std::uint64_t last_wish_ = 0;

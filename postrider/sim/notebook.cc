@@ -127,6 +127,11 @@ Batch Notebook::read(const Durable& durable, std::vector<std::string>& faults) {
       read_remove(reading, write.key, write.kind == Write::Kind::kRemoveOnce);
     } else if (write.key[0] == keys::kDead) {
       remove_letters(write);
+    } else if (write.key[0] == keys::kGroup) {
+      std::erase_if(groups_, [&write](const auto& item) {
+        const std::string key = group_key(item.first);
+        return key >= write.key && key < write.last;
+      });
     }
   }
   for (const EndRecord& end : batch.ends) {
@@ -159,6 +164,7 @@ void Notebook::read_put(Reading& reading, const Write& write) {
       if (const auto id = keys::parse_parked(write.key)) {
         MessageNote* note = find(*id);
         if (note == nullptr) return;
+        if (!note->parked) ++parked_[id->destination().value()];
         note->parked = note->was_parked = true;
         note->reach_from = keys::parse_parked_for_reach(write.value.view());
       }
@@ -185,7 +191,13 @@ void Notebook::read_put(Reading& reading, const Write& write) {
         reading.batch.nested.push_back(std::move(*nested));
       return;
     case keys::kSession: ++reading.batch.session_puts; return;
-    case keys::kDead: return read_letter(reading, write.key);
+    case keys::kDead: return read_letter(reading, write);
+    case keys::kGroup: return read_group(reading, write);
+    case keys::kJob: return read_job(reading, write);
+    case keys::kAudit:
+      if (auto audit = decode_audit(write.value.view()))
+        reading.batch.audits.push_back(std::move(*audit));
+      return;
     case keys::kQuarantine: return read_quarantine(reading, write);
     case keys::kMeta:
     case keys::kLog:
@@ -302,13 +314,24 @@ void Notebook::read_state(Reading& reading, const Write& write) {
 void Notebook::read_remove(Reading& reading, std::string_view key, bool once) {
   if (const auto letter = letter_in(key)) {
     ++reading.batch.dead_removes;
+    reading.batch.exhumed.push_back(*letter);
     if (letters_.erase(*letter) == 0)
       reading.faults.push_back("a dead letter was removed that was not there");
+    return;
+  }
+  if (const auto name = parse_group_key(key)) {
+    groups_.erase(*name);
+    reading.batch.regrouped.push_back(*name);
+    return;
+  }
+  if (key[0] == keys::kJob) {
+    std::erase_if(jobs_, [key](const auto& item) { return keys::job(item.first) == key; });
     return;
   }
   if (key[0] == keys::kParked) {
     const auto id = keys::parse_parked(key);
     MessageNote* note = id ? find(*id) : nullptr;
+    if (note != nullptr && note->parked) --parked_[id->destination().value()];
     if (note != nullptr) note->parked = false, note->reach_from.reset();
     return;
   }
@@ -388,11 +411,34 @@ void Notebook::read_quarantine(Reading& reading, const Write& write) {
   ++lost_;
 }
 
-void Notebook::read_letter(Reading& reading, std::string_view key) {
+void Notebook::read_letter(Reading& reading, const Write& write) {
   ++reading.batch.dead_puts;
-  const auto id = letter_in(key);
-  if (!id || !letters_.emplace(*id, LetterNote{bucket_in(key)}).second)
-    reading.faults.push_back("a dead letter of nobody, or a second one");
+  const auto id = letter_in(write.key);
+  const auto dead = decode_dead(write.value.view());
+  if (!id || !dead || dead->letter.id != *id ||
+      !letters_.emplace(*id, LetterNote{bucket_in(write.key), false, dead->letter, batches_})
+           .second)
+    return reading.faults.push_back("a dead letter of nobody, or a second one");
+  reading.batch.buried.push_back(*id);
+}
+
+void Notebook::read_group(Reading& reading, const Write& write) {
+  const auto name = parse_group_key(write.key);
+  auto group = decode_group(write.value.view());
+  if (!name || !group) return reading.faults.push_back("a group that cannot be read");
+  groups_[*name] = std::move(*group);
+  reading.batch.regrouped.push_back(*name);
+}
+
+void Notebook::read_job(Reading& reading, const Write& write) {
+  auto job = decode_job(write.value.view());
+  if (!job || write.key != keys::job(job->id.value()))
+    return reading.faults.push_back("a job that cannot be read");
+  const auto at = jobs_.find(job->id.value());
+  std::optional<Job> before;
+  if (at != jobs_.end()) before = at->second;
+  jobs_[job->id.value()] = *job;
+  reading.batch.jobs.push_back({std::move(*job), std::move(before)});
 }
 
 void Notebook::remove_letters(const Write& range) {

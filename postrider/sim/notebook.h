@@ -12,7 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "postrider/model/audit.h"
+#include "postrider/model/dead_groups.h"
 #include "postrider/model/destination.h"
+#include "postrider/model/jobs.h"
 #include "postrider/model/keys.h"
 #include "postrider/model/message.h"
 #include "postrider/model/profile.h"
@@ -135,6 +138,15 @@ struct Batch {
   std::vector<NamePut> names;
   std::vector<ArrivalRecord> arrivals;
   std::vector<NestedRecord> nested;
+  std::vector<AuditRecord> audits;
+  struct JobPut {
+    Job job;
+    std::optional<Job> before;
+  };
+  std::vector<JobPut> jobs;          // in the order of the batch
+  std::vector<MessageId> buried;     // dead letters that came
+  std::vector<MessageId> exhumed;    // dead letters that left, one by one
+  std::vector<GroupName> regrouped;  // groups that were written or removed
   std::optional<Meta> meta;
   Meta meta_before;
   std::uint64_t quarantined = 0;  // records that came into quarantine
@@ -151,6 +163,8 @@ struct Batch {
 struct LetterNote {
   keys::Bucket bucket = 0;
   bool damaged = false;
+  DeadLetter letter;
+  std::uint64_t batch = 0;  // in which it came
 };
 
 // The bucket of a key of a space with a retention, also when nothing follows it.
@@ -171,6 +185,15 @@ class Notebook {
   using Destinations = std::map<std::uint64_t, std::unique_ptr<DestinationNote>>;
   const Destinations& destinations() const { return destinations_; }
   const LetterNote* letter(MessageId id) const;
+  using Letters = std::map<MessageId, LetterNote>;
+  const Letters& all_letters() const { return letters_; }
+  using Groups = std::map<GroupName, GroupRecord>;
+  const Groups& groups() const { return groups_; }
+  using Parked = std::map<std::uint64_t, std::uint64_t>;
+  const Parked& parked() const { return parked_; }  // how many, by destination
+  using Jobs = std::map<std::uint64_t, Job>;
+  const Jobs& jobs() const { return jobs_; }
+  std::uint64_t batches() const { return batches_; }
   const DestinationNote* find(std::string_view name) const;  // one that was not removed
 
   std::uint64_t live() const { return live_; }        // messages with a record that is not damaged
@@ -198,7 +221,9 @@ class Notebook {
   void read_config(Reading& reading, const Write& write);
   void read_route(Reading& reading, const Write& write);
   void read_quarantine(Reading& reading, const Write& write);
-  void read_letter(Reading& reading, std::string_view key);
+  void read_letter(Reading& reading, const Write& write);
+  void read_group(Reading& reading, const Write& write);
+  void read_job(Reading& reading, const Write& write);
   void remove_letters(const Write& range);
   void read_books(Reading& reading, const Write& write);
   MessageNote* owner_of(std::string_view key);
@@ -206,7 +231,10 @@ class Notebook {
 
   std::unordered_map<std::uint64_t, MessageNote> messages_;  // by sequence; never iterated
   Destinations destinations_;
-  std::map<MessageId, LetterNote> letters_;
+  Letters letters_;
+  Groups groups_;
+  Jobs jobs_;
+  Parked parked_;
   std::uint64_t letters_lost_ = 0;
   Meta meta_;
   std::uint64_t live_ = 0;

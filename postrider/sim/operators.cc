@@ -194,9 +194,10 @@ void Clients::calm() {
   std::erase_if(wishes_, [](const auto& item) {
     const Event& event = item.second.event;
     const auto* configure = std::get_if<Configure>(&event);
-    return std::holds_alternative<Pause>(event) ||
+    return std::holds_alternative<Pause>(event) || std::holds_alternative<PutHold>(event) ||
            (configure != nullptr && configure->config.removed);
   });
+  for (const char* name : {"hold-0", "hold-1", "hold-2"}) release(name);
   for (const DestinationConfig& config : around_.destinations) {
     Configure configure;
     configure.config = config;

@@ -232,6 +232,11 @@ ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng)
   limits.lane_waiters_max = kWaiters[shard.engine.seed % kWaiters.size()];
   constexpr Counts kNames = {0, 2, 16'384};
   limits.recent_names_max = kNames[shard.engine.seed / 3 % kNames.size()];
+  constexpr Counts kFew = {1, 2, 1000};
+  limits.job_rows_max = kFew[shard.engine.seed / 3 % kFew.size()];
+  limits.dead_groups_max = kFew[shard.engine.seed / 9 % kFew.size()];
+  limits.jobs_running_max = kFew[shard.engine.seed / 27 % kFew.size()];
+  limits.jobs_kept_max = kFew[shard.engine.seed / 81 % kFew.size()];
   return shard;
 }
 

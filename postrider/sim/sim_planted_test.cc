@@ -104,6 +104,8 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.sim.28, engine.sim.29, engine.sim.30
 // req: engine.bug.30, engine.bug.31, engine.bug.32, engine.bug.33, engine.bug.34
 // req: engine.bug.37, engine.bug.38, engine.bug.39, engine.sim.37
+// req: engine.bug.60, engine.bug.61, engine.bug.62, engine.bug.63, engine.bug.64, engine.bug.65
+// req: engine.sim.50, engine.sim.51, engine.sim.52, engine.sim.53
 // req: engine.bug.36, engine.sim.32, engine.sim.33, engine.sim.34, engine.sim.35, engine.sim.36
 // req: engine.bug.35, engine.bug.40, engine.bug.41, engine.bug.42, engine.bug.43, engine.bug.44
 // req: engine.bug.45, engine.bug.46, engine.bug.47, engine.bug.48
@@ -136,23 +138,23 @@ std::string name_of_case(const ::testing::TestParamInfo<Bug>& bug) {
 
 INSTANTIATE_TEST_SUITE_P(
     Simulator, PlantedBug,
-    ::testing::Values(Bug::kReplyBeforeCommit, Bug::kReadPastView, Bug::kForgottenSeal,
-                      Bug::kAttemptCapOffByOne, Bug::kContactClearsBackoff,
-                      Bug::kDedupeWithoutFingerprint, Bug::kRefillSkipsBoundary,
-                      Bug::kExpiredMessageSent, Bug::kSlotLeakedOnTimeout,
-                      Bug::kCursorMovedBeforeCommit, Bug::kLateReceiptDropped,
-                      Bug::kJitterOutsideRange, Bug::kEndWithoutLog, Bug::kColdOvertakesHot,
-                      Bug::kRetryAfterIgnored, Bug::kBudgetCountsHeldTime, Bug::kLetterStaysCounted,
-                      Bug::kListSkipsBoundary, Bug::kResendRestamped, Bug::kNotesForgotten,
-                      Bug::kHalfForgotten, Bug::kWindowOpenTooLong, Bug::kSupersedesWhatIsOut,
-                      Bug::kNestedAfterCommit, Bug::kAskedTooOften, Bug::kLastingGateForgotten,
-                      Bug::kOrderOvertaken, Bug::kRevivalForgotten, Bug::kGateNeverCloses,
-                      Bug::kEverybodyTries, Bug::kHolderForgotten, Bug::kNameGoesStale,
-                      Bug::kStepLost, Bug::kStartNotTold, Bug::kIntentForgotten,
-                      Bug::kOlderNameIgnored, Bug::kExtensionForgotten, Bug::kTxAckAsTextOnly,
-                      Bug::kNackLostBeforeTxAck, Bug::kCapCheckedThenTaken, Bug::kOneLookIsAbsence,
-                      Bug::kFailedLookIsAbsence, Bug::kFailedPollResends, Bug::kItemOfAnother,
-                      Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored),
+    ::testing::Values(
+        Bug::kReplyBeforeCommit, Bug::kReadPastView, Bug::kForgottenSeal, Bug::kAttemptCapOffByOne,
+        Bug::kContactClearsBackoff, Bug::kDedupeWithoutFingerprint, Bug::kRefillSkipsBoundary,
+        Bug::kExpiredMessageSent, Bug::kSlotLeakedOnTimeout, Bug::kCursorMovedBeforeCommit,
+        Bug::kLateReceiptDropped, Bug::kJitterOutsideRange, Bug::kEndWithoutLog,
+        Bug::kColdOvertakesHot, Bug::kRetryAfterIgnored, Bug::kBudgetCountsHeldTime,
+        Bug::kLetterStaysCounted, Bug::kListSkipsBoundary, Bug::kResendRestamped,
+        Bug::kNotesForgotten, Bug::kHalfForgotten, Bug::kWindowOpenTooLong,
+        Bug::kSupersedesWhatIsOut, Bug::kNestedAfterCommit, Bug::kAskedTooOften,
+        Bug::kLastingGateForgotten, Bug::kOrderOvertaken, Bug::kRevivalForgotten,
+        Bug::kGateNeverCloses, Bug::kEverybodyTries, Bug::kHolderForgotten, Bug::kNameGoesStale,
+        Bug::kStepLost, Bug::kStartNotTold, Bug::kIntentForgotten, Bug::kOlderNameIgnored,
+        Bug::kExtensionForgotten, Bug::kGroupKeepsRedriven, Bug::kJobCursorLate,
+        Bug::kJobOrderByBucket, Bug::kDryRunActs, Bug::kAuditForgotten, Bug::kHoldForgotten,
+        Bug::kTxAckAsTextOnly, Bug::kNackLostBeforeTxAck, Bug::kCapCheckedThenTaken,
+        Bug::kOneLookIsAbsence, Bug::kFailedLookIsAbsence, Bug::kFailedPollResends,
+        Bug::kItemOfAnother, Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored),
     name_of_case);
 
 }  // namespace

@@ -27,6 +27,7 @@ class BudgetChecker final : public Checker {
           }
         },
         asked.event);
+    bulk_ = bulk_ || std::holds_alternative<StartJob>(asked.event);
   }
 
   void left(const Left& left) override {
@@ -80,9 +81,9 @@ class BudgetChecker final : public Checker {
   // Only messages whose life was plain: never on disk only, no commands, no receipts, no attempt
   // lost in a crash.
   void check_message(const MessageNote& note, const Story& story, const EndRecord& end) {
-    const bool plain = end.phase == Phase::kDelivered && !note.was_cold && !story.commanded &&
-                       !note.damaged && !note.expires.is_set() && story.sends == end.attempts &&
-                       is_simple(note);
+    const bool plain = !bulk_ && end.phase == Phase::kDelivered && !note.was_cold &&
+                       !story.commanded && !note.damaged && !note.expires.is_set() &&
+                       story.sends == end.attempts && is_simple(note);
     if (!plain) return;
     const std::uint32_t retries = story.sends - 1;
     const std::uint32_t allowed =
@@ -105,6 +106,7 @@ class BudgetChecker final : public Checker {
   Notebook& notebook_;
   std::unordered_map<MessageId, Story> stories_;
   std::uint64_t keyed_ = 0;
+  bool bulk_ = false;  // jobs command whom they meet
   std::uint64_t ledger_puts_ = 0;
 };
 

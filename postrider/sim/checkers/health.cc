@@ -60,6 +60,8 @@ class HealthChecker final : public Checker {
   void asked(const Asked& asked) override {
     const auto* resume = std::get_if<Resume>(&asked.event);
     if (resume != nullptr) resumed_[resume->destination] = asked.when.truth;
+    released_ = released_ || std::holds_alternative<DropHold>(asked.event) ||
+                std::holds_alternative<PutHold>(asked.event);
   }
 
   void batch(const Batch& batch) override {
@@ -125,7 +127,8 @@ class HealthChecker final : public Checker {
     if (before != Health::kNormal && after.health == Health::kNormal) {
       const bool troubled = before == Health::kWait || before == Health::kProbe;
       const bool cleared = troubled && evidence.good >= evidence.trouble;
-      if (!cleared && resume < evidence.trouble) {
+      const bool held = put.before && put.before->reason.starts_with("hold '") && released_;
+      if (!cleared && !held && resume < evidence.trouble) {
         verdicts_.violation(7, "a route was cleared by nobody: " + put.note->config.name);
       }
     }
@@ -146,6 +149,7 @@ class HealthChecker final : public Checker {
   std::map<std::uint64_t, Attempt> open_;
   std::map<std::uint64_t, Evidence> evidence_;
   std::map<std::string, Timestamp> resumed_;
+  bool released_ = false;  // somebody changed a hold: whoever it paused may go on
 };
 
 }  // namespace

@@ -51,6 +51,10 @@ struct ContentOf {
     return "arrived " + (e.caller.said.empty() ? e.source + " " + e.bytes : e.caller.said);
   }
   std::string operator()(const Wake& e) const { return "wake " + e.destination; }
+  std::string operator()(const StartJob& e) const { return "job " + encode_order(e.order); }
+  std::string operator()(const CancelJob& e) const { return "cancel-job " + to_string(e.job); }
+  std::string operator()(const PutHold& e) const { return "hold " + encode_hold({e.rule, {}, {}}); }
+  std::string operator()(const DropHold& e) const { return "release " + e.name; }
   template <class Other>
   std::string operator()(const Other& /*other*/) const {
     return {};

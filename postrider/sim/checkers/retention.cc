@@ -24,6 +24,7 @@ class RetentionChecker final : public Checker {
     std::uint64_t told = 0;
     for (const LogEntry& entry : batch.log) told += entry.kind == LogEntry::Kind::kRemoved ? 1 : 0;
     for (const Write& write : batch.applied.batch.writes()) {
+      if (write.key[0] == keys::kGroup) continue;  // they go with their letters; checker 31
       if (retention_of(write.key[0]) == nullptr) {
         if (write.kind == Write::Kind::kRemoveRange)
           verdicts_.violation(11, "a range was removed from a space without retention");
@@ -60,6 +61,7 @@ class RetentionChecker final : public Checker {
       case keys::kName: return &options_.names;
       case keys::kHalf: return &options_.halves;
       case keys::kArrival: return &options_.arrivals;
+      case keys::kAudit: return &options_.audit;
       default: return nullptr;
     }
   }

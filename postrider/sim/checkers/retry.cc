@@ -88,6 +88,8 @@ class RetryChecker final : public Checker {
       mark_hurried(retry->id, asked.when.engine);
     if (const auto* redrive = std::get_if<Redrive>(&asked.event))
       mark_hurried(redrive->id, asked.when.engine);
+    const auto* job = std::get_if<StartJob>(&asked.event);
+    bulk_ = bulk_ || (job != nullptr && job->order.action == JobAction::kRetry);
   }
 
   void left(const Left& left) override {
@@ -189,8 +191,8 @@ class RetryChecker final : public Checker {
   }
 
   // A command may wait for a read while the state that it ends is still on its way to the disk.
-  static bool hurried_since(const Story& story, Timestamp since) {
-    return story.hurried.is_set() && story.hurried + kCommandMost >= since;
+  bool hurried_since(const Story& story, Timestamp since) const {
+    return bulk_ || (story.hurried.is_set() && story.hurried + kCommandMost >= since);
   }
 
   static bool sleeps(const Batch::StatePut& put) {
@@ -207,7 +209,7 @@ class RetryChecker final : public Checker {
         story.due.is_set() && earliest > story.since && !hurried_since(story, story.since);
     if (asleep && latest < story.due)
       verdicts_.violation(8, "sent before its back-off was over: " + to_string(note.id));
-    const bool first = story.durable == 0 && story.sends == 0 && !story.hurried.is_set();
+    const bool first = story.durable == 0 && story.sends == 0 && !story.hurried.is_set() && !bulk_;
     if (first && note.not_before.is_set() && latest < note.not_before)
       verdicts_.violation(8, "sent before its time: " + to_string(note.id));
   }
@@ -335,6 +337,7 @@ class RetryChecker final : public Checker {
 
   Verdicts& verdicts_;
   Notebook& notebook_;
+  bool bulk_ = false;  // a job hurries whom it meets
   Incarnation newest_ = 0;
   std::vector<MessageId> ahead_;  // of the last batch
   std::unordered_map<MessageId, Story> stories_;

@@ -26,6 +26,8 @@ class RevivalChecker final : public Checker {
   void asked(const Asked& asked) override {
     if (const auto* retry = std::get_if<RetryNow>(&asked.event)) hurried_.insert(retry->id);
     if (const auto* redrive = std::get_if<Redrive>(&asked.event)) hurried_.insert(redrive->id);
+    const auto* job = std::get_if<StartJob>(&asked.event);
+    bulk_ = bulk_ || (job != nullptr && job->order.action == JobAction::kRetry);
     const auto* resume = std::get_if<Resume>(&asked.event);
     const DestinationNote* note =
         resume == nullptr ? nullptr : std::as_const(notebook_).find(resume->destination);
@@ -59,6 +61,9 @@ class RevivalChecker final : public Checker {
   void batch(const Batch& batch) override {
     for (const Batch::RoutePut& put : batch.routes) {
       if (put.route.health != Health::kNormal) forget_owed(put.note->id);
+      const bool released = put.before && put.before->reason.starts_with("hold '") &&
+                            put.route.health != Health::kPaused;
+      if (released) ways_[put.note->id.value()].excused = true;
     }
     for (const DestinationNote* note : batch.configured) {
       ways_[note->id.value()].excused = true;
@@ -91,6 +96,7 @@ class RevivalChecker final : public Checker {
     Timestamp success;    // true time of the last one that may be one
     Timestamp tried;      // engine time at which one was tried without a success
     bool excused = true;  // the next such trial may come at any time
+    Timestamp excused_at;
   };
   struct Owed {  // must be back in line by then
     MessageId id;
@@ -142,14 +148,17 @@ class RevivalChecker final : public Checker {
     if (at == way.parked.end()) return;
     const Since since = at->second;
     way.parked.erase(at);
-    if (hurried_.contains(note.id) || note.damaged || note.destination->damaged) return;
+    if (bulk_ || hurried_.contains(note.id) || note.damaged || note.destination->damaged) return;
     const bool queued = note.destination->profile->states[put.state.state].phase == Phase::kQueued;
     if (queued && put.state.attempts != 0)
       verdicts_.violation(20, "back in line without fresh attempts: " + to_string(note.id));
     if (way.success + kPatience >= since.truth && way.success.is_set()) return;
     // Nobody was there, so it was a trial.
     const Duration every = note.destination->policy.health.revive_every;
-    if (!way.excused && put.state.since < way.tried + every)
+    if (way.excused) way.excused_at = put.state.since;
+    // All that stand behind each other go with the first.
+    const bool with_it = way.excused_at.is_set() && put.state.since <= way.excused_at + kPatience;
+    if (!with_it && put.state.since < way.tried + every)
       verdicts_.violation(20, "tried too early although nobody was there: " + to_string(note.id));
     way.tried = put.state.since;
     way.excused = false;
@@ -166,7 +175,7 @@ class RevivalChecker final : public Checker {
 
   // Whoever was parked for long and stands before it must have gone back with it, or before.
   void check_order(const Batch::StatePut& put, const Batch& batch) {
-    if (!went_back(put) || put.note->damaged || hurried_.contains(put.note->id)) return;
+    if (bulk_ || !went_back(put) || put.note->damaged || hurried_.contains(put.note->id)) return;
     const Way& way = ways_[put.note->id.destination().value()];
     for (const auto& [id, since] : way.parked) {
       if (id >= put.note->id) return;
@@ -199,6 +208,7 @@ class RevivalChecker final : public Checker {
   Incarnation newest_ = 0;
   std::map<std::uint64_t, Way> ways_;  // by destination
   std::map<std::uint64_t, MessageId> open_;
+  bool bulk_ = false;             // a job puts whom it meets back in line
   std::set<MessageId> hurried_;   // an operator had to do with them
   std::set<MessageId> answered_;  // and the end must tell whether that was heard
   std::vector<Owed> owed_;        // by time

@@ -37,7 +37,7 @@ struct SpaceName {
   char space;
   std::string_view name;
 };
-constexpr std::array<SpaceName, 16> kSpaceNames = {{{keys::kMeta, "meta"},
+constexpr std::array<SpaceName, 20> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kBuckets, "buckets"},
                                                     {keys::kConfig, "configuration"},
                                                     {keys::kRoute, "route"},
@@ -52,6 +52,10 @@ constexpr std::array<SpaceName, 16> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kLog, "log page"},
                                                     {keys::kEnd, "end"},
                                                     {keys::kDead, "dead letter"},
+                                                    {keys::kGroup, "group of dead letters"},
+                                                    {keys::kJob, "job"},
+                                                    {keys::kHold, "hold"},
+                                                    {keys::kAudit, "audit"},
                                                     {keys::kQuarantine, "quarantine"}}};
 
 std::string_view name_of_space(char space) {
@@ -122,6 +126,7 @@ class RecordCheck {
           "nothing leads to it: no owed head, no due entry, not parked");
     compare_counters();
     compare_buckets();
+    compare_groups();
     compare_sequences();
     if (strays_ > 0)
       report_.notes.push_back(std::to_string(strays_) +
@@ -172,6 +177,10 @@ class RecordCheck {
       case keys::kHalf: return see_kept(key, Kept::kHalves, decode_half(value));
       case keys::kArrival: return see_kept(key, Kept::kArrivals, decode_arrival(value));
       case keys::kNested: return decodes(key, decode_nested(value));
+      case keys::kAudit: return see_kept(key, Kept::kAudit, decode_audit(value));
+      case keys::kGroup: return see_group(key, value);
+      case keys::kJob: return see_job(key, value);
+      case keys::kHold: return decodes(key, decode_hold(value));
       case keys::kQuarantine: return see_quarantined(key.substr(1));
       default: return bad(key, "a space that nobody knows");
     }
@@ -337,6 +346,38 @@ class RecordCheck {
     if (message->id != id || dead->letter.id != id) bad(key, "it is another message's");
   }
 
+  void see_group(std::string_view key, std::string_view value) {
+    const auto name = parse_group_key(key);
+    const auto group = decode_group(value);
+    if (!name) return bad(key, "the key is not one of a group of dead letters");
+    if (!group) return bad(key, group.error().detail);
+    if (name->bucket == 0) return;  // parked messages
+    if (name->phase == Phase::kIndeterminate) {
+      lost_letters_[name->bucket] += group->count;
+    } else {
+      grouped_[name->bucket] += group->count;
+    }
+  }
+
+  void see_job(std::string_view key, std::string_view value) {
+    const auto job = decode_job(value);
+    if (!job) return bad(key, job.error().detail);
+    if (key != keys::job(job->id.value())) bad(key, "it is another job's");
+    see_sequence(key, Sequence(job->id.value()));
+  }
+
+  // Those of an older store have no groups; the next start counts them together.
+  void compare_groups() {
+    for (const auto& [bucket, letters] : grouped_) {
+      const std::uint64_t there =
+          kept_[static_cast<std::size_t>(Kept::kDead)][bucket] + lost_letters_[bucket];
+      if (letters > there)
+        bad(keys::bucket(keys::kGroup, bucket), "its groups count " + std::to_string(letters) +
+                                                    " dead letters, and there are " +
+                                                    std::to_string(there));
+    }
+  }
+
   void see_quarantined(std::string_view key) {
     const auto hot = keys::parse_hot(key);
     const auto cold = keys::parse_cold(key);
@@ -413,9 +454,11 @@ class RecordCheck {
   std::array<BucketList, kKept> buckets_;  // closed and running
   std::array<std::map<keys::Bucket, std::uint64_t>, kKept> kept_;
   std::map<keys::Bucket, std::uint64_t> quarantined_ends_;
-  std::vector<std::uint64_t> live_;   // sequences
-  std::vector<std::uint64_t> ended_;  // sequences
-  std::string last_message_;          // the key before a state
+  std::map<keys::Bucket, std::uint64_t> grouped_;       // dead letters, as their groups count
+  std::map<keys::Bucket, std::uint64_t> lost_letters_;  // … and which of these went to quarantine
+  std::vector<std::uint64_t> live_;                     // sequences
+  std::vector<std::uint64_t> ended_;                    // sequences
+  std::string last_message_;                            // the key before a state
   DestinationId checked_destination_;
   bool destination_known_ = false;
   DestinationId owed_destination_;

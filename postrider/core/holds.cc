@@ -1,0 +1,158 @@
+// Holds: rules that pause whatever destination they fit. A destination is looked at when a rule
+// changes and when it comes into memory, so dispatch asks nothing new: what is held is paused, and
+// says by whom.
+#include <algorithm>
+
+#include "postrider/base/planted.h"
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::string_view kMark = "hold '";  // how the reason of a route begins that a hold paused
+
+std::string reason_of(const HoldRule& rule) {
+  return std::string(kMark) + rule.name + "': " + rule.reason;
+}
+
+Answer answer_with(AnswerCode code, std::string detail) {
+  Answer answer;
+  answer.code = code;
+  answer.detail = std::move(detail);
+  return answer;
+}
+
+}  // namespace
+
+bool Engine::Impl::is_held(const Resident& resident) {
+  return resident.route.health == Health::kPaused && resident.route.reason.starts_with(kMark);
+}
+
+const HoldRule* Engine::Impl::hold_on(const Resident& resident) const {
+  const DestinationConfig& config = resident.bound->config;
+  for (const auto& [name, hold] : holds_) {
+    const HoldRule& rule = hold.rule;
+    if (!config.name.starts_with(rule.destination_prefix)) continue;
+    if (!rule.profile.empty() && rule.profile != config.profile) continue;
+    const std::string* tenant = find_text(config.settings, "tenant");
+    if (!rule.tenant.empty() && (tenant == nullptr || *tenant != rule.tenant)) continue;
+    return &rule;
+  }
+  return nullptr;
+}
+
+void Engine::Impl::apply_holds(Turn& turn, Slot slot) {
+  Resident& resident = residents_[slot];
+  const HoldRule* rule = hold_on(resident);
+  if (rule == nullptr) {
+    if (is_held(resident)) tell_health(turn, slot, HealthOn::kResume, "the hold is over");
+    return;
+  }
+  const std::string reason = reason_of(*rule).substr(0, limits_.reason_bytes_max);
+  const Health health = resident.route.health;
+  if (is_held(resident)) {
+    if (resident.route.reason == reason) return;
+    resident.route.reason = reason;
+    write_route(turn, slot);
+  } else if (health != Health::kPaused && health != Health::kDisabled) {
+    tell_health(turn, slot, HealthOn::kPause, reason);
+  }
+}
+
+// Before anything is started: those who came into memory, or were changed, in this step.
+void Engine::Impl::look_at_holds(Turn& turn) {
+  for (const DestinationId id : std::exchange(unlooked_, {})) {
+    const auto found = by_destination_.find(id.value());
+    if (found != by_destination_.end()) apply_holds(turn, found->second);
+  }
+}
+
+// A hold is over: those whom it paused and who are not in memory go on, page by page. After a stop
+// in the middle of it the restore of owed destinations meets them.
+void Engine::Impl::look_at_held(Turn& turn, const Chore& chore) {
+  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kRoute)),
+                                std::max<std::uint32_t>(1, limits_.restore_rows_max)});
+  if (rows == nullptr) return;
+  std::vector<Slot> held;
+  for (const Row& row : rows->rows) {
+    const auto id = keys::parse_destination(row.first);
+    const auto route = decode_route(row.second.view());
+    if (!id || !route || !route->reason.starts_with(kMark)) continue;
+    held.push_back(find_destination(turn, *id).slot);
+  }
+  if (turn.lacks()) return;
+  for (const Slot slot : held) {
+    if (slot != kNoSlot) apply_holds(turn, slot);
+  }
+  if (!rows->complete)
+    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
+}
+
+void Engine::Impl::note_for_holds(const Resident& resident) {
+  if (planted(Bug::kHoldForgotten)) return;
+  if (!holds_.empty() || is_held(resident)) unlooked_.push_back(resident.id);
+}
+
+void Engine::Impl::apply_holds_to_all(Turn& turn) {
+  for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
+    if (residents_[slot].bound) apply_holds(turn, slot);
+  }
+}
+
+void Engine::Impl::look_at_all_held(Turn& turn) {
+  turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kRoute)});
+}
+
+void Engine::Impl::on(Turn& turn, const PutHold& put) {
+  const HoldRule& rule = put.rule;
+  const Deed deed{"hold", rule.name, rule.reason};
+  const std::string bytes = canonical("hold", rule.name, encode_hold({rule, {}, {}}));
+  once(turn, put.caller, bytes, deed, [&]() -> std::optional<Answer> {
+    for (const std::string* text :
+         {&rule.name, &rule.destination_prefix, &rule.profile, &rule.tenant}) {
+      if (text->size() > limits_.name_bytes_max)
+        return answer_with(
+            AnswerCode::kInvalid,
+            "names have at most " + std::to_string(limits_.name_bytes_max) + " bytes");
+    }
+    if (rule.name.empty()) return answer_with(AnswerCode::kInvalid, "a hold has a name");
+    const auto known = holds_.find(rule.name);
+    if (known != holds_.end() && known->second.rule == rule)
+      return answer_with(AnswerCode::kNothing, "unchanged");
+    if (known == holds_.end() && holds_.size() >= limits_.holds_max)
+      return answer_with(AnswerCode::kInvalid,
+                         "there are " + std::to_string(limits_.holds_max) + " holds already");
+    const bool is_new = known == holds_.end();
+    Hold hold{rule, put.caller.actor, turn.now};
+    turn.out.writes.put(keys::hold(rule.name), encode_hold(hold));
+    holds_.insert_or_assign(rule.name, std::move(hold));
+    apply_holds_to_all(turn);
+    if (!is_new) look_at_all_held(turn);  // it may fit fewer than before
+    return answer_with(AnswerCode::kDone, is_new ? "held" : "changed");
+  });
+}
+
+void Engine::Impl::on(Turn& turn, const DropHold& drop) {
+  const Deed deed{"release", drop.name, {}};
+  once(turn, drop.caller, canonical("release", drop.name, {}), deed,
+       [&]() -> std::optional<Answer> {
+         const auto hold = holds_.find(drop.name);
+         if (hold == holds_.end())
+           return answer_with(AnswerCode::kNotFound, "there is no hold '" + drop.name + "'");
+         holds_.erase(hold);
+         turn.out.writes.remove(keys::hold(drop.name));
+         apply_holds_to_all(turn);
+         look_at_all_held(turn);
+         return answer_with(AnswerCode::kDone, "released");
+       });
+}
+
+Answer Engine::Impl::list_holds() const {
+  HoldList list;
+  for (const auto& [name, hold] : holds_) list.holds.push_back(hold);
+  Answer answer;
+  answer.view = std::move(list);
+  return answer;
+}
+
+}  // namespace postrider

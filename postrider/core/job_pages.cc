@@ -1,0 +1,238 @@
+// Job pages: what a job reads, whether it fits, and what is done to it. Dead letters lie in buckets
+// by the time of their death; a page merges all buckets by id, so that letters are treated in the
+// order in which their messages were accepted, destination by destination and lane by lane.
+#include <algorithm>
+
+#include "postrider/base/codec.h"
+#include "postrider/base/planted.h"
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+namespace {
+
+constexpr MessageId kLastId{UINT64_MAX, UINT64_MAX};
+
+std::string place_of(MessageId id) {
+  std::string out;
+  Writer(out).u64(id.high).u64(id.low);
+  return out;
+}
+
+MessageId id_at(std::string_view cursor, MessageId first) {
+  if (cursor.empty()) return first;
+  Reader reader(cursor);
+  MessageId id;
+  id.high = reader.u64();
+  id.low = reader.u64();
+  return reader.at_end() ? std::max(id, first) : first;
+}
+
+MessageId after(MessageId id) {
+  return id.low == UINT64_MAX ? MessageId{id.high + 1, 0} : MessageId{id.high, id.low + 1};
+}
+
+struct IdRange {
+  MessageId first;
+  MessageId last = kLastId;  // behind the last
+};
+
+IdRange range_of(std::optional<DestinationId> only) {
+  if (!only) return {};
+  return {{only->value() << 20, 0}, {(only->value() + 1) << 20, 0}};
+}
+
+}  // namespace
+
+// Everything that the items of the page will be asked about is looked up here.
+Engine::Impl::JobPage Engine::Impl::read_page(Turn& turn, const Job& job) {
+  JobPage page;
+  std::optional<DestinationId> only;
+  if (!job.order.filter.destination.empty()) {
+    const Destined destined = find_destination(turn, job.order.filter.destination);
+    if (!destined.known) return page;
+    page.complete = true;
+    if (destined.slot == kNoSlot) return page;  // it went meanwhile
+    page.complete = false;
+    only = residents_[destined.slot].id;
+  }
+  switch (job.order.action) {
+    case JobAction::kRedrive:
+    case JobAction::kDrop: read_letters(turn, job, only, page); break;
+    case JobAction::kRetry: read_parked(turn, job, only, page); break;
+    case JobAction::kCancel: read_live(turn, job, only, page); break;
+  }
+  if (turn.lacks()) return page;
+  for (const JobItem& item : page.items) find_destination(turn, item.id.destination());
+  return page;
+}
+
+void Engine::Impl::read_letters(Turn& turn, const Job& job, std::optional<DestinationId> only,
+                                JobPage& page) {
+  const IdRange range = range_of(only);
+  const MessageId from = id_at(job.cursor, range.first);
+  MessageId known = range.last;  // everything before it was read
+  for (const keys::Bucket bucket : receipts_.buckets(Kept::kDead)) {
+    const std::string last = only ? keys::dead(bucket, range.last)
+                                  : keys::after_prefix(keys::bucket(keys::kDead, bucket));
+    const Rows* rows = turn.scan(
+        {keys::dead(bucket, from), last, std::max<std::uint32_t>(1, limits_.job_rows_max)});
+    if (rows == nullptr) continue;
+    if (!rows->complete) {
+      const auto end = keys::parse_bucketed(
+          std::string_view(rows->next).substr(0, keys::dead(bucket, from).size()));
+      if (end) known = std::min(known, after({end->high, end->low}));
+    }
+    for (const Row& row : rows->rows) {
+      const auto dead = decode_dead(row.second.view());
+      if (!dead) {
+        turn.damaged.push_back(row);
+        continue;
+      }
+      page.items.push_back(
+          {dead->letter.id, place_of(dead->letter.id), bucket, &row, dead->letter});
+    }
+  }
+  if (turn.lacks()) return;
+  std::erase_if(page.items, [&](const JobItem& item) { return item.id >= known; });
+  if (!planted(Bug::kJobOrderByBucket)) {
+    std::sort(page.items.begin(), page.items.end(),
+              [](const JobItem& a, const JobItem& b) { return a.id < b.id; });
+  }
+  page.complete = known == range.last;
+  page.next = place_of(known);
+}
+
+void Engine::Impl::read_parked(Turn& turn, const Job& job, std::optional<DestinationId> only,
+                               JobPage& page) {
+  const IdRange range = range_of(only);
+  const std::string last =
+      only ? keys::parked(range.last) : keys::after_prefix(keys::space(keys::kParked));
+  const Rows* rows = turn.scan({keys::parked(id_at(job.cursor, range.first)), last,
+                                std::max<std::uint32_t>(1, limits_.job_rows_max)});
+  if (rows == nullptr) return;
+  for (const Row& row : rows->rows) {
+    const auto id = keys::parse_parked(row.first);
+    if (!id) continue;
+    locate(turn, *id);
+    page.items.push_back({*id, place_of(*id), 0, nullptr, {}});
+  }
+  page.complete = rows->complete;
+  if (rows->complete) return;
+  const auto end =
+      keys::parse_parked(std::string_view(rows->next).substr(0, keys::parked(range.first).size()));
+  page.next = place_of(end ? after(*end) : range.last);
+}
+
+// First the hot space: a message that moves to the cold one meanwhile is met there.
+void Engine::Impl::read_live(Turn& turn, const Job& job, std::optional<DestinationId> only,
+                             JobPage& page) {
+  const std::string hot = keys::space(keys::kHot);
+  const std::string cold = only ? keys::cold_lane(*only, 0) : keys::space(keys::kCold);
+  const std::string from = job.cursor.empty() ? hot : job.cursor;
+  const bool in_hot = from[0] == keys::kHot;
+  const std::string last_cold = only ? keys::after_prefix(keys::cold_lane(*only, kLanes - 1))
+                                     : keys::after_prefix(keys::space(keys::kCold));
+  const Rows* rows = turn.scan({from, in_hot ? keys::after_prefix(hot) : last_cold,
+                                std::max<std::uint32_t>(1, limits_.job_rows_max)});
+  if (rows == nullptr) return;
+  for (const Row& row : rows->rows) {
+    const auto key = in_hot ? keys::parse_hot(row.first) : keys::parse_cold(row.first);
+    if (!key || key->part != keys::Part::kMessage) continue;
+    const auto message = decode_message(row.second);
+    if (!message || (only && message->id.destination() != *only)) continue;
+    locate(turn, message->id);
+    page.items.push_back({message->id, row.first, 0, nullptr, {}});
+  }
+  page.complete = rows->complete && !in_hot;
+  page.next = rows->complete ? cold : rows->next;
+}
+
+bool Engine::Impl::job_fits(Turn& turn, const Job& job, const JobItem& item) {
+  const JobFilter& filter = job.order.filter;
+  if (item.id.sequence().value() >= job.horizon) return false;  // it came later
+  if (!filter.destination_prefix.empty()) {
+    const Destined destined = find_destination(turn, item.id.destination());
+    if (destined.slot == kNoSlot) return false;
+    if (!residents_[destined.slot].bound->config.name.starts_with(filter.destination_prefix))
+      return false;
+  }
+  if (item.letter) return letter_fits(job, *item.letter);
+  const auto found = by_id_.find(item.id);
+  if (found == by_id_.end()) return false;
+  const Entry& entry = entries_[found->second];
+  DeadLetter as;  // the same questions, about a live message
+  as.phase = phase_of(entry);
+  const bool cancels = job.order.action == JobAction::kCancel;
+  if (cancels ? entry.state.cancel_wanted : as.phase != Phase::kParked) return false;
+  as.at = cancels ? entry.message.accepted : entry.state.since;
+  as.cause = entry.state.failure;
+  as.reason = entry.reason_text();
+  return letter_fits(job, as);
+}
+
+bool Engine::Impl::letter_fits(const Job& job, const DeadLetter& letter) {
+  const JobFilter& filter = job.order.filter;
+  return letter.at <= job.round_at && (!filter.phase || letter.phase == *filter.phase) &&
+         (!filter.cause || letter.cause == *filter.cause) && letter.at >= filter.since &&
+         (!filter.until.is_set() || letter.at < filter.until) &&
+         letter.reason.starts_with(filter.reason_prefix);
+}
+
+Engine::Impl::Acted Engine::Impl::act_on(Turn& turn, const Job& job, const JobItem& item) {
+  switch (job.order.action) {
+    case JobAction::kRedrive:
+    case JobAction::kDrop: return act_on_letter(turn, job, item);
+    case JobAction::kRetry: return retry_parked(turn, item);
+    case JobAction::kCancel: break;
+  }
+  const auto found = by_id_.find(item.id);
+  if (found == by_id_.end()) return {};
+  apply(turn, found->second, On::kCancelled, nullptr);
+  const auto still = by_id_.find(item.id);
+  const bool refused = still != by_id_.end() && !method_of(entries_[still->second]).cancels_later;
+  if (refused) return {Acted::Kind::kRefused, "it is under way, and cannot be cancelled"};
+  return {Acted::Kind::kDone, {}};
+}
+
+Engine::Impl::Acted Engine::Impl::act_on_letter(Turn& turn, const Job& job, const JobItem& item) {
+  Buried buried;
+  buried.known = true;
+  buried.letter = item.row->second;
+  buried.end = end_of_letter(turn, *item.row, item.bucket);
+  if (!buried.end) return {};  // it goes into quarantine
+  if (job.order.action == JobAction::kDrop) {
+    take_letter(turn, buried);
+    ++receipts_.counters().dropped;
+    return {Acted::Kind::kDone, {}};
+  }
+  const Destined destined = find_destination(turn, item.id.destination());
+  if (!destined.known) return {};
+  if (destined.slot == kNoSlot) return {Acted::Kind::kRefused, "its destination is gone"};
+  const Answer answer = redrive_letter(turn, destined.slot, buried);
+  if (answer.code == AnswerCode::kAccepted) return {Acted::Kind::kDone, {}};
+  return {Acted::Kind::kRefused, answer.detail};
+}
+
+// Back in line on disk: a job must not fill the windows.
+Engine::Impl::Acted Engine::Impl::retry_parked(Turn& turn, const JobItem& item) {
+  const auto found = by_id_.find(item.id);
+  if (found == by_id_.end()) return {};
+  const Slot slot = found->second;
+  const Entry& entry = entries_[slot];
+  const Slot resident = entry.destination;
+  const Transition* row = find_row(method_of(entry).rows, entry.state.state, On::kDue);
+  const bool waits = row != nullptr && row->verb != Do::kIgnore &&
+                     residents_[resident].bound->profile->states[row->to].phase == Phase::kQueued;
+  if (!entry.visitor || !waits) {
+    retry_now(turn, slot);
+    return {Acted::Kind::kDone, {}};
+  }
+  unpark(turn, item.id);
+  put_back(turn, slot);
+  ring(resident);
+  maybe_refill(turn, resident);
+  touch(resident);
+  return {Acted::Kind::kDone, {}};
+}
+
+}  // namespace postrider

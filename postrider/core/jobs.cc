@@ -1,0 +1,397 @@
+// Jobs: one action for everything that a filter names. A job walks through its space in the order
+// of its keys, one page at a time and each page within one destination, because whatever else
+// happens to that destination waits its turn. Its record is put in the commit of what the page did.
+#include "postrider/core/jobs.h"
+
+#include <algorithm>
+
+#include "postrider/base/planted.h"
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::uint32_t kPagesPerSecond = 20;  // of a job that is held back by its rate
+constexpr Duration kRestoreWait{100};
+constexpr Duration kTurnWait{1000};  // until another job has ended
+
+Answer answer_with(AnswerCode code, std::string detail, JobId id = {}) {
+  Answer answer;
+  answer.code = code;
+  answer.id = {0, id.value()};
+  answer.detail = std::move(detail);
+  return answer;
+}
+
+bool of_letters(JobAction action) {
+  return action == JobAction::kRedrive || action == JobAction::kDrop;
+}
+
+std::optional<std::string> wrong_phase(const JobOrder& order) {
+  if (!order.filter.phase) return std::nullopt;
+  const Phase phase = *order.filter.phase;
+  if (of_letters(order.action) && phase != Phase::kDead && phase != Phase::kExpired)
+    return "the phase of a dead letter is dead or expired";
+  if (order.action == JobAction::kRetry && phase != Phase::kParked)
+    return "only parked messages are tried again; use phase parked, or none";
+  if (order.action == JobAction::kCancel && is_end(phase))
+    return "only live messages can be cancelled";
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> Engine::Impl::invalid(const JobOrder& order) const {
+  const JobFilter& filter = order.filter;
+  if (auto wrong = wrong_phase(order)) return wrong;
+  if (!filter.destination.empty() && !filter.destination_prefix.empty())
+    return "name a destination or a prefix, not both";
+  if (std::max(filter.destination.size(), filter.destination_prefix.size()) >
+      limits_.name_bytes_max)
+    return "a destination's name has at most " + std::to_string(limits_.name_bytes_max) + " bytes";
+  if (std::max(filter.reason_prefix.size(), order.reason.size()) > limits_.reason_bytes_max)
+    return "a reason has at most " + std::to_string(limits_.reason_bytes_max) + " bytes";
+  if (order.rate > limits_.job_rate_max)
+    return "the rate is at most " + std::to_string(limits_.job_rate_max) + " per second";
+  if (order.every > Duration(0) && order.every < limits_.job_every_min)
+    return "rounds are at least " + std::to_string(limits_.job_every_min.count() / 1000) +
+           " seconds apart";
+  if (order.every > Duration(0) && order.action != JobAction::kRedrive)
+    return "only dead letters are sent again and again";
+  if (filter.until.is_set() && filter.since >= filter.until)
+    return "'since' must be before 'until'";
+  return std::nullopt;
+}
+
+void Engine::Impl::on(Turn& turn, const StartJob& start) {
+  const auto refused = [&]() -> std::optional<Answer> {
+    if (auto wrong = invalid(start.order)) return answer_with(AnswerCode::kInvalid, *wrong);
+    if (start.order.filter.destination.empty()) return std::nullopt;
+    const Destined destined = find_destination(turn, start.order.filter.destination);
+    if (destined.known && destined.slot == kNoSlot)
+      return answer_with(AnswerCode::kNotFound,
+                         "there is no destination '" + start.order.filter.destination + "'");
+    return std::nullopt;
+  };
+  if (start.dry_run) {
+    std::optional<Answer> answer = refused();
+    if (turn.lacks()) return;
+    if (!answer) answer = begin_dry_run(turn, start);
+    if (answer) reply(turn, start.caller.ticket, std::move(*answer));
+    return;
+  }
+  const std::string order = encode_order(start.order);
+  const Deed deed{"job-start", {}, start.order.reason};
+  once(turn, start.caller, canonical("start-job", "", order), deed, [&]() -> std::optional<Answer> {
+    std::optional<Answer> answer = refused();
+    if (turn.lacks() || answer) return answer;
+    if (jobs_running() >= std::max<std::uint32_t>(1, limits_.jobs_running_max))
+      return answer_with(AnswerCode::kBusy,
+                         "as many jobs run as may run at a time; wait for one "
+                         "to end, or cancel one");
+    return start_job(turn, start);
+  });
+}
+
+Answer Engine::Impl::start_job(Turn& turn, const StartJob& start) {
+  Job job;
+  job.id = JobId(next_sequence().value());
+  job.order = start.order;
+  if (job.order.rate == 0) job.order.rate = limits_.job_rate_usual;
+  job.actor = start.caller.actor;
+  job.created = turn.now;
+  const JobId id = job.id;
+  Job& added = jobs_.emplace(id.value(), std::move(job)).first->second;
+  begin_round(turn, added);
+  begin_job(turn, id);
+  forget_old_jobs(turn);
+  return answer_with(AnswerCode::kDone, std::string(name_of(start.order.action)), id);
+}
+
+void Engine::Impl::begin_round(Turn& turn, Job& job) {
+  job.state = JobState::kRunning;
+  job.round_at = turn.now;
+  job.horizon = next_sequence().value();
+  job.cursor.clear();
+  job.next_at = Timestamp();
+  job.expected = job.done + job.refused + count_by_groups(turn, job.order).value_or(0);
+  turn.out.writes.put(keys::job(job.id.value()), encode_job(job));
+}
+
+void Engine::Impl::begin_job(Turn& turn, JobId id) {
+  const Job& job = jobs_.at(id.value());
+  job_runs_.emplace(id.value(), JobRun{JobPace(job.order.rate, turn.now), {}, 0});
+  if (job.state == JobState::kWaiting) return wait_with_job(turn, job, job.next_at);
+  turn.out.chores.push_back({.kind = Chore::Kind::kJob, .job = id});
+}
+
+std::size_t Engine::Impl::jobs_running() const {
+  return static_cast<std::size_t>(std::count_if(
+      job_runs_.begin(), job_runs_.end(),
+      [this](const auto& run) { return jobs_.at(run.first).state == JobState::kRunning; }));
+}
+
+// Once, or until it is time for the next round.
+void Engine::Impl::end_round(Turn& turn, Job& job) {
+  ++job.rounds;
+  if (job.order.every <= Duration(0)) return end_job(turn, job, JobState::kDone);
+  job.state = JobState::kWaiting;
+  job.next_at = std::max(job.round_at + job.order.every, turn.now + limits_.job_every_min);
+  turn.out.writes.put(keys::job(job.id.value()), encode_job(job));
+  wait_with_job(turn, job, job.next_at);
+}
+
+// Those that ran when the last process stopped go on.
+void Engine::Impl::resume_jobs(Turn& turn) {
+  for (const auto& [number, job] : jobs_) {
+    const bool alive = job.state == JobState::kRunning || job.state == JobState::kWaiting;
+    if (alive && !job_runs_.contains(number)) begin_job(turn, JobId(number));
+  }
+}
+
+void Engine::Impl::forget_old_jobs(Turn& turn) {
+  for (auto job = jobs_.begin();
+       job != jobs_.end() && jobs_.size() > std::max<std::uint32_t>(1, limits_.jobs_kept_max);) {
+    if (job_runs_.contains(job->first)) {
+      ++job;
+      continue;
+    }
+    turn.out.writes.remove(keys::job(job->first));
+    job = jobs_.erase(job);
+  }
+}
+
+void Engine::Impl::on(Turn& turn, const CancelJob& cancel) {
+  const Deed deed{"job-cancel", to_string(cancel.job), {}};
+  once(turn, cancel.caller, canonical("cancel-job", to_string(cancel.job), {}), deed,
+       [&]() -> std::optional<Answer> {
+         const auto job = jobs_.find(cancel.job.value());
+         if (job == jobs_.end())
+           return answer_with(AnswerCode::kNotFound, "there is no such job, or no longer",
+                              cancel.job);
+         if (job->second.state != JobState::kRunning && job->second.state != JobState::kWaiting)
+           return answer_with(AnswerCode::kNothing,
+                              "the job is " + std::string(name_of(job->second.state)), cancel.job);
+         end_job(turn, job->second, JobState::kCancelled);
+         return answer_with(AnswerCode::kDone, "cancelled", cancel.job);
+       });
+}
+
+void Engine::Impl::end_job(Turn& turn, Job& job, JobState state) {
+  job.state = state;
+  job.finished = turn.now;
+  turn.out.writes.put(keys::job(job.id.value()), encode_job(job));
+  if (const auto run = job_runs_.find(job.id.value()); run != job_runs_.end()) {
+    timers_.cancel(run->second.timer);
+    job_runs_.erase(run);
+  }
+  ++tallies_.jobs_ended;
+}
+
+// When the filter names nothing but what groups are counted by, nobody has to read the letters.
+std::optional<std::uint64_t> Engine::Impl::count_by_groups(Turn& turn, const JobOrder& order) {
+  const JobFilter& filter = order.filter;
+  const bool plain = filter.destination_prefix.empty() && filter.reason_prefix.empty() &&
+                     !filter.since.is_set() && !filter.until.is_set();
+  const bool parked = order.action == JobAction::kRetry;
+  if (!plain || order.action == JobAction::kCancel || (parked && filter.cause)) return std::nullopt;
+  std::optional<DestinationId> only;
+  if (!filter.destination.empty()) {
+    const Destined destined = find_destination(turn, filter.destination);
+    if (destined.slot == kNoSlot) return std::nullopt;
+    only = residents_[destined.slot].id;
+  }
+  std::uint64_t count = 0;
+  for (const auto& [name, group] : receipts_.groups().groups()) {
+    if (parked != (name.bucket == 0)) continue;
+    // Letters without a group of their own, or counted though nobody can read them.
+    if (!name.destination.is_set() || name.phase == Phase::kIndeterminate) return std::nullopt;
+    if (only && name.destination != *only) continue;
+    if (filter.phase && name.phase != *filter.phase) continue;
+    if (filter.cause && name.cause != *filter.cause) continue;
+    count += group.count;
+  }
+  return count;
+}
+
+std::optional<Answer> Engine::Impl::begin_dry_run(Turn& turn, const StartJob& start) {
+  DryRunning run;
+  run.ticket = start.caller.ticket;
+  run.job.order = start.order;
+  if (run.job.order.rate == 0) run.job.order.rate = limits_.job_rate_usual;
+  run.job.created = turn.now;
+  run.job.round_at = turn.now;
+  run.job.horizon = last_sequence_ + 1;
+  if (const auto count = count_by_groups(turn, start.order)) {
+    run.job.done = *count;
+    return answer_of(run.job, true);
+  }
+  if (dry_runs_.size() >= std::max<std::uint32_t>(1, limits_.dry_runs_max))
+    return answer_with(AnswerCode::kBusy, "too much is being counted; ask again later");
+  const std::uint64_t number = ++last_dry_run_;
+  dry_runs_.emplace(number, std::move(run));
+  turn.out.chores.push_back({.kind = Chore::Kind::kDryRun, .job = JobId(number)});
+  return std::nullopt;
+}
+
+Answer Engine::Impl::answer_of(const Job& job, bool complete) {
+  DryRun out;
+  out.matched = job.done;
+  out.looked = job.looked;
+  out.complete = complete;
+  out.rate = job.order.rate;
+  out.forecast = Duration(job.done * 1000 / job.order.rate);
+  Answer answer;
+  answer.view = out;
+  return answer;
+}
+
+void Engine::Impl::dry_run(Turn& turn, const Chore& chore) {
+  const auto found = dry_runs_.find(chore.job.value());
+  if (found == dry_runs_.end()) return;
+  Job& job = found->second.job;
+  JobPage page = read_page(turn, job);
+  if (turn.lacks()) return;
+  for (const JobItem& item : page.items) {
+    ++job.looked;
+    const bool fits = job_fits(turn, job, item);
+    POSTRIDER_CHECK(!turn.lacks());  // the page looked everything up
+    if (!fits) continue;
+    ++job.done;
+    if (planted(Bug::kDryRunActs) && job.order.action == JobAction::kDrop) act_on(turn, job, item);
+  }
+  job.cursor = page.next;
+  const bool enough = job.looked >= limits_.dry_run_rows_max;
+  if (!page.complete && !enough) {
+    turn.out.chores.push_back({.kind = Chore::Kind::kDryRun, .job = chore.job});
+    return;
+  }
+  reply(turn, found->second.ticket, answer_of(job, page.complete));
+  dry_runs_.erase(found);
+}
+
+// The next page: as much as the rate allows, within one destination.
+void Engine::Impl::run_job(Turn& turn, const Chore& chore) {
+  const auto found = jobs_.find(chore.job.value());
+  const auto run = job_runs_.find(chore.job.value());
+  if (found == jobs_.end() || run == job_runs_.end()) return;  // cancelled meanwhile
+  Job& job = found->second;
+  if (restoring_hot_) return wait_with_job(turn, job, turn.now + kRestoreWait);
+  if (job.state == JobState::kWaiting) {
+    if (job.next_at > turn.now) return wait_with_job(turn, job, job.next_at);
+    if (jobs_running() >= std::max<std::uint32_t>(1, limits_.jobs_running_max))
+      return wait_with_job(turn, job, turn.now + kTurnWait);
+    if (!job.order.filter.destination.empty()) {
+      find_destination(turn, job.order.filter.destination);
+      if (turn.lacks()) return;
+    }
+    begin_round(turn, job);
+    run->second = JobRun{JobPace(job.order.rate, turn.now), {}, 0};
+    turn.out.chores.push_back({.kind = Chore::Kind::kJob, .job = job.id});
+    return;
+  }
+  const std::uint64_t due = run->second.pace.due(turn.now);
+  if (due == 0) {
+    const std::uint64_t step =
+        std::clamp<std::uint64_t>(job.order.rate / kPagesPerSecond, 1, limits_.job_rows_max);
+    return wait_with_job(turn, job, run->second.pace.when_due(step));
+  }
+  JobPage page = read_page(turn, job);
+  if (turn.lacks()) return;
+  JobProgress progress = work_through(turn, job, page, {chore.destination, due});
+  if (turn.lacks()) return;
+  run->second.pace.took(progress.done + progress.refused);
+  run->second.destination = progress.destination;
+  job.looked += progress.looked;
+  job.done += progress.done;
+  job.refused += progress.refused;
+  if (!progress.refusal.empty()) job.refusal = std::move(progress.refusal);
+  const bool acted = progress.done + progress.refused > 0;
+  if (acted && planted(Bug::kJobCursorLate)) {
+    Job late = job;
+    late.done -= progress.done;
+    turn.out.writes.put(keys::job(job.id.value()), encode_job(late));
+  }
+  job.cursor = std::move(progress.cursor);
+  if (progress.over) return end_round(turn, job);
+  if (acted && !planted(Bug::kJobCursorLate))
+    turn.out.writes.put(keys::job(job.id.value()), encode_job(job));
+  turn.out.chores.push_back(
+      {.kind = Chore::Kind::kJob, .destination = progress.destination, .job = job.id});
+}
+
+void Engine::Impl::wait_with_job(Turn& turn, const Job& job, Timestamp at) {
+  JobRun& run = job_runs_.at(job.id.value());
+  timers_.cancel(run.timer);
+  run.timer = timers_.arm(std::max(at, turn.now + Duration(1)),
+                          Timer{.kind = TimerKind::kJob, .id = {job.id.value(), 0}});
+}
+
+void Engine::Impl::job_timer(Turn& turn, std::uint64_t number) {
+  const auto run = job_runs_.find(number);
+  if (run == job_runs_.end()) return;
+  run->second.timer = 0;
+  turn.out.chores.push_back(
+      {.kind = Chore::Kind::kJob, .destination = run->second.destination, .job = JobId(number)});
+}
+
+Engine::Impl::JobProgress Engine::Impl::work_through(Turn& turn, const Job& job,
+                                                     const JobPage& page, const JobLeave& leave) {
+  JobProgress progress;
+  progress.cursor = page.next;
+  progress.over = page.complete;
+  const auto stop_at = [&](const JobItem& item) {
+    progress.cursor = item.place;
+    progress.over = false;
+    progress.destination = item.id.destination();
+  };
+  for (const JobItem& item : page.items) {
+    if (progress.done + progress.refused == leave.actions) {
+      stop_at(item);
+      return progress;
+    }
+    if (!job_fits(turn, job, item)) {
+      ++progress.looked;
+      continue;
+    }
+    if (item.id.destination() != leave.destination) {
+      stop_at(item);
+      return progress;
+    }
+    const Acted acted = act_on(turn, job, item);
+    if (turn.lacks()) {
+      // Nothing was done for this one. What was done before it stands; the next page begins here.
+      if (progress.done == 0) return progress;
+      turn.need = {};
+      stop_at(item);
+      return progress;
+    }
+    ++progress.looked;
+    if (acted.kind == Acted::Kind::kDone) ++progress.done;
+    if (acted.kind == Acted::Kind::kRefused) {
+      ++progress.refused;
+      progress.refusal = acted.why;
+    }
+  }
+  progress.destination = leave.destination;
+  return progress;
+}
+
+std::optional<Answer> Engine::Impl::list_jobs(const Ask& ask) const {
+  Answer answer;
+  JobList list;
+  if (ask.what == Ask::What::kJob) {
+    const auto job = jobs_.find(ask.job.value());
+    if (job == jobs_.end())
+      return answer_with(AnswerCode::kNotFound, "there is no such job, or no longer", ask.job);
+    list.jobs.push_back(job->second);
+  } else {
+    const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+    for (auto job = jobs_.rbegin(); job != jobs_.rend() && list.jobs.size() < limit; ++job)
+      list.jobs.push_back(job->second);
+  }
+  answer.view = std::move(list);
+  return answer;
+}
+
+}  // namespace postrider

@@ -1,0 +1,124 @@
+// Bulk: operators who do one thing to everything that a filter names, count before they do it, and
+// sometimes change their minds.
+#include <array>
+
+#include "postrider/sim/clients.h"
+
+namespace postrider::sim {
+namespace {
+
+constexpr std::uint32_t kHolds = 3;
+
+}  // namespace
+
+// A source of chance of its own, so that the other draws stay what they were.
+void Clients::plan_jobs() {
+  const std::uint32_t count = around_.options.messages / 12 + 3;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Duration at(job_rng_.between(0, around_.options.span.count()));
+    around_.agenda.after(at, [this] {
+      if (!calm_) start_job();
+    });
+  }
+  for (std::uint32_t i = 0; i < kHolds; ++i) {
+    around_.agenda.after(Duration(job_rng_.between(0, around_.options.span.count())), [this] {
+      if (!calm_) hold_some();
+    });
+  }
+}
+
+JobFilter Clients::draw_filter(JobAction action) {
+  JobFilter filter;
+  switch (job_rng_.below(4)) {
+    case 0: break;
+    case 1: filter.destination_prefix = "destination-"; break;
+    default:
+      filter.destination = around_.destinations[job_rng_.below(around_.destinations.size())].name;
+      break;
+  }
+  if (job_rng_.chance(1, 6))
+    filter.cause = static_cast<FailureClass>(job_rng_.below(kFailureClasses));
+  const bool letters = action == JobAction::kRedrive || action == JobAction::kDrop;
+  if (letters && job_rng_.chance(1, 6))
+    filter.phase = job_rng_.chance(1, 2) ? Phase::kDead : Phase::kExpired;
+  const Timestamp now = around_.engine_now();
+  if (job_rng_.chance(1, 6)) filter.since = now - Duration(job_rng_.between(1, 100'000'000));
+  if (job_rng_.chance(1, 6)) filter.until = now - Duration(job_rng_.between(0, 1'000));
+  if (job_rng_.chance(1, 12)) filter.reason_prefix = "H";
+  if (filter.until.is_set() && filter.since >= filter.until) filter.since = Timestamp();
+  return filter;
+}
+
+void Clients::start_job() {
+  constexpr std::array<std::uint32_t, 4> kRates = {1, 3, 50, 100'000};
+  StartJob start;
+  const bool live = bulk_ && job_rng_.chance(1, 3);
+  start.order.action = live ? (job_rng_.chance(1, 2) ? JobAction::kRetry : JobAction::kCancel)
+                            : (job_rng_.chance(3, 4) ? JobAction::kRedrive : JobAction::kDrop);
+  start.order.filter = draw_filter(start.order.action);
+  start.order.rate = kRates[job_rng_.below(kRates.size())];
+  start.order.reason = "as planned";
+  start.dry_run = job_rng_.chance(1, 3);
+  if (start.order.action == JobAction::kRedrive && job_rng_.chance(1, 5))
+    start.order.every = Duration(job_rng_.between(60'000, 100'000'000));
+  start.caller.actor = "operator";
+  const bool keyed = !start.dry_run && job_rng_.chance(1, 2);
+  if (keyed) {
+    start.caller.key.kind = OperationKey::Kind::kOpaque;
+    start.caller.key.scope = "operators";
+    start.caller.key.key = "job-" + std::to_string(++last_key_);
+  }
+  wish(std::move(start), keyed);
+  if (!job_rng_.chance(1, 4)) return;
+  Ask ask;
+  ask.what = Ask::What::kDeadGroups;
+  if (job_rng_.chance(1, 2))
+    ask.destination = around_.destinations[job_rng_.below(around_.destinations.size())].name;
+  wish(ask, false);
+}
+
+// Everything of a name is held for a while; sometimes all of it.
+void Clients::hold_some() {
+  PutHold put;
+  put.caller.actor = "operator";
+  put.rule.name = "hold-" + std::to_string(job_rng_.below(3));
+  put.rule.reason = "maintenance of all";
+  switch (job_rng_.below(4)) {
+    case 0: put.rule.profile = around_.options.profile == "drill" ? "drill" : "webhook"; break;
+    case 1: put.rule.tenant = "nobody's"; break;
+    default:
+      put.rule.destination_prefix =
+          around_.destinations[job_rng_.below(around_.destinations.size())].name;
+      break;
+  }
+  const std::string name = put.rule.name;
+  wish(std::move(put), true);
+  constexpr std::array<Duration, 3> kWaits = {1min, 30min, 5h};
+  const Duration wait(job_rng_.between(0, kWaits[job_rng_.below(kWaits.size())].count()));
+  around_.agenda.after(wait, [this, name] { release(name); });
+}
+
+void Clients::release(const std::string& name) {
+  DropHold drop;
+  drop.caller.actor = "operator";
+  drop.name = name;
+  wish(std::move(drop), true);
+}
+
+void Clients::job_told(const StartJob& start, const Answer& answer) {
+  if (start.dry_run || answer.code != AnswerCode::kDone || !job_rng_.chance(1, 5)) return;
+  const JobId id(answer.id.low);
+  around_.agenda.after(Duration(job_rng_.between(0, 5'000)), [this, id] {
+    if (calm_) return;
+    CancelJob cancel;
+    cancel.caller.actor = "operator";
+    cancel.job = id;
+    wish(std::move(cancel), false);
+    Ask ask;
+    ask.what = Ask::What::kJob;
+    ask.job = id;
+    wish(ask, false);
+  });
+}
+
+}  // namespace postrider::sim

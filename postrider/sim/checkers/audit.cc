@@ -1,0 +1,79 @@
+// Checker 33: the audit. Whoever was told that something was done finds it in the audit, with their
+// name and what they did, and it was durable before they were told.
+#include <map>
+#include <set>
+#include <string>
+
+#include "postrider/sim/checkers/all.h"
+
+namespace postrider::sim {
+namespace {
+
+// The action and the target of an operator's command; nothing of what operators do not ask for.
+struct DeedOf {
+  using Deed = std::optional<std::string>;
+  static Deed of(std::string_view action, const std::string& target) {
+    return std::string(action) + " " + target;
+  }
+  Deed operator()(const Cancel& e) const { return of("cancel", to_string(e.id)); }
+  Deed operator()(const RetryNow& e) const { return of("retry", to_string(e.id)); }
+  Deed operator()(const Redrive& e) const { return of("redrive", to_string(e.id)); }
+  Deed operator()(const Drop& e) const { return of("drop", to_string(e.id)); }
+  Deed operator()(const Configure& e) const {
+    return of(e.config.draining  ? "drain"
+              : e.config.removed ? "remove"
+                                 : "configure",
+              e.config.name);
+  }
+  Deed operator()(const Pause& e) const { return of("pause", e.destination); }
+  Deed operator()(const Resume& e) const { return of("resume", e.destination); }
+  Deed operator()(const Wake& e) const { return of("wake", e.destination); }
+  Deed operator()(const PutHold& e) const { return of("hold", e.rule.name); }
+  Deed operator()(const DropHold& e) const { return of("release", e.name); }
+  Deed operator()(const CancelJob& e) const { return of("job-cancel", to_string(e.job)); }
+  template <class Other>
+  Deed operator()(const Other& /*other*/) const {
+    return std::nullopt;
+  }
+};
+
+class AuditChecker final : public Checker {
+ public:
+  AuditChecker(const CheckerContext& context, Notebook& /*notebook*/)
+      : verdicts_(context.verdicts) {}
+
+  void asked(const Asked& asked) override {
+    if (const auto deed = std::visit(DeedOf(), asked.event)) deeds_[asked.ticket.value()] = *deed;
+  }
+
+  void told(const Told& told) override {
+    const auto deed = deeds_.find(told.ticket.value());
+    if (deed == deeds_.end()) return;
+    const AnswerCode code = told.answer.code;
+    const bool changed =
+        code == AnswerCode::kDone || code == AnswerCode::kAccepted || code == AnswerCode::kPending;
+    if (changed && !told.answer.replayed && !told_.contains(deed->second))
+      verdicts_.violation(33, "an operator's action is not in the audit: " + deed->second);
+    deeds_.erase(deed);
+  }
+
+  void batch(const Batch& batch) override {
+    for (const AuditRecord& audit : batch.audits) {
+      if (audit.actor.empty()) verdicts_.violation(33, "an action of nobody is in the audit");
+      told_.insert(audit.action + " " + audit.target);
+    }
+  }
+
+ private:
+  Verdicts& verdicts_;
+  std::map<std::uint64_t, std::string> deeds_;  // by ticket
+  std::set<std::string> told_;
+};
+
+}  // namespace
+
+std::unique_ptr<Checker> make_audit_checker(const CheckerContext& context, Notebook& notebook) {
+  return std::make_unique<AuditChecker>(context, notebook);
+}
+
+}  // namespace postrider::sim
