@@ -40,6 +40,12 @@ constexpr OptionRow kOptions[] = {
     {"--messages", "N", "messages of a backlog (1000000)"},
     {"--json", "", "one JSON object"},
 };
+constexpr OptionRow kRedriveOptions[] = {
+    {"--messages", "N", "dead letters (1000000)"},
+    {"--payload", "B", "bytes of a message's body (512)"},
+    {"--rate", "N", "sent again per second (10000)"},
+    {"--json", "", "one JSON object"},
+};
 constexpr OptionRow kDeviceOptions[] = {
     {"--depth", "N", "commands under way (64)"},
     {"--seconds", "S", "how long to measure (5)"},
@@ -55,12 +61,14 @@ Result<BenchOptions> options_of(const Parsed& parsed) {
   POSTRIDER_TRY(seconds, parsed.number("--seconds", 5, 1, 3600));
   POSTRIDER_TRY(destinations, parsed.number("--destinations", 10'000, 1, 1'000'000));
   POSTRIDER_TRY(payload, parsed.number("--payload", 512, 0, 256 * 1024));
+  POSTRIDER_TRY(rate, parsed.number("--rate", 10'000, 1, 100'000));
   POSTRIDER_TRY(messages, parsed.number("--messages", 1'000'000, 1, 100'000'000));
   options.depth = static_cast<std::uint32_t>(depth);
   options.seconds = static_cast<double>(seconds);
   options.destinations = static_cast<std::uint32_t>(destinations);
   options.payload = static_cast<std::uint32_t>(payload);
   options.messages = messages;
+  options.rate = static_cast<std::uint32_t>(rate);
   options.json = parsed.has("--json");
   options.events = parsed.has("--events");
   options.redis = parsed.text("--redis", "");
@@ -92,6 +100,12 @@ constexpr Command kBenches[] = {
      .options = kOptions,
      .asks_daemon = false,
      .run = run<bench_webhook>},
+    {.name = "redrive",
+     .operands = {},
+     .summary = "many dead letters, a kill -9, and a job that sends all of them again at a rate",
+     .options = kRedriveOptions,
+     .asks_daemon = false,
+     .run = run<bench_redrive>},
     {.name = "backlog",
      .operands = {},
      .summary = "many waiting messages: accepting, a kill -9, the start, the drain",

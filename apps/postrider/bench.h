@@ -17,6 +17,7 @@ struct BenchOptions {
   std::uint32_t destinations = 10'000;
   std::uint32_t payload = 512;
   std::uint64_t messages = 1'000'000;  // of a backlog
+  std::uint32_t rate = 10'000;         // of a job, per second
   bool json = false;
   bool events = false;  // device: with events to a consumer
   std::string redis;    // device: HOST:PORT of a server to compare with; empty: none
@@ -90,6 +91,8 @@ int bench_lifecycle(const BenchOptions& options);
 int bench_http(const BenchOptions& options);
 int bench_webhook(const BenchOptions& options);
 int bench_backlog(const BenchOptions& options);
+// Dead letters by the million, sent again by a job.
+int bench_redrive(const BenchOptions& options);
 int bench_timers(const BenchOptions& options);
 int bench_device(const BenchOptions& options);
 int bench_queues(const BenchOptions& options);

@@ -15,8 +15,9 @@ namespace postrider {
 
 class Void final : public Transport {
  public:
-  Void(boost::asio::io_context& loop, Node::Ended ended, std::function<void(std::size_t)> took)
-      : loop_(loop), ended_(std::move(ended)), took_(std::move(took)) {}
+  Void(boost::asio::io_context& loop, Node::Ended ended, std::function<void(std::size_t)> took,
+       int status = 200)
+      : loop_(loop), ended_(std::move(ended)), took_(std::move(took)), status_(status) {}
 
   void start(AttemptId attempt, WireRequest /*request*/) override {
     started_.push_back(attempt);
@@ -28,7 +29,7 @@ class Void final : public Transport {
   void answer() {
     answering_.swap(started_);
     for (const AttemptId attempt : answering_)
-      ended_(attempt, {.end = WireEnd::kAnswered, .status = 200});
+      ended_(attempt, {.end = WireEnd::kAnswered, .status = status_});
     took_(answering_.size());
     answering_.clear();
   }
@@ -36,6 +37,7 @@ class Void final : public Transport {
   boost::asio::io_context& loop_;
   Node::Ended ended_;
   std::function<void(std::size_t)> took_;
+  int status_;
   std::vector<AttemptId> started_;
   std::vector<AttemptId> answering_;
 };

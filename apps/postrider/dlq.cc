@@ -1,6 +1,9 @@
-// postrider dlq ls | show | redrive | drop: dead letters.
+// postrider dlq ls | groups | show | redrive | drop | export | import: dead letters.
+#include <algorithm>
 #include <array>
 
+#include "apps/postrider/dlq_files.h"
+#include "apps/postrider/job.h"
 #include "apps/postrider/messages.h"
 #include "apps/postrider/output.h"
 #include "apps/postrider/session.h"
@@ -11,7 +14,10 @@ namespace {
 constexpr auto kListOptions = std::to_array<OptionRow>({kLimitRow, kCursorRow, kAllRow, kWatchRow});
 constexpr auto kShowOptions =
     std::to_array<OptionRow>({{"--body", "", "the body as it is, and nothing else"}});
-constexpr auto kCommandOptions = std::to_array<OptionRow>({kKeyRow});
+constexpr auto kCommandOptions = std::to_array<OptionRow>(
+    {kJobDestination, kJobPrefix, kJobPhase, kJobCause, kJobSince, kJobUntil, kJobReasonPrefix,
+     kJobRate, kJobDryRun, kJobReason, kKeyRow});
+constexpr auto kGroupOptions = std::to_array<OptionRow>({kJobDestination, kLimitRow});
 
 std::vector<Table::Cell> row_of(const Json& letter, Timestamp now) {
   const std::string phase = shown(letter.at("phase"));
@@ -47,17 +53,66 @@ int show(const Parsed& parsed) {
   return kExitOk;
 }
 
-int redrive(const Parsed& parsed) {
-  return command_each(parsed, "POST", "/v1/dead-letters/", "redrive");
+std::vector<Table::Cell> group_row(const Json& group, Timestamp now) {
+  const std::string phase = shown(group.at("phase"));
+  const std::string destination = shown(group.at("destination"));
+  return {{destination.empty() ? "(gone)" : destination},
+          {phase, colour_of_phase(phase)},
+          {shown(group.at("cause"))},
+          {group.at("count")},
+          {moment_text(group.at("first_at"), now)},
+          {moment_text(group.at("last_at"), now)},
+          {shown(group.at("reason"), 60), Colour::kFaint},
+          {shown(group.at("example")), Colour::kFaint}};
 }
-int drop(const Parsed& parsed) { return command_each(parsed, "DELETE", "/v1/dead-letters/", ""); }
+
+int groups(const Parsed& parsed) {
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  ClientRequest request;
+  request.path = "/v1/dead-letters/groups" +
+                 query_of(parsed, {{"--destination", "destination"}, {"--limit", "limit"}});
+  const std::optional<Json> list = session->ask(request);
+  if (!list) return kExitFailure;
+  if (session->json()) return kExitOk;
+  Table table({"DESTINATION", "PHASE", "CAUSE", "COUNT", "FIRST", "LAST", "REASON", "EXAMPLE"});
+  for (const Json& group : list->list("groups")) table.add(group_row(group, wall_now()));
+  print(table.empty() ? "none\n" : table.text());
+  if (list->at("unlisted_groups") != "0")
+    print(list->at("unlisted_groups") + " more groups: --limit\n");
+  if (list->at("others") != "0")
+    print(list->at("others") + " letters of groups that have no place of their own\n");
+  return kExitOk;
+}
+
+// By ids, one by one and at once; or by a filter, as a job.
+int by_ids_or_job(const Parsed& parsed, std::string_view action, std::string_view method,
+                  std::string_view verb) {
+  const bool filtered = std::any_of(
+      kCommandOptions.begin(), kCommandOptions.end(),
+      [&parsed](const OptionRow& row) { return row.name != kKeyRow.name && parsed.has(row.name); });
+  if (filtered && !parsed.operands.empty())
+    return usage_error(parsed.command, "give ids or a filter, not both");
+  if (filtered) return start_job(parsed, action);
+  if (parsed.operands.empty())
+    return usage_error(parsed.command,
+                       "say which: ids, or a filter like --destination NAME or --prefix ''");
+  return command_each(parsed, method, "/v1/dead-letters/", verb);
+}
+
+int redrive(const Parsed& parsed) { return by_ids_or_job(parsed, "redrive", "POST", "redrive"); }
+int drop(const Parsed& parsed) { return by_ids_or_job(parsed, "drop", "DELETE", ""); }
 
 // clang-format off
 constexpr auto kVerbTable = std::to_array<Command>({
     {"ls", {}, "Lists dead letters.", kListOptions, true, list},
     {"show", {"ID", 1, 1}, "Shows a dead letter.", kShowOptions, true, show},
-    {"redrive", {"ID…", 1, kOperandsMax}, "Sends dead letters again, each as a new message.", kCommandOptions, true, redrive},
-    {"drop", {"ID…", 1, kOperandsMax}, "Forgets dead letters.", kCommandOptions, true, drop},
+    {"groups", {}, "Counts dead letters by destination, phase and cause.", kGroupOptions, true, groups},
+    {"redrive", {"[ID…]", 0, kOperandsMax}, "Sends dead letters again, each as a new message: these, or by a job those that the options name.", kCommandOptions, true, redrive},
+    {"drop", {"[ID…]", 0, kOperandsMax}, "Forgets dead letters: these, or by a job those that the options name.", kCommandOptions, true, drop},
+    {"export", {}, "Prints all dead letters with their bodies, one JSON object per line.", {}, true, export_letters},
+    {"import", {"FILE", 1, 1}, "Makes a new message of each line of an export, once; - is the standard input.", {}, true, import_letters},
 });
 // clang-format on
 

@@ -263,7 +263,9 @@ ProcessFigures Daemon::Impl::figures() {
 void Daemon::Impl::put_destinations(const std::vector<DestinationConfig>& destinations) {
   for (const DestinationConfig& config : destinations) {
     const Door door = node_->host().post(
-        {}, Configure{.caller = {}, .config = config},
+        {},
+        Configure{.caller = {.ticket = {}, .key = {}, .said = {}, .actor = "configuration"},
+                  .config = config},
         [this, name = config.name](const Answer& answer) {
           if (answer.code == AnswerCode::kDone || answer.code == AnswerCode::kNothing) return;
           log_.error("a destination could not be configured",

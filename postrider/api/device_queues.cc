@@ -36,6 +36,7 @@ void DeviceQueues::learn(const std::string& queue) {
 
 Configure DeviceQueues::configure(const std::string& queue, const DevicePlugin& plugin) const {
   Configure configure;
+  configure.caller.actor = "device";
   configure.config.name = queue;
   configure.config.profile = plugin.profile;
   configure.config.settings = queue_settings(plugin);

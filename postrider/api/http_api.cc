@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kNdjson = "application/x-ndjson";
 constexpr std::string_view kMetrics = "/metrics";
+constexpr std::string_view kImport = "/v1/dead-letters/import";
 
 using api::Takes;
 
@@ -66,9 +67,20 @@ struct HttpApi::Impl::Table {
     {{"PATCH",  "/v1/destinations/{name}/limits",   kOperate,  kBody,    true,  kJson,   ""}, &Self::patch_limits},
     {{"POST",   "/v1/destinations/{name}/test",     kOperate,  kNothing, true,  kJson,   ""}, &Self::test_destination},
     {{"GET",    "/v1/dead-letters",                 kRead,     kNothing, false, kJson,   "cursor limit"}, &Self::list_dead_letters},
+    {{"GET",    "/v1/dead-letters/export",          kRead,     kNothing, false, kNdjson, "cursor limit"}, &Self::export_dead_letters},
+    {{"POST",   kImport,                            kOperate,  kAny,     false, kNdjson, ""}, &Self::import_dead_letters},
+    {{"GET",    "/v1/dead-letters/groups",          kRead,     kNothing, false, kJson,   "destination limit"}, &Self::list_dead_groups},
     {{"GET",    "/v1/dead-letters/{id}",            kRead,     kNothing, false, kJson,   "body"}, &Self::get_dead_letter},
     {{"POST",   "/v1/dead-letters/{id}/redrive",    kOperate,  kNothing, true,  kJson,   ""}, &Self::redrive_dead_letter},
     {{"DELETE", "/v1/dead-letters/{id}",            kOperate,  kNothing, true,  kJson,   ""}, &Self::drop_dead_letter},
+    {{"POST",   "/v1/jobs",                         kOperate,  kBody,    true,  kJson,   ""}, &Self::post_job},
+    {{"GET",    "/v1/jobs",                         kRead,     kNothing, false, kJson,   "limit"}, &Self::list_jobs},
+    {{"GET",    "/v1/jobs/{id}",                    kRead,     kNothing, false, kJson,   ""}, &Self::get_job},
+    {{"POST",   "/v1/jobs/{id}/cancel",             kOperate,  kNothing, true,  kJson,   ""}, &Self::cancel_job},
+    {{"GET",    "/v1/holds",                        kRead,     kNothing, false, kJson,   ""}, &Self::list_holds},
+    {{"PUT",    "/v1/holds/{name}",                 kOperate,  kBody,    true,  kJson,   ""}, &Self::put_hold},
+    {{"DELETE", "/v1/holds/{name}",                 kOperate,  kNothing, true,  kJson,   ""}, &Self::delete_hold},
+    {{"GET",    "/v1/audit",                        kRead,     kNothing, false, kJson,   "cursor limit"}, &Self::list_audit},
     {{"GET",    "/v1/events",                       kRead,     kNothing, false, kStream, "from"}, &Self::get_events},
     {{"GET",    "/v1/shape",                        kRead,     kNothing, false, kJson,   "destination cursor limit"}, &Self::get_shape},
     {{"GET",    "/v1/stats",                        kRead,     kNothing, false, kJson,   ""}, &Self::get_stats},
@@ -140,15 +152,17 @@ api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& requ
   if (!routed) return refused(routed.error());
   waiting.route = routed->route;
   const api::RouteRow& row = Table::kRows[routed->route];
-  auto tenant = access_.admit(request, scopes_of(row));
-  if (!tenant) return refused(tenant.error());
+  auto admitted = access_.admit(request, scopes_of(row));
+  if (!admitted) return refused(admitted.error());
+  const std::string_view tenant = admitted->tenant;
   auto query = api::Query::read(target.query, row.parameters);
   if (!query) return refused(query.error());
-  auto key = api::read_key(request, *tenant, row.changes);
+  auto key = api::read_key(request, tenant, row.changes);
   if (!key) return refused(key.error());
   return Call{.request = request,
               .waiting = waiting,
-              .tenant = *tenant,
+              .tenant = tenant,
+              .actor = admitted->actor,
               .capture = std::move(routed->capture),
               .query = std::move(*query),
               .key = std::move(*key)};
@@ -168,8 +182,9 @@ void HttpApi::Impl::handle(const HttpRequest& request, HttpExchangePtr exchange)
 }
 
 HttpBodySink HttpApi::Impl::stream(const HttpRequest& request, const HttpExchangePtr& exchange) {
-  const bool batch = request.method == "POST" &&
-                     split_target(request.target).path == Table::kRows[0].pattern &&
+  const std::string_view path = split_target(request.target).path;
+  const bool letters = path == kImport;
+  const bool batch = request.method == "POST" && (letters || path == Table::kRows[0].pattern) &&
                      api::is_media_type(request.header("content-type"), kNdjson);
   if (!batch) return {};
   Waiting waiting{exchange, Table::kNoRoute, clock_.read().boot};
@@ -200,7 +215,8 @@ HttpBodySink HttpApi::Impl::stream(const HttpRequest& request, const HttpExchang
                          .tenant = std::string(call->tenant),
                          .key = std::move(call->key),
                          .traceparent = std::string(request.header("traceparent")),
-                         .tracestate = std::string(request.header("tracestate"))});
+                         .tracestate = std::string(request.header("tracestate")),
+                         .letters = letters});
 }
 
 // Nothing of ours is to be guessed at, or kept by anybody in between.

@@ -61,7 +61,7 @@ void Access::set_tokens(const std::vector<AccessToken>& tokens) {
     if (token.may_submit) scopes |= kSubmit;
     if (token.may_read) scopes |= kRead;
     if (token.may_operate) scopes |= kOperate;
-    entries_.push_back({digest_of(token.secret), token.tenant, scopes});
+    entries_.push_back({digest_of(token.secret), token.tenant, token.name, scopes});
   }
 }
 
@@ -75,13 +75,14 @@ const Access::Entry* Access::find(std::string_view secret) const {
   return found;
 }
 
-Checked<std::string_view> Access::admit(const HttpRequest& request, Scopes needed) const {
-  if (needed == kNoToken || request.local) return kDefaultTenant;
+Checked<Access::Admitted> Access::admit(const HttpRequest& request, Scopes needed) const {
+  const Admitted anyone{kDefaultTenant, request.local ? "socket" : "http"};
+  if (needed == kNoToken || request.local) return anyone;
   if (entries_.empty()) {
     // A token cannot be sent by accident; without one every page that is open in a browser on this
     // machine could act for whoever looks at it. What it asks for it cannot read, there is no CORS.
     const bool asks = request.method == "GET" || request.method == "HEAD";
-    if (asks || !is_foreign_page(request)) return kDefaultTenant;
+    if (asks || !is_foreign_page(request)) return anyone;
     return refuse(ProblemType::kForbidden,
                   "a page of another site asked the browser for this, and the daemon has no tokens "
                   "by which to tell who is who");
@@ -100,7 +101,7 @@ Checked<std::string_view> Access::admit(const HttpRequest& request, Scopes neede
   if ((entry->scopes & needed) == 0) {
     return refuse(ProblemType::kForbidden, "this needs a token with the scope " + words_of(needed));
   }
-  return std::string_view(entry->tenant);
+  return Admitted{entry->tenant, entry->name};
 }
 
 Scopes Access::scopes_of(const HttpRequest& request) const {

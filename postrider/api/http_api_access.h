@@ -27,8 +27,13 @@ class Access {
  public:
   void set_tokens(const std::vector<AccessToken>& tokens);
 
-  // The tenant, when one of `needed` is granted; the view is good until the tokens are changed.
-  Checked<std::string_view> admit(const HttpRequest& request, Scopes needed) const;
+  // The tenant, when one of `needed` is granted, and who it is, for the audit; the views are good
+  // until the tokens are changed.
+  struct Admitted {
+    std::string_view tenant;
+    std::string_view actor;
+  };
+  Checked<Admitted> admit(const HttpRequest& request, Scopes needed) const;
   Scopes scopes_of(const HttpRequest& request) const;  // everything that it may do
 
  private:
@@ -36,6 +41,7 @@ class Access {
   struct Entry {
     Digest digest;
     std::string tenant;
+    std::string name;
     Scopes scopes;
   };
   static Digest digest_of(std::string_view secret);

@@ -4,6 +4,7 @@
 #include <deque>
 #include <optional>
 
+#include "postrider/api/http_api_letters.h"
 #include "postrider/api/http_api_texts.h"
 #include "postrider/api/json_writer.h"
 
@@ -36,6 +37,7 @@ struct Batches::Context {
   Host& host;
   const Clock& clock;
   SubmitReader reader;
+  LetterReader letters;
   BatchLimits limits;
   bool closed = false;  // the API is gone; what is still answered is only written down
 };
@@ -103,7 +105,8 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
       refuse(number, too_long());
       return true;
     }
-    auto submit = context_->reader.read(line, defaults_of(number));
+    auto submit = start_.letters ? context_->letters.read(line, start_.tenant)
+                                 : context_->reader.read(line, defaults_of(number));
     if (!submit) {
       lines_ = number;
       refuse(number, submit.error());
@@ -238,7 +241,8 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
 };
 
 Batches::Batches(Host& host, const Clock& clock, SubmitLimits submit, BatchLimits limits)
-    : context_(std::make_shared<Context>(Context{host, clock, SubmitReader(submit), limits})) {}
+    : context_(std::make_shared<Context>(
+          Context{host, clock, SubmitReader(submit), LetterReader(submit), limits})) {}
 
 Batches::~Batches() { context_->closed = true; }
 

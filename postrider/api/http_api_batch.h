@@ -29,6 +29,7 @@ struct BatchStart {
   OperationKey key;  // of the whole: line n has the key KEY#n
   std::string traceparent;
   std::string tracestate;
+  bool letters = false;  // lines are dead letters from elsewhere
 };
 
 class Batches {

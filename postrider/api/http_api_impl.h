@@ -1,6 +1,6 @@
 // HttpApi's inside, split over files by resource: http_api.cc (the table of routes, dispatch),
 // http_api_messages.cc (dead letters too), http_api_destinations.cc, http_api_shape.cc,
-// http_api_status.cc, and those
+// http_api_jobs.cc (groups, holds and audit too), http_api_status.cc, and those
 // of the device profile: http_api_enqueue.cc, http_api_device_lookup.cc, http_api_ingress.cc,
 // http_api_mint.cc. Long
 // answers are objects of their own: Listing, Batches (NDJSON) and Tails (events).
@@ -102,6 +102,19 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void redrive_dead_letter(Call& call);
   void drop_dead_letter(Call& call);
 
+  // http_api_jobs.cc
+  void list_dead_groups(Call& call);
+  void export_dead_letters(Call& call);
+  void import_dead_letters(Call& call);
+  void post_job(Call& call);
+  void list_jobs(Call& call);
+  void get_job(Call& call);
+  void cancel_job(Call& call);
+  void list_audit(Call& call);
+  void put_hold(Call& call);
+  void delete_hold(Call& call);
+  void list_holds(Call& call);
+
   // http_api_enqueue.cc
   struct Enqueue;
   void enqueue_device(Call& call);
@@ -200,11 +213,14 @@ struct HttpApi::Impl::Call {
   const HttpRequest& request;
   Waiting waiting;
   std::string_view tenant;
+  std::string_view actor;
   std::string capture;  // what the path has for {…}
   api::Query query;
   OperationKey key;
 
-  Caller caller() { return {.ticket = {}, .key = std::move(key), .said = {}}; }
+  Caller caller() {
+    return {.ticket = {}, .key = std::move(key), .said = {}, .actor = std::string(actor)};
+  }
 };
 
 // Posts, and answers when the answer comes: a problem, or what `good(Answer&)` makes of it.

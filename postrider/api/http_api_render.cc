@@ -322,7 +322,10 @@ void write_stats(JsonWriter& json, const Stats& stats, const ProcessFigures& fig
   json.count("expired", it.expired).count("cancelled", it.cancelled);
   json.count("indeterminate", it.indeterminate).count("live", it.live()).close_object();
   json.name("dead_letters").open_object().count("redriven", it.redriven);
-  json.count("dropped", it.dropped).close_object();
+  std::uint64_t letters = stats.dead_letters_ungrouped;
+  for (const std::uint64_t count : stats.dead_letters) letters += count;
+  json.count("dropped", it.dropped).count("there", letters).count("parked", stats.parked);
+  json.close_object().count("jobs_running", stats.jobs_running);
   json.count("quarantined", it.quarantined);
   json.name("removed_by_retention").open_object().count("ends", it.removed_ends);
   json.count("dead_letters", it.removed_dead).count("operations", it.removed_ledger).close_object();

@@ -55,6 +55,21 @@ void append_counters(std::string& out, const Stats& stats) {
       "Dead letters sent again as new messages.", it.redriven);
   one(out, "postrider_dead_letters_dropped_total", "counter",
       "Dead letters removed by an operator.", it.dropped);
+  constexpr std::string_view kLetters = "postrider_dead_letters";
+  head(out, kLetters, "gauge", "Dead letters that are there, by cause.");
+  for (std::size_t i = 0; i < kFailureClasses; ++i) {
+    sample(out, kLetters, "cause=\"" + std::string(name_of(static_cast<FailureClass>(i))) + "\"",
+           stats.dead_letters[i]);
+  }
+  sample(out, kLetters, "cause=\"ungrouped\"", stats.dead_letters_ungrouped);
+  one(out, "postrider_messages_parked", "gauge", "Messages that wait for an operator or a route.",
+      stats.parked);
+  one(out, "postrider_dead_letter_groups", "gauge", "Groups by destination, phase and cause.",
+      stats.dead_groups);
+  one(out, "postrider_holds", "gauge", "Holds that keep destinations paused.", stats.holds);
+  one(out, "postrider_jobs_running", "gauge", "Jobs that are under way.", stats.jobs_running);
+  one(out, "postrider_jobs_ended_total", "counter", "Jobs done or cancelled since the start.",
+      stats.tallies.jobs_ended);
   one(out, "postrider_quarantined_total", "counter", "Records that nobody could read.",
       it.quarantined);
   constexpr std::string_view kRemoved = "postrider_removed_total";

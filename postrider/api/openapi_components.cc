@@ -150,6 +150,26 @@ constexpr std::string_view kComponents = R"json({
   "DeadLetterPage": {"type": "object", "additionalProperties": false, "required": ["dead_letters"], "properties": {
     "dead_letters": {"type": "array", "items": {"$ref": "#/components/schemas/DeadLetter"}}, "next": {"type": "string"}}},
 
+  "LetterLine": {"type": "object", "additionalProperties": false, "required": ["id", "body_base64"], "properties": {
+    "id": {"$ref": "#/components/schemas/Id"}, "destination": {"type": "string"},
+    "lane": {"$ref": "#/components/schemas/Count"}, "priority": {"$ref": "#/components/schemas/Count"},
+    "attributes_base64": {"type": "string"}, "body_base64": {"type": "string"},
+    "phase": {"enum": ["dead", "expired"]}, "cause": {"$ref": "#/components/schemas/Failure"}, "attempts": {"$ref": "#/components/schemas/Count"},
+    "reason": {"type": "string"}, "accepted_at": {"$ref": "#/components/schemas/Time"}, "died_at": {"$ref": "#/components/schemas/Time"}}},
+  "JobId": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+  "JobFilter": {"type": "object", "additionalProperties": false, "properties": {
+    "destination": {"type": "string"}, "destination_prefix": {"type": "string"}, "phase": {"$ref": "#/components/schemas/Phase"},
+    "cause": {"$ref": "#/components/schemas/Failure"}, "since": {"$ref": "#/components/schemas/Time"}, "until": {"$ref": "#/components/schemas/Time"},
+    "reason_prefix": {"type": "string"}}},
+  "Job": {"type": "object", "additionalProperties": false, "required": ["id", "action", "filter", "state", "rate", "created_at", "looked", "done", "refused"], "properties": {
+    "id": {"$ref": "#/components/schemas/JobId"}, "action": {"enum": ["redrive", "drop", "retry", "cancel"]}, "filter": {"$ref": "#/components/schemas/JobFilter"},
+    "state": {"enum": ["running", "waiting", "done", "cancelled"]}, "every_ms": {"$ref": "#/components/schemas/Count"},
+    "rounds": {"$ref": "#/components/schemas/Count"}, "next_at": {"$ref": "#/components/schemas/Time"}, "rate": {"$ref": "#/components/schemas/Count"},
+    "created_at": {"$ref": "#/components/schemas/Time"}, "finished_at": {"$ref": "#/components/schemas/Time"},
+    "actor": {"type": "string"}, "reason": {"type": "string"}, "expected": {"$ref": "#/components/schemas/Count"},
+    "looked": {"$ref": "#/components/schemas/Count"}, "done": {"$ref": "#/components/schemas/Count"}, "refused": {"$ref": "#/components/schemas/Count"},
+    "last_refusal": {"type": "string"}, "remaining_ms": {"$ref": "#/components/schemas/Count"}}},
+
   "Event": {"type": "object", "additionalProperties": false, "required": ["kind"], "properties": {
     "kind": {"enum": ["end", "destination-closed", "destination-disabled", "destination-open", "parked", "removed", "quarantined", "fell-behind"]},
     "at": {"$ref": "#/components/schemas/Time"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"}, "id": {"$ref": "#/components/schemas/Id"},
@@ -158,7 +178,7 @@ constexpr std::string_view kComponents = R"json({
   "Stats": {"type": "object", "additionalProperties": false, "required": ["conservation", "dead_letters", "quarantined", "removed_by_retention", "in_window", "open_attempts", "destinations_in_memory", "restoring", "since_start", "process"], "properties": {
     "conservation": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}, "required": ["accepted", "delivered", "dead", "expired", "cancelled", "indeterminate", "live"]},
     "dead_letters": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
-    "quarantined": {"$ref": "#/components/schemas/Count"},
+    "quarantined": {"$ref": "#/components/schemas/Count"}, "jobs_running": {"$ref": "#/components/schemas/Count"},
     "removed_by_retention": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
     "in_window": {"$ref": "#/components/schemas/Count"}, "open_attempts": {"$ref": "#/components/schemas/Count"},
     "destinations_in_memory": {"$ref": "#/components/schemas/Count"}, "restoring": {"type": "boolean"},

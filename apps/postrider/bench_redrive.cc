@@ -1,0 +1,157 @@
+// bench redrive: many dead letters, a kill -9, a start on what is there, and a job that sends all
+// of them again at a given rate into a transport that takes everything.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <thread>
+
+#include "apps/postrider/bench.h"
+#include "apps/postrider/bench_fill.h"
+#include "apps/postrider/bench_void.h"
+#include "apps/postrider/commands.h"
+#include "postrider/api/postrider.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::uint32_t kDestinations = 100;
+constexpr int kRefuses = 400;
+constexpr int kTakes = 200;
+
+Result<std::unique_ptr<Postrider>> open_rider(const std::string& directory, int status) {
+  NodeOptions node;
+  node.store.directory = directory;
+  node.free_bytes_min = 1U << 20;
+  return Postrider::open(node, [status](boost::asio::io_context& loop, Node::Ended ended) {
+    return Result<std::unique_ptr<Transport>>(std::make_unique<Void>(
+        loop, std::move(ended), [](std::size_t) {}, status));
+  });
+}
+
+Counters counters_of(Postrider& rider) { return std::get<Stats>(rider.call(Ask{}).view).counters; }
+
+struct Filled {
+  double seconds = 0;
+};
+
+bool fill(const std::string& directory, const BenchOptions& options, Filled& filled) {
+  auto rider = open_rider(directory, kRefuses);
+  if (!rider) return false;
+  for (std::uint32_t i = 0; i < kDestinations; ++i) {
+    Configure configure;
+    configure.config = {.name = "d" + std::to_string(i),
+                        .profile = "webhook",
+                        .settings = {{"url", "http://127.0.0.1:1/"}, {"in_flight_max", "64"}}};
+    if ((*rider)->call(configure).code != AnswerCode::kDone) return false;
+  }
+  const Bodies bodies(options.payload);
+  const Stopwatch watch;
+  Filler filler(**rider, [&bodies](std::uint64_t number) {
+    Submit submit;
+    submit.destination = "d" + std::to_string(number % kDestinations);
+    submit.body = bodies[number];
+    return submit;
+  });
+  filler.fill(options.messages);
+  while (counters_of(**rider).dead < options.messages)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  filled.seconds = watch.wall();
+  rider->release();  // it is killed, not closed
+  return filler.refused() == 0;
+}
+
+// How far the job was off its rate in the worst of its whole seconds, in percent.
+struct Held {
+  double rate = 0;
+  double worst_percent = 0;
+  double rss_mb = 0;
+};
+
+Result<Held> watch_job(Postrider& rider, JobId id, double rate) {
+  Held held;
+  const Stopwatch watch;
+  double last_at = 0;
+  std::uint64_t last_done = 0;
+  for (;;) {
+    Ask ask;
+    ask.what = Ask::What::kJob;
+    ask.job = id;
+    const Answer answer = rider.call(ask);
+    const auto* list = std::get_if<JobList>(&answer.view);
+    if (list == nullptr) return fail(ErrorCode::kUnavailable, "the job is gone");
+    const Job& job = list->jobs.front();
+    const double now = watch.wall();
+    held.rss_mb = std::max(held.rss_mb, resident_mb());
+    if (job.state == JobState::kDone) {
+      if (job.refused > 0) return fail(ErrorCode::kUnavailable, "letters were refused");
+      const double seconds = static_cast<double>((job.finished - job.created).count()) / 1000;
+      held.rate = static_cast<double>(job.done) / seconds;
+      return held;
+    }
+    if (now - last_at >= 5.0) {
+      const double got = static_cast<double>(job.done - last_done) / (now - last_at);
+      held.worst_percent = std::max(held.worst_percent, std::abs(got - rate) / rate * 100);
+      std::fprintf(stderr, "\r%llu sent again, %.0f a second, %.0f MB of memory ",
+                   static_cast<unsigned long long>(job.done), got, resident_mb());
+      last_at = now;
+      last_done = job.done;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+Result<Figures> measure(const BenchOptions& options) {
+  const BenchDirectory directory;
+  POSTRIDER_TRY(filled, filled_and_killed<Filled>(
+                            [&](Filled& told) { return fill(directory.path(), options, told); }));
+  POSTRIDER_TRY(rider, open_rider(directory.path(), kTakes));
+  StartJob dry;
+  dry.dry_run = true;
+  dry.order.rate = options.rate;
+  const Stopwatch counting;
+  const Answer counted = rider->call(dry);
+  const double counting_ms = counting.wall() * 1000;
+  if (std::get<DryRun>(counted.view).matched != options.messages)
+    return fail(ErrorCode::kUnavailable, "letters are missing after the kill");
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const double idle_mb = resident_mb();
+  StartJob start;
+  start.order.rate = options.rate;
+  const Answer begun = rider->call(start);
+  if (begun.code != AnswerCode::kDone) return fail(ErrorCode::kUnavailable, begun.detail);
+  POSTRIDER_TRY(held, watch_job(*rider, JobId(begun.id.low), options.rate));
+  while (counters_of(*rider).live() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::fputs("\r", stderr);
+  if (counters_of(*rider).delivered != options.messages)
+    return fail(ErrorCode::kUnavailable, "not all were delivered");
+  Figures figures;
+  figures.add("bench", "redrive");
+  figures.add("messages", static_cast<double>(options.messages));
+  figures.add("payload", options.payload);
+  figures.add("destinations", kDestinations);
+  figures.add("died_rate", static_cast<double>(options.messages) / filled.seconds);
+  figures.add("dry_run_ms", counting_ms, 1);
+  figures.add("rate_wanted", options.rate);
+  figures.add("rate", held.rate);
+  figures.add("worst_5s_percent", held.worst_percent, 1);
+  figures.add("rss_mb_before", idle_mb, 1);
+  figures.add("rss_mb", held.rss_mb, 1);
+  figures.add("extra_mb", held.rss_mb - idle_mb, 1);
+  figures.add("sync", "fdatasync before every answer");
+  return figures;
+}
+
+}  // namespace
+
+int bench_redrive(const BenchOptions& options) {
+  const auto figures = measure(options);
+  if (!figures) {
+    std::fprintf(stderr, "postrider bench: %s\n", figures.error().detail.c_str());
+    return kExitFailure;
+  }
+  figures->print(options.json);
+  return kExitOk;
+}
+
+}  // namespace postrider

@@ -1,0 +1,11 @@
+// Dead letters as lines of JSON: to the standard output, and from a file.
+#pragma once
+
+#include "apps/postrider/options.h"
+
+namespace postrider {
+
+int export_letters(const Parsed& parsed);
+int import_letters(const Parsed& parsed);
+
+}  // namespace postrider

@@ -1,0 +1,27 @@
+// Jobs by options: what names a filter, a rate and a dry run, for `job run` and for `dlq`.
+#pragma once
+
+#include "apps/postrider/options.h"
+#include "apps/postrider/session.h"
+
+namespace postrider {
+
+inline constexpr OptionRow kJobDestination = {"--destination", "NAME", "of this destination"};
+inline constexpr OptionRow kJobPrefix = {"--prefix", "TEXT",
+                                         "of destinations whose names begin so"};
+inline constexpr OptionRow kJobPhase = {"--phase", "PHASE",
+                                        "dead or expired; to cancel, a live one"};
+inline constexpr OptionRow kJobCause = {
+    "--cause", "CAUSE", "connect, timeout, server, throttled, rejected, gone, other or expired"};
+inline constexpr OptionRow kJobSince = {"--since", "TIME", "died then or later (RFC 3339)"};
+inline constexpr OptionRow kJobUntil = {"--until", "TIME", "died before then"};
+inline constexpr OptionRow kJobReasonPrefix = {"--reason-prefix", "TEXT",
+                                               "whose last outcome begins so"};
+inline constexpr OptionRow kJobRate = {"--rate", "N", "per second, 1 to 100000 (100)"};
+inline constexpr OptionRow kJobDryRun = {"--dry-run", "", "count, forecast, and change nothing"};
+inline constexpr OptionRow kJobReason = {"--reason", "TEXT", "why, for the audit"};
+
+// Starts it, or counts what it would do; the exit code.
+int start_job(const Parsed& parsed, std::string_view action);
+
+}  // namespace postrider

@@ -1,0 +1,131 @@
+#include "postrider/api/http_api_letters.h"
+
+#include <array>
+#include <span>
+
+#include "postrider/api/http_api_texts.h"
+#include "postrider/api/json_fields.h"
+#include "postrider/api/json_writer.h"
+#include "postrider/model/attributes.h"
+#include "postrider/model/message.h"
+#include "postrider/protocols/base64.h"
+
+namespace postrider::api {
+namespace {
+
+enum Field : std::size_t {
+  kId,
+  kDestination,
+  kLane,
+  kPriority,
+  kAttributes,
+  kBody,
+  // For people: what became of it where it came from.
+  kPhase,
+  kCause,
+  kAttempts,
+  kReason,
+  kAcceptedAt,
+  kDiedAt,
+  kFields
+};
+constexpr std::array<std::string_view, kFields> kNames = {
+    "id",    "destination", "lane",     "priority", "attributes_base64", "body_base64",
+    "phase", "cause",       "attempts", "reason",   "accepted_at",       "died_at"};
+
+using Found = std::array<MaybeValue, kFields>;
+
+std::string encoded(std::string_view bytes) {
+  return base64_encode(
+      std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+}
+
+Problem wrong(Field field, std::string detail) {
+  return complaint(ProblemType::kInvalidField, std::move(detail), std::string(kNames[field]));
+}
+
+std::optional<Problem> read_bytes(const Found& found, Field field, std::string& out) {
+  if (!found[field]) return std::nullopt;
+  auto text = read_text(*found[field], kNames[field]);
+  if (!text) return text.error();
+  auto bytes = base64_decode(*text);
+  if (!bytes) return wrong(field, "this is not base64");
+  out = std::move(*bytes);
+  return std::nullopt;
+}
+
+std::optional<Problem> read_number(const Found& found, Field field, std::uint32_t high,
+                                   std::uint32_t& out) {
+  if (!found[field]) return std::nullopt;
+  auto number = api::read_number(*found[field], kNames[field], high);
+  if (!number) return number.error();
+  out = *number;
+  return std::nullopt;
+}
+
+std::optional<Problem> read_names(const Found& found, Submit& submit) {
+  for (const Field field : {kId, kDestination, kBody}) {
+    if (!found[field])
+      return complaint(ProblemType::kMissingField, std::string(kNames[field]) + " is missing",
+                       std::string(kNames[field]));
+  }
+  auto id = read_text(*found[kId], kNames[kId]);
+  if (!id) return id.error();
+  const auto parsed = parse_message_id(*id);
+  if (!parsed) return wrong(kId, "a message's id has 32 hexadecimal digits");
+  submit.origin = *parsed;
+  auto destination = read_text(*found[kDestination], kNames[kDestination]);
+  if (!destination) return destination.error();
+  submit.destination = std::move(*destination);
+  return std::nullopt;
+}
+
+}  // namespace
+
+void append_letter(std::string& out, const DeadLetter& letter,
+                   const DeadLetters::Content& content) {
+  const auto message = decode_message(content.message);
+  if (!message) return;
+  JsonWriter json(out);
+  json.open_object().field("id", to_string(letter.id));
+  if (!content.destination.empty()) json.field("destination", content.destination);
+  json.count("lane", letter.id.lane()).count("priority", letter.id.priority());
+  if (!message->attributes.empty()) json.field("attributes_base64", encoded(message->attributes));
+  json.field("body_base64", encoded(message->body));
+  json.field("phase", name_of(letter.phase)).field("cause", name_of(letter.cause));
+  json.count("attempts", letter.attempts);
+  if (!letter.reason.empty()) json.field("reason", letter.reason);
+  json.field("accepted_at", to_text(message->accepted)).field("died_at", to_text(letter.at));
+  json.close_object();
+  out.push_back('\n');
+}
+
+Checked<Submit> LetterReader::read(std::string_view line, std::string_view tenant) {
+  auto root = read_root(document_, line, limits_.json);
+  if (!root) return tl::unexpected<Problem>(std::move(root.error()));
+  Found found;
+  Submit submit;
+  std::uint32_t lane = 0;
+  std::uint32_t priority = 0;
+  std::optional<Problem> problem = read_members(*root, kNames, found);
+  if (!problem) problem = read_names(found, submit);
+  if (!problem) problem = read_number(found, kLane, kLanes - 1, lane);
+  if (!problem) problem = read_number(found, kPriority, UINT16_MAX, priority);
+  if (!problem) problem = read_bytes(found, kAttributes, submit.attributes);
+  if (!problem && !decode_texts(submit.attributes))
+    problem = wrong(kAttributes, "these are not attributes of ours");
+  if (!problem) problem = read_bytes(found, kBody, submit.body);
+  if (!problem && submit.body.size() > limits_.body_bytes_max)
+    problem = complaint(ProblemType::kTooLarge,
+                        "a body has at most " + std::to_string(limits_.body_bytes_max) + " bytes",
+                        std::string(kNames[kBody]));
+  if (problem) return tl::unexpected<Problem>(std::move(*problem));
+  submit.lane = static_cast<std::uint8_t>(lane);
+  submit.priority = static_cast<std::uint16_t>(priority);
+  submit.caller.key.kind = OperationKey::Kind::kOpaque;
+  submit.caller.key.scope = tenant;
+  submit.caller.key.key = "import:" + to_string(submit.origin);
+  return submit;
+}
+
+}  // namespace postrider::api

@@ -1,0 +1,27 @@
+// Dead letters as lines of JSON, to be carried to another store or kept elsewhere: each line is one
+// letter with everything that a new message needs.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "postrider/api/http_api_submit.h"
+#include "postrider/model/answer.h"
+
+namespace postrider::api {
+
+// Appends a line; nothing when the message cannot be read.
+void append_letter(std::string& out, const DeadLetter& letter, const DeadLetters::Content& content);
+
+// The message that a line makes. Its key is the letter's id: brought twice, it comes once.
+class LetterReader {
+ public:
+  explicit LetterReader(SubmitLimits limits) : limits_(limits) {}
+  Checked<Submit> read(std::string_view line, std::string_view tenant);
+
+ private:
+  SubmitLimits limits_;
+  JsonDocument document_;
+};
+
+}  // namespace postrider::api
