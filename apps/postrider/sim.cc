@@ -35,6 +35,7 @@ constexpr auto kOptions = std::to_array<OptionRow>({
     {"--destinations", "M", "(50)"},
     {"--messages", "N", "per world (2000)"},
     {"--faults", "LIST", "all (the default), none, or names with commas between them"},
+    {"--no-twins", "", "quicker: without comparing the engine with a restored copy of itself"},
     {"--trace", "FILE", "one line per event, with details"},
     {"--json", "", "for programs"},
 });
@@ -95,12 +96,13 @@ std::string read(const Parsed& parsed, Wanted& wanted) {
   wanted.options.messages = 2000;
   wanted.options.faults.set();
   wanted.json = parsed.has("--json");
+  wanted.options.twins = !parsed.has("--no-twins");
   for (const std::string_view other : {"--profile", "--destinations"}) {
     if (parsed.has("--config") && parsed.has(other))
       return std::string(other) + " does not go with --config";
   }
   for (const auto& [name, value] : parsed.options) {
-    if (name == "--json") continue;
+    if (name == "--json" || name == "--no-twins") continue;
     if (std::string complaint = set_value(wanted, name, value); !complaint.empty())
       return complaint;
   }

@@ -28,13 +28,14 @@ TEST_F(ApiJobs, CountGroupsOfDeadLetters) {
   const Reply all = get("/v1/dead-letters/groups");
   ASSERT_EQ(all.status, 200) << all.body;
   EXPECT_EQ(all.number("letters"), 3);
-  const auto& groups = all.json().at("groups").as_array();
+  const boost::json::value listed = all.json();
+  const auto& groups = listed.at("groups").as_array();
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].at("destination"), "shop");
   EXPECT_EQ(groups[0].at("count"), 2);
   EXPECT_EQ(groups[0].at("cause"), "rejected");
   const Reply bank = get("/v1/dead-letters/groups?destination=bank");
-  EXPECT_EQ(bank.json().at("groups").at(0).at("example"), one);
+  EXPECT_EQ(std::string(bank.json().at("groups").at(0).at("example").as_string()), one);
   EXPECT_EQ(get("/v1/dead-letters/groups?limit=1").number("unlisted_groups"), 1);
   EXPECT_EQ(get("/v1/dead-letters/groups?destination=nobody").problem(), "not-found");
   EXPECT_EQ(get("/v1/stats").json().at("dead_letters").at("there"), 3);
@@ -65,7 +66,7 @@ TEST_F(ApiJobs, RunAreShownAndCancelled) {
   const std::string drop = start(R"({"action":"drop","filter":{"destination_prefix":"sh"}})");
   pass(1s);
   EXPECT_EQ(get("/v1/jobs/" + drop).number("done"), 2);
-  EXPECT_EQ(get("/v1/jobs").json().at("jobs").at(0).at("id"), drop);
+  EXPECT_EQ(get("/v1/jobs").json().at("jobs").at(0).at("id").as_string(), drop);
   EXPECT_EQ(get("/v1/jobs/0123456789abcdef").problem(), "not-found");
   EXPECT_EQ(get("/v1/jobs/x").problem(), "not-found");
 }

@@ -131,6 +131,22 @@ TEST_F(ApiStatus, ShowsTheProfilesThatRun) {
 }
 
 // req: api.openapi.1
+TEST_F(ApiStatus, OpenapiNamesNothingThatIsNotInIt) {
+  const std::string text = get("/openapi.json").body;
+  const auto document = boost::json::parse(text);
+  constexpr std::string_view kRef = "\"$ref\":";
+  std::size_t refs = 0;
+  for (std::size_t at = text.find(kRef); at != std::string::npos; at = text.find(kRef, at + 1)) {
+    const std::size_t from = text.find("\"#", at) + 2;
+    const std::string pointer = text.substr(from, text.find('"', from) - from);
+    boost::system::error_code missing;
+    EXPECT_NE(document.find_pointer(pointer, missing), nullptr) << pointer;
+    ++refs;
+  }
+  EXPECT_GT(refs, 100U);
+}
+
+// req: api.openapi.1
 TEST_F(ApiStatus, DescribesEveryRouteAndNoOther) {
   const auto document = get("/openapi.json").json();
   EXPECT_EQ(document.at("openapi").as_string(), "3.1.0");

@@ -26,7 +26,8 @@ std::string openapi_document(std::string_view version) {
   json.field("title", "Postrider").field("version", version.empty() ? "0" : version);
   json.field("description", kAbout).close_object();
   json.name("security").raw(R"([{"token":[]},{}])");
-  json.name("paths").raw(joined(joined(openapi_paths(), openapi_device_paths()), openapi_job_paths()));
+  json.name("paths").raw(
+      joined(joined(openapi_paths(), openapi_device_paths()), openapi_job_paths()));
   json.name("components").raw(openapi_components()).close_object();
   return out;
 }

@@ -28,6 +28,7 @@ constexpr std::string_view kComponents = R"json({
   "DeviceError": {"description": "What is wrong", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DeviceError"}}}},
   "MessageDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessageDone"}}}},
   "DestinationDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DestinationDone"}}}},
+  "HoldDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/HoldDone"}}}},
   "State": {"description": "How it is", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/State"}}}}
 },
 "schemas": {
@@ -116,6 +117,8 @@ constexpr std::string_view kComponents = R"json({
   "Pause": {"type": "object", "additionalProperties": false, "properties": {"reason": {"type": "string"}}},
   "DestinationDone": {"type": "object", "additionalProperties": false, "required": ["destination", "answer"], "properties": {
     "destination": {"type": "string"}, "answer": {"$ref": "#/components/schemas/Done"}, "detail": {"type": "string"}}},
+  "HoldDone": {"type": "object", "additionalProperties": false, "required": ["name", "answer"], "properties": {
+    "name": {"type": "string"}, "answer": {"$ref": "#/components/schemas/Done"}, "detail": {"type": "string"}}},
   "Destination": {"type": "object", "additionalProperties": false, "required": ["name", "destination_id", "profile", "settings", "secrets", "hidden_settings", "health", "strikes", "in_window", "open_attempts", "owed", "draining"], "properties": {
     "name": {"type": "string"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"}, "profile": {"type": "string"},
     "settings": {"type": "object", "additionalProperties": {"type": "string"}, "description": "As they were given; secrets are ***"},

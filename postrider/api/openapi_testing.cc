@@ -133,6 +133,13 @@ std::string OpenapiChecker::check_schema(std::string_view name, std::string_view
                   std::string(name));
 }
 
+std::string OpenapiChecker::check_text(const json::value& schema, std::string_view text) const {
+  boost::system::error_code bad;
+  const json::value value = json::parse(text, bad);
+  if (bad) return "not JSON: " + std::string(text);
+  return validate(schema, value, "body");
+}
+
 std::string OpenapiChecker::check(std::string_view method, std::string_view pattern, int status,
                                   std::string_view content_type, std::string_view body) const {
   const auto* path = document_.at("paths").as_object().if_contains(pattern);
@@ -149,10 +156,15 @@ std::string OpenapiChecker::check(std::string_view method, std::string_view patt
   for (const auto& form : content) {
     if (!is_media_type(content_type, {form.key().data(), form.key().size()})) continue;
     if (form.key() == "text/plain") return {};
-    boost::system::error_code bad;
-    const json::value value = json::parse(body, bad);
-    if (bad) return "not JSON: " + std::string(body);
-    return validate(form.value().at("schema"), value, "body");
+    const json::value& schema = form.value().at("schema");
+    if (form.key() != "application/x-ndjson") return check_text(schema, body);
+    for (std::string_view rest = body; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      std::string wrong = check_text(schema, line);
+      if (!wrong.empty()) return wrong;
+    }
+    return {};
   }
   return "the content type is not described: " + std::string(content_type);
 }

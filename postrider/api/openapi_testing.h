@@ -22,6 +22,7 @@ class OpenapiChecker {
 
  private:
   const boost::json::value& resolve(const boost::json::value& node) const;
+  std::string check_text(const boost::json::value& schema, std::string_view text) const;
   std::string validate(const boost::json::value& schema, const boost::json::value& value,
                        const std::string& where) const;
   std::string validate_keyword(std::string_view keyword, const boost::json::value& operand,

@@ -439,6 +439,7 @@ void Engine::Impl::remove_drained(Turn& turn, const Chore& chore) {
   // Looking at it may have brought it into memory, which is no reason to look once more.
   std::erase(drained_, chore.destination);
   if (!destined.known || destined.slot == kNoSlot) return;
+  if (restoring_hot_) return drained_early_.push_back(chore.destination);  // nobody can tell yet
   if (!residents_[destined.slot].bound->config.draining) return;
   const std::optional<bool> empty = is_empty(turn, destined.slot);
   if (!empty || !*empty) return;

@@ -1,6 +1,7 @@
 // Bulk: operators who do one thing to everything that a filter names, count before they do it, and
 // sometimes change their minds.
 #include <array>
+#include <utility>
 
 #include "postrider/sim/clients.h"
 
@@ -62,7 +63,9 @@ void Clients::start_job() {
   if (start.order.action == JobAction::kRedrive && job_rng_.chance(1, 5))
     start.order.every = Duration(job_rng_.between(60'000, 100'000'000));
   start.caller.actor = "operator";
-  const bool keyed = !start.dry_run && job_rng_.chance(1, 2);
+  // Whoever begins something that goes on for ever keeps asking for its number.
+  const bool repeats = start.order.every > Duration(0);
+  const bool keyed = !start.dry_run && (job_rng_.chance(1, 2) || repeats);
   if (keyed) {
     start.caller.key.kind = OperationKey::Kind::kOpaque;
     start.caller.key.scope = "operators";
@@ -106,19 +109,31 @@ void Clients::release(const std::string& name) {
 }
 
 void Clients::job_told(const StartJob& start, const Answer& answer) {
-  if (start.dry_run || answer.code != AnswerCode::kDone || !job_rng_.chance(1, 5)) return;
+  if (start.dry_run || answer.code != AnswerCode::kDone) return;
   const JobId id(answer.id.low);
+  if (start.order.every > Duration(0)) repeating_.push_back(id);
+  if (calm_) return stop_repeating();
+  if (!job_rng_.chance(1, 5)) return;
   around_.agenda.after(Duration(job_rng_.between(0, 5'000)), [this, id] {
     if (calm_) return;
-    CancelJob cancel;
-    cancel.caller.actor = "operator";
-    cancel.job = id;
-    wish(std::move(cancel), false);
+    cancel_job(id, false);
     Ask ask;
     ask.what = Ask::What::kJob;
     ask.job = id;
     wish(ask, false);
   });
+}
+
+void Clients::cancel_job(JobId id, bool insists) {
+  CancelJob cancel;
+  cancel.caller.actor = "operator";
+  cancel.job = id;
+  wish(std::move(cancel), insists);
+}
+
+// Where letters die again and again, a job that brings them back would never let the world end.
+void Clients::stop_repeating() {
+  for (const JobId id : std::exchange(repeating_, {})) cancel_job(id, true);
 }
 
 }  // namespace postrider::sim

@@ -96,6 +96,8 @@ class Clients {
   void release(const std::string& name);
   JobFilter draw_filter(JobAction action);
   void job_told(const StartJob& start, const Answer& answer);
+  void cancel_job(JobId id, bool insists);
+  void stop_repeating();
 
   // questions.cc
   struct Listing {  // one who lists everything, page by page, again and again
@@ -123,6 +125,7 @@ class Clients {
   Rng task_rng_;
   Rng gate_rng_;
   Rng job_rng_;
+  std::vector<JobId> repeating_;
   bool bulk_ = false;  // jobs of this world touch live messages, too
   std::map<std::uint64_t, Wish> wishes_;
   std::map<std::uint64_t, Waiting> waiting_;  // by ticket

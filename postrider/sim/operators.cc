@@ -198,6 +198,7 @@ void Clients::calm() {
            (configure != nullptr && configure->config.removed);
   });
   for (const char* name : {"hold-0", "hold-1", "hold-2"}) release(name);
+  stop_repeating();
   for (const DestinationConfig& config : around_.destinations) {
     Configure configure;
     configure.config = config;

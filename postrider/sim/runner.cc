@@ -101,7 +101,8 @@ std::string reproduction(const SimOptions& options, std::uint64_t seed) {
          (own ? "--config " + options.config_file : "--profile " + options.profile) + " --seed " +
          std::to_string(seed) + " --days " + std::to_string(options.span / Duration(24h)) +
          (own ? "" : " --destinations " + std::to_string(options.destinations)) + " --messages " +
-         std::to_string(options.messages) + " --faults " + faults_text(options.faults);
+         std::to_string(options.messages) + " --faults " + faults_text(options.faults) +
+         (options.twins ? "" : " --no-twins");
 }
 
 }  // namespace postrider::sim

@@ -45,7 +45,7 @@ bool is_of_use(const SimOptions& options, Bug bug) {
 }
 
 // Where to begin with a bug that only few worlds can notice.
-std::uint64_t first_seed(Bug bug) { return bug == Bug::kOlderNameIgnored ? 380 : 1; }
+std::uint64_t first_seed(Bug bug) { return bug == Bug::kOlderNameIgnored ? 270 : 1; }
 
 // The seed at which the bug was noticed, written to `pipe`; the exit code says whether it was.
 void hunt(Bug bug, int pipe) {

@@ -383,7 +383,7 @@ TEST(DlqCommand, CountsGroupsAndMakesJobs) {
   Daemon daemon(
       {{.body = "{\"groups\":[{\"destination\":\"shop\",\"phase\":\"dead\",\"cause\":\"server\","
                 "\"count\":4711,\"first_at\":\"" +
-                moment(-600) + "\",\"last_at\":\"" + moment(-60) +
+                moment(-600) + "\",\"last_at\":\"" + moment(-600) +
                 "\",\"reason\":\"HTTP 500\",\"example\":\"e1\"}],\"letters\":4711,"
                 "\"unlisted_groups\":0,\"others\":0,\"unreadable\":0}"},
        {.body = "{\"dry_run\":true,\"action\":\"redrive\",\"matched\":4711,\"looked\":0,"
@@ -391,8 +391,8 @@ TEST(DlqCommand, CountsGroupsAndMakesJobs) {
        {.body = "{\"id\":\"00000000000000aa\",\"action\":\"redrive\",\"durability\":\"synced\"}",
         .status = 202}});
   EXPECT_EQ(daemon.run("dlq groups --destination shop", "").output,
-            "DESTINATION  PHASE  CAUSE   COUNT  FIRST    LAST    REASON    EXAMPLE\n"
-            "shop         dead   server  4711   10m ago  1m ago  HTTP 500  e1\n");
+            "DESTINATION  PHASE  CAUSE   COUNT  FIRST    LAST     REASON    EXAMPLE\n"
+            "shop         dead   server  4711   10m ago  10m ago  HTTP 500  e1\n");
   EXPECT_EQ(daemon.run("dlq redrive --destination shop --cause server --dry-run", "").output,
             "4711 to redrive; at 100 per second that takes 47s\n");
   EXPECT_TRUE(daemon.run("dlq redrive --destination shop --rate 50", "")
@@ -413,24 +413,24 @@ TEST(JobCommand, ListsShowsAndCancels) {
   const std::string job =
       "{\"id\":\"00000000000000aa\",\"action\":\"drop\",\"filter\":{\"cause\":\"gone\"},"
       "\"state\":\"running\",\"rate\":100,\"created_at\":\"" +
-      moment(-60) +
+      moment(-600) +
       "\",\"actor\":\"ops\",\"expected\":10,\"looked\":5,\"done\":4,\"refused\":1,"
       "\"remaining_ms\":90000}";
   Daemon daemon({{.body = "{\"jobs\":[" + job + "]}"},
                  {.body = job},
                  {.body = "{\"id\":\"00000000000000aa\",\"answer\":\"done\"}"},
-                 {.body = "{\"audit\":[{\"at\":\"" + moment(-60) +
+                 {.body = "{\"audit\":[{\"at\":\"" + moment(-600) +
                           "\",\"actor\":\"ops\",\"action\":\"pause\",\"target\":\"shop\","
                           "\"reason\":\"night\",\"effect\":\"done\"}]}"}});
   EXPECT_EQ(daemon.run("job ls", "").output,
-            "ID                ACTION  STATE    DONE                RATE   MADE    FILTER\n"
-            "00000000000000aa  drop    running  4 of 10, 1 refused  100/s  1m ago  cause=gone\n");
+            "ID                ACTION  STATE    DONE                RATE   MADE     FILTER\n"
+            "00000000000000aa  drop    running  4 of 10, 1 refused  100/s  10m ago  cause=gone\n");
   const std::string shown = daemon.run("job show 00000000000000aa", "").output;
   EXPECT_NE(shown.find("1m30s"), std::string::npos) << shown;
   EXPECT_EQ(daemon.run("job cancel 00000000000000aa", "").output, "00000000000000aa: done\n");
   EXPECT_EQ(daemon.run("audit", "").output,
-            "WHEN    WHO  ACTION  TARGET  EFFECT  REASON\n"
-            "1m ago  ops  pause   shop    done    night\n");
+            "WHEN     WHO  ACTION  TARGET  EFFECT  REASON\n"
+            "10m ago  ops  pause   shop    done    night\n");
   EXPECT_EQ(daemon.first_line(2), "POST /v1/jobs/00000000000000aa/cancel");
 }
 
@@ -439,12 +439,12 @@ TEST(HoldCommand, PutsListsAndRemoves) {
   Daemon daemon(
       {{.body = "{\"name\":\"eu\",\"answer\":\"done\",\"detail\":\"held\"}"},
        {.body = "{\"holds\":[{\"name\":\"eu\",\"destination_prefix\":\"eu-\",\"since\":\"" +
-                moment(-60) + "\",\"actor\":\"ops\",\"reason\":\"moving\"}]}"},
+                moment(-600) + "\",\"actor\":\"ops\",\"reason\":\"moving\"}]}"},
        {.body = "{\"name\":\"eu\",\"answer\":\"done\"}"}});
   EXPECT_EQ(daemon.run("hold put eu", "").code, 2) << "what to hold must be said";
   EXPECT_EQ(daemon.run("hold put eu --prefix eu- --reason moving", "").output, "eu: done: held\n");
   EXPECT_EQ(daemon.run("hold ls", "").output,
-            "NAME  WHAT        SINCE   BY   REASON\neu    prefix eu-  1m ago  ops  moving\n");
+            "NAME  WHAT        SINCE    BY   REASON\neu    prefix eu-  10m ago  ops  moving\n");
   EXPECT_EQ(daemon.run("hold rm eu", "").output, "eu: done\n");
   EXPECT_EQ(daemon.first_line(0), "PUT /v1/holds/eu");
   EXPECT_EQ(daemon.first_line(2), "DELETE /v1/holds/eu");
@@ -461,8 +461,7 @@ TEST(DlqCommand, ExportsPageByPageAndImports) {
   EXPECT_EQ(daemon.first_line(1), "GET /v1/dead-letters/export?cursor=c1");
   const std::string path = ::testing::TempDir() + "dlq_import_test.ndjson";
   std::ofstream(path) << "{\"id\":\"a\"}\n{\"id\":\"b\"}\n";
-  EXPECT_EQ(daemon.run("dlq import " + path, "").output,
-            "1 taken, 1 known already, 0 refused\n");
+  EXPECT_EQ(daemon.run("dlq import " + path, "").output, "1 taken, 1 known already, 0 refused\n");
   std::remove(path.c_str());
   EXPECT_NE(daemon.request(2).find("application/x-ndjson"), std::string::npos);
 }

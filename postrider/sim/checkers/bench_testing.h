@@ -98,8 +98,13 @@ class CheckerBench {
   void put_end(WriteBatch& batch, const EndRecord& end, bool logged = true) {
     batch.remove_once(keys::hot(end.id.sequence(), keys::Part::kMessage));
     batch.put(keys::end(1, end.id.sequence()), encode_end(end));
-    if (end.phase == Phase::kDead || end.phase == Phase::kExpired)
-      batch.put(keys::dead(1, end.id), encode_dead({}, "letter"));
+    if (end.phase == Phase::kDead || end.phase == Phase::kExpired) {
+      DeadLetter letter;
+      letter.id = end.id;
+      letter.phase = end.phase;
+      letter.at = end.at;
+      batch.put(keys::dead(1, end.id), encode_dead(letter, "letter"));
+    }
     LogEntry entry;
     entry.at = end.at;
     entry.id = end.id;

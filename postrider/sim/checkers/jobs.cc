@@ -96,25 +96,29 @@ class JobsChecker final : public Checker {
     if (job.done + job.refused > seconds * job.order.rate)
       complain("a job goes faster than its rate: " + to_string(job.id));
     const bool round_over = job.state == JobState::kDone || job.state == JobState::kWaiting;
-    if (round_over && is_of_letters(job.order)) check_end(job);
+    if (round_over && is_of_letters(job.order)) check_end(job, batch);
     if (put.before && job.order.every > Duration(0) && job.round_at > before.round_at &&
         job.round_at - before.round_at < job.order.every)
       complain("a job began anew too early: " + to_string(job.id));
   }
 
-  // Of what was there when the job was made and fits, only what it refused is left.
-  void check_end(const Job& job) {
-    const std::uint64_t left = fitting(job.order, job.round_at, job.horizon);
+  // Of what was there when the job was made and fits, only what it refused is left. A destination
+  // that was made or taken away by the same commit may not have been there for the job.
+  void check_end(const Job& job, const Batch& batch) {
+    const std::uint64_t left = fitting(job.order, job.round_at, job.horizon,
+                                       {batch.configured.begin(), batch.configured.end()});
     if (left > job.refused)
       complain("a job left " + std::to_string(left) + " behind and refused " +
                std::to_string(job.refused) + ": " + to_string(job.id));
   }
 
-  std::uint64_t fitting(const JobOrder& order, Timestamp created, std::uint64_t before) const {
+  std::uint64_t fitting(const JobOrder& order, Timestamp created, std::uint64_t before,
+                        const std::set<const DestinationNote*>& but = {}) const {
     std::uint64_t count = 0;
     for (const auto& [id, note] : notebook_.all_letters()) {
       const DestinationNote* destination = notebook_.find(id.destination());
       if (note.damaged || destination == nullptr || id.sequence().value() >= before) continue;
+      if (but.contains(destination)) continue;
       if (note.letter.at > created || !fits(order.filter, note.letter, *destination)) continue;
       ++count;
     }
@@ -164,10 +168,10 @@ class JobsChecker final : public Checker {
       if (audit.action == "redrive") return;
     }
     const std::uint64_t job = *running_.begin();
+    const std::set<MessageId> exhumed(batch.exhumed.begin(), batch.exhumed.end());
     for (const MessageNote* note : batch.entered) {
-      if (!note->origin.is_set() || note->nested) continue;
       const MessageId old = note->origin;
-      if (old.destination() != note->id.destination()) continue;  // it followed from another
+      if (!exhumed.contains(old)) continue;  // it followed from another
       const auto line = std::make_tuple(notebook_.jobs().at(job).horizon, old.high);
       const auto [last, is_new] = last_.try_emplace(line, old.low);
       if (!is_new && old.low < last->second)
