@@ -66,7 +66,7 @@ test-asan: build-asan ## All tests with the address and undefined-behaviour sani
 test-tsan: build-tsan ## All tests with the thread sanitizer
 	scripts/run-tests build/tsan
 
-interop: deps-interop build-release ## Against what others wrote: nginx, Standard Webhooks, the official gRPC and ChirpStack packages
+interop: deps-interop build-release ## Against what others wrote: nginx, Standard Webhooks, official gRPC and ChirpStack packages, generated clients
 	scripts/interop build/release
 
 web-test: deps-web build-release ## The dashboard in real headless Chromium

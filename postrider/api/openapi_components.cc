@@ -39,6 +39,8 @@ constexpr std::string_view kComponents = R"json({
   "Duration": {"type": "string", "description": "A whole number and one of ms, s, m, h, d"},
   "Phase": {"enum": ["queued", "in-flight", "awaiting", "backoff", "parked", "delivered", "dead", "expired", "cancelled", "indeterminate"]},
   "Failure": {"enum": ["none", "connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired"]},
+  "Place": {"enum": ["window", "disk", "on-the-wire", "at-peer", "sleeping", "parked", "ended", "quarantine"]},
+  "Next": {"enum": ["attempt", "outcome", "news", "operator", "nothing"], "description": "What happens next"},
   "Health": {"enum": ["normal", "wait", "probe", "paused", "disabled"]},
   "Done": {"enum": ["done", "nothing", "pending"], "description": "nothing: it was so already; pending: happens unless an open attempt succeeds, or when it can"},
 
@@ -59,7 +61,7 @@ constexpr std::string_view kComponents = R"json({
     "id": {"$ref": "#/components/schemas/Id"}, "destination": {"type": "string"}, "durability": {"const": "synced"}}},
   "LineAnswer": {"oneOf": [
     {"type": "object", "additionalProperties": false, "required": ["line", "id"], "properties": {
-      "line": {"type": "integer", "minimum": 1}, "id": {"$ref": "#/components/schemas/Id"}, "replayed": {"const": true}}},
+      "line": {"type": "integer", "minimum": 1}, "id": {"$ref": "#/components/schemas/Id"}, "replayed": {"type": "boolean", "description": "true, or absent"}}},
     {"type": "object", "additionalProperties": false, "required": ["line", "problem"], "properties": {
       "line": {"type": "integer", "minimum": 1}, "problem": {"$ref": "#/components/schemas/Problem"}}}]},
   "Resent": {"type": "object", "additionalProperties": false, "required": ["id", "resends", "durability"], "properties": {
@@ -73,25 +75,25 @@ constexpr std::string_view kComponents = R"json({
     "destination": {"type": "string", "description": "Absent when it was removed"},
     "phase": {"$ref": "#/components/schemas/Phase"},
     "state": {"type": "string", "description": "The profile's own word"},
-    "place": {"enum": ["window", "disk", "on-the-wire", "at-peer", "sleeping", "parked", "ended", "quarantine"]},
+    "place": {"$ref": "#/components/schemas/Place"},
     "why": {"type": "string"},
-    "next": {"enum": ["attempt", "outcome", "news", "operator", "nothing"], "description": "What happens next"},
+    "next": {"$ref": "#/components/schemas/Next"},
     "next_at": {"$ref": "#/components/schemas/Time"},
     "accepted_at": {"$ref": "#/components/schemas/Time"}, "since": {"$ref": "#/components/schemas/Time"}, "expires_at": {"$ref": "#/components/schemas/Time"},
     "attempts": {"$ref": "#/components/schemas/Count"},
     "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_outcome": {"type": "string"},
     "health": {"$ref": "#/components/schemas/Health"},
-    "cancel_wanted": {"const": true},
+    "cancel_wanted": {"type": "boolean", "description": "true, or absent"},
     "redrives": {"$ref": "#/components/schemas/Id"}}},
   "MessageView": {"type": "object", "additionalProperties": false, "required": ["id", "phase", "state", "place", "why", "next", "attempts", "health", "lane", "priority", "has_body"], "properties": {
     "id": {"$ref": "#/components/schemas/Id"}, "destination": {"type": "string"},
     "phase": {"$ref": "#/components/schemas/Phase"}, "state": {"type": "string"},
-    "place": {"$ref": "#/components/schemas/Explanation/properties/place"}, "why": {"type": "string"},
-    "next": {"$ref": "#/components/schemas/Explanation/properties/next"}, "next_at": {"$ref": "#/components/schemas/Time"},
+    "place": {"$ref": "#/components/schemas/Place"}, "why": {"type": "string"},
+    "next": {"$ref": "#/components/schemas/Next"}, "next_at": {"$ref": "#/components/schemas/Time"},
     "accepted_at": {"$ref": "#/components/schemas/Time"}, "since": {"$ref": "#/components/schemas/Time"}, "expires_at": {"$ref": "#/components/schemas/Time"},
     "attempts": {"$ref": "#/components/schemas/Count"},
     "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_outcome": {"type": "string"},
-    "health": {"$ref": "#/components/schemas/Health"}, "cancel_wanted": {"const": true}, "redrives": {"$ref": "#/components/schemas/Id"},
+    "health": {"$ref": "#/components/schemas/Health"}, "cancel_wanted": {"type": "boolean", "description": "true, or absent"}, "redrives": {"$ref": "#/components/schemas/Id"},
     "lane": {"$ref": "#/components/schemas/Count"}, "priority": {"$ref": "#/components/schemas/Count"},
     "not_before": {"$ref": "#/components/schemas/Time"}, "first_attempt_at": {"$ref": "#/components/schemas/Time"},
     "content_type": {"type": "string"}, "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
@@ -195,7 +197,7 @@ constexpr std::string_view kComponents = R"json({
   "ProfileList": {"type": "object", "additionalProperties": false, "required": ["profiles"], "properties": {
     "profiles": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}},
   "Profile": {"type": "object", "required": ["name", "states", "methods", "settings", "health"], "properties": {
-    "name": {"type": "string"}, "states": {"type": "array"}, "methods": {"type": "array"}, "settings": {"type": "array"}, "health": {"type": "array"}}},
+    "name": {"type": "string"}, "states": {"type": "array", "items": {}}, "methods": {"type": "array", "items": {}}, "settings": {"type": "array", "items": {}}, "health": {"type": "array", "items": {}}}},
   "DeviceCommand": {"type": "object", "additionalProperties": false, "required": ["commandType", "priority", "pluginId", "device"], "properties": {
     "commandType": {"enum": ["READ_VOLTAGE", "READ_CURRENT", "READ_POWER", "READ_POWER_LIMIT", "READ_CREDIT", "READ_VERSION", "READ_DATE", "READ_TIME", "TURN_ON", "TURN_OFF", "SET_DATE", "SET_TIME", "CLEAR_CREDIT", "CLEAR_TAMPER", "SET_POWER_LIMIT", "TOP_UP_KWH", "DELIVER_PREEXISTING_TOKEN"]},
     "priority": {"type": "integer", "minimum": 0, "maximum": 65535, "description": "The larger goes first"},
@@ -214,7 +216,7 @@ constexpr std::string_view kComponents = R"json({
   "DeviceMessage": {"type": "object", "required": ["id", "deliveryQueueId"], "description": "The command as it was handed in, with tokens masked, and what became of it so far", "properties": {
     "id": {"$ref": "#/components/schemas/Ulid"}, "deliveryQueueId": {"type": "string"},
     "deliveryStatus": {"enum": ["QUEUED", "SENT_TO_NS", "DELIVERED_TO_NS", "SENT_TO_DEVICE", "TO_RETRY", "DELIVERY_SUCCESSFUL", "DELIVERY_FAILED"]},
-    "response": {"type": "object"}, "retryCount": {"$ref": "#/components/schemas/Count"}, "failureHistory": {"type": "array"},
+    "response": {"type": "object"}, "retryCount": {"$ref": "#/components/schemas/Count"}, "failureHistory": {"type": "array", "items": {}},
     "outcome": {"enum": ["executed", "refused", "failed", "expired", "cancelled", "unknown"]}, "mayHaveRun": {"type": "boolean"}}},
   "DeviceHistory": {"type": "object", "required": ["id"], "properties": {"id": {"$ref": "#/components/schemas/Ulid"}}},
   "Ulid": {"type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"},

@@ -52,7 +52,7 @@ constexpr std::string_view kPaths = R"json({
     "responses": {
       "200": {"description": "What it would be", "content": {"application/json": {"schema": {
         "type": "object", "additionalProperties": false, "required": ["dry_run", "action", "matched", "looked", "complete", "rate", "forecast_ms"], "properties": {
-          "dry_run": {"const": true}, "action": {"enum": ["redrive", "drop", "retry", "cancel"]},
+          "dry_run": {"type": "boolean"}, "action": {"enum": ["redrive", "drop", "retry", "cancel"]},
           "matched": {"$ref": "#/components/schemas/Count"}, "looked": {"$ref": "#/components/schemas/Count"}, "complete": {"type": "boolean"},
           "rate": {"$ref": "#/components/schemas/Count"}, "forecast_ms": {"$ref": "#/components/schemas/Count"}}}}}},
       "202": {"description": "The job is durable and runs", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {
