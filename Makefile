@@ -5,16 +5,21 @@ FUZZ_SECONDS ?= 30
 SIM_ARGUMENTS ?= --seed 1 --seeds 20 --days 30 --destinations 50 --messages 2000 --faults all
 NIGHTLY_SIM_ARGUMENTS ?= --seed 1000 --seeds 500 --days 90 --destinations 200 --messages 10000 --faults all
 NIGHTLY_FUZZ_SECONDS ?= 600
+EXAMPLES ?= 50
+NIGHTLY_EXAMPLES ?= 300
+# What is drawn follows from the commit: each night others, and the same again when it is repeated.
+NIGHTLY_SEED ?= $(shell git rev-parse HEAD 2>/dev/null | tr -dc 0-9 | cut -c1-6)
+SEED ?= 1
 ROUNDS ?= 1000
 DEVICE_ROUNDS ?= 240
 CRASH_SEED ?= 1
 CRASH = build/release/tests/crash_rounds
-export JOBS
+export JOBS EXAMPLES SEED
 
 POSTRIDER = build/release/postrider
 
 .DEFAULT_GOAL := release
-.PHONY: release test run demo crash sim bench fuzz lint lint-all format test-asan test-tsan interop web-test nightly clean help deps deps-clang deps-interop deps-web
+.PHONY: release test run demo crash sim bench fuzz lint lint-all format test-asan test-tsan interop api-test web-test nightly clean help deps deps-clang deps-interop deps-web
 
 release: build-release ## Build build/release/postrider (the default)
 
@@ -69,6 +74,9 @@ test-tsan: build-tsan ## All tests with the thread sanitizer
 interop: deps-interop build-release ## Against what others wrote: nginx, Standard Webhooks, official gRPC and ChirpStack packages, generated clients
 	scripts/interop build/release
 
+api-test: deps-interop build-release ## Requests drawn from /openapi.json, good and bad, EXAMPLES (50) for each operation
+	scripts/test-api build/release
+
 web-test: deps-web build-release ## The dashboard in real headless Chromium
 	scripts/test-web build/release
 
@@ -76,6 +84,7 @@ nightly: test ## Everything that takes long: sanitizers, long simulations, long 
 	$(MAKE) test-asan
 	$(MAKE) test-tsan
 	$(MAKE) interop
+	$(MAKE) api-test EXAMPLES=$(NIGHTLY_EXAMPLES) SEED=$(NIGHTLY_SEED)
 	$(MAKE) web-test
 	$(MAKE) sim SIM_ARGUMENTS="$(NIGHTLY_SIM_ARGUMENTS)"
 	POSTRIDER_CRASH_POINTS=all build/release/tests/sim_test --gtest_filter='DeviceCrashPoints.*'

@@ -72,9 +72,12 @@ Checked<Routed> find_route(std::span<const RouteRow> rows, std::string_view meth
   std::string allow;
   if (!path.starts_with('/'))
     return refuse(ProblemType::kBadRequest, "a request's target begins with '/'");
+  // A path that is spelled out is that one for every method, and never the capture of another.
+  const bool spelled_out = std::any_of(rows.begin(), rows.end(),
+                                       [&](const RouteRow& row) { return row.pattern == path; });
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::string_view capture;
-    if (!matches(rows[i].pattern, path, capture)) continue;
+    if (spelled_out ? rows[i].pattern != path : !matches(rows[i].pattern, path, capture)) continue;
     if (rows[i].method != method) {
       allow.append(allow.empty() ? "" : ", ").append(rows[i].method);
       continue;

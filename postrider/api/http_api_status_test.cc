@@ -184,6 +184,27 @@ TEST_F(ApiStatus, DescribesEveryRouteAndNoOther) {
   EXPECT_EQ(routed, described);
 }
 
+// req: api.openapi.3
+TEST_F(ApiStatus, APathThatIsSpelledOutIsNeverACapture) {
+  const auto allowed = [](std::string_view method, std::string_view path) {
+    const auto found = find_route(route_rows(), method, path);
+    return found ? std::string(route_rows()[found->route].pattern) : found.error().allow;
+  };
+  EXPECT_EQ(allowed("DELETE", "/v1/dead-letters/export"), "GET");
+  EXPECT_EQ(allowed("GET", "/v1/dead-letters/import"), "POST");
+  EXPECT_EQ(allowed("GET", "/message/cancel"), "POST");
+  EXPECT_EQ(allowed("GET", "/v1/dead-letters/0123"), "/v1/dead-letters/{id}");
+  EXPECT_EQ(allowed("GET", "/message/0123"), "/message/{id}");
+}
+
+TEST(Problems, ListWhatThereIs) {
+  const auto names = std::to_array<std::string_view>({"first", "second"});
+  EXPECT_EQ(unknown_word(ProblemType::kUnknownField, "field", "zzzzzz", names).detail,
+            "unknown field 'zzzzzz'; there are: first, second");
+  EXPECT_EQ(unknown_word(ProblemType::kUnknownField, "field", "zzzzzz", {}).detail,
+            "unknown field 'zzzzzz'; there are none here");
+}
+
 TEST_F(ApiStatus, TheCheckerOfTheDescriptionBites) {
   const auto wrong = [&](std::string_view body) {
     return checker.check("GET", "/livez", 200, "application/json", body);

@@ -101,9 +101,12 @@ Problem unknown_word(ProblemType type, std::string_view kind, std::string_view w
     problem.detail.append(", did you mean '").append(*guess).append("'?");
     return problem;
   }
-  problem.detail.append(known.empty() ? "; there are none here" : "; there are: ");
-  for (const std::string_view name : known)
-    problem.detail.append(name).append(&name == &known.back() ? "" : ", ");
+  problem.detail.append(known.empty() ? "; there are none here" : "; there are");
+  std::string_view between = ": ";
+  for (const std::string_view name : known) {
+    problem.detail.append(between).append(name);
+    between = ", ";
+  }
   return problem;
 }
 
