@@ -392,6 +392,26 @@ TEST_F(Jobs, ReviveACategoryOncePerPeriod) {
   EXPECT_EQ(job(id).rounds, 2U);
 }
 
+// req: engine.job.7
+TEST_F(Jobs, PagesTakeTurnsWithWhatOthersWant) {
+  options.parked_max = 1;
+  options.engine.limits.job_rows_max = 1;
+  open_with({"shop", "bank"});
+  kill("shop", 3);
+  StartJob dry = order(JobAction::kDrop);
+  dry.order.filter.reason_prefix = "H";
+  dry.dry_run = true;
+  store.holds_reads = true;
+  post(dry);
+  const std::uint64_t ticket = next();
+  post(submit(ticket, "bank"));
+  EXPECT_FALSE(answered(ticket)) << "the place for those who read is taken";
+  release_read();
+  EXPECT_EQ(code_of(ticket), AnswerCode::kAccepted) << "before the next page";
+  for (int i = 0; i < 20 && !answered(dry.caller.ticket.value()); ++i) release_read();
+  EXPECT_EQ(view_of<DryRun>(dry.caller.ticket.value()).matched, 3U);
+}
+
 // req: engine.audit.1
 TEST_F(Audit, HasEachChangeWithWhoAndWhyInItsOwnCommit) {
   open_with({"shop"});

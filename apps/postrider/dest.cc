@@ -1,6 +1,8 @@
-// postrider dest put | ls | show | pause | resume | wake | limit | test | rm: where messages go.
+// postrider dest put | ls | show | pause | resume | wake | limit | test | recover | rm: where
+// messages go.
 #include <array>
 
+#include "apps/postrider/job.h"
 #include "apps/postrider/messages.h"
 #include "apps/postrider/output.h"
 #include "apps/postrider/session.h"
@@ -35,6 +37,16 @@ constexpr auto kTestOptions = std::to_array<OptionRow>({
 });
 constexpr auto kRemoveOptions = std::to_array<OptionRow>(
     {{"--drain", "", "take no new messages, and remove it when those it has have ended"}, kKeyRow});
+
+constexpr auto kRecoverOptions = std::to_array<OptionRow>({
+    kJobSince,
+    kJobUntil,
+    {"--dead-only", "", "what was not delivered; without it what was delivered comes again, too"},
+    kJobRate,
+    kJobDryRun,
+    kJobReason,
+    kKeyRow,
+});
 
 std::string path_of(const Parsed& parsed, std::string_view verb = "") {
   std::string path = "/v1/destinations/" + percent_encode(parsed.operands[0]);
@@ -224,6 +236,16 @@ int test(const Parsed& parsed) {
   return kExitOk;
 }
 
+// Its far side lost what it was given since then.
+int recover(const Parsed& parsed) {
+  if (!parsed.has("--since"))
+    return usage_error(parsed.command, "say since when: --since 2h, or a time");
+  const std::string& name = parsed.operands[0];
+  const int code = start_job(parsed, {.action = "redrive", .destination = name});
+  if (code != kExitOk || parsed.has("--dead-only")) return code;
+  return start_job(parsed, {.action = "resend", .destination = name, .key_suffix = "#delivered"});
+}
+
 int remove(const Parsed& parsed) {
   ClientRequest request;
   request.method = "DELETE";
@@ -243,6 +265,9 @@ constexpr auto kVerbTable = std::to_array<Command>({
     {"limit", {"NAME SETTING=VALUE…", 2, kOperandsMax}, "Changes some settings and leaves the others.", kKeyOptions, true, limit,
      "VALUE 'default' goes back to the default: postrider dest limit billing rate=5 burst=default\n"},
     {"test", {"NAME", 1, 1}, "Sends a test message and prints its id.", kTestOptions, true, test},
+    {"recover", {"NAME", 1, 1}, "Sends again everything that ended since then, by jobs.", kRecoverOptions, true, recover,
+     "For a far side that lost what it was given. Dead letters are redriven; what was delivered is sent again as far as it is kept: that needs the setting history = on,\n"
+     "and goes back as far as engine.history_age: postrider dest recover billing --since 2h --dry-run\n"},
     {"rm", {"NAME", 1, 1}, "Removes a destination that has no messages.", kRemoveOptions, true, remove},
 });
 // clang-format on

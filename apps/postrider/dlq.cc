@@ -94,7 +94,7 @@ int by_ids_or_job(const Parsed& parsed, std::string_view action, std::string_vie
       [&parsed](const OptionRow& row) { return row.name != kKeyRow.name && parsed.has(row.name); });
   if (filtered && !parsed.operands.empty())
     return usage_error(parsed.command, "give ids or a filter, not both");
-  if (filtered) return start_job(parsed, action);
+  if (filtered) return start_job(parsed, {.action = action});
   if (parsed.operands.empty())
     return usage_error(parsed.command,
                        "say which: ids, or a filter like --destination NAME or --prefix ''");

@@ -9,7 +9,9 @@
 #include "apps/postrider/messages.h"
 #include "apps/postrider/output.h"
 #include "apps/postrider/session.h"
+#include "postrider/api/http_api_texts.h"
 #include "postrider/api/json_writer.h"
+#include "postrider/base/durations.h"
 
 namespace postrider {
 namespace {
@@ -60,6 +62,20 @@ void add_option(api::JsonWriter& json, const Parsed& parsed, std::string_view op
   if (const std::string* value = parsed.find(option)) json.field(field, *value);
 }
 
+// "2h" is two hours ago; anything else is for the daemon to read.
+void add_time(api::JsonWriter& json, const Parsed& parsed, std::string_view option,
+              std::string_view field) {
+  const std::string* value = parsed.find(option);
+  if (value == nullptr) return;
+  const Result<Duration> ago = parse_duration(*value);
+  json.field(field, ago ? api::to_text(wall_now() - *ago) : *value);
+}
+
+void add_job_key(const Parsed& parsed, std::string_view suffix, ClientRequest& request) {
+  add_key(parsed, request);
+  if (!request.headers.empty()) request.headers.back().second.append(suffix);
+}
+
 int list(const Parsed& parsed) {
   int code = kExitOk;
   const std::optional<Session> session = Session::open(parsed, code);
@@ -97,7 +113,7 @@ int show(const Parsed& parsed) {
 }
 
 int cancel(const Parsed& parsed) { return command_each(parsed, "POST", "/v1/jobs/", "cancel"); }
-int run(const Parsed& parsed) { return start_job(parsed, parsed.operands[0]); }
+int run(const Parsed& parsed) { return start_job(parsed, {.action = parsed.operands[0]}); }
 
 std::vector<Table::Cell> audit_row(const Json& line, Timestamp now) {
   return {{moment_text(line.at("at"), now)}, {shown(line.at("actor"))},
@@ -115,7 +131,7 @@ int audit(const Parsed& parsed) {
 
 // clang-format off
 constexpr auto kVerbTable = std::to_array<Command>({
-    {"run", {"ACTION", 1, 1}, "Does one thing to everything that the options name: redrive, drop, retry or cancel.", kRunOptions, true, run},
+    {"run", {"ACTION", 1, 1}, "Does one thing to everything that the options name: redrive, drop, retry, cancel or resend.", kRunOptions, true, run},
     {"ls", {}, "Lists jobs, the newest first.", kListOptions, true, list},
     {"show", {"ID", 1, 1}, "Shows how far a job is.", {}, true, show},
     {"cancel", {"ID…", 1, kOperandsMax}, "Stops jobs; what they did stays.", kCommandOptions, true, cancel},
@@ -125,7 +141,7 @@ constexpr Command kAudit = {"audit", {}, "Lists what operators did, the oldest f
 
 }  // namespace
 
-int start_job(const Parsed& parsed, std::string_view action) {
+int start_job(const Parsed& parsed, const JobWish& wish) {
   const Result<std::uint64_t> rate = parsed.number("--rate", 0, 1, 100'000);
   if (!rate) return complain(parsed, rate.error());
   int code = kExitOk;
@@ -134,15 +150,16 @@ int start_job(const Parsed& parsed, std::string_view action) {
   ClientRequest request;
   request.method = "POST";
   request.path = "/v1/jobs";
-  add_key(parsed, request);
+  add_job_key(parsed, wish.key_suffix, request);
   api::JsonWriter json(request.body);
-  json.open_object().field("action", action).name("filter").open_object();
+  json.open_object().field("action", wish.action).name("filter").open_object();
+  if (!wish.destination.empty()) json.field("destination", wish.destination);
   add_option(json, parsed, "--destination", "destination");
   add_option(json, parsed, "--prefix", "destination_prefix");
   add_option(json, parsed, "--phase", "phase");
   add_option(json, parsed, "--cause", "cause");
-  add_option(json, parsed, "--since", "since");
-  add_option(json, parsed, "--until", "until");
+  add_time(json, parsed, "--since", "since");
+  add_time(json, parsed, "--until", "until");
   add_option(json, parsed, "--reason-prefix", "reason_prefix");
   json.close_object();
   if (*rate > 0) json.count("rate", *rate);
@@ -159,7 +176,7 @@ int start_job(const Parsed& parsed, std::string_view action) {
   }
   const bool whole = answer->at("complete") == "true";
   print(std::string(whole ? "" : "at least ") + answer->at("matched") + " to " +
-        std::string(action) + "; at " + answer->at("rate") + " per second that takes " +
+        std::string(wish.action) + "; at " + answer->at("rate") + " per second that takes " +
         (whole ? "" : "at least ") + span_text(answer->at("forecast_ms")) + "\n");
   return kExitOk;
 }

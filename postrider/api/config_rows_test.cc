@@ -120,9 +120,9 @@ TEST(ConfigRows, CoverTheOptionsOfTheParts) {
   EXPECT_EQ(sizeof(HttpApiOptions), 216U) << kWhy;
   EXPECT_EQ(sizeof(DeviceApiOptions), 88U) << kWhy;
   EXPECT_EQ(sizeof(EngineLimits), 160U) << kWhy;
-  EXPECT_EQ(sizeof(EngineOptions), 392U) << kWhy;
-  EXPECT_EQ(sizeof(ShardOptions), 416U) << kWhy;
-  EXPECT_EQ(sizeof(HostOptions), 464U) << kWhy;
+  EXPECT_EQ(sizeof(EngineOptions), 416U) << kWhy;
+  EXPECT_EQ(sizeof(ShardOptions), 440U) << kWhy;
+  EXPECT_EQ(sizeof(HostOptions), 488U) << kWhy;
   EXPECT_EQ(sizeof(HttpTransportOptions), 248U) << kWhy;
   EXPECT_EQ(sizeof(GrpcTransportOptions), 224U) << kWhy;
   EXPECT_EQ(sizeof(BrokerOptions), 424U) << kWhy;

@@ -89,7 +89,7 @@ std::optional<Problem> read_job(const JsonValue& root, StartJob& start) {
   if (auto problem = api::read_members(root, kNames, found)) return problem;
   if (!found[0])
     return api::complaint(ProblemType::kMissingField,
-                          "action is missing: redrive, drop, retry or cancel", "action");
+                          "action is missing: redrive, drop, retry, cancel or resend", "action");
   JobOrder& order = start.order;
   std::optional<Problem> problem =
       store(read_word<JobAction, kJobActions>(*found[0], "action"), order.action);

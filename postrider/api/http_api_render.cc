@@ -326,6 +326,8 @@ void write_stats(JsonWriter& json, const Stats& stats, const ProcessFigures& fig
   for (const std::uint64_t count : stats.dead_letters) letters += count;
   json.count("dropped", it.dropped).count("there", letters).count("parked", stats.parked);
   json.close_object().count("jobs_running", stats.jobs_running);
+  json.name("history").open_object().count("messages", stats.history);
+  json.count("bytes", stats.history_bytes).close_object();
   json.count("quarantined", it.quarantined);
   json.name("removed_by_retention").open_object().count("ends", it.removed_ends);
   json.count("dead_letters", it.removed_dead).count("operations", it.removed_ledger).close_object();

@@ -1,5 +1,5 @@
-// Resend: a new message with the content of one that lives or is a dead letter. The old one stays
-// as it is.
+// Resend: a new message with the content of one that lives, is a dead letter or is kept as history.
+// The old one stays as it is.
 #include "postrider/api/http_api_impl.h"
 #include "postrider/api/json_writer.h"
 
@@ -45,8 +45,8 @@ void HttpApi::Impl::resend_found(const std::shared_ptr<Resend>& job, const Answe
       view == nullptr && api::problem_of(found)
           ? *api::problem_of(found)
           : api::complaint(ProblemType::kAlreadyEnded,
-                           "its content is not kept: only messages that live and dead letters can "
-                           "be sent again");
+                           "its content is not kept: messages that live, dead letters and, with "
+                           "the setting history = on, what has ended can be sent again");
   if (!has_body && !keyed) return refuse(job->waiting, none);
   Submit submit;
   submit.caller = job->caller;

@@ -43,6 +43,24 @@ TEST_F(ApiResend, TakesDeadLettersAndLeavesThem) {
   EXPECT_EQ(get("/v1/messages/" + reply.text("id")).status, 200);
 }
 
+// req: api.resend.1, engine.job.6
+TEST_F(ApiResend, TakesWhatIsKeptAsHistory) {
+  make_destination("shop", R"(,"history":"on")");
+  const std::string first = submit("shop");
+  answer_last(200);
+  settle();
+  EXPECT_EQ(get("/v1/messages/" + first).text("phase"), "delivered");
+  EXPECT_EQ(get("/v1/stats").json().at("history").at("messages"), 1);
+  EXPECT_NE(get("/metrics").body.find("postrider_history_messages 1"), std::string::npos);
+  const Reply reply = post("/v1/messages/" + first + "/resend");
+  EXPECT_EQ(reply.status, 202) << reply.body;
+  EXPECT_EQ(transport.started.size(), 2U);
+  const Reply job = post("/v1/jobs", R"({"action":"resend","filter":{"destination":"shop"}})");
+  EXPECT_EQ(job.status, 202) << job.body;
+  pass(1s);
+  EXPECT_EQ(get("/v1/jobs/" + job.text("id")).number("done"), 1) << "the other is under way";
+}
+
 // req: api.resend.2
 TEST_F(ApiResend, IsRepeatedSafelyAndRefusedWhenTheContentIsGone) {
   make_destination("shop");

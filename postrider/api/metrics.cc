@@ -66,6 +66,9 @@ void append_counters(std::string& out, const Stats& stats) {
       stats.parked);
   one(out, "postrider_dead_letter_groups", "gauge", "Groups by destination, phase and cause.",
       stats.dead_groups);
+  one(out, "postrider_history_messages", "gauge",
+      "Messages that have ended and whose content is kept.", stats.history);
+  one(out, "postrider_history_bytes", "gauge", "Bytes of that.", stats.history_bytes);
   one(out, "postrider_holds", "gauge", "Holds that keep destinations paused.", stats.holds);
   one(out, "postrider_jobs_running", "gauge", "Jobs that are under way.", stats.jobs_running);
   one(out, "postrider_jobs_ended_total", "counter", "Jobs done or cancelled since the start.",

@@ -167,7 +167,7 @@ constexpr std::string_view kComponents = R"json({
     "cause": {"$ref": "#/components/schemas/Failure"}, "since": {"$ref": "#/components/schemas/Time"}, "until": {"$ref": "#/components/schemas/Time"},
     "reason_prefix": {"type": "string"}}},
   "Job": {"type": "object", "additionalProperties": false, "required": ["id", "action", "filter", "state", "rate", "created_at", "looked", "done", "refused"], "properties": {
-    "id": {"$ref": "#/components/schemas/JobId"}, "action": {"enum": ["redrive", "drop", "retry", "cancel"]}, "filter": {"$ref": "#/components/schemas/JobFilter"},
+    "id": {"$ref": "#/components/schemas/JobId"}, "action": {"enum": ["redrive", "drop", "retry", "cancel", "resend"]}, "filter": {"$ref": "#/components/schemas/JobFilter"},
     "state": {"enum": ["running", "waiting", "done", "cancelled"]}, "every_ms": {"$ref": "#/components/schemas/Count"},
     "rounds": {"$ref": "#/components/schemas/Count"}, "next_at": {"$ref": "#/components/schemas/Time"}, "rate": {"$ref": "#/components/schemas/Count"},
     "created_at": {"$ref": "#/components/schemas/Time"}, "finished_at": {"$ref": "#/components/schemas/Time"},
@@ -184,6 +184,8 @@ constexpr std::string_view kComponents = R"json({
     "conservation": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}, "required": ["accepted", "delivered", "dead", "expired", "cancelled", "indeterminate", "live"]},
     "dead_letters": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
     "quarantined": {"$ref": "#/components/schemas/Count"}, "jobs_running": {"$ref": "#/components/schemas/Count"},
+    "history": {"type": "object", "additionalProperties": false, "required": ["messages", "bytes"], "properties": {
+      "messages": {"$ref": "#/components/schemas/Count"}, "bytes": {"$ref": "#/components/schemas/Count"}}},
     "removed_by_retention": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
     "in_window": {"$ref": "#/components/schemas/Count"}, "open_attempts": {"$ref": "#/components/schemas/Count"},
     "destinations_in_memory": {"$ref": "#/components/schemas/Count"}, "restoring": {"type": "boolean"},

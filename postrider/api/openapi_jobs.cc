@@ -45,19 +45,19 @@ constexpr std::string_view kPaths = R"json({
     "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
     "requestBody": {"required": true, "content": {"application/json": {"schema": {
       "type": "object", "additionalProperties": false, "required": ["action"], "properties": {
-        "action": {"enum": ["redrive", "drop", "retry", "cancel"]}, "filter": {"$ref": "#/components/schemas/JobFilter"},
+        "action": {"enum": ["redrive", "drop", "retry", "cancel", "resend"]}, "filter": {"$ref": "#/components/schemas/JobFilter"},
         "rate": {"type": "integer", "minimum": 1, "maximum": 100000, "description": "Actions per second; 100 when it is left out"},
         "dry_run": {"type": "boolean"}, "reason": {"type": "string", "maxLength": 200},
         "every": {"type": "string", "description": "A duration like 24h, for redrive: begin anew so long after each beginning"}}}}}},
     "responses": {
       "200": {"description": "What it would be", "content": {"application/json": {"schema": {
         "type": "object", "additionalProperties": false, "required": ["dry_run", "action", "matched", "looked", "complete", "rate", "forecast_ms"], "properties": {
-          "dry_run": {"type": "boolean"}, "action": {"enum": ["redrive", "drop", "retry", "cancel"]},
+          "dry_run": {"type": "boolean"}, "action": {"enum": ["redrive", "drop", "retry", "cancel", "resend"]},
           "matched": {"$ref": "#/components/schemas/Count"}, "looked": {"$ref": "#/components/schemas/Count"}, "complete": {"type": "boolean"},
           "rate": {"$ref": "#/components/schemas/Count"}, "forecast_ms": {"$ref": "#/components/schemas/Count"}}}}}},
       "202": {"description": "The job is durable and runs", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {
         "type": "object", "additionalProperties": false, "required": ["id", "action", "durability"], "properties": {
-          "id": {"$ref": "#/components/schemas/JobId"}, "action": {"enum": ["redrive", "drop", "retry", "cancel"]}, "durability": {"const": "synced"}}}}}},
+          "id": {"$ref": "#/components/schemas/JobId"}, "action": {"enum": ["redrive", "drop", "retry", "cancel", "resend"]}, "durability": {"const": "synced"}}}}}},
       "default": {"$ref": "#/components/responses/Problem"}}},
   "get": {
     "operationId": "listJobs", "tags": ["jobs"], "summary": "Jobs, the newest first",

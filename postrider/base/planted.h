@@ -55,6 +55,8 @@ enum class Bug : std::uint8_t {
   kDryRunActs,
   kAuditForgotten,
   kHoldForgotten,
+  kHistoryForgotten,
+  kResendsWhatWasCalledOff,
   // Those of the service that the device profile takes over from.
   kTxAckAsTextOnly,
   kNackLostBeforeTxAck,
@@ -67,7 +69,7 @@ enum class Bug : std::uint8_t {
   kPlacesHogged,
   kGroupIgnored,
 };
-inline constexpr std::size_t kBugs = 54;
+inline constexpr std::size_t kBugs = 56;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -115,6 +117,8 @@ constexpr std::string_view name_of(Bug bug) {
       "dry-run-acts",
       "audit-forgotten",
       "hold-forgotten",
+      "history-forgotten",
+      "resends-what-was-called-off",
       "tx-ack-as-text-only",
       "nack-lost-before-tx-ack",
       "cap-checked-then-taken",

@@ -586,8 +586,10 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
     write_nested(turn, id, legacy.submits);
     give_names(turn, profile, {id, entry.state.attempts}, legacy.names, turn.now);
   }
-  const bool leaves_letter = phase == Phase::kDead || phase == Phase::kExpired;
-  receipts_.end(record, leaves_letter ? &entry.message : nullptr, turn.out.writes);
+  const bool forgets = planted(Bug::kHistoryForgotten) && phase == Phase::kCancelled;
+  const bool keeps = leaves_letter(phase) ||
+                     (residents_[entry.destination].bound->policy.keeps_history && !forgets);
+  receipts_.end(record, keeps ? &entry.message : nullptr, turn.out.writes);
   leave_attempt(turn, slot, true);
   give_back_gates(turn, slot);
   if (entry.message.lasting != 0) release_lasting(turn, id);

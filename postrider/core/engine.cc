@@ -273,6 +273,9 @@ Stats Engine::Impl::stats() const {
   stats.jobs_running = jobs_running();
   stats.holds = holds_.size();
   receipts_.groups().tell(stats);
+  const BucketInfo history = receipts_.sum(Kept::kHistory);
+  stats.history = history.count;
+  stats.history_bytes = history.bytes;
   stats.restoring = restoring();
   stats.now = turn_now_;
   tell_states(stats);

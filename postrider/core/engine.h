@@ -76,7 +76,8 @@ struct EngineOptions {
   Retention halves{.age = 1h, .bytes = 0, .count = 100'000};
   Retention arrivals{.age = 24h, .bytes = 1ULL << 30};
   Retention audit{.age = 90 * 24h, .bytes = 256ULL << 20};
-  std::uint64_t seed = 0;  // of jitter
+  Retention history{.age = 7 * 24h, .bytes = 16ULL << 30};  // content of those that keep it
+  std::uint64_t seed = 0;                                   // of jitter
 };
 
 // What must be known before the first event: counters, clock, and which buckets there are.

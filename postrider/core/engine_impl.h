@@ -395,10 +395,12 @@ class Engine::Impl {
   };
   Buried find_end(Turn& turn, MessageId id);
   Buried find_letter(Turn& turn, MessageId id);
+  Buried find_content(Turn& turn, MessageId id);
   std::optional<EndRecord> end_of_letter(Turn& turn, const Row& row, keys::Bucket bucket);
   void take_letter(Turn& turn, const Buried& buried);
   Answer retry_now(Turn& turn, Slot slot);
   Answer redrive_letter(Turn& turn, Slot resident, const Buried& buried);
+  std::optional<Answer> send_content(Turn& turn, Slot resident, const Buried& buried);
   std::optional<Answer> put_destination(Turn& turn, Slot resident, const DestinationConfig& config);
   std::optional<Answer> remove_destination(Turn& turn, Slot resident,
                                            const DestinationConfig& config);

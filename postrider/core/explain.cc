@@ -15,7 +15,7 @@ std::optional<Answer> Engine::Impl::explain(Turn& turn, MessageId id) {
     answer.view = explain_entry(turn, entries_[located.slot]);
     return answer;
   }
-  const Buried buried = find_letter(turn, id);
+  const Buried buried = find_content(turn, id);
   const Destined destined = find_destination(turn, id.destination());
   if (!buried.known || !destined.known) return std::nullopt;
   if (!buried.end) return explain_unreadable(turn, id);
@@ -30,7 +30,9 @@ std::optional<Answer> Engine::Impl::explain(Turn& turn, MessageId id) {
   out.failure = buried.end->cause;
   out.reason = buried.end->reason;
   out.origin = buried.end->origin;
-  out.why = buried.letter ? "it has ended and left a dead letter" : "it has ended";
+  out.why = !buried.letter             ? "it has ended"
+            : leaves_letter(out.phase) ? "it has ended and left a dead letter"
+                                       : "it has ended, and its content is kept";
   name_destination(destined, out);
   answer.view = std::move(out);
   return answer;

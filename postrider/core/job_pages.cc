@@ -1,6 +1,7 @@
-// Job pages: what a job reads, whether it fits, and what is done to it. Dead letters lie in buckets
-// by the time of their death; a page merges all buckets by id, so that letters are treated in the
-// order in which their messages were accepted, destination by destination and lane by lane.
+// Job pages: what a job reads, whether it fits, and what is done to it. Dead letters and history
+// lie in buckets by the time of their end; a page merges all buckets by id, so that they are
+// treated in the order in which their messages were accepted, destination by destination and lane
+// by lane.
 #include <algorithm>
 
 #include "postrider/base/codec.h"
@@ -57,7 +58,8 @@ Engine::Impl::JobPage Engine::Impl::read_page(Turn& turn, const Job& job) {
   }
   switch (job.order.action) {
     case JobAction::kRedrive:
-    case JobAction::kDrop: read_letters(turn, job, only, page); break;
+    case JobAction::kDrop:
+    case JobAction::kResend: read_letters(turn, job, only, page); break;
     case JobAction::kRetry: read_parked(turn, job, only, page); break;
     case JobAction::kCancel: read_live(turn, job, only, page); break;
   }
@@ -71,15 +73,19 @@ void Engine::Impl::read_letters(Turn& turn, const Job& job, std::optional<Destin
   const IdRange range = range_of(only);
   const MessageId from = id_at(job.cursor, range.first);
   MessageId known = range.last;  // everything before it was read
-  for (const keys::Bucket bucket : receipts_.buckets(Kept::kDead)) {
-    const std::string last = only ? keys::dead(bucket, range.last)
-                                  : keys::after_prefix(keys::bucket(keys::kDead, bucket));
-    const Rows* rows = turn.scan(
-        {keys::dead(bucket, from), last, std::max<std::uint32_t>(1, limits_.job_rows_max)});
+  const bool resends = job.order.action == JobAction::kResend;
+  const Kept kept = resends ? Kept::kHistory : Kept::kDead;
+  for (const keys::Bucket bucket : receipts_.buckets(kept)) {
+    const auto key_of = [&](MessageId id) {
+      return resends ? keys::history(bucket, id) : keys::dead(bucket, id);
+    };
+    const std::string first = key_of(from);
+    const std::string last =
+        only ? key_of(range.last) : keys::after_prefix(keys::bucket(space_of(kept), bucket));
+    const Rows* rows = turn.scan({first, last, std::max<std::uint32_t>(1, limits_.job_rows_max)});
     if (rows == nullptr) continue;
     if (!rows->complete) {
-      const auto end = keys::parse_bucketed(
-          std::string_view(rows->next).substr(0, keys::dead(bucket, from).size()));
+      const auto end = keys::parse_bucketed(std::string_view(rows->next).substr(0, first.size()));
       if (end) known = std::min(known, after({end->high, end->low}));
     }
     for (const Row& row : rows->rows) {
@@ -172,7 +178,11 @@ bool Engine::Impl::job_fits(Turn& turn, const Job& job, const JobItem& item) {
 
 bool Engine::Impl::letter_fits(const Job& job, const DeadLetter& letter) {
   const JobFilter& filter = job.order.filter;
-  return letter.at <= job.round_at && (!filter.phase || letter.phase == *filter.phase) &&
+  std::optional<Phase> phase = filter.phase;
+  // Whoever was called off is not sent again unless somebody asks for just those.
+  if (!phase && job.order.action == JobAction::kResend && !planted(Bug::kResendsWhatWasCalledOff))
+    phase = Phase::kDelivered;
+  return letter.at <= job.round_at && (!phase || letter.phase == *phase) &&
          (!filter.cause || letter.cause == *filter.cause) && letter.at >= filter.since &&
          (!filter.until.is_set() || letter.at < filter.until) &&
          letter.reason.starts_with(filter.reason_prefix);
@@ -181,7 +191,8 @@ bool Engine::Impl::letter_fits(const Job& job, const DeadLetter& letter) {
 Engine::Impl::Acted Engine::Impl::act_on(Turn& turn, const Job& job, const JobItem& item) {
   switch (job.order.action) {
     case JobAction::kRedrive:
-    case JobAction::kDrop: return act_on_letter(turn, job, item);
+    case JobAction::kDrop:
+    case JobAction::kResend: return act_on_letter(turn, job, item);
     case JobAction::kRetry: return retry_parked(turn, item);
     case JobAction::kCancel: break;
   }
@@ -208,7 +219,9 @@ Engine::Impl::Acted Engine::Impl::act_on_letter(Turn& turn, const Job& job, cons
   const Destined destined = find_destination(turn, item.id.destination());
   if (!destined.known) return {};
   if (destined.slot == kNoSlot) return {Acted::Kind::kRefused, "its destination is gone"};
-  const Answer answer = redrive_letter(turn, destined.slot, buried);
+  const bool resends = job.order.action == JobAction::kResend;
+  const Answer answer = resends ? send_content(turn, destined.slot, buried).value_or(Answer())
+                                : redrive_letter(turn, destined.slot, buried);
   if (answer.code == AnswerCode::kAccepted) return {Acted::Kind::kDone, {}};
   return {Acted::Kind::kRefused, answer.detail};
 }

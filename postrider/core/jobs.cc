@@ -32,6 +32,8 @@ std::optional<std::string> wrong_phase(const JobOrder& order) {
   const Phase phase = *order.filter.phase;
   if (of_letters(order.action) && phase != Phase::kDead && phase != Phase::kExpired)
     return "the phase of a dead letter is dead or expired";
+  if (order.action == JobAction::kResend && (!is_end(phase) || leaves_letter(phase)))
+    return "what is kept as history is delivered, cancelled or indeterminate";
   if (order.action == JobAction::kRetry && phase != Phase::kParked)
     return "only parked messages are tried again; use phase parked, or none";
   if (order.action == JobAction::kCancel && is_end(phase))
@@ -194,7 +196,8 @@ std::optional<std::uint64_t> Engine::Impl::count_by_groups(Turn& turn, const Job
   const bool plain = filter.destination_prefix.empty() && filter.reason_prefix.empty() &&
                      !filter.since.is_set() && !filter.until.is_set();
   const bool parked = order.action == JobAction::kRetry;
-  if (!plain || order.action == JobAction::kCancel || (parked && filter.cause)) return std::nullopt;
+  const bool counted = order.action != JobAction::kCancel && order.action != JobAction::kResend;
+  if (!plain || !counted || (parked && filter.cause)) return std::nullopt;
   std::optional<DestinationId> only;
   if (!filter.destination.empty()) {
     const Destined destined = find_destination(turn, filter.destination);

@@ -31,6 +31,10 @@ DestinationConfig merged(DestinationConfig config, const NamedTexts& changes) {
   return config;
 }
 
+bool has_letter(const EndRecord& end) {
+  return leaves_letter(end.phase) && end.content_bucket != 0;
+}
+
 Answer no_letter(MessageId id) {
   return answer_with(AnswerCode::kNotFound, "there is no dead letter of this message, or no longer",
                      id);
@@ -56,15 +60,35 @@ Engine::Impl::Buried Engine::Impl::find_end(Turn& turn, MessageId id) {
 // the letter says how it ended, and is looked for in each of the few buckets.
 Engine::Impl::Buried Engine::Impl::find_letter(Turn& turn, MessageId id) {
   Buried out = find_end(turn, id);
-  if (!out.known || (out.end && out.end->dead_bucket == 0)) return out;
+  if (!out.known || (out.end && !has_letter(*out.end))) return out;
   std::vector<keys::Bucket> where;
-  if (out.end) where.push_back(out.end->dead_bucket);
+  if (out.end) where.push_back(out.end->content_bucket);
   if (!out.end) where = receipts_.buckets(Kept::kDead);
   for (const keys::Bucket bucket : where) {
     const auto* value = turn.get(keys::dead(bucket, id));
     if (value == nullptr || !value->has_value()) continue;
     out.letter = **value;
     if (!out.end) out.end = end_of_letter(turn, {keys::dead(bucket, id), **value}, bucket);
+    if (!out.end) out.letter.reset();
+  }
+  out.known = !turn.lacks();
+  return out;
+}
+
+// The letter, or what is kept as history.
+Engine::Impl::Buried Engine::Impl::find_content(Turn& turn, MessageId id) {
+  Buried out = find_letter(turn, id);
+  if (!out.known || out.letter) return out;
+  if (out.end && (out.end->content_bucket == 0 || leaves_letter(out.end->phase))) return out;
+  std::vector<keys::Bucket> where;
+  if (out.end) where.push_back(out.end->content_bucket);
+  if (!out.end) where = receipts_.buckets(Kept::kHistory);
+  for (const keys::Bucket bucket : where) {
+    const std::string key = keys::history(bucket, id);
+    const auto* value = turn.get(key);
+    if (value == nullptr || !value->has_value()) continue;
+    out.letter = **value;
+    if (!out.end) out.end = end_of_letter(turn, {key, **value}, bucket);
     if (!out.end) out.letter.reset();
   }
   out.known = !turn.lacks();
@@ -87,14 +111,14 @@ std::optional<EndRecord> Engine::Impl::end_of_letter(Turn& turn, const Row& row,
   end.attempts = dead->letter.attempts;
   end.accepted = message->accepted;
   end.at = dead->letter.at;
-  end.dead_bucket = bucket;
+  end.content_bucket = bucket;
   end.origin = message->origin;
   end.reason = dead->letter.reason;
   return end;
 }
 
 void Engine::Impl::take_letter(Turn& turn, const Buried& buried) {
-  receipts_.take_letter({.bucket = buried.end->dead_bucket,
+  receipts_.take_letter({.bucket = buried.end->content_bucket,
                          .id = buried.end->id,
                          .size = buried.letter->size(),
                          .phase = buried.end->phase,
@@ -202,7 +226,7 @@ void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
          }
          const Buried buried = find_letter(turn, redrive.id);
          if (!buried.known) return std::nullopt;
-         if (!buried.letter && buried.end && buried.end->dead_bucket == 0) {
+         if (!buried.letter && buried.end && !has_letter(*buried.end)) {
            return answer_with(AnswerCode::kEnded,
                               "the message has ended: " + std::string(name_of(buried.end->phase)) +
                                   "; only dead letters are sent again",
@@ -219,18 +243,28 @@ void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
 
 Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried) {
   const MessageId old = buried.end->id;
-  const std::string key = keys::dead(buried.end->dead_bucket, old);
+  const std::optional<Answer> answer = send_content(turn, slot, buried);
+  if (!answer) return {};  // something must be read first
+  if (answer->code != AnswerCode::kAccepted) return *answer;
+  take_letter(turn, buried);
+  ++receipts_.counters().redriven;
+  return answer_with(AnswerCode::kAccepted, "redrives " + to_string(old), answer->id);
+}
+
+// A new message linked to the old one: an end is an end.
+std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Buried& buried) {
+  const MessageId old = buried.end->id;
   if (const auto why = closed_to_new(residents_[slot]))
     return answer_with(AnswerCode::kDisabled, *why, old);
   const auto dead = decode_dead(buried.letter->view());
   const auto message = dead ? decode_message(Blob::copy_of(dead->message))
                             : Result<Message>(fail(ErrorCode::kCorrupt, {}));
   if (!message) {
-    turn.damaged.emplace_back(key, *buried.letter);
-    return answer_with(AnswerCode::kNotFound, "the dead letter cannot be read; it is in quarantine",
+    turn.damaged.emplace_back(content_key(buried.end->content_bucket, old, buried.end->phase),
+                              *buried.letter);
+    return answer_with(AnswerCode::kNotFound, "its content cannot be read; it is in quarantine",
                        old);
   }
-  // A new message linked to the old one: an end is an end.
   const auto accepted = take_message(turn, {.resident = slot,
                                             .lane = old.lane(),
                                             .priority = old.priority(),
@@ -239,12 +273,10 @@ Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried)
                                             .origin = old,
                                             .attributes = message->attributes,
                                             .body = message->body});
-  if (!accepted) return {};  // something must be read first
+  if (!accepted) return std::nullopt;
   const Result<MessageId>& id = *accepted;
   if (!id) return answer_with(AnswerCode::kInvalid, id.error().detail, old);
-  take_letter(turn, buried);
-  ++receipts_.counters().redriven;
-  return answer_with(AnswerCode::kAccepted, "redrives " + to_string(old), *id);
+  return answer_with(AnswerCode::kAccepted, {}, *id);
 }
 
 void Engine::Impl::on(Turn& turn, const Drop& drop) {

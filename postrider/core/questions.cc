@@ -315,7 +315,7 @@ std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
     if (entry.details) view.trail = entry.details->trail;
     show(entry.message);
   } else {
-    const Buried buried = find_letter(turn, id);
+    const Buried buried = find_content(turn, id);
     if (!buried.known) return std::nullopt;
     if (buried.end) {
       view.notes = buried.end->notes;

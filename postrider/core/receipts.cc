@@ -112,8 +112,8 @@ Receipts::Receipts(const EngineOptions& options, Books books, Timestamp now)
     : began_(now),
       meta_(books.meta),
       closed_(std::move(books.closed)),
-      retention_{options.ledger, options.log,    options.ends,     options.dead,
-                 options.names,  options.halves, options.arrivals, options.audit},
+      retention_{options.ledger, options.log,      options.ends,  options.dead,   options.names,
+                 options.halves, options.arrivals, options.audit, options.history},
       groups_(std::move(books.groups), options.limits.dead_groups_max) {
   for (const Kept kept : {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead}) {
     if (!info(kept).started.is_set()) info(kept).started = now;
@@ -137,14 +137,17 @@ void Receipts::note(LogEntry entry) {
   page_.push_back(std::move(entry));
 }
 
-void Receipts::end(const EndRecord& end, const Message* letter, WriteBatch& out) {
+void Receipts::end(const EndRecord& end, const Message* content, WriteBatch& out) {
   EndRecord stored = end;
-  if (letter != nullptr) {
-    stored.dead_bucket = running(Kept::kDead);
+  if (content != nullptr) {
+    const Kept kept = leaves_letter(end.phase) ? Kept::kDead : Kept::kHistory;
+    stored.content_bucket = running(kept);
     const DeadLetter dead{end.id, end.phase, end.at, end.cause, end.attempts, end.reason};
-    put_kept(Kept::kDead, keys::dead(stored.dead_bucket, end.id),
-             encode_dead(dead, letter->record.view()), out);
-    groups_.add({.name = {stored.dead_bucket, end.id.destination(), end.phase, end.cause},
+    put_kept(kept, content_key(stored.content_bucket, end.id, end.phase),
+             encode_dead(dead, content->record.view()), out);
+  }
+  if (leaves_letter(end.phase)) {
+    groups_.add({.name = {stored.content_bucket, end.id.destination(), end.phase, end.cause},
                  .at = end.at,
                  .id = end.id,
                  .reason = end.reason});
@@ -230,6 +233,15 @@ std::vector<keys::Bucket> Receipts::buckets(Kept kept) const {
   return numbers;
 }
 
+BucketInfo Receipts::sum(Kept kept) const {
+  BucketInfo sum = info(kept);
+  for (const BucketInfo& bucket : closed(kept)) {
+    sum.count += bucket.count;
+    sum.bytes += bucket.bytes;
+  }
+  return sum;
+}
+
 keys::Bucket Receipts::oldest(Kept kept) const {
   return closed(kept).empty() ? running(kept) : closed(kept).front().number;
 }
@@ -267,6 +279,7 @@ void Receipts::count_removed(Kept kept, std::uint64_t count) {
     case Kept::kHalves: meta_.counters.removed_halves += count; return;
     case Kept::kArrivals: meta_.counters.removed_arrivals += count; return;
     case Kept::kAudit: return;
+    case Kept::kHistory: return;
   }
 }
 

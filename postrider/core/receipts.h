@@ -31,9 +31,9 @@ class Receipts {
 
   // Appends to the page of this turn.
   void note(LogEntry entry);
-  // Writes the end record and, with a `letter`, the dead letter; counts it and appends it to the
-  // page.
-  void end(const EndRecord& end, const Message* letter, WriteBatch& out);
+  // Writes the end record and, with `content`, the dead letter or the history; counts it and
+  // appends it to the page.
+  void end(const EndRecord& end, const Message* content, WriteBatch& out);
 
   // Puts into the running bucket of a space, and keeps the bucket's size.
   void put_kept(Kept kept, std::string key, std::string_view value, WriteBatch& out);
@@ -60,6 +60,7 @@ class Receipts {
   // Buckets that may hold something, newest first.
   std::vector<keys::Bucket> buckets(Kept kept) const;
   keys::Bucket oldest(Kept kept) const;
+  BucketInfo sum(Kept kept) const;  // of all its buckets: count and bytes
   // True when an entry at or behind the position was removed before anybody could read it from
   // there.
   bool fell_behind(const LogPosition& from) const {

@@ -185,6 +185,8 @@ struct Stats {
   std::array<std::uint64_t, kFailureClasses> dead_letters{};  // that there are, by cause
   std::uint64_t dead_letters_ungrouped = 0;                   // whose cause was not counted
   std::uint64_t parked = 0;
+  std::uint64_t history = 0;  // messages whose content is kept after their end …
+  std::uint64_t history_bytes = 0;
   bool restoring = false;
   Timestamp now;  // engine time
   struct InState {

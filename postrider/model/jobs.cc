@@ -86,7 +86,7 @@ std::optional<JobId> parse_job_id(std::string_view text) {
 
 std::string_view name_of(JobAction action) {
   constexpr std::array<std::string_view, kJobActions> kNames = {"redrive", "drop", "retry",
-                                                                "cancel"};
+                                                                "cancel", "resend"};
   const auto index = static_cast<std::size_t>(action);
   POSTRIDER_CHECK(index < kNames.size());
   return kNames[index];

@@ -26,8 +26,9 @@ enum class JobAction : std::uint8_t {
   kDrop,     // dead letters are removed for good
   kRetry,    // parked messages go back in line
   kCancel,   // live messages end
+  kResend,   // what was delivered and is kept as history becomes new messages; the history stays
 };
-inline constexpr std::size_t kJobActions = 4;
+inline constexpr std::size_t kJobActions = 5;
 std::string_view name_of(JobAction action);
 
 enum class JobState : std::uint8_t { kRunning, kDone, kCancelled, kWaiting };

@@ -68,6 +68,9 @@ std::string end(Bucket bucket, Sequence message) {
   return Builder(kEnd).u32(bucket).u64(message.value()).take();
 }
 std::string dead(Bucket bucket, MessageId id) { return Builder(kDead).u32(bucket).id(id).take(); }
+std::string history(Bucket bucket, MessageId id) {
+  return Builder(kHistory).u32(bucket).id(id).take();
+}
 std::string name(Bucket bucket, std::string_view scope, std::string_view name) {
   return Builder(kName).u32(bucket).text(scope).raw(name).take();
 }

@@ -26,6 +26,7 @@ inline constexpr char kSession = 'N';  // bucket ‖ scope ‖ session
 inline constexpr char kLog = 'E';      // bucket ‖ sequence of the page
 inline constexpr char kEnd = 'R';      // bucket ‖ sequence of the message
 inline constexpr char kDead = 'Q';     // bucket ‖ message id
+inline constexpr char kHistory = 'V';  // bucket ‖ message id: content of what has ended
 inline constexpr char kName = 'X';     // bucket ‖ scope ‖ name: who has it
 inline constexpr char kHalf = 'U';     // bucket ‖ scope ‖ name: news that waits for it
 inline constexpr char kArrival = 'I';  // bucket ‖ sequence: what arrived, as it came
@@ -56,6 +57,7 @@ std::string session(Bucket bucket, std::string_view scope, std::string_view key)
 std::string log(Bucket bucket, Sequence page);
 std::string end(Bucket bucket, Sequence message);
 std::string dead(Bucket bucket, MessageId id);
+std::string history(Bucket bucket, MessageId id);
 std::string name(Bucket bucket, std::string_view scope, std::string_view name);
 std::string half(Bucket bucket, std::string_view scope, std::string_view name);
 std::string arrival(Bucket bucket, Sequence sequence);

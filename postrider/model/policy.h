@@ -127,6 +127,7 @@ struct Policy {
   std::uint16_t fifo_lanes = 0;      // bit n: lane n is FIFO
   std::uint32_t window_max = 64;     // messages of one lane in memory
   bool refuse_when_disabled = true;  // else new messages are held
+  bool keeps_history = false;        // the content of what has ended is kept for a while
 
   LaneKind lane_kind(std::uint8_t lane) const {
     return ((fifo_lanes >> lane) & 1) != 0 ? LaneKind::kFifo : LaneKind::kUnordered;

@@ -62,6 +62,11 @@ constexpr std::array<std::uint64_t Counters::*, 15> kCounterFields = {
     &Counters::removed_ends,  &Counters::removed_dead,   &Counters::removed_ledger,
     &Counters::removed_names, &Counters::removed_halves, &Counters::removed_arrivals};
 
+// The first four spaces are in every store and need no bit: the ninth has the bit of the first.
+constexpr unsigned bit_of(std::size_t kept) { return 1U << kept % 8; }
+constexpr unsigned kKeptBits = 0b1111'0001;
+static_assert(kKept == kBuckets1 + 5);
+
 }  // namespace
 
 char space_of(Kept kept) {
@@ -74,6 +79,7 @@ char space_of(Kept kept) {
     case Kept::kHalves: return keys::kHalf;
     case Kept::kArrivals: return keys::kArrival;
     case Kept::kAudit: return keys::kAudit;
+    case Kept::kHistory: return keys::kHistory;
   }
   POSTRIDER_CHECK(false);
   return 0;
@@ -89,10 +95,10 @@ std::string encode_meta(const Meta& meta) {
   // Most stores never use the others, and this record is part of every commit.
   std::uint8_t used = 0;
   for (std::size_t i = kBuckets1; i < kKept; ++i)
-    used = static_cast<std::uint8_t>(used | (meta.running[i] != BucketInfo() ? 1U << i : 0U));
+    used = static_cast<std::uint8_t>(used | (meta.running[i] != BucketInfo() ? bit_of(i) : 0U));
   writer.u8(used);
   for (std::size_t i = kBuckets1; i < kKept; ++i) {
-    if ((used >> i & 1) != 0) put_bucket(writer, meta.running[i]);
+    if ((used & bit_of(i)) != 0) put_bucket(writer, meta.running[i]);
   }
   writer.varint(meta.log_removed);
   seal_record(out);
@@ -109,9 +115,9 @@ Result<Meta> decode_meta(std::string_view record) {
   meta.wall_bias = Duration(reader.i64());
   for (std::size_t i = 0; i < kBuckets1; ++i) meta.running[i] = get_bucket(reader);
   const std::uint8_t used = old ? std::uint8_t{0} : reader.u8();
-  if ((used & ((1U << kBuckets1) - 1)) != 0 || (used >> kKept) != 0) reader.fail();
+  if ((used & ~kKeptBits) != 0) reader.fail();
   for (std::size_t i = kBuckets1; i < kKept; ++i) {
-    if ((used >> i & 1) != 0) meta.running[i] = get_bucket(reader);
+    if ((used & bit_of(i)) != 0) meta.running[i] = get_bucket(reader);
   }
   meta.log_removed = reader.varint();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "meta record");
@@ -224,7 +230,7 @@ void encode_end(const EndRecord& end, std::string& out) {
   writer.u8(static_cast<std::uint8_t>(end.phase))
       .u8(static_cast<std::uint8_t>(end.cause))
       .u16(end.attempts);
-  writer.i64(end.accepted.ms()).i64(end.at.ms()).u32(end.dead_bucket);
+  writer.i64(end.accepted.ms()).i64(end.at.ms()).u32(end.content_bucket);
   const bool has_origin = end.origin.is_set();
   writer.u8(static_cast<std::uint8_t>((has_origin ? kEndOrigin : 0) |
                                       (end.notes.empty() ? 0 : kEndNotes) |
@@ -246,7 +252,7 @@ Result<EndRecord> decode_end(std::string_view record) {
   end.attempts = reader.u16();
   end.accepted = Timestamp(reader.i64());
   end.at = Timestamp(reader.i64());
-  end.dead_bucket = reader.u32();
+  end.content_bucket = reader.u32();
   const std::uint8_t flags = reader.u8();
   if (flags > (old ? kEndOrigin : kEndOrigin | kEndNotes | kEndTrail)) reader.fail();
   if ((flags & kEndOrigin) != 0) end.origin = get_id(reader);

@@ -30,11 +30,21 @@ struct BucketInfo {
 };
 
 // Spaces with a retention.
-enum class Kept : std::uint8_t { kLedger, kLog, kEnds, kDead, kNames, kHalves, kArrivals, kAudit };
-inline constexpr std::size_t kKept = 8;
+enum class Kept : std::uint8_t {
+  kLedger,
+  kLog,
+  kEnds,
+  kDead,
+  kNames,
+  kHalves,
+  kArrivals,
+  kAudit,
+  kHistory
+};
+inline constexpr std::size_t kKept = 9;
 inline constexpr std::array<Kept, kKept> kAllKept = {Kept::kLedger,   Kept::kLog,   Kept::kEnds,
                                                      Kept::kDead,     Kept::kNames, Kept::kHalves,
-                                                     Kept::kArrivals, Kept::kAudit};
+                                                     Kept::kArrivals, Kept::kAudit, Kept::kHistory};
 char space_of(Kept kept);
 
 struct Meta {
@@ -79,7 +89,7 @@ struct EndRecord {
   std::uint16_t attempts = 0;
   Timestamp accepted;
   Timestamp at;
-  keys::Bucket dead_bucket = 0;  // where its dead letter lies; 0: it left none
+  keys::Bucket content_bucket = 0;  // where its dead letter or its history lies; 0: it left none
   MessageId origin;
   std::string reason;
   std::string notes;  // the profile's own, as they were last
@@ -145,6 +155,11 @@ struct DeadRecord {
   DeadLetter letter;
   std::string_view message;  // the encoded message; looks into the record
 };
+// A message that ended so leaves a dead letter; of any other the content may be kept as history.
+inline bool leaves_letter(Phase phase) { return phase == Phase::kDead || phase == Phase::kExpired; }
+inline std::string content_key(keys::Bucket bucket, MessageId id, Phase phase) {
+  return leaves_letter(phase) ? keys::dead(bucket, id) : keys::history(bucket, id);
+}
 std::string encode_dead(const DeadLetter& letter, std::string_view message);
 Result<DeadRecord> decode_dead(std::string_view record);
 

@@ -212,7 +212,7 @@ EndRecord any_end() {
   end.attempts = any<std::uint16_t>();
   end.accepted = any_time();
   end.at = any_time();
-  end.dead_bucket = any<std::uint32_t>();
+  end.content_bucket = any<std::uint32_t>();
   end.origin = maybe_id();
   end.reason = any_text();
   if (any<bool>()) end.notes = any_text();
@@ -512,7 +512,7 @@ TEST(Record, EachKindWithARetentionHasASpaceOfItsOwn) {
   std::set<char> spaces;
   for (std::size_t i = 0; i < kKept; ++i) spaces.insert(space_of(static_cast<Kept>(i)));
   EXPECT_EQ(spaces, (std::set<char>{keys::kLedger, keys::kLog, keys::kEnd, keys::kDead, keys::kName,
-                                    keys::kHalf, keys::kArrival, keys::kAudit}));
+                                    keys::kHalf, keys::kArrival, keys::kAudit, keys::kHistory}));
 }
 
 // Bytes that the first format wrote; they must be read for as long as such a record can live.

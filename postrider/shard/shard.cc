@@ -153,8 +153,8 @@ class Shard::Impl {
   Now now_;
 
   bool idle() const {
-    return mailbox_.empty() && chores_.empty() && parked_.empty() && !in_commit_ &&
-           open_.actions.empty() && open_.writes.empty();
+    return mailbox_.empty() && chores_.empty() && pages_.empty() && parked_.empty() &&
+           !in_commit_ && open_.actions.empty() && open_.writes.empty();
   }
 
  private:
@@ -190,6 +190,7 @@ class Shard::Impl {
   void let_run(ParkedList::iterator parked);
   void forget_old_batches();
   void collect_chores();
+  bool take_next();
   void close();
   void committed(CommitOutcome outcome);
   void act(std::vector<Action>& actions);  // empties them
@@ -204,6 +205,8 @@ class Shard::Impl {
 
   std::deque<Event> mailbox_;
   std::deque<Chore> chores_;
+  std::deque<Chore> pages_;  // of jobs, which are many and never urgent
+  bool page_is_next_ = false;
   ParkedList parked_;
   std::unordered_map<std::uint64_t, std::deque<ParkedList::iterator>>
       order_;  // order key: parked events, oldest first
@@ -277,20 +280,24 @@ void Shard::Impl::drain() {
       take(TimersDue{});
       continue;
     }
-    // Parked events are bounded; what the engine gave itself goes before what others want.
-    if (parked_.size() >= options_.parked_max) return;
-    if (!chores_.empty()) {
-      Chore chore = std::move(chores_.front());
-      chores_.pop_front();
-      take(std::move(chore));
-    } else if (!mailbox_.empty()) {
-      Event event = std::move(mailbox_.front());
-      mailbox_.pop_front();
-      take(std::move(event));
-    } else {
-      return;
-    }
+    if (parked_.size() >= options_.parked_max || !take_next()) return;  // parked events are bounded
   }
+}
+
+// What the engine gave itself goes before what others want; only pages of jobs take turns with
+// them, or as many jobs as may be parked would leave no place for anybody else.
+bool Shard::Impl::take_next() {
+  const auto take_from = [this](auto& queue) {
+    auto event = std::move(queue.front());
+    queue.pop_front();
+    take(std::move(event));
+    return true;
+  };
+  if (!chores_.empty()) return take_from(chores_);
+  const bool page = !pages_.empty() && (page_is_next_ || mailbox_.empty());
+  page_is_next_ = !page;
+  if (page) return take_from(pages_);
+  return !mailbox_.empty() && take_from(mailbox_);
 }
 
 bool Shard::Impl::waits_behind(const OrderKeys& keys) const {
@@ -404,7 +411,10 @@ void Shard::Impl::forget_old_batches() {
 }
 
 void Shard::Impl::collect_chores() {
-  for (Chore& chore : open_.chores) chores_.push_back(std::move(chore));
+  for (Chore& chore : open_.chores) {
+    const bool page = chore.kind == Chore::Kind::kJob || chore.kind == Chore::Kind::kDryRun;
+    (page ? pages_ : chores_).push_back(std::move(chore));
+  }
   open_.chores.clear();
 }
 

@@ -42,6 +42,7 @@ JobFilter Clients::draw_filter(JobAction action) {
   const bool letters = action == JobAction::kRedrive || action == JobAction::kDrop;
   if (letters && job_rng_.chance(1, 6))
     filter.phase = job_rng_.chance(1, 2) ? Phase::kDead : Phase::kExpired;
+  if (action == JobAction::kResend && job_rng_.chance(1, 4)) filter.phase = Phase::kCancelled;
   const Timestamp now = around_.engine_now();
   if (job_rng_.chance(1, 6)) filter.since = now - Duration(job_rng_.between(1, 100'000'000));
   if (job_rng_.chance(1, 6)) filter.until = now - Duration(job_rng_.between(0, 1'000));
@@ -56,7 +57,12 @@ void Clients::start_job() {
   const bool live = bulk_ && job_rng_.chance(1, 3);
   start.order.action = live ? (job_rng_.chance(1, 2) ? JobAction::kRetry : JobAction::kCancel)
                             : (job_rng_.chance(3, 4) ? JobAction::kRedrive : JobAction::kDrop);
+  if (job_rng_.chance(1, 6)) start.order.action = JobAction::kResend;
   start.order.filter = draw_filter(start.order.action);
+  // Otherwise each would double everything that was ever delivered.
+  if (start.order.action == JobAction::kResend && !start.order.filter.since.is_set() &&
+      !start.order.filter.until.is_set())
+    start.order.filter.since = around_.engine_now() - Duration(job_rng_.between(1, 7'200'000));
   start.order.rate = kRates[job_rng_.below(kRates.size())];
   start.order.reason = "as planned";
   start.dry_run = job_rng_.chance(1, 3);

@@ -50,7 +50,7 @@ struct Numbers {
                base = 5'000, cap = 3'600'000, cap_after = 0, tick = 0, attempt = 30'000,
                probe = 10'000, stage = 300'000, hold = 0, jitter = 20, poll = 10'000,
                poll_error = 5'000, life = 0, strand = 0, adapt = 0, group = 0, tenant = 0,
-               clears = 0;
+               history = 0, clears = 0;
 };
 
 struct Setting {
@@ -84,6 +84,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"life", &Numbers::life},
     {"strand", &Numbers::strand},
     {"adapt", &Numbers::adapt},
+    {"history", &Numbers::history},
     {"group", &Numbers::group},
     {"tenant", &Numbers::tenant},
     {"clears", &Numbers::clears},
@@ -172,6 +173,7 @@ Result<Policy> configure(const NamedTexts& settings) {
   policy.fifo_lanes = static_cast<std::uint16_t>(numbers.fifo);
   policy.window_max = static_cast<std::uint32_t>(numbers.window);
   policy.refuse_when_disabled = numbers.hold == 0;
+  policy.keeps_history = numbers.history != 0;
   if (policy.window_max == 0)
     return fail(ErrorCode::kInvalid, "setting 'window' must be at least 1");
   return policy;

@@ -127,6 +127,11 @@ Batch Notebook::read(const Durable& durable, std::vector<std::string>& faults) {
       read_remove(reading, write.key, write.kind == Write::Kind::kRemoveOnce);
     } else if (write.key[0] == keys::kDead) {
       remove_letters(write);
+    } else if (write.key[0] == keys::kHistory) {
+      std::erase_if(history_, [&write](const auto& item) {
+        const std::string key = keys::history(item.second, item.first);
+        return key >= write.key && key < write.last;
+      });
     } else if (write.key[0] == keys::kGroup) {
       std::erase_if(groups_, [&write](const auto& item) {
         const std::string key = group_key(item.first);
@@ -192,6 +197,7 @@ void Notebook::read_put(Reading& reading, const Write& write) {
       return;
     case keys::kSession: ++reading.batch.session_puts; return;
     case keys::kDead: return read_letter(reading, write);
+    case keys::kHistory: return read_history(reading, write);
     case keys::kGroup: return read_group(reading, write);
     case keys::kJob: return read_job(reading, write);
     case keys::kAudit:
@@ -319,6 +325,10 @@ void Notebook::read_remove(Reading& reading, std::string_view key, bool once) {
       reading.faults.push_back("a dead letter was removed that was not there");
     return;
   }
+  if (key[0] == keys::kHistory) {
+    if (const auto kept = keys::parse_bucketed(key)) history_.erase({kept->high, kept->low});
+    return;
+  }
   if (const auto name = parse_group_key(key)) {
     groups_.erase(*name);
     reading.batch.regrouped.push_back(*name);
@@ -420,6 +430,16 @@ void Notebook::read_letter(Reading& reading, const Write& write) {
            .second)
     return reading.faults.push_back("a dead letter of nobody, or a second one");
   reading.batch.buried.push_back(*id);
+}
+
+void Notebook::read_history(Reading& reading, const Write& write) {
+  const auto dead = decode_dead(write.value.view());
+  const auto message = dead ? decode_message(Blob::copy_of(dead->message))
+                            : Result<Message>(fail(ErrorCode::kCorrupt, {}));
+  if (!message || dead->letter.id != message->id)
+    return reading.faults.push_back("history that cannot be read");
+  reading.batch.kept.push_back({dead->letter, bucket_in(write.key), hash64(message->body)});
+  history_[message->id] = bucket_in(write.key);
 }
 
 void Notebook::read_group(Reading& reading, const Write& write) {

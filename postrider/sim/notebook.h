@@ -143,7 +143,13 @@ struct Batch {
     Job job;
     std::optional<Job> before;
   };
-  std::vector<JobPut> jobs;          // in the order of the batch
+  std::vector<JobPut> jobs;  // in the order of the batch
+  struct KeptPut {
+    DeadLetter end;
+    keys::Bucket bucket = 0;
+    std::uint64_t body_hash = 0;
+  };
+  std::vector<KeptPut> kept;         // content that came into the history
   std::vector<MessageId> buried;     // dead letters that came
   std::vector<MessageId> exhumed;    // dead letters that left, one by one
   std::vector<GroupName> regrouped;  // groups that were written or removed
@@ -186,6 +192,7 @@ class Notebook {
   const Destinations& destinations() const { return destinations_; }
   const LetterNote* letter(MessageId id) const;
   using Letters = std::map<MessageId, LetterNote>;
+  bool is_kept(MessageId id) const { return history_.contains(id); }  // its content, as history
   const Letters& all_letters() const { return letters_; }
   using Groups = std::map<GroupName, GroupRecord>;
   const Groups& groups() const { return groups_; }
@@ -222,6 +229,7 @@ class Notebook {
   void read_route(Reading& reading, const Write& write);
   void read_quarantine(Reading& reading, const Write& write);
   void read_letter(Reading& reading, const Write& write);
+  void read_history(Reading& reading, const Write& write);
   void read_group(Reading& reading, const Write& write);
   void read_job(Reading& reading, const Write& write);
   void remove_letters(const Write& range);
@@ -231,6 +239,7 @@ class Notebook {
 
   std::unordered_map<std::uint64_t, MessageNote> messages_;  // by sequence; never iterated
   Destinations destinations_;
+  std::map<MessageId, keys::Bucket> history_;
   Letters letters_;
   Groups groups_;
   Jobs jobs_;

@@ -64,6 +64,8 @@ NamedTexts webhook_settings(std::uint32_t peer, Rng& rng) {
     settings.emplace_back("group", "site");
     settings.emplace_back("group_in_flight_max", "2");
   }
+  Rng kept = Rng(rng).fork(3);
+  maybe(settings, "history", 3, Texts3{"on", "on", "off"}, kept);
   return settings;
 }
 
@@ -99,6 +101,8 @@ NamedTexts drill_settings(std::uint32_t peer, Rng& rng) {
   maybe(settings, "adapt", 2, Texts3{"1", "1", "0"}, fair);
   maybe(settings, "tenant", 2, Texts3{"1", "2", "3"}, fair);
   maybe(settings, "group", 3, Texts3{"1", "2", "3"}, fair);
+  Rng kept = Rng(rng).fork(3);
+  maybe(settings, "history", 3, Texts3{"1", "1", "0"}, kept);
   return settings;
 }
 
@@ -115,6 +119,7 @@ void shorten_memory(EngineOptions& engine, Rng& rng) {
   engine.ledger.age = engine.key_window + engine.key_ahead;
   engine.arrivals.age = pick(Durations{1h, 7h, 50h}, rng);
   engine.arrivals.bytes = pick(Counts{0, 3000, 30'000}, rng);
+  engine.history.age = pick(Durations{1h, 7h, 50h}, rng);
   engine.halves.count = pick(Counts{4, 40, 100'000}, rng);
 }
 

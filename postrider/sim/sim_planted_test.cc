@@ -32,7 +32,7 @@ SimOptions world(std::uint64_t seed, Bug bug) {
   options.seed = seed;
   options.span = Duration(3 * 24h);
   options.destinations = 5;
-  options.messages = bug == Bug::kItemOfAnother ? 240 : 80;
+  options.messages = bug == Bug::kItemOfAnother ? 480 : 80;
   options.faults = *parse_faults("all");
   options.twins = false;
   return options;
@@ -96,6 +96,7 @@ Hunt run_hunt(Bug bug) {
 
 class PlantedBug : public ::testing::TestWithParam<Bug> {};
 
+// req: engine.bug.90, engine.bug.91
 // req: engine.bug.1, engine.bug.2, engine.bug.3, engine.bug.4, engine.bug.5, engine.bug.6
 // req: engine.bug.7, engine.bug.8, engine.bug.9, engine.bug.10, engine.bug.11, engine.bug.12
 // req: engine.bug.13, engine.bug.14, engine.bug.15, engine.bug.16, engine.bug.17, engine.bug.18
@@ -105,7 +106,7 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.30, engine.bug.31, engine.bug.32, engine.bug.33, engine.bug.34
 // req: engine.bug.37, engine.bug.38, engine.bug.39, engine.sim.37
 // req: engine.bug.60, engine.bug.61, engine.bug.62, engine.bug.63, engine.bug.64, engine.bug.65
-// req: engine.sim.50, engine.sim.51, engine.sim.52, engine.sim.53
+// req: engine.sim.50, engine.sim.51, engine.sim.52, engine.sim.53, engine.sim.54
 // req: engine.bug.36, engine.sim.32, engine.sim.33, engine.sim.34, engine.sim.35, engine.sim.36
 // req: engine.bug.35, engine.bug.40, engine.bug.41, engine.bug.42, engine.bug.43, engine.bug.44
 // req: engine.bug.45, engine.bug.46, engine.bug.47, engine.bug.48
@@ -152,9 +153,10 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kStepLost, Bug::kStartNotTold, Bug::kIntentForgotten, Bug::kOlderNameIgnored,
         Bug::kExtensionForgotten, Bug::kGroupKeepsRedriven, Bug::kJobCursorLate,
         Bug::kJobOrderByBucket, Bug::kDryRunActs, Bug::kAuditForgotten, Bug::kHoldForgotten,
-        Bug::kTxAckAsTextOnly, Bug::kNackLostBeforeTxAck, Bug::kCapCheckedThenTaken,
-        Bug::kOneLookIsAbsence, Bug::kFailedLookIsAbsence, Bug::kFailedPollResends,
-        Bug::kItemOfAnother, Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored),
+        Bug::kHistoryForgotten, Bug::kResendsWhatWasCalledOff, Bug::kTxAckAsTextOnly,
+        Bug::kNackLostBeforeTxAck, Bug::kCapCheckedThenTaken, Bug::kOneLookIsAbsence,
+        Bug::kFailedLookIsAbsence, Bug::kFailedPollResends, Bug::kItemOfAnother,
+        Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored),
     name_of_case);
 
 }  // namespace

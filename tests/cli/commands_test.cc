@@ -358,6 +358,26 @@ TEST(DestCommand, TestsADestination) {
   EXPECT_EQ(daemon.run("dest test b --wait").code, 0);
 }
 
+// req: cli.dest.12
+TEST(DestCommand, RecoversByTwoJobs) {
+  const Reply job = {.body = "{\"id\":\"00000000000000aa\",\"action\":\"redrive\"}", .status = 202};
+  Daemon daemon({job, job, job});
+  const std::string both =
+      daemon.run("dest recover b --since 2026-01-02T03:04:05Z --rate 50 --idempotency-key k", "")
+          .output;
+  EXPECT_NE(both.find("job 00000000000000aa runs"), std::string::npos) << both;
+  EXPECT_EQ(daemon.first_line(0), "POST /v1/jobs");
+  EXPECT_NE(daemon.request(0).find("{\"action\":\"redrive\",\"filter\":{\"destination\":\"b\","
+                                   "\"since\":\"2026-01-02T03:04:05Z\"},\"rate\":50}"),
+            std::string::npos)
+      << daemon.request(0);
+  EXPECT_NE(daemon.request(1).find("\"action\":\"resend\""), std::string::npos);
+  EXPECT_NE(daemon.request(1).find("k#delivered"), std::string::npos);
+  EXPECT_EQ(daemon.run("dest recover b --since 2h --dead-only").code, 0);
+  EXPECT_NE(daemon.request(2).find("\"since\":\"20"), std::string::npos) << "two hours ago";
+  EXPECT_EQ(daemon.run("dest recover b").code, 2);
+}
+
 // req: cli.dlq.1
 TEST(DlqCommand, ListsShowsRedrivesAndDrops) {
   Daemon daemon(

@@ -287,6 +287,12 @@ Result<void> set_tenant_weight(Draft& draft, std::string_view value) {
   return {};
 }
 
+Result<void> set_history(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(on, second_of(value, "off", "on"));
+  draft.policy.keeps_history = on;
+  return {};
+}
+
 Result<void> set_order(Draft& draft, std::string_view value) {
   POSTRIDER_TRY(fifo, second_of(value, "none", "fifo"));
   draft.policy.fifo_lanes = fifo ? std::uint16_t{0xFFFF} : std::uint16_t{0};
@@ -371,6 +377,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {{"wait_max", "15m", "", "100ms to 1d, not below wait_base", "the longest wait of a closed route"}, set_wait_max},
     {{"clears", "delivery", "", "delivery or contact", "what opens a closed route: a delivery, or any answer"}, set_clears},
     {{"disable_after", "5d", "", "1m to 365d, or 0 for never", "failing so long without a success disables the destination"}, set_disable_after},
+    {{"history", "off", "", "on or off", "content of what has ended is kept for engine.history_age, so that it can be sent again"}, set_history},
     {{"order", "none", "", "none or fifo", "of the messages in a lane"}, set_order},
     {{"reject", "dead", "", "dead, retry or strict", "what becomes of a message that was answered with 4xx; strict counts 410 and 425 in"}, set_reject},
     {{"when_exhausted", "dead", "", "dead or park", "what becomes of a message that ran out of attempts because the destination was out of reach"}, set_when_exhausted},

@@ -44,6 +44,7 @@ CheckerMaker make_groups_checker;      // 31: groups count the dead letters that
 CheckerMaker make_jobs_checker;        // 32: jobs do what they say, and all of it
 CheckerMaker make_audit_checker;       // 33: what operators did is told
 CheckerMaker make_holds_checker;       // 34: nothing starts that is held
+CheckerMaker make_history_checker;     // 38: content that is kept, and sent again
 
 // Of device worlds.
 CheckerMaker make_meter_checker;  // 21: what the meters really did, and what was said about it

@@ -33,7 +33,8 @@ class ListingChecker final : public Checker {
     if (ask->what == Ask::What::kMessages) go_on(messages_, *ask, ticket);
     if (ask->what == Ask::What::kDestinations) go_on(destinations_, *ask, ticket);
     if (ask->what == Ask::What::kMessage)
-      shows_[ticket] = {ask->id, serial_, notebook_.letter(ask->id) != nullptr};
+      shows_[ticket] = {ask->id, serial_, notebook_.letter(ask->id) != nullptr,
+                        notebook_.is_kept(ask->id)};
   }
 
   void told(const Told& told) override {
@@ -68,6 +69,7 @@ class ListingChecker final : public Checker {
     MessageId id;
     std::uint64_t asked = 0;
     bool letter = false;  // there was one
+    bool kept = false;    // its content was in the history
   };
 
   void go_on(Series& series, const Ask& ask, std::uint64_t ticket) const {
@@ -171,7 +173,7 @@ class ListingChecker final : public Checker {
       complain("a message was shown without its body: " + to_string(shown.id));
     const auto gone = gone_.find(shown.id);
     const bool over = gone != gone_.end() && gone->second <= shown.asked;
-    if (over && !shown.letter && view->has_body)
+    if (over && !shown.letter && !shown.kept && view->has_body)
       complain("a body was shown that is nowhere: " + to_string(shown.id));
   }
 

@@ -62,6 +62,7 @@ class RetentionChecker final : public Checker {
       case keys::kHalf: return &options_.halves;
       case keys::kArrival: return &options_.arrivals;
       case keys::kAudit: return &options_.audit;
+      case keys::kHistory: return &options_.history;
       default: return nullptr;
     }
   }

@@ -37,7 +37,7 @@ struct SpaceName {
   char space;
   std::string_view name;
 };
-constexpr std::array<SpaceName, 20> kSpaceNames = {{{keys::kMeta, "meta"},
+constexpr std::array<SpaceName, 21> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kBuckets, "buckets"},
                                                     {keys::kConfig, "configuration"},
                                                     {keys::kRoute, "route"},
@@ -52,6 +52,7 @@ constexpr std::array<SpaceName, 20> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kLog, "log page"},
                                                     {keys::kEnd, "end"},
                                                     {keys::kDead, "dead letter"},
+                                                    {keys::kHistory, "history"},
                                                     {keys::kGroup, "group of dead letters"},
                                                     {keys::kJob, "job"},
                                                     {keys::kHold, "hold"},
@@ -172,7 +173,8 @@ class RecordCheck {
       case keys::kSession: return see_kept(key, Kept::kLedger, decode_session(value));
       case keys::kLog: return see_log(key, value);
       case keys::kEnd: return see_end(key, value);
-      case keys::kDead: return see_dead(key, value);
+      case keys::kDead: return see_content(key, Kept::kDead, value);
+      case keys::kHistory: return see_content(key, Kept::kHistory, value);
       case keys::kName: return see_kept(key, Kept::kNames, decode_name(value));
       case keys::kHalf: return see_kept(key, Kept::kHalves, decode_half(value));
       case keys::kArrival: return see_kept(key, Kept::kArrivals, decode_arrival(value));
@@ -334,11 +336,12 @@ class RecordCheck {
     if (end && end->id.sequence() != Sequence(parsed->high)) bad(key, "it is another message's");
   }
 
-  void see_dead(std::string_view key, std::string_view value) {
+  void see_content(std::string_view key, Kept kept, std::string_view value) {
     const auto parsed = keys::parse_bucketed(key);
-    if (!parsed || key.size() != 21) return bad(key, "the key is not one of a dead letter");
+    if (!parsed || key.size() != 21)
+      return bad(key, "the key is not one of a dead letter or history");
     const auto dead = decode_dead(value);
-    see_kept(key, Kept::kDead, dead);
+    see_kept(key, kept, dead);
     if (!dead) return;
     const auto message = decode_message(Blob::copy_of(dead->message));
     const MessageId id{parsed->high, parsed->low};

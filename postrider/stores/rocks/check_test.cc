@@ -94,7 +94,7 @@ class SoundStore {
     EndRecord end;
     end.id = dead;
     end.phase = Phase::kDead;
-    end.dead_bucket = 1;
+    end.content_bucket = 1;
     records[keys::end(1, dead.sequence())] = encode_end(end);
     Message message;
     message.id = dead;
