@@ -166,6 +166,31 @@ export async function fill(rig) {
   return ids;
 }
 
+// What operators did on a busy day: jobs of every state, and holds.
+export async function fillBulk(rig) {
+  const refusing = await rig.sink("--status", "400");
+  const good = await rig.sink();
+  for (const [name, number] of [["harbour-east", 260], ["harbour-west", 90], ["dock", 4]]) {
+    await rig.put(name, { url: `${refusing}/${name}`, tenant: "port" });
+    await rig.send(name, number);
+    await until(async () => (await rig.ask("GET", `/v1/dead-letters/groups?destination=${name}`)).groups[0]?.count === number, `letters of ${name}`);
+  }
+  await rig.put("harbour-west", { url: `${good}/west`, tenant: "port" });
+  await rig.put("dock", { url: `${await rig.sink("--status", "410")}/dock` });
+  await rig.send("dock");
+  await rig.health("dock", "disabled");
+  const start = (order) => rig.ask("POST", "/v1/jobs", order);
+  const state = (job, wanted) => until(async () => (await rig.ask("GET", `/v1/jobs/${job.id}`)).state === wanted, `${job.id} ${wanted}`);
+  await state(await start({ action: "redrive", filter: { destination: "harbour-west", cause: "rejected" }, rate: 1000, reason: "their deployment is repaired" }), "done");
+  await state(await start({ action: "redrive", filter: { destination: "dock" }, reason: "does it answer again?" }), "done");
+  const stopped = await start({ action: "cancel", filter: { destination: "ledger" }, rate: 1, reason: "the wrong ledger" });
+  await rig.ask("POST", `/v1/jobs/${stopped.id}/cancel`);
+  await state(await start({ action: "redrive", filter: { cause: "timeout" }, every: "24h", reason: "revive once a day" }), "waiting");
+  await start({ action: "redrive", filter: { destination: "harbour-east", phase: "dead", cause: "rejected" }, rate: 1, reason: "slowly, they are small" });
+  await rig.ask("PUT", "/v1/holds/crane", { destination_prefix: "harbour-", reason: "the crane is inspected" });
+  await rig.ask("PUT", "/v1/holds/unpaid", { tenant: "yard", reason: "their bill" });
+}
+
 export async function openBrowser() {
   const directory = mkdtempSync(join(tmpdir(), "postrider-chromium-"));
   const context = await chromium.launchPersistentContext(directory, {

@@ -1,19 +1,16 @@
 // Every call to the daemon. Pages know what they want; only this file knows paths.
-import { groupByCause, groupLetters } from "./groups.ts";
-import type { Group } from "./groups.ts";
 import { tokenWanted, token, unreachable } from "./session.ts";
-import { countAges, joinPages, noPhases } from "./shape.ts";
+import { countAges, joinPages } from "./shape.ts";
 import type { PhaseAges, Shape } from "./shape.ts";
 import { EventParser } from "./sse.ts";
 import type {
-  DeadGroup, DeadLetter, Destination, Explanation, Health, Job, JobFilter, LogEvent, Message, Profile, ShapePage, ShapeRow, Stats, Timeline,
-  WhoAmI,
+  AuditLine, DeadGroupList, Destination, DryRun, Explanation, Health, Hold, HoldRule, Job, JobOrder, LogEvent, Message, Profile, ShapePage,
+  ShapeRow, Stats, Timeline, WhoAmI,
 } from "./types.ts";
 
 const kPage = 1000;
 const kShapePagesMax = 3; // of what the daemon counts
 const kAgePagesMax = 3; // of messages that are counted here
-const kLetterPagesMax = 5;
 const kDestinationPagesMax = 10;
 const kReconnectDelay = 2000;
 
@@ -160,47 +157,17 @@ export const timeline = (id: string, signal?: AbortSignal) =>
 export const cancel = (id: string) => call<Done>("POST", `/v1/messages/${segment(id)}/cancel`);
 export const retry = (id: string) => call<Done>("POST", `/v1/messages/${segment(id)}/retry`);
 
-// A daemon without the route says 404, or 400 when it takes the last word for an id that has no such parameter.
-async function ifKnown<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof Problem && (error.status === 404 || error.status === 400)) return undefined;
-    throw error;
-  }
-}
-
 // Ages of live messages by destination; the daemon counts. `profile` leaves out the others.
 export async function shape(of: { destination?: string; profile?: string }, signal?: AbortSignal): Promise<Shape> {
   const pages: ShapePage[] = [];
   let cursor: string | undefined;
   const wanted = (row: ShapeRow) => of.profile === undefined || row.profile === of.profile;
   do {
-    const page = await ifKnown(call<ShapePage>("GET", "/v1/shape" + queryOf({ destination: of.destination, cursor }), { signal }));
-    if (page === undefined) return shapeFromList(of, wanted, signal);
+    const page = await call<ShapePage>("GET", "/v1/shape" + queryOf({ destination: of.destination, cursor }), { signal });
     pages.push(page);
     cursor = page.next;
   } while (cursor !== undefined && pages.length < kShapePagesMax);
   return joinPages(pages, cursor !== undefined, wanted);
-}
-
-const kBounds = [300, 600, 1200, 2400, 4800, 9600, 19200, 38400, 76800, 153600, 307200, 614400];
-
-// For a daemon that does not count: from its list, which costs it more, and is bounded.
-async function shapeFromList(of: { destination?: string }, wanted: (row: ShapeRow) => boolean, signal?: AbortSignal): Promise<Shape> {
-  const known = new Map((await allDestinations(signal)).items.map((one) => [one.name, one]));
-  const found = await walk<Explanation>("/v1/messages", "messages", of.destination === undefined ? {} : { destination: of.destination }, kAgePagesMax, signal);
-  const now = Date.now();
-  const rows = found.items.flatMap((message): ShapeRow[] => {
-    const one = known.get(message.destination ?? "");
-    if (one === undefined || message.accepted_at === undefined) return [];
-    const age = (now - Date.parse(message.accepted_at)) / 1000;
-    const column = kBounds.findIndex((bound) => age < bound);
-    const counts = [...kBounds, 0].map((_, index) => (index === (column < 0 ? kBounds.length : column) ? 1 : 0));
-    return [{ name: one.name, profile: one.profile, destination_id: one.destination_id, counts, total: 1,
-      phases: { ...noPhases(), [message.phase]: 1 }, states: { [message.state]: 1 }, oldest_at: message.accepted_at }];
-  });
-  return joinPages([{ ages_s: kBounds, destinations: rows }], found.partial, wanted);
 }
 
 // Ages by phase, of one destination; of its first messages, when it has very many.
@@ -211,94 +178,33 @@ export async function phaseAges(destinationName: string, signal?: AbortSignal): 
 
 // Dead letters
 
-export interface Groups {
-  groups: Group[];
-  partial: boolean; // of a list that went on
-  byJob: boolean; // the daemon counted them, and redrives them by itself
-}
-
-export async function deadLetterGroups(signal?: AbortSignal): Promise<Groups> {
-  const counted = await ifKnown(call<{ groups: DeadGroup[]; unlisted_groups: number }>("GET", "/v1/dead-letters/groups?limit=1000", { signal }));
-  if (counted !== undefined) return { groups: groupByCause(counted.groups), partial: counted.unlisted_groups > 0, byJob: true };
-  const [found, known] = await Promise.all([
-    walk<DeadLetter>("/v1/dead-letters", "dead_letters", {}, kLetterPagesMax, signal), allDestinations(signal),
-  ]);
-  const names = new Map(known.items.map((one) => [one.destination_id, one.name]));
-  return { groups: groupLetters(found.items, names), partial: found.partial, byJob: false };
-}
-
-// What is to be sent again: a cause, of one destination or of all.
-export interface Choice {
-  group: Group;
-  destination?: string | undefined;
-  rate: number; // per second
-  byJob: boolean;
-}
-
-export interface Forecast {
-  total: number;
-  atLeast: boolean;
-  duration?: number; // ms
-}
-
-function filterOf(choice: Choice): JobFilter {
-  const { phase, cause } = choice.group;
-  return {
-    ...(choice.destination === undefined ? {} : { destination: choice.destination }),
-    ...(phase === "parked" ? {} : { phase, ...(cause === "none" ? {} : { cause }) }),
-  };
-}
-const actionOf = (choice: Choice) => (choice.group.phase === "parked" ? "retry" : "redrive");
-
-const chosenParts = (choice: Choice) =>
-  choice.group.parts.filter((part) => choice.destination === undefined || part.destination === choice.destination);
-
-// Counts, and changes nothing.
-export async function forecastRedrive(choice: Choice, signal?: AbortSignal): Promise<Forecast> {
-  if (!choice.byJob) return { total: chosenParts(choice).reduce((sum, part) => sum + part.count, 0), atLeast: false };
-  const answer = await call<{ matched: number; complete: boolean; forecast_ms: number }>("POST", "/v1/jobs", {
-    body: { action: actionOf(choice), filter: filterOf(choice), rate: choice.rate, dry_run: true }, signal,
-  });
-  return { total: answer.matched, atLeast: !answer.complete, duration: answer.forecast_ms };
-}
-
-export interface Progress {
-  done: number;
-  failed: number;
-  total: number;
-  lastProblem?: string;
-  job?: string; // the daemon goes on with it
-}
-
-// As a job; or one by one, in the order of the list, until it is told to stop.
-export async function redrive(choice: Choice, tell: (progress: Progress) => void, signal: AbortSignal): Promise<Progress> {
-  if (choice.byJob) {
-    const job = await call<{ id: string }>("POST", "/v1/jobs", { body: { action: actionOf(choice), filter: filterOf(choice), rate: choice.rate } });
-    return { done: 0, failed: 0, total: 0, job: job.id };
-  }
-  const ids = chosenParts(choice).flatMap((part) => part.examples);
-  const progress: Progress = { done: 0, failed: 0, total: ids.length };
-  for (const id of ids) {
-    if (signal.aborted) break;
-    try {
-      await redriveOne(id);
-      ++progress.done;
-    } catch (error) {
-      ++progress.failed;
-      progress.lastProblem = error instanceof Error ? error.message : String(error);
-    }
-    tell({ ...progress });
-  }
-  return progress;
-}
+export const deadLetterGroups = (signal?: AbortSignal) =>
+  call<DeadGroupList>("GET", "/v1/dead-letters/groups" + queryOf({ limit: kPage }), { signal });
 
 export const redriveOne = (id: string) =>
   call<{ id: string; redrives?: string }>("POST", `/v1/dead-letters/${segment(id)}/redrive`);
 
-// Jobs. A daemon that has none does not know the path.
+// Jobs. The daemon keeps fewer than a page of them.
 
-export const jobs = (signal?: AbortSignal) => ifKnown(call<{ jobs: Job[] }>("GET", "/v1/jobs", { signal }).then((answer) => answer.jobs));
+export const jobs = (signal?: AbortSignal) =>
+  call<{ jobs: Job[] }>("GET", "/v1/jobs" + queryOf({ limit: kPage }), { signal }).then((answer) => answer.jobs);
+export const job = (id: string, signal?: AbortSignal) => call<Job>("GET", `/v1/jobs/${segment(id)}`, { signal });
+// Counts, and changes nothing.
+export const dryRun = (order: JobOrder, signal?: AbortSignal) =>
+  call<DryRun>("POST", "/v1/jobs", { body: { ...order, dry_run: true }, signal });
+export const startJob = (order: JobOrder) => call<{ id: string }>("POST", "/v1/jobs", { body: order });
 export const cancelJob = (id: string) => call<Done>("POST", `/v1/jobs/${segment(id)}/cancel`);
+
+// Holds and the audit
+
+export const holds = (signal?: AbortSignal) => call<{ holds: Hold[] }>("GET", "/v1/holds", { signal }).then((answer) => answer.holds);
+export const putHold = (name: string, rule: HoldRule) => call<Done>("PUT", `/v1/holds/${segment(name)}`, { body: rule });
+export const releaseHold = (name: string) => call<Done>("DELETE", `/v1/holds/${segment(name)}`);
+
+export async function audit(cursor: string | undefined, signal?: AbortSignal): Promise<Page<AuditLine>> {
+  const answer = await call<{ audit: AuditLine[]; next?: string }>("GET", "/v1/audit" + queryOf({ limit: kPage, cursor }), { signal });
+  return { items: answer.audit, next: answer.next };
+}
 
 // Profiles
 

@@ -11,6 +11,7 @@ export const kPlaces: { key: string; to: string; name: string }[] = [
   { key: "l", to: "#/dead-letters", name: "Dead letters" },
   { key: "j", to: "#/jobs", name: "Jobs" },
   { key: "p", to: "#/profiles", name: "Profiles" },
+  { key: "a", to: "#/audit", name: "Audit" },
 ];
 
 const kChordTime = 1200;

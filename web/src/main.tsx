@@ -5,10 +5,11 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { whoami } from "./api.ts";
 import { helpShown, kPlaces, listenToKeys } from "./keyboard.ts";
+import { Audit } from "./pages/audit.tsx";
 import { DeadLetters } from "./pages/dead_letters.tsx";
 import { DestinationPage } from "./pages/destination.tsx";
 import { Destinations } from "./pages/destinations.tsx";
-import { Jobs } from "./pages/jobs.tsx";
+import { JobPage, Jobs } from "./pages/jobs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { ProfilePage } from "./pages/profile.tsx";
@@ -28,8 +29,10 @@ function page(): { title: string; body: ComponentChildren } {
         : { title: name, body: <DestinationPage key={name} name={name} /> };
     case "messages": return { title: `Message ${name ?? ""}`, body: <MessagePage key={name} id={name ?? ""} /> };
     case "dead-letters": return { title: "Dead letters", body: <DeadLetters /> };
-    case "jobs": return { title: "Jobs", body: <Jobs /> };
+    case "jobs":
+      return name === undefined ? { title: "Jobs", body: <Jobs /> } : { title: `Job ${name}`, body: <JobPage key={name} id={name} /> };
     case "profiles": return { title: "Profiles", body: <ProfilePage key={name} name={name} /> };
+    case "audit": return { title: "Audit", body: <Audit /> };
     default:
       return {
         title: "Nothing here",

@@ -36,3 +36,7 @@ export function link(parts: string[], query: Record<string, string | undefined> 
 export function isMessageId(text: string): boolean {
   return /^[0-9a-f]{32}$/i.test(text);
 }
+
+export function isJobId(text: string): boolean {
+  return /^[0-9a-f]{16}$/i.test(text);
+}

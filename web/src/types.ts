@@ -9,6 +9,8 @@ export const kHealths = ["normal", "wait", "probe", "paused", "disabled"] as con
 export type Health = (typeof kHealths)[number];
 export type Scope = "submit" | "read" | "operate";
 
+export const kReasonMax = 200; // bytes, of the daemon; characters are close enough for a field
+
 export interface WhoAmI {
   tenant: string;
   scopes: Scope[];
@@ -123,14 +125,12 @@ export interface DeadGroup {
   example: string;
 }
 
-export interface DeadLetter {
-  id: string;
-  destination_id: string;
-  phase: "dead" | "expired" | "parked";
-  at?: string;
-  cause: string;
-  attempts: number;
-  reason?: string;
+export interface DeadGroupList {
+  groups: DeadGroup[];
+  letters: number;
+  unlisted_groups: number; // beyond the limit of the list
+  others: number; // letters that the daemon counts together
+  unreadable: number;
 }
 
 export interface LogEvent {
@@ -145,27 +145,70 @@ export interface LogEvent {
   detail?: string;
 }
 
+export type JobAction = "redrive" | "drop" | "retry" | "cancel";
 export interface JobFilter {
   destination?: string;
+  destination_prefix?: string;
   phase?: string;
   cause?: string;
+  since?: string;
+  until?: string;
+  reason_prefix?: string;
+}
+export interface JobOrder {
+  action: JobAction;
+  filter: JobFilter;
+  rate: number; // per second
+  reason?: string;
+  every?: string; // a duration: "24h"
+}
+export interface DryRun {
+  matched: number;
+  looked: number; // 0: the groups knew it
+  complete: boolean;
+  rate: number;
+  forecast_ms: number;
 }
 export interface Job {
   id: string;
-  action: string;
-  filter?: Record<string, string>;
-  state: string;
-  rate?: number;
+  action: JobAction;
+  filter: JobFilter;
+  state: "running" | "waiting" | "done" | "cancelled";
+  rate: number;
   created_at?: string;
   finished_at?: string;
   actor?: string;
   reason?: string;
-  expected?: number;
-  looked?: number;
-  done?: number;
-  refused?: number;
+  every_ms?: number;
+  rounds?: number; // that are over
+  next_at?: string;
+  expected?: number; // absent: nobody knew without reading them
+  looked: number;
+  done: number;
+  refused: number;
   last_refusal?: string;
   remaining_ms?: number;
+}
+
+export interface HoldRule {
+  reason?: string;
+  destination_prefix?: string;
+  profile?: string;
+  tenant?: string;
+}
+export interface Hold extends HoldRule {
+  name: string;
+  actor?: string;
+  since?: string;
+}
+
+export interface AuditLine {
+  at?: string;
+  actor: string;
+  action: string;
+  target: string;
+  reason?: string;
+  effect?: string;
 }
 
 export interface Transition {

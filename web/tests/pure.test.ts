@@ -1,14 +1,17 @@
 // The parts of the dashboard that compute: no browser, no daemon.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { emptyTrail, goOn, newestFirst, older, placeOf } from "../src/audit.ts";
 import { missing, segments } from "../src/conservation.ts";
 import * as format from "../src/format.ts";
-import { groupByCause, groupLetters, reasonsOf } from "../src/groups.ts";
-import { isMessageId, link, parseRoute } from "../src/paths.ts";
+import { actionsOf, filterOf, groupByCause, reasonsOf } from "../src/groups.ts";
+import { fits, holdOn, isPausedApart, ruleText } from "../src/holds.ts";
+import { duration, filterText, isAlive, share } from "../src/jobs.ts";
+import { isJobId, isMessageId, link, parseRoute } from "../src/paths.ts";
 import * as rates from "../src/rates.ts";
 import { bucketOf, countAges, heat, joinPages, kAges } from "../src/shape.ts";
 import { EventParser } from "../src/sse.ts";
-import type { DeadGroup, DeadLetter, Explanation, ShapeRow } from "../src/types.ts";
+import type { AuditLine, DeadGroup, Explanation, Hold, Job, ShapeRow } from "../src/types.ts";
 
 const kLaw = { accepted: 100, delivered: 90, dead: 1, expired: 2, cancelled: 3, indeterminate: 0, live: 4 };
 
@@ -161,15 +164,94 @@ test("groups of one cause come together, the largest first, with their destinati
   assert.deepEqual(groups.map(reasonsOf), [["HTTP 3", "HTTP 2"], ["HTTP 4"]]);
 });
 
-test("letters are grouped like the daemon groups them, with all their ids", () => {
-  const letter = (id: string, cause: string, reason: string, to: string, at: string): DeadLetter =>
-    ({ id, cause, reason, destination_id: to, at, phase: "dead", attempts: 1 });
-  const groups = groupLetters([
-    letter("1", "rejected", "HTTP 422", "a", "2026-01-02"), letter("2", "server", "HTTP 503", "a", "2026-01-01"),
-    letter("3", "rejected", "HTTP 404", "a", "2026-01-01"), letter("4", "rejected", "HTTP 404", "b", "2026-01-01"),
-  ], new Map([["a", "shop"]]));
-  assert.deepEqual(groups.map((group) => [group.cause, group.total]), [["rejected", 3], ["server", 1]]);
-  assert.deepEqual(groups[0]?.parts.map((part) => [part.destination, part.reason, part.examples]), [["shop", "HTTP 422", ["1", "3"]], [undefined, "HTTP 404", ["4"]]]);
+test("a group is named by a filter, and what lives is treated otherwise than letters", () => {
+  const [dead] = groupByCause([{ destination: "a", destination_id: "1", phase: "dead", cause: "none", count: 1, example: "x" }]);
+  const [parked] = groupByCause([{ destination: "a", destination_id: "1", phase: "parked", count: 1, example: "x" }]);
+  assert.ok(dead !== undefined && parked !== undefined);
+  assert.deepEqual(filterOf(dead, undefined), { phase: "dead", cause: "none" });
+  assert.deepEqual(filterOf(dead, "a"), { destination: "a", phase: "dead", cause: "none" });
+  assert.deepEqual(filterOf(parked, undefined), { phase: "parked" });
+  assert.deepEqual([actionsOf(dead), actionsOf(parked)], [{ again: "redrive", away: "drop" }, { again: "retry", away: "cancel" }]);
+});
+
+const kJob: Job = { id: "0123456789abcdef", action: "redrive", filter: {}, state: "running", rate: 10, looked: 0, done: 0, refused: 0 };
+
+test("a job has come as far as what was done and what was refused, of what there was", () => {
+  assert.equal(share(kJob), undefined);
+  assert.equal(share({ ...kJob, expected: 0 }), undefined);
+  assert.equal(share({ ...kJob, expected: 10, done: 2, refused: 3, looked: 400 }), 0.5);
+  assert.equal(share({ ...kJob, expected: 10, done: 12 }), 1);
+  assert.equal(share({ ...kJob, state: "done" }), 1);
+  assert.deepEqual((["running", "waiting", "done", "cancelled"] as const).map((state) => isAlive({ ...kJob, state })), [true, true, false, false]);
+});
+
+test("filters are told in words, and a forecast is never now", () => {
+  assert.equal(filterText({}), "everything");
+  assert.equal(filterText({ cause: "server", destination: "shop", reason_prefix: "HTTP 5" }), "destination shop, cause server, reason begins with HTTP 5");
+  assert.equal(filterText({ destination_prefix: "sh", phase: "dead" }), "destinations that begin with sh, phase dead");
+  assert.deepEqual([0, 999, 1000, 61_000].map(duration), ["less than a second", "less than a second", "1 s", "1 m 1 s"]);
+});
+
+const kShop = { name: "shop-eu", profile: "webhook", settings: { tenant: "acme" }, health: "normal" as const };
+
+test("a hold fits when everything that it says fits", () => {
+  assert.ok(fits({}, kShop));
+  assert.ok(fits({ destination_prefix: "shop", tenant: "acme", profile: "webhook" }, kShop));
+  assert.ok(!fits({ destination_prefix: "hop" }, kShop));
+  assert.ok(!fits({ destination_prefix: "shop", tenant: "other" }, kShop));
+  assert.ok(!fits({ profile: "device" }, kShop));
+  assert.ok(!fits({ tenant: "acme" }, { ...kShop, settings: {} }));
+  assert.equal(ruleText({}), "every destination");
+  assert.equal(ruleText({ destination_prefix: "shop", tenant: "acme" }), "names that begin with shop, tenant acme");
+});
+
+test("the hold that paused a destination is told from a pause by somebody", () => {
+  const holds: Hold[] = [{ name: "a", destination_prefix: "shop" }, { name: "b", tenant: "acme" }, { name: "c", destination_prefix: "bank" }];
+  assert.equal(holdOn({ ...kShop, health: "paused", reason: "hold 'b': moves" }, holds)?.name, "b");
+  assert.equal(holdOn({ ...kShop, health: "paused", reason: "hold 'gone': moves" }, holds)?.name, "a");
+  assert.equal(holdOn({ ...kShop, health: "paused", reason: "by hand" }, holds)?.name, "a");
+  assert.equal(holdOn(kShop, holds.slice(2)), undefined);
+  assert.ok(isPausedApart({ health: "paused", reason: "by hand" }));
+  assert.ok(isPausedApart({ health: "paused" }));
+  assert.ok(isPausedApart({ health: "disabled", reason: "HTTP 410" }));
+  assert.ok(!isPausedApart({ health: "paused", reason: "hold 'b': moves" }));
+  assert.ok(!isPausedApart({ health: "normal" }));
+});
+
+test("the audit is walked to its end once, grows there, and is fetched backwards", async () => {
+  const line = (target: string): AuditLine => ({ actor: "ops", action: "pause", target });
+  const lines = Array.from({ length: 23 }, (_, index) => line(String(index)));
+  const asked: (string | undefined)[] = [];
+  const ask = async (cursor: string | undefined) => {
+    asked.push(cursor);
+    const from = Number(cursor ?? 0);
+    return { items: lines.slice(from, from + 10), ...(from + 10 < lines.length ? { next: String(from + 10) } : {}) };
+  };
+  const targets = (of: { target: string }[]) => of.map((one) => Number(one.target));
+  let trail = await goOn(emptyTrail(), ask, 1);
+  assert.equal(trail.ended, false, "bounded");
+  trail = await goOn(trail, ask, 9);
+  assert.ok(trail.ended);
+  assert.deepEqual(asked, [undefined, "10", "20"]);
+  assert.deepEqual(targets(newestFirst(trail)), [22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10]);
+  lines.push(...Array.from({ length: 9 }, (_, index) => line(String(23 + index))));
+  trail = await goOn(trail, ask, 9);
+  assert.deepEqual(asked.slice(3), ["20", "30"], "only the end is asked for again");
+  assert.deepEqual(targets(newestFirst(trail)), Array.from({ length: 22 }, (_, index) => 31 - index));
+  assert.equal(trail.from, 1);
+  trail = await older(trail, ask);
+  assert.deepEqual(targets(newestFirst(trail)), Array.from({ length: 32 }, (_, index) => 31 - index));
+  assert.equal(await older(trail, ask), trail, "there is nothing older");
+  assert.deepEqual(targets(newestFirst(await goOn(emptyTrail(), async () => ({ items: [] }), 9))), []);
+});
+
+test("a line of the audit leads to what it is about", () => {
+  const place = (action: string, target: string) => placeOf({ actor: "ops", action, target });
+  assert.equal(place("job-start", "0123456789abcdef"), "#/jobs/0123456789abcdef");
+  assert.equal(place("redrive", "0123456789abcdef0123456789abcdef"), "#/messages/0123456789abcdef0123456789abcdef");
+  assert.equal(place("pause", "shop/eu"), "#/destinations/shop%2Feu");
+  assert.equal(place("hold", "night"), undefined);
+  assert.equal(place("remove", "shop"), undefined);
 });
 
 test("events are read whole, wherever the pieces are cut", () => {
@@ -201,4 +283,5 @@ test("fragments and links are each other's inverse", () => {
   assert.deepEqual(parseRoute("#/%zz").parts, ["%zz"]);
   assert.ok(isMessageId("0123456789abcdef0123456789abcdef"));
   assert.ok(!isMessageId("0123"));
+  assert.ok(isJobId("0123456789abcdef") && !isJobId("0123456789abcdeg") && !isJobId("0123456789abcdef0"));
 });

@@ -1,19 +1,18 @@
-// Dead letters by cause, and sending a whole group again.
-import { useEffect, useRef, useState } from "preact/hooks";
+// Dead letters by cause, as the daemon counts them, and what can be done to a whole group.
+import { useState } from "preact/hooks";
 import * as api from "../api.ts";
-import { count, plural, span } from "../format.ts";
-import { reasonsOf } from "../groups.ts";
+import { count, plural } from "../format.ts";
+import { actionsOf, filterOf, groupByCause, reasonsOf } from "../groups.ts";
 import type { Group } from "../groups.ts";
 import { usePoll } from "../hooks.ts";
-import { go } from "../route.ts";
-import type { Destination } from "../types.ts";
-import { Action, Badge, DestinationLink, Dialog, Empty, MessageLink, Pending, When, say } from "../ui.tsx";
+import { kActionWords } from "../jobs.ts";
+import type { DeadGroupList, Destination, JobAction } from "../types.ts";
+import { Action, Badge, DestinationLink, Empty, MessageLink, Pending, When } from "../ui.tsx";
+import { JobDialog } from "./job_dialog.tsx";
 
-const kEvery = 10_000;
-const kForecastEvery = 600_000; // once; a dialog does not stay open for long
+const kEvery = 5000;
+const kHealthEvery = 600_000; // once; a dialog does not stay open for long
 const kPartsShown = 20;
-const kExamples = 10;
-const kRate = 100; // per second, of the daemon's own default
 
 // How the destinations are to which it would go.
 async function healths(group: Group, signal: AbortSignal): Promise<Map<string, Destination>> {
@@ -23,15 +22,16 @@ async function healths(group: Group, signal: AbortSignal): Promise<Map<string, D
 }
 
 function PartTable({ group, chosen }: { group: Group; chosen: string | undefined }) {
-  const found = usePoll((signal) => healths(group, signal), kForecastEvery, [group.key]);
+  const found = usePoll((signal) => healths(group, signal), kHealthEvery, [group.key]);
   const parts = group.parts.filter((part) => chosen === undefined || part.destination === chosen);
-  const risky = parts.filter((part) => found.data !== undefined && found.data.get(part.destination ?? "")?.health !== "normal").length;
+  const shown = parts.slice(0, kPartsShown);
+  const risky = shown.filter((part) => found.data !== undefined && found.data.get(part.destination ?? "")?.health !== "normal").length;
   return (
     <>
       <table>
         <thead><tr><th>destination</th><th class="number">messages</th><th>health now</th></tr></thead>
         <tbody>
-          {parts.slice(0, kPartsShown).map((part) => {
+          {shown.map((part) => {
             const health = found.data?.get(part.destination ?? "")?.health;
             return (
               <tr key={part.destination_id}>
@@ -43,65 +43,35 @@ function PartTable({ group, chosen }: { group: Group; chosen: string | undefined
           })}
         </tbody>
       </table>
+      {parts.length > shown.length && <p class="faint">and {count(parts.length - shown.length)} more destinations</p>}
       {risky > 0 && <p class="alarm">{plural(risky, "destination is", "destinations are")} not well: what is sent there now waits, or is refused, or fails again.</p>}
     </>
   );
 }
 
-function RedriveDialog({ group, byJob, close, done }: { group: Group; byJob: boolean; close: () => void; done: () => void }) {
+function GroupDialog({ group, action, close }: { group: Group; action: JobAction; close: () => void }) {
   const [destination, setDestination] = useState<string | undefined>(undefined);
-  const [rate, setRate] = useState(kRate);
-  const [progress, setProgress] = useState<api.Progress | undefined>(undefined);
-  const choice: api.Choice = { group, destination, rate, byJob };
-  const forecast = usePoll((signal) => api.forecastRedrive(choice, signal), kForecastEvery, [group.key, destination, rate]);
-  const stop = useRef(new AbortController());
-  useEffect(() => () => stop.current.abort(), []);
-  const run = async () => {
-    setProgress({ done: 0, failed: 0, total: forecast.data?.total ?? 0 });
-    try {
-      const end = await api.redrive(choice, setProgress, stop.current.signal);
-      if (end.job !== undefined) go("#/jobs");
-      say(end.job !== undefined ? `Job ${end.job} redrives them`
-        : `Redriven: ${count(end.done)}${end.failed > 0 ? `, failed: ${count(end.failed)} (${end.lastProblem ?? ""})` : ""}`, end.failed > 0);
-    } catch (error) {
-      say(error instanceof Error ? error.message : String(error), true);
-    }
-    close();
-    done();
-  };
-  const data = forecast.data;
+  const named = group.parts.flatMap((part) => part.destination ?? []);
+  const again = action === actionsOf(group).again;
   return (
-    <Dialog title="Send these again" close={close}>
-      {data === undefined ? <Pending error={forecast.error} what="forecast" /> : (
-        <p>
-          Dry run: {data.atLeast && "at least "}<strong>{plural(data.total, "message")}</strong> would {group.phase === "parked" ? "go back in line" : "be sent again, each as a new message linked to the old one"}
-          {data.duration !== undefined && <>, in about {span(data.duration) === "now" ? "a second" : span(data.duration)}</>}.
-        </p>
+    <JobDialog
+      title={`${kActionWords[action].verb}: ${nameOf(group)}`} action={action} filter={filterOf(group, destination)} close={close}
+      choices={group.parts.length > 1 && (
+        <label>Destination
+          <select value={destination ?? ""} onChange={(event) => setDestination(event.currentTarget.value || undefined)}>
+            <option value="">all of them</option>
+            {named.map((name) => <option key={name} value={name}>{name}</option>)}
+          </select>
+        </label>
       )}
-      <div class="choices">
-        {group.parts.length > 1 && (
-          <label>Destination
-            <select value={destination ?? ""} onChange={(event) => setDestination(event.currentTarget.value || undefined)}>
-              <option value="">all of them</option>
-              {group.parts.flatMap((part) => (part.destination === undefined ? [] : <option key={part.destination} value={part.destination}>{part.destination}</option>))}
-            </select>
-          </label>
-        )}
-        {byJob && <label>Messages per second<input type="number" min={1} max={100_000} value={rate} onChange={(event) => setRate(Math.min(100_000, Math.max(1, Math.round(event.currentTarget.valueAsNumber || kRate))))} /></label>}
-      </div>
-      <PartTable group={group} chosen={destination} />
-      {progress !== undefined && progress.total > 0 && !byJob && (
-        <p role="status">
-          <progress max={progress.total} value={progress.done + progress.failed} aria-label="Progress" /> {count(progress.done)} of {count(progress.total)}
-          {progress.failed > 0 && <>, {count(progress.failed)} failed: {progress.lastProblem}</>}
-        </p>
-      )}
-      <div class="buttons">
-        <button type="button" class="action" onClick={close}>{progress === undefined ? "Leave them" : "Stop"}</button>
-        <Action strong run={() => void run()} disabled={data === undefined || data.total === 0 || progress !== undefined}>Redrive {data === undefined ? "" : count(data.total)}</Action>
-      </div>
-    </Dialog>
+    >
+      {again && <PartTable group={group} chosen={destination} />}
+    </JobDialog>
   );
+}
+
+function nameOf(group: Group): string {
+  return group.phase === "parked" ? "parked" : group.cause === "none" ? group.phase : group.cause;
 }
 
 function Parts({ group }: { group: Group }) {
@@ -109,8 +79,9 @@ function Parts({ group }: { group: Group }) {
     <ul class="examples">
       {group.parts.slice(0, kPartsShown).map((part) => (
         <li key={part.destination_id}>
-          {part.destination === undefined ? <span class="mono">{part.destination_id}</span> : <DestinationLink name={part.destination} />} <b>{count(part.count)}</b> {part.reason}
-          <span class="ids">{part.examples.slice(0, kExamples).map((id) => <MessageLink key={id} id={id} />)}</span>
+          {part.destination === undefined ? <><span class="mono">{part.destination_id}</span> <span class="faint">removed</span></> : <DestinationLink name={part.destination} />}
+          {" "}<b>{count(part.count)}</b> {part.reason} · newest <MessageLink id={part.example} />
+          <span class="faint"> · first <When at={part.first} />, last <When at={part.last} /></span>
         </li>
       ))}
       {group.parts.length > kPartsShown && <li class="faint">and {count(group.parts.length - kPartsShown)} more destinations</li>}
@@ -118,34 +89,53 @@ function Parts({ group }: { group: Group }) {
   );
 }
 
-function GroupRow({ group, redrive }: { group: Group; redrive: () => void }) {
+function GroupRow({ group, choose }: { group: Group; choose: (action: JobAction) => void }) {
   const [open, setOpen] = useState(false);
   const reasons = reasonsOf(group);
   const first = group.parts[0]?.destination;
+  const { again, away } = actionsOf(group);
   return (
     <>
       <tr>
         <td>
-          <button type="button" data-row class="twist" aria-expanded={open} onClick={() => setOpen(!open)} aria-label={`${group.cause}: examples`}>{open ? "▾" : "▸"} <b>{group.cause === "none" ? group.phase : group.cause}</b></button>
+          <button type="button" data-row class="twist" aria-expanded={open} onClick={() => setOpen(!open)} aria-label={`${nameOf(group)}: destinations and examples`}>{open ? "▾" : "▸"} <b>{nameOf(group)}</b></button>
         </td>
         <td><Badge kind="phase" of={group.phase} /></td>
         <td class="wide">{reasons[0] ?? <span class="faint">no reason was given</span>}{reasons.length > 1 && <span class="faint"> and {plural(reasons.length - 1, "other")}</span>}</td>
         <td class="number" data-label="messages"><b>{count(group.total)}</b></td>
         <td data-label="destinations">{group.parts.length === 1 && first !== undefined ? <DestinationLink name={first} /> : plural(group.parts.length, "destination")}</td>
+        <td data-label="first"><When at={group.first} /></td>
         <td data-label="last"><When at={group.last} /></td>
-        <td class="right"><Action run={redrive} label={`Redrive ${group.total} of ${group.cause}: dry run first`}>Redrive…</Action></td>
+        <td class="right">
+          <span class="actions">
+            <Action run={() => choose(again)} label={`${kActionWords[again].verb} ${nameOf(group)}: dry run first`}>{kActionWords[again].verb}…</Action>
+            <Action danger run={() => choose(away)} label={`${kActionWords[away].verb} ${nameOf(group)}: dry run first`}>{kActionWords[away].verb}…</Action>
+          </span>
+        </td>
       </tr>
-      {open && <tr class="inner"><td colSpan={7}><Parts group={group} /></td></tr>}
+      {open && <tr class="inner"><td colSpan={8}><Parts group={group} /></td></tr>}
     </>
+  );
+}
+
+function Summary({ list, groups }: { list: DeadGroupList; groups: Group[] }) {
+  return (
+    <p class="faint">
+      {plural(groups.reduce((sum, group) => sum + group.total, 0), "message")} in {plural(groups.length, "group")}.
+      {list.unlisted_groups > 0 && <> {plural(list.unlisted_groups, "smaller group is", "smaller groups are")} not listed.</>}
+      {list.others > 0 && <> {plural(list.others, "letter")} of further groups {list.others === 1 ? "is" : "are"} counted together only.</>}
+      {list.unreadable > 0 && <> {plural(list.unreadable, "letter")} in quarantine {list.unreadable === 1 ? "is" : "are"} still counted.</>}
+      {" "}Every action begins with a dry run and becomes a <a href="#/jobs">job</a>.
+    </p>
   );
 }
 
 export function DeadLetters() {
   const found = usePoll(api.deadLetterGroups, kEvery, []);
   const [filter, setFilter] = useState("");
-  const [chosen, setChosen] = useState<Group | undefined>(undefined);
+  const [chosen, setChosen] = useState<{ group: Group; action: JobAction } | undefined>(undefined);
   const words = filter.toLowerCase();
-  const groups = found.data?.groups.filter((group) =>
+  const groups = found.data === undefined ? [] : groupByCause(found.data.groups).filter((group) =>
     [group.key, ...group.parts.flatMap((part) => [part.destination ?? "", part.reason])].join(" ").toLowerCase().includes(words));
   return (
     <>
@@ -153,21 +143,21 @@ export function DeadLetters() {
         <h1>Dead letters</h1>
         <div class="filters"><input data-filter type="search" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} placeholder="Cause, reason or destination" aria-label="Filter the groups" /></div>
       </div>
-      {found.data === undefined || groups === undefined ? <Pending error={found.error} what="dead letters" /> : found.data.groups.length === 0 ? (
+      {found.data === undefined ? <Pending error={found.error} what="dead letters" /> : found.data.groups.length === 0 ? (
         <Empty title="No dead letters">Messages that run out of attempts, are refused for good, expire or are parked come here, and can be sent again.</Empty>
       ) : (
         <>
-          <p class="faint">{plural(groups.reduce((sum, group) => sum + group.total, 0), "message")} in {plural(groups.length, "group")}{found.data.partial && "; there are more than were looked at"}. Redriving begins with a dry run.</p>
+          <Summary list={found.data} groups={groups} />
           <div class="scroll">
             <table class="stacked">
-              <thead><tr><th>cause</th><th>phase</th><th class="wide">reason</th><th class="number">messages</th><th>destinations</th><th>last</th><th><span class="hidden">actions</span></th></tr></thead>
-              <tbody>{groups.map((group) => <GroupRow key={group.key} group={group} redrive={() => setChosen(group)} />)}</tbody>
+              <thead><tr><th>cause</th><th>phase</th><th class="wide">newest reason</th><th class="number">messages</th><th>destinations</th><th>first</th><th>last</th><th><span class="hidden">actions</span></th></tr></thead>
+              <tbody>{groups.map((group) => <GroupRow key={group.key} group={group} choose={(action) => setChosen({ group, action })} />)}</tbody>
             </table>
           </div>
           {groups.length === 0 && <Empty title="No group is like that"><button type="button" class="action" onClick={() => setFilter("")}>Show all of them</button></Empty>}
         </>
       )}
-      {chosen !== undefined && <RedriveDialog group={chosen} byJob={found.data?.byJob ?? false} close={() => setChosen(undefined)} done={found.reload} />}
+      {chosen !== undefined && <GroupDialog group={chosen.group} action={chosen.action} close={() => { setChosen(undefined); found.reload(); }} />}
     </>
   );
 }

@@ -9,8 +9,9 @@ import { kAges } from "../shape.ts";
 import { EventParser } from "../sse.ts";
 import { kLivePhases } from "../types.ts";
 import type { Destination, LogEvent } from "../types.ts";
-import { Badge, Empty, Figure, MessageLink, Pending, When } from "../ui.tsx";
-import { DestinationActions, whyOf } from "./destinations.tsx";
+import { Action, Badge, Empty, Figure, MessageLink, Pending, When } from "../ui.tsx";
+import { DestinationActions, Why, hasWhy } from "./destinations.tsx";
+import { HoldDialog } from "./holds.tsx";
 
 const kEvery = 3000;
 const kShapeEvery = 10_000;
@@ -115,9 +116,9 @@ function Tail({ id }: { id: string }) {
     <section class="card" aria-labelledby="tail">
       <div class="head">
         <h2 id="tail">Live tail <span class={connected && running ? "pulse on" : "pulse"} role="img" aria-label={connected && running ? "connected" : "not connected"} /></h2>
-        <button type="button" class="action" onClick={() => setRunning(!running)} aria-pressed={!running}>{running ? "Hold" : "Go on"}</button>
+        <button type="button" class="action" onClick={() => setRunning(!running)} aria-pressed={!running}>{running ? "Freeze" : "Go on"}</button>
       </div>
-      {events.length === 0 ? <p class="faint">{running ? "Ends and notices appear here as they happen." : "Held. Go on to see what happened meanwhile."}</p> : (
+      {events.length === 0 ? <p class="faint">{running ? "Ends and notices appear here as they happen." : "Frozen. Go on to see what happened meanwhile."}</p> : (
         <ol class="tail" aria-live="off">
           {events.map((event, index) => (
             <li key={`${event.id ?? ""}${event.at ?? ""}${events.length - index}`}>
@@ -133,9 +134,22 @@ function Tail({ id }: { id: string }) {
   );
 }
 
+// A hold on this one alone would be a pause: by its tenant, when it has one, or by its name, which can be shortened.
+function givenBy(one: Destination): { tenant?: string; destination_prefix?: string } {
+  const tenant = one.settings["tenant"] ?? "";
+  return tenant === "" ? { destination_prefix: one.name } : { tenant };
+}
+
 export function DestinationPage({ name }: { name: string }) {
   const found = usePoll((signal) => api.destination(name, signal), kEvery, [name]);
+  const held = usePoll(api.holds, kEvery, []);
+  const [holding, setHolding] = useState(false);
   const one = found.data;
+  const holds = held.data ?? [];
+  const reload = () => {
+    held.reload();
+    found.reload();
+  };
   if (one === undefined) {
     if (found.error instanceof api.Problem && found.error.status === 404) {
       return <Empty title={`There is no destination ${name}`}>{found.error.message}. <a href={link(["destinations"])}>Show all of them.</a></Empty>;
@@ -146,9 +160,13 @@ export function DestinationPage({ name }: { name: string }) {
     <>
       <div class="head">
         <h1>{one.name} <Badge kind="health" of={one.health} /></h1>
-        <DestinationActions one={one} done={found.reload} />
+        <span class="actions">
+          <DestinationActions one={one} holds={holds} done={reload} />
+          <Action run={() => setHolding(true)}>Put a hold…</Action>
+        </span>
+        {holding && <HoldDialog given={givenBy(one)} close={() => setHolding(false)} done={reload} />}
       </div>
-      <p class="why">{whyOf(one) || "Messages are sent as they come."} <a class="faint" href={link(["profiles", one.profile])}>profile {one.profile}</a></p>
+      <p class="why">{hasWhy({ one, holds }) ? <Why one={one} holds={holds} /> : "Messages are sent as they come."} <a class="faint" href={link(["profiles", one.profile])}>profile {one.profile}</a></p>
       <div class="figures">
         {one.health_since !== undefined && <Figure label="health since" value={<When at={one.health_since} />} />}
         {one.health === "wait" && <Figure label="next look" value={<When at={one.closed_until} />} />}

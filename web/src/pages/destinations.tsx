@@ -2,16 +2,17 @@
 import { useRef, useState } from "preact/hooks";
 import * as api from "../api.ts";
 import { count } from "../format.ts";
+import { holdOn, isPausedApart } from "../holds.ts";
 import { usePoll } from "../hooks.ts";
 import { link } from "../paths.ts";
 import { go, route } from "../route.ts";
-import { kHealths } from "../types.ts";
-import type { Destination } from "../types.ts";
+import { kHealths, kReasonMax } from "../types.ts";
+import type { Destination, Hold } from "../types.ts";
 import { Action, Badge, DestinationLink, Dialog, Empty, Pending, When, attempt, submitted } from "../ui.tsx";
+import { HeldBy, HoldDialog, Holds, ReleaseAction } from "./holds.tsx";
 
 const kEvery = 5000;
 const kFilterDelay = 250;
-const kReasonMax = 200; // bytes, of the daemon; characters are close enough for a field
 
 export function PauseDialog({ name, close, done }: { name: string; close: () => void; done: () => void }) {
   const [reason, setReason] = useState("");
@@ -33,13 +34,20 @@ export function PauseDialog({ name, close, done }: { name: string; close: () => 
   );
 }
 
-export function DestinationActions({ one, done }: { one: Destination; done: () => void }) {
+interface OneProps {
+  one: Destination;
+  holds: Hold[];
+}
+
+// What a hold paused goes on when the hold is released, and not before.
+export function DestinationActions({ one, holds, done }: OneProps & { done: () => void }) {
   const [pausing, setPausing] = useState(false);
-  const held = one.health === "paused" || one.health === "disabled";
+  const hold = holdOn(one, holds);
   return (
     <span class="actions">
-      {held
+      {isPausedApart(one)
         ? <Action run={() => void attempt(`Resume ${one.name}`, () => api.resume(one.name), done)} label={`Resume ${one.name}`}>Resume</Action>
+        : hold !== undefined ? <ReleaseAction hold={hold} done={done} />
         : <Action run={() => setPausing(true)} label={`Pause ${one.name}`}>Pause</Action>}
       {(one.health === "wait" || one.health === "probe") &&
         <Action run={() => void attempt(`Wake ${one.name}`, () => api.wake(one.name), done)} label={`Wake ${one.name}: look now whether it is there`}>Wake</Action>}
@@ -48,13 +56,24 @@ export function DestinationActions({ one, done }: { one: Destination; done: () =
   );
 }
 
-export function whyOf(one: Destination): string {
+function whyOf(one: Destination): string {
   if (one.reason !== undefined) return one.reason;
   if (one.draining) return "it is being removed when it is empty";
   return one.strikes > 0 ? `${one.strikes} failures in a row` : "";
 }
 
-function Rows({ items, reload }: { items: Destination[]; reload: () => void }) {
+// Why nothing is sent, or nothing when all is well.
+export function hasWhy({ one, holds }: OneProps): boolean {
+  return holdOn(one, holds) !== undefined || whyOf(one) !== "";
+}
+export function Why({ one, holds }: OneProps) {
+  const hold = holdOn(one, holds);
+  if (hold === undefined) return <>{whyOf(one)}</>;
+  const apart = isPausedApart(one) ? whyOf(one) : "";
+  return <>{apart !== "" && `${apart}; also `}<HeldBy hold={hold} /></>;
+}
+
+function Rows({ items, holds, reload }: { items: Destination[]; holds: Hold[]; reload: () => void }) {
   return (
     <div class="scroll">
       <table class="stacked">
@@ -64,13 +83,13 @@ function Rows({ items, reload }: { items: Destination[]; reload: () => void }) {
             <tr key={one.name}>
               <td><DestinationLink name={one.name} row /> <small class="faint">{one.profile}</small></td>
               <td><Badge kind="health" of={one.health} /></td>
-              <td class={whyOf(one) === "" ? "wide none" : "wide"}>{whyOf(one) || <span class="faint">–</span>}</td>
+              <td class={hasWhy({ one, holds }) ? "wide" : "wide none"}>{hasWhy({ one, holds }) ? <Why one={one} holds={holds} /> : <span class="faint">–</span>}</td>
               <td class={one.health_since === undefined ? "none" : ""} data-label="since"><When at={one.health_since} /></td>
               <td class={one.health === "wait" ? "" : "none"} data-label="next look">{one.health === "wait" ? <When at={one.closed_until} /> : <span class="faint">–</span>}</td>
               <td class="number" data-label="in memory">{count(one.in_window)}</td>
               <td class="number" data-label="open">{count(one.open_attempts)}</td>
               <td class={one.owed ? "" : "none"} data-label="on disk">{one.owed ? "more" : <span class="faint">–</span>}</td>
-              <td class="right"><DestinationActions one={one} done={reload} /></td>
+              <td class="right"><DestinationActions one={one} holds={holds} done={reload} /></td>
             </tr>
           ))}
         </tbody>
@@ -87,6 +106,12 @@ export function Destinations() {
   const health = kHealths.find((one) => one === query.get("health"));
   const cursor = query.get("cursor") ?? undefined;
   const found = usePoll((signal) => api.destinations({ prefix, health, cursor }, signal), kEvery, [prefix, health, cursor]);
+  const held = usePoll(api.holds, kEvery, []);
+  const [holding, setHolding] = useState(false);
+  const reload = () => {
+    held.reload();
+    found.reload();
+  };
   const text = useRef<HTMLInputElement>(null);
   const choice = useRef<HTMLSelectElement>(null);
   // What the fields say now: one may have changed while the other waited for its typist.
@@ -107,8 +132,11 @@ export function Destinations() {
             <option value="">any health</option>
             {kHealths.map((one) => <option key={one} value={one}>{one}</option>)}
           </select>
+          <Action run={() => setHolding(true)}>Put a hold…</Action>
         </div>
       </div>
+      <Holds holds={held.data ?? []} done={reload} />
+      {holding && <HoldDialog given={prefix === "" ? {} : { destination_prefix: prefix }} close={() => setHolding(false)} done={reload} />}
       {found.data === undefined ? <Pending error={found.error} what="destinations" /> : found.data.items.length === 0 ? (
         filtered ? (
           <Empty title={found.data.next === undefined ? "No destination is like that" : "None on this page"}>
@@ -117,7 +145,7 @@ export function Destinations() {
         ) : (
           <Empty title="No destination yet">Make one: <code>postrider dest put shop https://shop.example/hook</code></Empty>
         )
-      ) : <Rows items={found.data.items} reload={found.reload} />}
+      ) : <Rows items={found.data.items} holds={held.data ?? []} reload={reload} />}
       <p class="pages">
         {cursor !== undefined && <a href={link(["destinations"], { prefix, health })}>First page</a>}
         {found.data?.next !== undefined && <a href={link(["destinations"], { prefix, health, cursor: found.data.next })}>Next page</a>}

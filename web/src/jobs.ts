@@ -1,0 +1,47 @@
+// What a job's figures mean. Pure.
+import { span } from "./format.ts";
+import type { Job, JobAction, JobFilter } from "./types.ts";
+
+// On a button, in a dry run, and of a job.
+export const kActionWords: Record<JobAction, { verb: string; would: string; does: string }> = {
+  redrive: {
+    verb: "Redrive", would: "be sent again, each as a new message linked to the old one",
+    does: "dead letters are sent again, each as a new message linked to the old one",
+  },
+  drop: { verb: "Drop", would: "be gone for good, with their bodies", does: "dead letters are removed for good" },
+  retry: { verb: "Retry", would: "go back in line", does: "parked messages go back in line" },
+  cancel: { verb: "Cancel", would: "end as cancelled and not be sent any more", does: "live messages end as cancelled" },
+};
+
+export function isAlive(job: Job): boolean {
+  return job.state === "running" || job.state === "waiting";
+}
+
+// Of what was there when its round began: 0 to 1; nothing when nobody counted.
+export function share(job: Job): number | undefined {
+  if (job.state === "done") return 1;
+  if (job.expected === undefined || job.expected === 0) return undefined;
+  return Math.min(1, (job.done + job.refused) / job.expected);
+}
+
+const kFilterWords: [keyof JobFilter, string][] = [
+  ["destination", "destination"], ["destination_prefix", "destinations that begin with"], ["phase", "phase"], ["cause", "cause"],
+  ["since", "since"], ["until", "until"], ["reason_prefix", "reason begins with"],
+];
+
+export function filterRows(filter: JobFilter): { name: string; value: string }[] {
+  return kFilterWords.flatMap(([key, name]) => {
+    const value = filter[key];
+    return value === undefined || value === "" ? [] : [{ name, value }];
+  });
+}
+
+export function filterText(filter: JobFilter): string {
+  return filterRows(filter).map((row) => `${row.name} ${row.value}`).join(", ") || "everything";
+}
+
+// A forecast: never "now", which would say that nothing has to be done.
+export function duration(milliseconds: number): string {
+  const text = span(milliseconds);
+  return text === "now" ? "less than a second" : text;
+}
