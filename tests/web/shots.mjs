@@ -1,6 +1,6 @@
-// Takes pictures of all pages: node shots.mjs OUT_DIR [URL]. Without a URL a daemon with everything in it is started.
+// Takes pictures of all pages: node shots.mjs OUT_DIR [URL]; those in OUT_DIR/kept are for docs/img. Without a URL a daemon with everything in it is started.
 import { mkdirSync } from "node:fs";
-import { Rig, commandMeter, fill, openBrowser, openPage, withMeters } from "./rig.mjs";
+import { Rig, commandMeter, fill, fillBulk, openBrowser, openPage, withMeters } from "./rig.mjs";
 
 const [out, url] = process.argv.slice(2);
 mkdirSync(out, { recursive: true });
@@ -10,14 +10,21 @@ if (url !== undefined) {
 } else {
   await rig.serve(await withMeters(rig));
   await fill(rig);
+  await fillBulk(rig);
   for (let i = 0; i < 5; ++i) await commandMeter(rig, i);
 }
 const browser = await openBrowser();
 const one = (await rig.ask("GET", "/v1/messages?destination=crm&limit=5")).messages[0]?.id;
 const dead = (await rig.ask("GET", "/v1/dead-letters?limit=50")).dead_letters.find((letter) => letter.phase === "dead")?.id;
+const job = (await rig.ask("GET", "/v1/jobs")).jobs.find((it) => it.state === "running")?.id;
 const pages = {
   overview: "/#/", destinations: "/#/destinations", destination: "/#/destinations/crm", message: `/#/messages/${one}`,
-  ended: `/#/messages/${dead}`, dead: "/#/dead-letters", jobs: "/#/jobs", webhook: "/#/profiles/webhook", device: "/#/profiles/device", pull: "/#/profiles/device?method=pull-closed",
+  ended: `/#/messages/${dead}`, dead: "/#/dead-letters", jobs: "/#/jobs", job: `/#/jobs/${job}`, held: "/#/destinations/harbour-east", audit: "/#/audit",
+  webhook: "/#/profiles/webhook", device: "/#/profiles/device", pull: "/#/profiles/device?method=pull-closed",
+};
+// Dialogs: the page that they stand on, and the button that opens them.
+const dialogs = {
+  redrive: ["/#/dead-letters", /^Redrive rejected/], drop: ["/#/dead-letters", /^Drop rejected/], hold: ["/#/destinations", /^Put a hold/],
 };
 const looks = [
   { name: "light", width: 1280, height: 860, scheme: "light" },
@@ -36,6 +43,34 @@ for (const look of looks) {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     if (wide > 0) console.log(`${name}-${look.name}: ${wide} pixels too wide`);
   }
+  for (const [name, [path, button]] of Object.entries(dialogs)) {
+    await page.goto(rig.url + path);
+    await page.getByRole("button", { name: button }).click();
+    await page.waitForFunction(() => document.querySelector("[aria-busy]") === null);
+    await page.screenshot({ path: `${out}/${name}-${look.name}.png` });
+    await page.keyboard.press("Escape");
+  }
+}
+// Those that docs/img keeps, after shrink.mjs.
+const kept = [
+  ["overview-light", "light", 1180, 900, "/#/"], ["overview-narrow", "light", 360, 740, "/#/"], ["destination-dark", "dark", 1180, 640, "/#/destinations/crm"],
+  ["message-light", "light", 1100, 520, `/#/messages/${one}`], ["profile-light", "light", 1100, 420, "/#/profiles/webhook", /^Sending/],
+  ["redrive-light", "light", 1100, 600, "/#/dead-letters", /^Redrive rejected/], ["jobs-dark", "dark", 1180, 440, "/#/jobs"], ["holds-light", "light", 1180, 560, "/#/destinations"],
+];
+mkdirSync(`${out}/kept`, { recursive: true });
+for (const [name, colorScheme, width, height, path, button] of kept) {
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme });
+  await page.goto(rig.url + path);
+  await page.waitForFunction(() => document.querySelector("[aria-busy]") === null);
+  if (button !== undefined) await page.getByRole("button", { name: button }).first().click();
+  await page.waitForFunction(() => document.querySelector("[aria-busy]") === null);
+  for (let i = 0; path === "/#/" && i < 32; ++i) {
+    if (url === undefined) await rig.send("shop", 20 + (i % 7) * 9); // so that there are rates
+    await page.waitForTimeout(250);
+  }
+  await page.mouse.move(1, 1);
+  await page.screenshot({ path: `${out}/kept/${name}.png` });
 }
 console.log(page.complaints);
 await browser.close();
