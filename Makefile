@@ -7,6 +7,8 @@ NIGHTLY_SIM_ARGUMENTS ?= --seed 1000 --seeds 500 --days 90 --destinations 200 --
 NIGHTLY_FUZZ_SECONDS ?= 600
 EXAMPLES ?= 50
 NIGHTLY_EXAMPLES ?= 300
+MUTATE ?= --sample 300
+NIGHTLY_MUTANTS ?= 1000
 # What is drawn follows from the commit: each night others, and the same again when it is repeated.
 NIGHTLY_SEED ?= $(shell git rev-parse HEAD 2>/dev/null | tr -dc 0-9 | cut -c1-6)
 SEED ?= 1
@@ -19,7 +21,7 @@ export JOBS EXAMPLES SEED
 POSTRIDER = build/release/postrider
 
 .DEFAULT_GOAL := release
-.PHONY: release test run demo crash sim bench fuzz lint lint-all format test-asan test-tsan interop api-test web-test nightly clean help deps deps-clang deps-interop deps-web
+.PHONY: release test run demo crash sim bench fuzz lint lint-all format test-asan test-tsan interop api-test mutants web-test nightly clean help deps deps-clang deps-interop deps-mutants deps-web
 
 release: build-release ## Build build/release/postrider (the default)
 
@@ -77,6 +79,9 @@ interop: deps-interop build-release ## Against what others wrote: nginx, Standar
 api-test: deps-interop build-release ## Requests drawn from /openapi.json, good and bad, EXAMPLES (50) for each operation
 	scripts/test-api build/release
 
+mutants: deps-mutants build-release ## Mutate core/ and the tables (MUTATE=--sample 300 --seed 1), list what no test notices
+	tools/mutate --build build/release $(MUTATE)
+
 web-test: deps-web build-release ## The dashboard in real headless Chromium
 	scripts/test-web build/release
 
@@ -88,6 +93,7 @@ nightly: test ## Everything that takes long: sanitizers, long simulations, long 
 	$(MAKE) web-test
 	$(MAKE) sim SIM_ARGUMENTS="$(NIGHTLY_SIM_ARGUMENTS)"
 	POSTRIDER_CRASH_POINTS=all build/release/tests/sim_test --gtest_filter='DeviceCrashPoints.*'
+	$(MAKE) mutants MUTATE="--sample $(NIGHTLY_MUTANTS) --seed $(NIGHTLY_SEED)"
 	$(MAKE) fuzz FUZZ_SECONDS=$(NIGHTLY_FUZZ_SECONDS)
 
 clean: ## Remove all build results
@@ -104,6 +110,9 @@ deps-clang: deps
 
 deps-interop: deps
 	@scripts/install-deps --check interop 2>/dev/null || scripts/install-deps interop
+
+deps-mutants: deps
+	@scripts/install-deps --check mutants 2>/dev/null || scripts/install-deps mutants
 
 deps-web: deps
 	@scripts/install-deps --check web 2>/dev/null || scripts/install-deps web
