@@ -82,7 +82,8 @@ void Engine::Impl::read_letters(Turn& turn, const Job& job, std::optional<Destin
     const std::string first = key_of(from);
     const std::string last =
         only ? key_of(range.last) : keys::after_prefix(keys::bucket(space_of(kept), bucket));
-    const Rows* rows = turn.scan({first, last, std::max<std::uint32_t>(1, limits_.job_rows_max)});
+    const Rows* rows =
+        turn.scan({first, last, std::max<std::uint32_t>(1, limits_.job_rows_max), true});
     if (rows == nullptr) continue;
     if (!rows->complete) {
       const auto end = keys::parse_bucketed(std::string_view(rows->next).substr(0, first.size()));
@@ -114,7 +115,7 @@ void Engine::Impl::read_parked(Turn& turn, const Job& job, std::optional<Destina
   const std::string last =
       only ? keys::parked(range.last) : keys::after_prefix(keys::space(keys::kParked));
   const Rows* rows = turn.scan({keys::parked(id_at(job.cursor, range.first)), last,
-                                std::max<std::uint32_t>(1, limits_.job_rows_max)});
+                                std::max<std::uint32_t>(1, limits_.job_rows_max), true});
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {
     const auto id = keys::parse_parked(row.first);
@@ -139,7 +140,7 @@ void Engine::Impl::read_live(Turn& turn, const Job& job, std::optional<Destinati
   const std::string last_cold = only ? keys::after_prefix(keys::cold_lane(*only, kLanes - 1))
                                      : keys::after_prefix(keys::space(keys::kCold));
   const Rows* rows = turn.scan({from, in_hot ? keys::after_prefix(hot) : last_cold,
-                                std::max<std::uint32_t>(1, limits_.job_rows_max)});
+                                std::max<std::uint32_t>(1, limits_.job_rows_max), true});
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {
     const auto key = in_hot ? keys::parse_hot(row.first) : keys::parse_cold(row.first);

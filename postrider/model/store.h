@@ -68,6 +68,7 @@ struct Scan {
   std::string first;  // [first, last), ascending
   std::string last;
   std::uint32_t limit = 0;
+  bool once = false;  // nobody will read it again soon: not worth a place in a cache
 
   friend bool operator==(const Scan&, const Scan&) = default;
 };

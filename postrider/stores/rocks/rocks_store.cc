@@ -295,8 +295,10 @@ Result<std::optional<Blob>> RocksStore::Impl::get(const rocksdb::ReadOptions& op
 
 Result<Rows> RocksStore::Impl::scan(const rocksdb::ReadOptions& options, const Scan& scan) {
   Rows out;
+  rocksdb::ReadOptions wanted = options;
+  wanted.fill_cache = !scan.once;
   const rocksdb::Status status = database_->for_each(
-      options, scan.first, scan.last, [&](std::string_view key, std::string_view value) {
+      wanted, scan.first, scan.last, [&](std::string_view key, std::string_view value) {
         out.complete = out.rows.size() < scan.limit;
         if (out.complete) out.rows.emplace_back(std::string(key), Blob::copy_of(value));
         return out.complete;
