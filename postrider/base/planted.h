@@ -68,8 +68,12 @@ enum class Bug : std::uint8_t {
   kNothingLearnt,
   kPlacesHogged,
   kGroupIgnored,
+  kBodyFreedEarly,
+  kFanoutTorn,
+  kBodyLeaked,
+  kSubscriptionTooWide,
 };
-inline constexpr std::size_t kBugs = 56;
+inline constexpr std::size_t kBugs = 60;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -129,6 +133,10 @@ constexpr std::string_view name_of(Bug bug) {
       "nothing-learnt",
       "places-hogged",
       "group-ignored",
+      "body-freed-early",
+      "fanout-torn",
+      "body-leaked",
+      "subscription-too-wide",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");

@@ -6,36 +6,39 @@
 
 namespace postrider {
 
-std::optional<Answer> Engine::Impl::invalid(const Submit& submit) const {
+std::optional<Answer> Engine::Impl::invalid(const Caller& caller, std::uint8_t lane,
+                                            std::string_view attributes,
+                                            std::string_view body) const {
   const auto refuse = [](AnswerCode code, std::string detail) {
     Answer answer;
     answer.code = code;
     answer.detail = std::move(detail);
     return answer;
   };
-  if (submit.body.size() > limits_.body_bytes_max) {
-    return refuse(AnswerCode::kTooLarge, "the body has " + std::to_string(submit.body.size()) +
+  if (body.size() > limits_.body_bytes_max) {
+    return refuse(AnswerCode::kTooLarge, "the body has " + std::to_string(body.size()) +
                                              " bytes, at most " +
                                              std::to_string(limits_.body_bytes_max) + " are taken");
   }
-  if (submit.attributes.size() > limits_.attributes_bytes_max) {
+  if (attributes.size() > limits_.attributes_bytes_max) {
     return refuse(
         AnswerCode::kTooLarge,
         "the attributes have more than " + std::to_string(limits_.attributes_bytes_max) + " bytes");
   }
-  if (submit.caller.key.key.size() > limits_.key_bytes_max ||
-      submit.caller.key.scope.size() > limits_.key_bytes_max) {
+  if (caller.key.key.size() > limits_.key_bytes_max ||
+      caller.key.scope.size() > limits_.key_bytes_max) {
     return refuse(AnswerCode::kTooLarge, "the operation key has more than " +
                                              std::to_string(limits_.key_bytes_max) + " bytes");
   }
-  if (submit.lane >= kLanes) return refuse(AnswerCode::kInvalid, "lanes are 0 to 15");
-  if (!decode_texts(submit.attributes))
+  if (lane >= kLanes) return refuse(AnswerCode::kInvalid, "lanes are 0 to 15");
+  if (!decode_texts(attributes))
     return refuse(AnswerCode::kInvalid, "the attributes are not a list of named texts");
   return std::nullopt;
 }
 
 void Engine::Impl::on(Turn& turn, const Submit& submit) {
-  if (auto refusal = invalid(submit)) return reply(turn, submit.caller.ticket, std::move(*refusal));
+  if (auto refusal = invalid(submit.caller, submit.lane, submit.attributes, submit.body))
+    return reply(turn, submit.caller.ticket, std::move(*refusal));
   const bool keyed = submit.caller.key.kind != OperationKey::Kind::kNone;
   once(turn, submit.caller, keyed ? canonical(submit) : std::string(),
        [&]() -> std::optional<Answer> {
@@ -106,16 +109,22 @@ std::optional<Result<MessageId>> Engine::Impl::take_message(Turn& turn, const Dr
   if (admission->supersedes.size() > limits_.key_bytes_max)
     return Result<MessageId>(
         fail(ErrorCode::kInvalid, "the key by which messages supersede each other is too long"));
-  const std::string scope = supersede_scope(residents_[draft.resident].id);
-  NameEntry older = find_older(turn, scope, admission->supersedes);
+  NameEntry older =
+      find_older(turn, supersede_scope(residents_[draft.resident].id), admission->supersedes);
   if (turn.lacks()) return std::nullopt;
+  return Result<MessageId>(admit_instead(turn, draft, *admission, older));
+}
+
+// In place of older ones that wait.
+MessageId Engine::Impl::admit_instead(Turn& turn, const Draft& draft, const Admission& admission,
+                                      NameEntry& older) {
   supersede(turn, older);
-  const MessageId id = admit(turn, draft, *admission);
+  const MessageId id = admit(turn, draft, admission);
   older.at = turn.now;
   older.holders.push_back({id, 0});
   if (older.holders.size() > limits_.superseded_max) older.holders.erase(older.holders.begin());
-  put_name(turn, scope, admission->supersedes, older);
-  return Result<MessageId>(id);
+  put_name(turn, supersede_scope(residents_[draft.resident].id), admission.supersedes, older);
+  return id;
 }
 
 MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& admission) {
@@ -143,6 +152,7 @@ MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& a
     if (admission.gates[i].name != 0 && admission.gates[i].lasting)
       fields.lasting = static_cast<std::uint8_t>(fields.lasting | 1U << i);
   }
+  if (draft.shared != nullptr) fields.shared = *draft.shared;
   Message message = encode_message(fields, draft.attributes, draft.body);
   ++receipts_.counters().accepted;
   const MessageId id = message.id;
@@ -160,7 +170,7 @@ MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& a
 bool Engine::Impl::fits_window(const Resident& resident, const Lane* lane, std::size_t bytes,
                                Timestamp now) const {
   if (restoring_hot_ || !awake(resident, now)) return false;
-  if (window_bytes_ + bytes > limits_.window_bytes_max) return false;
+  if (window_used() + bytes > limits_.window_bytes_max) return false;
   if (lane == nullptr) return true;
   // A lane with messages on disk takes new ones to the disk too, else they would overtake.
   if ((lane->cold_ahead || lane->asleep) && !planted(Bug::kColdOvertakesHot)) return false;

@@ -589,6 +589,14 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
   const bool forgets = planted(Bug::kHistoryForgotten) && phase == Phase::kCancelled;
   const bool keeps = leaves_letter(phase) ||
                      (residents_[entry.destination].bound->policy.keeps_history && !forgets);
+  if (const std::uint64_t body = entry.message.shared.id; body != 0) {
+    if (leaves_letter(phase)) {
+      turn.out.writes.put(keys::body_letter(receipts_.running(Kept::kDead), body, id),
+                          std::string_view());
+    } else {
+      bodies_.release(body);
+    }
+  }
   receipts_.end(record, keeps ? &entry.message : nullptr, turn.out.writes);
   leave_attempt(turn, slot, true);
   give_back_gates(turn, slot);

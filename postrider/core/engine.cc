@@ -55,6 +55,7 @@ Stepped Engine::Impl::step(Now now, const Event& event, const Found& found, Effe
   if (turn.lacks()) {
     ++tallies_.needs;
     for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(turn, slot);
+    bodies_.tidy();
     return {std::move(turn.need)};
   }
   finish_step(turn);
@@ -70,6 +71,13 @@ void Engine::Impl::finish_step(Turn& turn) {
   for (const DestinationId id : std::exchange(drained_, {}))
     turn.out.chores.push_back({.kind = Chore::Kind::kRemoveDrained, .destination = id});
   if (owed_waits_at_) go_on_with_owed(turn);
+  bodies_.tidy();
+  bodies_wait_ = receipts_.letters_dropped() || bodies_wait_;
+  if (bodies_wait_ && !counting_down_ && !restoring_hot_) {
+    counting_down_ = true;
+    bodies_wait_ = false;
+    turn.out.chores.push_back({.kind = Chore::Kind::kBodies});
+  }
   // What came first in its bucket may have to go earlier than whatever was waited for so far.
   if (receipts_.retention_moved() || retain_timer_ == 0 || !timers_.armed(retain_timer_)) {
     timers_.cancel(std::exchange(retain_timer_, 0));
@@ -81,7 +89,12 @@ void Engine::Impl::finish_step(Turn& turn) {
 
 void Engine::Impl::close_turn(Timestamp now, Duration wall_bias, Effects& out) {
   if (out.writes.empty() && !receipts_.has_page() && !receipts_.bias_moved(wall_bias)) return;
+  if (bodies_.changed()) bodies_.write(receipts_.counters(), out.writes);
   receipts_.close_turn(now, wall_bias, next_sequence(), out.writes);
+  if (!receipts_.letters_dropped()) return;
+  // The next step sees to what those letters referred to; somebody must wake us for it.
+  bodies_wait_ = true;
+  timers_.arm(now, Timer{.kind = TimerKind::kRetain});
 }
 
 void Engine::Impl::reply(Turn& turn, Ticket ticket, Answer answer) {
@@ -92,15 +105,17 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   turn.out.writes.put(keys::quarantine(row.first), row.second);
   const auto hot = keys::parse_hot(row.first);
   const auto cold = keys::parse_cold(row.first);
-  const bool once =
+  const bool message =
       (hot && hot->part == keys::Part::kMessage) || (cold && cold->part == keys::Part::kMessage);
+  const auto body = keys::parse_body(row.first);
+  const bool once = message || (body && body->part == keys::BodyPart::kBytes);
   const auto letter = row.first[0] == keys::kDead ? keys::parse_bucketed(row.first) : std::nullopt;
   if (once) {
     turn.out.writes.remove_once(row.first);
   } else if (letter) {
     receipts_.take_letter({.bucket = letter->bucket,
                            .id = MessageId{letter->high, letter->low},
-                           .size = row.second.size(),
+                           .size = row.second.size() + shared_of_letter(row.second.view()).bytes,
                            .phase = std::nullopt},
                           turn.now, turn.out.writes);
   } else {
@@ -113,9 +128,10 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   notice.reason = std::string("a record of space ") + row.first[0] + " cannot be read";
   if (cold) notice.id = cold->id;
   receipts_.note(std::move(notice));
+  if (message || letter || body) lose_body(turn, row);
   if (hot && once) release_unreadable(turn, hot->sequence);
   if (!cold) return;
-  if (once) release_lasting(turn, cold->id);
+  if (message) release_lasting(turn, cold->id);
   rouse_lane(turn, cold->id);
   // It may have been the last of a destination that is being drained.
   const auto resident = by_destination_.find(cold->id.destination().value());
@@ -237,10 +253,7 @@ void Engine::Impl::fire(Turn& turn, const Timer& timer) {
     case TimerKind::kGroup: return serve_group(turn, timer.id.high);
     case TimerKind::kLoadDue: turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue}); return;
     case TimerKind::kJob: return job_timer(turn, timer.id.high);
-    case TimerKind::kRetain:
-      receipts_.retain(turn.now, turn.out.writes);
-      retain_timer_ = 0;
-      return;
+    case TimerKind::kRetain: receipts_.retain(turn.now, turn.out.writes); return;
   }
   ++tallies_.stray_timers;
 }
@@ -259,6 +272,7 @@ void Engine::Impl::on(Turn& turn, const Chore& chore) {
     case Chore::Kind::kRevive: return revive(turn, chore);
     case Chore::Kind::kJob: return run_job(turn, chore);
     case Chore::Kind::kDryRun: return dry_run(turn, chore);
+    case Chore::Kind::kBodies: return count_down(turn);
   }
 }
 

@@ -55,6 +55,10 @@ struct EngineLimits {
   Duration job_every_min{60'000};              // between two rounds of one
   std::uint32_t dry_runs_max = 4;              // at a time
   std::uint32_t dry_run_rows_max = 1'000'000;  // that are read for one
+  std::uint32_t group_members_max = 1000;      // of one group: they are accepted in one commit
+  std::uint32_t group_bytes_max = 256 * 1024;  // of the record of one
+  std::uint32_t member_types_max = 64;         // that one member subscribes to
+  std::uint32_t body_rows_max = 64;            // references that are counted down in one step
 };
 
 struct Retention {

@@ -1,8 +1,8 @@
 // The engine's inside, split over files by what happens: admission.cc (submit), delivery.cc (rows,
 // attempts, ends), dispatch.cc (whose turn it is), fairness.cc (who has room), residents.cc
 // (destinations in memory), refill.cc (disk to window and back), revival.cc, restore.cc,
-// arrivals.cc (news from outside), operators.cc, explain.cc, questions.cc, shape.cc. engine.cc
-// only dispatches.
+// arrivals.cc (news from outside), fanout.cc, operators.cc, explain.cc, questions.cc, shape.cc.
+// engine.cc only dispatches.
 #pragma once
 
 #include <deque>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "postrider/base/rng.h"
+#include "postrider/core/bodies.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/health.h"
 #include "postrider/core/jobs.h"
@@ -88,7 +89,8 @@ class Engine::Impl {
 
   // admission.cc
   void on(Turn& turn, const Submit& submit);
-  std::optional<Answer> invalid(const Submit& submit) const;
+  std::optional<Answer> invalid(const Caller& caller, std::uint8_t lane,
+                                std::string_view attributes, std::string_view body) const;
   static std::optional<std::string> closed_to_new(const Resident& resident);  // and why
   struct Draft {  // a message on its way in
     Slot resident;
@@ -99,8 +101,11 @@ class Engine::Impl {
     MessageId origin;
     std::string_view attributes;
     std::string_view body;
+    const SharedBody* shared = nullptr;  // where the body is, when others have it too
   };
   std::optional<Result<MessageId>> take_message(Turn& turn, const Draft& draft);
+  MessageId admit_instead(Turn& turn, const Draft& draft, const Admission& admission,
+                          NameEntry& older);
   MessageId admit(Turn& turn, const Draft& draft, const Admission& admission);
   bool fits_window(const Resident& resident, const Lane* lane, std::size_t bytes,
                    Timestamp now) const;
@@ -131,6 +136,39 @@ class Engine::Impl {
   void once(Turn& turn, const Caller& caller, const std::string& canonical_bytes, const Deed& deed,
             Act&& act);
   void audit(Turn& turn, const Caller& caller, const Deed& deed, const Answer& answer);
+
+  // fanout.cc
+  void on(Turn& turn, const FanOut& fanout);
+  void on(Turn& turn, const ChangeGroup& change);
+  struct Fanning {  // a fan-out on its way in
+    struct Member {
+      std::string name;
+      Slot resident = kNoSlot;
+      Admission admission = {};
+      NameEntry older = {};
+    };
+    std::vector<Member> members;
+    std::vector<std::string> skipped;
+  };
+  std::optional<FanoutGroup> find_group(Turn& turn, const std::string& name);
+  std::optional<Answer> fan_out(Turn& turn, const FanOut& fanout);
+  std::optional<Answer> choose_members(Turn& turn, const FanOut& fanout, const FanoutGroup& group,
+                                       Fanning& fanning);
+  std::optional<Answer> ask_members(Turn& turn, const FanOut& fanout, Fanning& fanning);
+  FanoutView take_all(Turn& turn, const FanOut& fanout, Fanning& fanning);
+  static Draft draft_for(const FanOut& fanout, Slot resident);
+  std::optional<Answer> invalid(const ChangeGroup& change) const;
+  std::optional<Answer> change_group(Turn& turn, const ChangeGroup& change);
+  std::optional<Answer> show_group(Turn& turn, const Ask& ask);
+  std::optional<Answer> list_fanout_groups(Turn& turn, const Ask& ask);
+  bool load_body(Turn& turn, std::uint64_t id, bool with_bytes);
+  void need_body(Turn& turn, const Row& row);  // of an encoded message
+  bool give_body(Message& message) const;      // false: it is lost
+  void release_later(Turn& turn, const SharedBody& shared, MessageId id);
+  void count_down(Turn& turn);
+  void lose_body(Turn& turn, const Row& row);
+  static SharedBody shared_of_letter(std::string_view letter);
+  std::optional<Message> message_of_letter(Turn& turn, std::string_view letter);
 
   // arrivals.cc
   void on(Turn& turn, const Arrived& arrived);
@@ -397,7 +435,8 @@ class Engine::Impl {
   Buried find_letter(Turn& turn, MessageId id);
   Buried find_content(Turn& turn, MessageId id);
   std::optional<EndRecord> end_of_letter(Turn& turn, const Row& row, keys::Bucket bucket);
-  void take_letter(Turn& turn, const Buried& buried);
+  // `moves`: what it refers to goes on with a new message.
+  void take_letter(Turn& turn, const Buried& buried, bool moves = false);
   Answer retry_now(Turn& turn, Slot slot);
   Answer redrive_letter(Turn& turn, Slot resident, const Buried& buried);
   std::optional<Answer> send_content(Turn& turn, Slot resident, const Buried& buried);
@@ -547,6 +586,10 @@ class Engine::Impl {
   std::pmr::unordered_map<std::uint64_t, Slot> by_attempt_{&pool_};
   std::unordered_set<MessageId> hot_sleepers_;
   std::uint64_t window_bytes_ = 0;
+  Bodies bodies_;
+  bool bodies_wait_ = false;    // references are to be counted down …
+  bool counting_down_ = false;  // … and that is under way
+  std::uint64_t window_used() const { return window_bytes_ + bodies_.bytes(); }
   std::vector<std::array<std::uint64_t, kStatesMax>> in_states_;  // of the entries, by profile
 
   Slab<Resident> residents_;

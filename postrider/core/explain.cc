@@ -88,6 +88,7 @@ Explanation Engine::Impl::explain_entry(const Turn& turn, const Entry& entry) co
   out.health = resident.route.health;
   out.cancel_wanted = entry.state.cancel_wanted;
   out.origin = entry.message.origin;
+  out.fanout = FanoutId(entry.message.shared.id);
   explain_next(turn, entry, resident, out);
   return out;
 }

@@ -95,6 +95,10 @@ void Engine::Impl::read_letters(Turn& turn, const Job& job, std::optional<Destin
         turn.damaged.push_back(row);
         continue;
       }
+      if (job.order.action == JobAction::kRedrive) {
+        if (const SharedBody shared = shares_body(dead->message); shared.id != 0)
+          load_body(turn, shared.id, true);
+      }
       page.items.push_back(
           {dead->letter.id, place_of(dead->letter.id), bucket, &row, dead->letter});
     }

@@ -62,6 +62,21 @@ std::string canonical(const Submit& submit) {
   return out;
 }
 
+std::string canonical(const FanOut& fanout) {
+  std::string out;
+  Writer(out)
+      .text("fan-out")
+      .text(fanout.group)
+      .text(fanout.type)
+      .u8(fanout.lane)
+      .u16(fanout.priority)
+      .i64(fanout.not_before.ms())
+      .i64(fanout.expires.ms())
+      .text(fanout.attributes)
+      .raw(fanout.body);
+  return out;
+}
+
 std::string canonical(std::string_view verb, MessageId id) {
   std::string out;
   Writer(out).text(verb).u64(id.high).u64(id.low);

@@ -45,6 +45,7 @@ LedgerVerdict judge_key(const OperationKey& key, const Fingerprint& fingerprint,
 // What a command asks for, as bytes; two commands with the same key must have the same to be the
 // same.
 std::string canonical(const Submit& submit);
+std::string canonical(const FanOut& fanout);
 std::string canonical(std::string_view verb, MessageId id);
 std::string canonical(std::string_view verb, std::string_view destination, std::string_view text);
 

@@ -117,10 +117,16 @@ std::optional<EndRecord> Engine::Impl::end_of_letter(Turn& turn, const Row& row,
   return end;
 }
 
-void Engine::Impl::take_letter(Turn& turn, const Buried& buried) {
+void Engine::Impl::take_letter(Turn& turn, const Buried& buried, bool moves) {
+  const SharedBody shared = shared_of_letter(buried.letter->view());
+  if (shared.id != 0) {
+    turn.out.writes.remove(
+        keys::body_letter(buried.end->content_bucket, shared.id, buried.end->id));
+    if (!moves) release_later(turn, shared, buried.end->id);
+  }
   receipts_.take_letter({.bucket = buried.end->content_bucket,
                          .id = buried.end->id,
-                         .size = buried.letter->size(),
+                         .size = buried.letter->size() + shared.bytes,
                          .phase = buried.end->phase,
                          .cause = buried.end->cause},
                         turn.now, turn.out.writes);
@@ -246,7 +252,7 @@ Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried)
   const std::optional<Answer> answer = send_content(turn, slot, buried);
   if (!answer) return {};  // something must be read first
   if (answer->code != AnswerCode::kAccepted) return *answer;
-  take_letter(turn, buried);
+  take_letter(turn, buried, true);
   ++receipts_.counters().redriven;
   return answer_with(AnswerCode::kAccepted, "redrives " + to_string(old), answer->id);
 }
@@ -256,23 +262,24 @@ std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Bu
   const MessageId old = buried.end->id;
   if (const auto why = closed_to_new(residents_[slot]))
     return answer_with(AnswerCode::kDisabled, *why, old);
-  const auto dead = decode_dead(buried.letter->view());
-  const auto message = dead ? decode_message(Blob::copy_of(dead->message))
-                            : Result<Message>(fail(ErrorCode::kCorrupt, {}));
+  const auto message = message_of_letter(turn, buried.letter->view());
+  if (turn.lacks()) return std::nullopt;
   if (!message) {
     turn.damaged.emplace_back(content_key(buried.end->content_bucket, old, buried.end->phase),
                               *buried.letter);
     return answer_with(AnswerCode::kNotFound, "its content cannot be read; it is in quarantine",
                        old);
   }
-  const auto accepted = take_message(turn, {.resident = slot,
-                                            .lane = old.lane(),
-                                            .priority = old.priority(),
-                                            .not_before = {},
-                                            .expires = {},
-                                            .origin = old,
-                                            .attributes = message->attributes,
-                                            .body = message->body});
+  const auto accepted =
+      take_message(turn, {.resident = slot,
+                          .lane = old.lane(),
+                          .priority = old.priority(),
+                          .not_before = {},
+                          .expires = {},
+                          .origin = old,
+                          .attributes = message->attributes,
+                          .body = message->body,
+                          .shared = message->shared.id != 0 ? &message->shared : nullptr});
   if (!accepted) return std::nullopt;
   const Result<MessageId>& id = *accepted;
   if (!id) return answer_with(AnswerCode::kInvalid, id.error().detail, old);

@@ -41,6 +41,8 @@ void Engine::Impl::on(Turn& turn, const Ask& ask) {
     case Ask::What::kJob: answer = list_jobs(ask); break;
     case Ask::What::kAudit: answer = list_audit(turn, ask); break;
     case Ask::What::kHolds: answer = list_holds(); break;
+    case Ask::What::kFanoutGroups: answer = list_fanout_groups(turn, ask); break;
+    case Ask::What::kFanoutGroup: answer = show_group(turn, ask); break;
   }
   if (turn.lacks()) return;
   POSTRIDER_CHECK(answer.has_value());
@@ -115,11 +117,24 @@ std::optional<Answer> Engine::Impl::list_dead(Turn& turn, const Ask& ask) {
     if (rows == nullptr) return std::nullopt;
     for (const Row& row : rows->rows) {
       auto dead = decode_dead(row.second.view());
-      if (dead) out.letters.push_back(dead->letter);
-      if (dead && ask.contents)
-        out.contents.push_back({name_of_destination(turn, dead->letter.id.destination()),
-                                Blob::copy_of(dead->message)});
-      if (!dead) turn.damaged.push_back(row);
+      if (!dead) {
+        turn.damaged.push_back(row);
+        continue;
+      }
+      Blob content;
+      if (ask.contents) {
+        content = Blob::copy_of(dead->message);
+        if (shares_body(dead->message).id != 0) {
+          const auto message = message_of_letter(turn, row.second.view());
+          if (turn.lacks()) continue;
+          if (!message) turn.damaged.push_back(row);
+          if (!message) continue;
+          content = encode_whole(*message);
+        }
+        out.contents.push_back(
+            {name_of_destination(turn, dead->letter.id.destination()), std::move(content)});
+      }
+      out.letters.push_back(dead->letter);
     }
     if (!rows->complete) out.next = rows->next;
     if (turn.lacks()) return std::nullopt;
@@ -321,11 +336,11 @@ std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
       view.notes = buried.end->notes;
       view.trail = decode_trail(buried.end->trail).value_or(Trail());
     }
-    const auto dead = buried.letter ? decode_dead(buried.letter->view())
-                                    : Result<DeadRecord>(fail(ErrorCode::kNotFound, {}));
-    const auto message = dead ? decode_message(Blob::copy_of(dead->message))
-                              : Result<Message>(fail(ErrorCode::kNotFound, {}));
-    if (message) show(*message);
+    if (buried.letter) {
+      const auto message = message_of_letter(turn, buried.letter->view());
+      if (turn.lacks()) return std::nullopt;
+      if (message) show(*message);
+    }
   }
   answer->view = std::move(view);
   return answer;

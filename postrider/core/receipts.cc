@@ -143,8 +143,13 @@ void Receipts::end(const EndRecord& end, const Message* content, WriteBatch& out
     const Kept kept = leaves_letter(end.phase) ? Kept::kDead : Kept::kHistory;
     stored.content_bucket = running(kept);
     const DeadLetter dead{end.id, end.phase, end.at, end.cause, end.attempts, end.reason};
+    // History outlives those with whom the message shared its body, and has it whole.
+    const bool whole = kept == Kept::kHistory && content->shared.id != 0;
+    const Blob record = whole ? encode_whole(*content) : content->record;
     put_kept(kept, content_key(stored.content_bucket, end.id, end.phase),
-             encode_dead(dead, content->record.view()), out);
+             encode_dead(dead, record.view()), out);
+    // What a letter refers to is kept for it: a bound in bytes must hold for that, too.
+    if (kept == Kept::kDead) info(kept).bytes += content->shared.bytes;
   }
   if (leaves_letter(end.phase)) {
     groups_.add({.name = {stored.content_bucket, end.id.destination(), end.phase, end.cause},
@@ -307,7 +312,10 @@ bool Receipts::drop_buckets(Kept kept, Timestamp now, WriteBatch& out) {
       out.remove_range(keys::bucket(keys::kSession, gone.number),
                        keys::bucket(keys::kSession, gone.number + 1));
     }
-    if (kept == Kept::kDead) groups_.drop_bucket(gone.number, out);
+    if (kept == Kept::kDead) {
+      groups_.drop_bucket(gone.number, out);
+      letters_dropped_ = true;
+    }
     count_removed(kept, gone.count);
     if (kept == Kept::kLog) {  // a notice in the log about the log would never end
       meta_.log_removed = gone.last_page;

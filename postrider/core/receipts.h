@@ -80,6 +80,8 @@ class Receipts {
   void hold_news(bool held) { news_held_ = held; }
   // Whether that may be earlier than when it was last asked for.
   bool retention_moved() { return std::exchange(moved_, false); }
+  // Whether a bucket of dead letters was dropped since it was last asked for.
+  bool letters_dropped() { return std::exchange(letters_dropped_, false); }
   // Closes and drops by age and size; true when something was written.
   bool retain(Timestamp now, WriteBatch& out);
 
@@ -107,6 +109,7 @@ class Receipts {
   GroupBooks groups_;
   bool close_dead_ = false;  // letters in the running bucket have no groups
   bool moved_ = false;
+  bool letters_dropped_ = false;
   std::vector<LogEntry> page_;
   std::string scratch_;  // each message ends through it, so it is not allocated anew
 };

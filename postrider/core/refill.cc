@@ -18,6 +18,7 @@ Slot Engine::Impl::add_entry(Turn& turn, Slot slot, Message message, bool hot) {
   entry.message = std::move(message);
   const MessageId id = entry.message.id;
   window_bytes_ += entry.message.record.size();
+  if (entry.message.shared.id != 0) bodies_.use(entry.message.shared.id);
   Lane& lane = resident.lane_or_new(id.lane());
   leave_lru(slot);
   ++lane.in_memory;
@@ -52,6 +53,7 @@ void Engine::Impl::forget_entry(Turn& turn, Slot slot) {
   --lane.in_memory;
   --resident.in_memory;
   window_bytes_ -= entry.message.record.size();
+  if (entry.message.shared.id != 0) bodies_.leave(entry.message.shared.id);
   by_id_.erase(entry.message.id);
   --in_state(entry);
   unlink(resident, entry);
@@ -87,6 +89,12 @@ Engine::Impl::Stored Engine::Impl::read_message(Turn& turn, MessageId id) {
       out.hot ? keys::hot(id.sequence(), keys::Part::kState) : keys::cold(id, keys::Part::kState),
       state ? *state : Blob()};
   out.message = decode_row(turn, destined.slot, row, state ? &state_row : nullptr, out.state);
+  if (!out.message || out.message->shared.id == 0) return out;
+  if (!load_body(turn, out.message->shared.id, true)) return {};
+  if (!give_body(*out.message)) {
+    turn.damaged.push_back(row);
+    out.message.reset();
+  }
   return out;
 }
 
@@ -171,7 +179,7 @@ void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
                         (lane.first != kNoSlot && owes_before(lane, entries_[lane.first]));
     const std::uint32_t used = lane.in_window(limits_.lane_waiters_max);
     if (!urgent && used * 2 > resident.bound->policy.window_max) continue;
-    if (!urgent && window_bytes_ >= limits_.window_bytes_max) continue;
+    if (!urgent && window_used() >= limits_.window_bytes_max) continue;
     leave_lru(slot);  // it has something to do
     lane.refilling = true;
     lane.refill_from = lane.cursor;
@@ -197,6 +205,8 @@ void Engine::Impl::refill(Turn& turn, const Chore& chore) {
   const Rows* rows =
       turn.scan(refill_scan(residents_[slot], residents_[slot].the_lane(chore.lane)));
   if (rows == nullptr) return;
+  for (const Row& row : rows->rows) need_body(turn, row);
+  if (turn.lacks()) return;
   Resident& resident = residents_[slot];
   --resident.chores;
   resident.the_lane(chore.lane).refilling = false;
@@ -278,6 +288,10 @@ void Engine::Impl::take_row(Turn& turn, Slot slot, std::uint8_t number, const Ro
   std::optional<StoredState> stored;
   auto message = decode_row(turn, slot, row, state, stored);
   if (!message) return;
+  if (!give_body(*message)) {
+    turn.damaged.push_back(row);
+    return;
+  }
   const MessageId id = message->id;
   if (!settle_in(turn, slot, std::move(*message), stored, false)) {
     Lane& lane = residents_[slot].the_lane(number);

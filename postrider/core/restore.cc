@@ -26,6 +26,7 @@ void Engine::Impl::restore_hot(Turn& turn, const Chore& chore) {
     if (!key || key->part != keys::Part::kMessage) continue;
     const auto message = decode_message(row.second);
     if (message) find_destination(turn, message->id.destination());
+    if (message) need_body(turn, row);
   }
   if (turn.lacks()) return;
   for (Row& row : std::exchange(damaged_books_, {})) turn.damaged.push_back(std::move(row));
@@ -77,6 +78,7 @@ void Engine::Impl::restore_holding(Turn& turn, const Chore& chore) {
   }
   restoring_hot_ = false;
   resume_jobs(turn);
+  bodies_wait_ = true;  // perhaps: the former owner may have left some
   turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue});
   turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kOwed)});
   turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kNested)});
@@ -106,6 +108,10 @@ void Engine::Impl::restore_hot_row(Turn& turn, const Row& row, const Row* state)
   std::optional<StoredState> stored;
   auto message = decode_row(turn, destined.slot, row, state, stored);
   if (!message) return;
+  if (!give_body(*message)) {
+    turn.damaged.push_back(row);
+    return;
+  }
   if (stored) hold_lasting(destined.slot, *message, stored->state);
   settle_in(turn, destined.slot, std::move(*message), stored, true);
   touch(destined.slot);

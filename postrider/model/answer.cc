@@ -37,6 +37,8 @@ std::string encode_answer(const Answer& answer) {
       .u64(answer.id.high)
       .u64(answer.id.low)
       .text(answer.detail);
+  if (const auto* fanout = std::get_if<FanoutView>(&answer.view))
+    Writer(out).text(encode_fanout(*fanout));
   return out;
 }
 
@@ -47,6 +49,11 @@ Result<Answer> decode_answer(std::string_view bytes) {
   answer.id.high = reader.u64();
   answer.id.low = reader.u64();
   answer.detail = reader.text();
+  if (reader.ok() && !reader.at_end()) {
+    auto fanout = decode_fanout(reader.text());
+    if (!fanout) return fail(ErrorCode::kCorrupt, "stored answer");
+    answer.view = std::move(*fanout);
+  }
   if (!reader.at_end() || code >= kAnswerCodes) return fail(ErrorCode::kCorrupt, "stored answer");
   answer.code = static_cast<AnswerCode>(code);
   return answer;

@@ -15,6 +15,7 @@
 #include "postrider/model/audit.h"
 #include "postrider/model/dead_groups.h"
 #include "postrider/model/destination.h"
+#include "postrider/model/fanout.h"
 #include "postrider/model/histogram.h"
 #include "postrider/model/holds.h"
 #include "postrider/model/ids.h"
@@ -76,6 +77,7 @@ struct Explanation {
   Timestamp next_at;  // not before; unset: as soon as its turn comes
   bool cancel_wanted = false;
   MessageId origin;
+  FanoutId fanout;  // that it is part of; of a message that lives
 };
 
 struct Counters {
@@ -94,6 +96,9 @@ struct Counters {
   std::uint64_t removed_names = 0;
   std::uint64_t removed_halves = 0;  // news that nobody claimed
   std::uint64_t removed_arrivals = 0;
+  std::uint64_t fanouts = 0;        // that were accepted
+  std::uint64_t shared_bodies = 0;  // that there are …
+  std::uint64_t shared_bytes = 0;   // … and what they hold
 
   std::uint64_t ended() const { return delivered + dead + expired + cancelled + indeterminate; }
   std::uint64_t live() const { return accepted - ended(); }
@@ -328,7 +333,7 @@ struct Answer {
   std::string detail;
   std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView,
                DestinationPage, MessagePage, MessageView, ArrivalPage, ShapePage, DeadGroupList,
-               JobList, DryRun, AuditPage, HoldList>
+               JobList, DryRun, AuditPage, HoldList, FanoutView, FanoutGroupPage>
       view;
 };
 

@@ -53,6 +53,28 @@ struct Submit {
   std::string body;
   MessageId origin = {};  // a message of elsewhere that it was made from; told, not looked for
 };
+struct FanOut {  // one message for each member of a group that subscribes to the type
+  Caller caller;
+  std::string group;
+  std::string type;  // empty: only for members that subscribe to everything
+  std::uint8_t lane = 0;
+  std::uint16_t priority = 0;
+  Timestamp not_before;
+  Timestamp expires;
+  std::string attributes;  // encode_texts
+  std::string body;
+};
+struct ChangeGroup {  // of members for fan-out
+  enum class What : std::uint8_t {
+    kPut,     // the group as it stands, whatever it was
+    kAdd,     // its members to those that there are; one that is there already changes
+    kRemove,  // its members from those that there are
+    kDrop,    // the group
+  };
+  Caller caller;
+  What what = What::kPut;
+  FanoutGroup group;
+};
 struct Cancel {
   Caller caller;
   MessageId id;
@@ -152,6 +174,8 @@ struct Ask {
     kJob,
     kAudit,  // what operators did, by cursor
     kHolds,
+    kFanoutGroups,  // all of them, by cursor
+    kFanoutGroup,
   };
   Ticket ticket;
   What what = What::kStats;
@@ -162,6 +186,7 @@ struct Ask {
   std::string cursor;  // of what comes by cursor: where the last answer ended
   OperationKey key;    // kOperation
   JobId job;           // kJob
+  std::string group;   // kFanoutGroup
   bool contents = false;  // kDeadLetters: with their messages
   std::uint32_t limit = 100;
 };
@@ -181,6 +206,7 @@ struct Chore {
     kRevive,  // messages parked for want of reach go back in line
     kJob,     // the next page of a job
     kDryRun,  // … of a job that only counts
+    kBodies,  // references to shared bodies that are to be counted down
   };
   Kind kind = Kind::kRestore;
   DestinationId destination;
@@ -193,7 +219,7 @@ struct Chore {
 };
 
 using Event = std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake,
-                           StartJob, CancelJob, PutHold, DropHold, AttemptNews, AttemptEnded,
-                           ReceiptArrived, Arrived, PeerSeen, TimersDue, Ask, Chore>;
+                           StartJob, CancelJob, PutHold, DropHold, FanOut, ChangeGroup, AttemptNews,
+                           AttemptEnded, ReceiptArrived, Arrived, PeerSeen, TimersDue, Ask, Chore>;
 
 }  // namespace postrider

@@ -86,6 +86,13 @@ std::string audit(Bucket bucket, Sequence sequence) {
   return Builder(kAudit).u32(bucket).u64(sequence.value()).take();
 }
 std::string nested(Sequence sequence) { return Builder(kNested).u64(sequence.value()).take(); }
+std::string body(std::uint64_t id, BodyPart part) {
+  return Builder(kBody).u64(id).u8(static_cast<std::uint8_t>(part)).take();
+}
+std::string body_letter(Bucket bucket, std::uint64_t body, MessageId id) {
+  return Builder(kBodyLetter).u32(bucket).u64(body).id(id).take();
+}
+std::string fanout_group(std::string_view name) { return Builder(kFanout).raw(name).take(); }
 std::string quarantine(std::string_view key) { return Builder(kQuarantine).raw(key).take(); }
 
 std::string after_prefix(std::string prefix) {
@@ -176,6 +183,28 @@ std::optional<Timestamp> parse_parked_for_reach(std::string_view value) {
 
 std::optional<MessageId> parse_parked(std::string_view key) { return parse_id(key, kParked); }
 std::optional<MessageId> parse_holding(std::string_view key) { return parse_id(key, kHolding); }
+
+std::optional<BodyKey> parse_body(std::string_view key) {
+  auto reader = open(key, kBody, 9);
+  if (!reader) return std::nullopt;
+  BodyKey out{};
+  out.id = reader->u64();
+  const std::uint8_t part = reader->u8();
+  if (part > 1) return std::nullopt;
+  out.part = static_cast<BodyPart>(part);
+  return out;
+}
+
+std::optional<BodyLetterKey> parse_body_letter(std::string_view key) {
+  auto reader = open(key, kBodyLetter, 28);
+  if (!reader) return std::nullopt;
+  BodyLetterKey out{};
+  out.bucket = reader->u32();
+  out.body = reader->u64();
+  out.id.high = reader->u64();
+  out.id.low = reader->u64();
+  return out;
+}
 
 std::optional<BucketKey> parse_bucketed(std::string_view key) {
   if (key.size() != 13 && key.size() != 21) return std::nullopt;

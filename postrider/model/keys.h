@@ -26,7 +26,7 @@ inline constexpr char kSession = 'N';  // bucket ‖ scope ‖ session
 inline constexpr char kLog = 'E';      // bucket ‖ sequence of the page
 inline constexpr char kEnd = 'R';      // bucket ‖ sequence of the message
 inline constexpr char kDead = 'Q';     // bucket ‖ message id
-inline constexpr char kHistory = 'V';  // bucket ‖ message id: content of what has ended
+inline constexpr char kHistory = 'v';  // bucket ‖ message id: content of what has ended
 inline constexpr char kName = 'X';     // bucket ‖ scope ‖ name: who has it
 inline constexpr char kHalf = 'U';     // bucket ‖ scope ‖ name: news that waits for it
 inline constexpr char kArrival = 'I';  // bucket ‖ sequence: what arrived, as it came
@@ -35,9 +35,15 @@ inline constexpr char kGroup = 'G';    // bucket of dead letters ‖ destination
 inline constexpr char kJob = 'K';      // sequence: one action for everything of a filter
 inline constexpr char kHold = 'F';     // name: what keeps destinations paused
 inline constexpr char kAudit = 'Y';    // bucket ‖ sequence: what an operator did
+inline constexpr char kBody = 'S';     // sequence ‖ part: a body that several messages share
+inline constexpr char kFanout = 'g';   // name: a group of destinations, and what each subscribes to
+// bucket of dead letters ‖ sequence of the body ‖ message id: a letter that refers to a body; when
+// the bucket is gone, and in bucket 0, a reference that is to be counted down.
+inline constexpr char kBodyLetter = 'V';
 inline constexpr char kQuarantine = 'Z';  // the key of the record that nobody could read
 
 enum class Part : std::uint8_t { kMessage = 0, kState = 1 };
+enum class BodyPart : std::uint8_t { kBytes = 0, kCount = 1 };
 enum class DueKind : std::uint8_t { kAttempt = 1, kExpiry = 2, kOpening = 3 };
 using Bucket = std::uint32_t;
 
@@ -65,6 +71,9 @@ std::string nested(Sequence sequence);
 std::string job(std::uint64_t sequence);
 std::string hold(std::string_view name);
 std::string audit(Bucket bucket, Sequence sequence);
+std::string body(std::uint64_t id, BodyPart part);
+std::string body_letter(Bucket bucket, std::uint64_t body, MessageId id);
+std::string fanout_group(std::string_view name);
 std::string quarantine(std::string_view key);
 
 // The first key behind every key that starts with `prefix`.
@@ -97,5 +106,16 @@ struct BucketKey {
   std::uint64_t low;
 };
 std::optional<BucketKey> parse_bucketed(std::string_view key);
+struct BodyKey {
+  std::uint64_t id;
+  BodyPart part;
+};
+std::optional<BodyKey> parse_body(std::string_view key);
+struct BodyLetterKey {
+  Bucket bucket;
+  std::uint64_t body;
+  MessageId id;
+};
+std::optional<BodyLetterKey> parse_body_letter(std::string_view key);
 
 }  // namespace postrider::keys

@@ -4,6 +4,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/codec.h"
+#include "postrider/model/fanout.h"
 
 namespace postrider {
 namespace {
@@ -11,6 +12,9 @@ namespace {
 // Version 1 of a message had no lasting gates, version 1 of a state neither intent nor notes nor
 // failed questions; else they are the same bytes.
 constexpr std::uint8_t kVersion = 2;
+// Version 3 is version 2 of a message whose body is shared, with the name and the size of that in
+// front; an older program must not take it for a message without a body.
+constexpr std::uint8_t kSharing = 3;
 
 // One flag for each optional field keeps the usual record small.
 enum Flag : std::uint8_t {
@@ -44,8 +48,10 @@ bool has_gates(const Message& message) {
 }
 
 void encode_head(std::string& out, const Message& fields, std::size_t attributes_size) {
-  out.push_back(static_cast<char>(kVersion));
+  const bool shares = fields.shared.id != 0;
+  out.push_back(static_cast<char>(shares ? kSharing : kVersion));
   Writer writer(out);
+  if (shares) writer.u64(fields.shared.id).u32(fields.shared.bytes);
   const auto flags = static_cast<std::uint8_t>(
       (fields.not_before.is_set() ? kHasNotBefore : 0) |
       (fields.expires.is_set() ? kHasExpires : 0) | (fields.origin.is_set() ? kHasOrigin : 0) |
@@ -73,6 +79,8 @@ Message encode_message(const Message& fields, std::string_view attributes, std::
   thread_local std::string head;  // reused: encoding is on the hot path, and only the blob is kept
   head.clear();
   encode_head(head, fields, attributes.size());
+  const std::string_view shared = fields.shared.id != 0 ? body : std::string_view();
+  if (fields.shared.id != 0) body = {};
   const std::size_t content = head.size() + attributes.size() + body.size();
 
   Message message = fields;
@@ -85,12 +93,42 @@ Message encode_message(const Message& fields, std::string_view attributes, std::
   });
   message.attributes = message.record.view().substr(head.size(), attributes.size());
   message.body = message.record.view().substr(head.size() + attributes.size(), body.size());
+  if (fields.shared.id != 0) message.body = shared;
   return message;
 }
 
+SharedBody shares_body(std::string_view record) {
+  SharedBody out;
+  if (!record.starts_with(static_cast<char>(kSharing))) return out;
+  Reader reader(record.substr(1));
+  out.id = reader.u64();
+  out.bytes = reader.u32();
+  return out;
+}
+
+bool attach_body(Message& message, const Blob& body) {
+  const std::string_view bytes = body_in(body);
+  if (bytes.size() != message.shared.bytes) return false;
+  message.shared.record = body;
+  message.body = bytes;
+  return true;
+}
+
+Blob encode_whole(const Message& message) {
+  Message fields = message;
+  fields.shared = {};
+  return encode_message(fields, message.attributes, message.body).record;
+}
+
 Result<Message> decode_message(Blob record) {
-  Reader reader = open_either(record.view());
+  const bool shares = record.view().starts_with(static_cast<char>(kSharing));
+  Reader reader = shares ? open_record(record.view(), kSharing) : open_either(record.view());
   Message message;
+  if (shares) {
+    message.shared.id = reader.u64();
+    message.shared.bytes = reader.u32();
+    if (message.shared.id == 0) reader.fail();
+  }
   const std::uint8_t flags = reader.u8();
   if (record.view().starts_with('\1') && flags > kFlagsOfVersion1) reader.fail();
   message.id.high = reader.u64();
@@ -113,7 +151,8 @@ Result<Message> decode_message(Blob record) {
   }
   message.attributes = reader.text();
   message.body = reader.rest();
-  if (!reader.ok()) return fail(ErrorCode::kCorrupt, "message record");
+  if (!reader.ok() || (shares && !message.body.empty()))
+    return fail(ErrorCode::kCorrupt, "message record");
   message.record = std::move(record);
   return message;
 }

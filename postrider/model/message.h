@@ -20,6 +20,13 @@ using GateName = std::uint64_t;  // hash of a shared gate's name; 0: none
 inline constexpr std::size_t kGatesMax = 3;
 inline constexpr std::size_t kNotesMax = 4096;  // bytes of notes of one message
 
+// A body that several messages share is a record of its own, and theirs only name it.
+struct SharedBody {
+  std::uint64_t id = 0;  // of the fan-out; 0: the message has its own body
+  std::uint32_t bytes = 0;
+  Blob record = {};  // encode_body; empty: nobody has read it
+};
+
 struct Message {
   MessageId id;
   Timestamp accepted;
@@ -31,15 +38,26 @@ struct Message {
   std::uint8_t lasting = 0;  // bit n: gate n is held from the first start to the end
   bool ordered = false;      // a lasting gate is taken in the order of acceptance
 
+  SharedBody shared;
+
   Blob record;                  // the encoded whole; the two views look into it
   std::string_view attributes;  // opaque to the core; see model/attributes.h
-  std::string_view body;
+  std::string_view body;        // … or into the shared one; empty until that is there
+
+  // What keeps `body` alive.
+  const Blob& body_owner() const { return shared.record ? shared.record : record; }
 };
 
 // Encodes once; window, batch and wire share the blob. `message.record`, `attributes` and `body` of
 // the result look into it.
 Message encode_message(const Message& fields, std::string_view attributes, std::string_view body);
 Result<Message> decode_message(Blob record);
+// Which body an encoded message shares, without reading the rest; id 0: none.
+SharedBody shares_body(std::string_view record);
+// Gives a message that was read the body that it shares; false: that is not a body.
+bool attach_body(Message& message, const Blob& body);
+// The same message with a body of its own, as it would be without the others.
+Blob encode_whole(const Message& message);
 
 // What became of a message so far. Written when it must survive a crash: back-off, awaiting,
 // parked, durable intent.

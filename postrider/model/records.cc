@@ -49,7 +49,10 @@ BucketInfo get_bucket(Reader& reader) {
 }
 
 constexpr std::uint8_t kMetaVersion = 2;  // 1: the first twelve counters and four buckets only
-constexpr std::uint8_t kEndVersion = 2;   // 1: without notes
+constexpr std::uint8_t kMetaFanouts = 1;  // there were fan-outs: their counters follow
+constexpr std::array<std::uint64_t Counters::*, 3> kFanoutFields = {
+    &Counters::fanouts, &Counters::shared_bodies, &Counters::shared_bytes};
+constexpr std::uint8_t kEndVersion = 2;  // 1: without notes
 constexpr std::uint8_t kEndOrigin = 1;
 constexpr std::uint8_t kEndNotes = 2;
 constexpr std::uint8_t kEndTrail = 4;
@@ -62,9 +65,9 @@ constexpr std::array<std::uint64_t Counters::*, 15> kCounterFields = {
     &Counters::removed_ends,  &Counters::removed_dead,   &Counters::removed_ledger,
     &Counters::removed_names, &Counters::removed_halves, &Counters::removed_arrivals};
 
-// The first four spaces are in every store and need no bit: the ninth has the bit of the first.
-constexpr unsigned bit_of(std::size_t kept) { return 1U << kept % 8; }
-constexpr unsigned kKeptBits = 0b1111'0001;
+// The first four spaces are in every store and need no bit: the ninth has the bit of the second.
+constexpr unsigned bit_of(std::size_t kept) { return 1U << (kept < 8 ? kept : kept - 7); }
+constexpr unsigned kKeptBits = 0b1111'0010;
 static_assert(kKept == kBuckets1 + 5);
 
 }  // namespace
@@ -96,7 +99,11 @@ std::string encode_meta(const Meta& meta) {
   std::uint8_t used = 0;
   for (std::size_t i = kBuckets1; i < kKept; ++i)
     used = static_cast<std::uint8_t>(used | (meta.running[i] != BucketInfo() ? bit_of(i) : 0U));
+  if (meta.counters.fanouts != 0) used |= kMetaFanouts;
   writer.u8(used);
+  if (meta.counters.fanouts != 0) {
+    for (const auto field : kFanoutFields) writer.varint(meta.counters.*field);
+  }
   for (std::size_t i = kBuckets1; i < kKept; ++i) {
     if ((used & bit_of(i)) != 0) put_bucket(writer, meta.running[i]);
   }
@@ -115,7 +122,10 @@ Result<Meta> decode_meta(std::string_view record) {
   meta.wall_bias = Duration(reader.i64());
   for (std::size_t i = 0; i < kBuckets1; ++i) meta.running[i] = get_bucket(reader);
   const std::uint8_t used = old ? std::uint8_t{0} : reader.u8();
-  if ((used & ~kKeptBits) != 0) reader.fail();
+  if ((used & ~(kKeptBits | kMetaFanouts)) != 0) reader.fail();
+  if ((used & kMetaFanouts) != 0) {
+    for (const auto field : kFanoutFields) meta.counters.*field = reader.varint();
+  }
   for (std::size_t i = kBuckets1; i < kKept; ++i) {
     if ((used & bit_of(i)) != 0) meta.running[i] = get_bucket(reader);
   }

@@ -25,6 +25,7 @@ struct TicketOf {
 // Whether it makes the store grow for longer than a moment.
 bool needs_space(const Event& event) {
   return std::holds_alternative<Submit>(event) || std::holds_alternative<Redrive>(event) ||
+         std::holds_alternative<FanOut>(event) || std::holds_alternative<ChangeGroup>(event) ||
          std::holds_alternative<Configure>(event);
 }
 

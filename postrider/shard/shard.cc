@@ -80,6 +80,12 @@ struct OrderKeysOf {
     add_destination(out, command.destination);
     add_caller(out, command.caller);
   }
+  // Not those of the members, who are known only when the group was read: a fan-out is one
+  // step, which sees all that was decided before it. Fan-outs to one group stay in order.
+  void with_group(std::string_view name, const Caller& caller) {
+    out.add(hash64(name, hash64("group")) | (1ULL << 63));
+    add_caller(out, caller);
+  }
   void operator()(const Submit& e) { with_destination(e); }
   void operator()(const Cancel& e) { with_message(e); }
   void operator()(const RetryNow& e) { with_message(e); }
@@ -99,6 +105,8 @@ struct OrderKeysOf {
   void operator()(const CancelJob& e) { add_caller(out, e.caller); }
   void operator()(const PutHold& e) { add_caller(out, e.caller); }
   void operator()(const DropHold& e) { add_caller(out, e.caller); }
+  void operator()(const FanOut& e) { with_group(e.group, e.caller); }
+  void operator()(const ChangeGroup& e) { with_group(e.group.name, e.caller); }
   void operator()(const AttemptNews&) {}
   void operator()(const AttemptEnded&) {}
   void operator()(const ReceiptArrived& e) { add_message(out, e.id); }
@@ -108,6 +116,7 @@ struct OrderKeysOf {
   void operator()(const Ask& e) {
     if (e.what == Ask::What::kExplain || e.what == Ask::What::kMessage) add_message(out, e.id);
     if (!e.destination.empty()) add_destination(out, e.destination);
+    if (e.what == Ask::What::kFanoutGroup) with_group(e.group, {});
     if (e.what == Ask::What::kOperation) add_caller(out, {.ticket = e.ticket, .key = e.key});
   }
   void operator()(const Chore& e) {

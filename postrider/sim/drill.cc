@@ -286,7 +286,7 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
   if (task && kind == AttemptKind::kProbe && facts.state.state == kPolling)
     request.headers.add("drill-task", task_in(facts.notes));
   if (kind == AttemptKind::kSend) {
-    request.owner = facts.message.record;
+    request.owner = facts.message.body_owner();
     request.body = facts.message.body;
   }
   request.time_out =

@@ -141,7 +141,7 @@ WireRequest encode_plain(const Facts& facts, const Prepared& prepared) {
   WireRequest request;
   request.verb = "POST";
   request.target = prepared.url;
-  request.owner = facts.message.record;
+  request.owner = facts.message.body_owner();
   request.body = facts.message.body;
   request.time_out = facts.policy.time_out(TimeOut::kAttempt);
   request.trust = prepared.trust;
@@ -305,7 +305,7 @@ WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
   WireRequest request;
   request.verb = "POST";
   request.target = setting(destination, "url", "");
-  request.owner = facts.message.record;
+  request.owner = facts.message.body_owner();
   request.body = facts.message.body;
   request.time_out = facts.policy.time_out(TimeOut::kAttempt);
   NamedTexts attributes;

@@ -9,6 +9,7 @@
 
 #include "postrider/base/codec.h"
 #include "postrider/model/destination.h"
+#include "postrider/model/fanout.h"
 #include "postrider/model/keys.h"
 #include "postrider/model/message.h"
 #include "postrider/model/records.h"
@@ -37,7 +38,7 @@ struct SpaceName {
   char space;
   std::string_view name;
 };
-constexpr std::array<SpaceName, 21> kSpaceNames = {{{keys::kMeta, "meta"},
+constexpr std::array<SpaceName, 24> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kBuckets, "buckets"},
                                                     {keys::kConfig, "configuration"},
                                                     {keys::kRoute, "route"},
@@ -57,6 +58,9 @@ constexpr std::array<SpaceName, 21> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kJob, "job"},
                                                     {keys::kHold, "hold"},
                                                     {keys::kAudit, "audit"},
+                                                    {keys::kBody, "shared body"},
+                                                    {keys::kBodyLetter, "letter of a shared body"},
+                                                    {keys::kFanout, "group"},
                                                     {keys::kQuarantine, "quarantine"}}};
 
 std::string_view name_of_space(char space) {
@@ -91,6 +95,10 @@ std::string describe_rest(std::string_view key) {
                                                                  : " opening of ";
         return " at " + std::to_string(due->at.ms()) + "," + what + to_string(due->id);
       }
+      break;
+    case keys::kBody:
+      if (const auto body = keys::parse_body(key))
+        return (body->part == keys::BodyPart::kCount ? " count of " : " of ") + hex(body->id);
       break;
     case keys::kConfig:
     case keys::kRoute:
@@ -128,6 +136,7 @@ class RecordCheck {
     compare_counters();
     compare_buckets();
     compare_groups();
+    compare_bodies();
     compare_sequences();
     if (strays_ > 0)
       report_.notes.push_back(std::to_string(strays_) +
@@ -183,6 +192,9 @@ class RecordCheck {
       case keys::kGroup: return see_group(key, value);
       case keys::kJob: return see_job(key, value);
       case keys::kHold: return decodes(key, decode_hold(value));
+      case keys::kBody: return see_body(key, value);
+      case keys::kBodyLetter: return see_body_letter(key);
+      case keys::kFanout: return see_fanout_group(key, value);
       case keys::kQuarantine: return see_quarantined(key.substr(1));
       default: return bad(key, "a space that nobody knows");
     }
@@ -252,6 +264,7 @@ class RecordCheck {
       checked_destination_ = destination;
     }
     if (!destination_known_) bad(key, "its destination is not there");
+    if (message.shared.id != 0) ++bodies_[message.shared.id].references;
     if (message.expires.is_set() &&
         !has(keys::due(message.expires, keys::DueKind::kExpiry, message.id)))
       bad(key, "it expires, and no due entry says when");
@@ -347,6 +360,9 @@ class RecordCheck {
     const MessageId id{parsed->high, parsed->low};
     if (!message) return bad(key, "its message: " + message.error().detail);
     if (message->id != id || dead->letter.id != id) bad(key, "it is another message's");
+    const std::uint64_t body = message->shared.id;
+    if (body != 0 && !has(keys::body_letter(parsed->bucket, body, id)))
+      bad(key, "it shares a body, and nothing says so");
   }
 
   void see_group(std::string_view key, std::string_view value) {
@@ -379,6 +395,69 @@ class RecordCheck {
                                                     " dead letters, and there are " +
                                                     std::to_string(there));
     }
+  }
+
+  void see_body(std::string_view key, std::string_view value) {
+    const auto parsed = keys::parse_body(key);
+    if (!parsed) return bad(key, "the key is not one of a shared body");
+    see_sequence(key, Sequence(parsed->id));
+    BodyNote& note = bodies_[parsed->id];
+    if (parsed->part == keys::BodyPart::kBytes) {
+      const auto body = decode_body(value);
+      decodes(key, body);
+      note.there = true;
+      note.bytes = body ? body->size() : 0;
+      return;
+    }
+    const auto count = decode_body_count(value);
+    decodes(key, count);
+    note.counted = true;
+    if (count) note.count = *count;
+  }
+
+  // One of a bucket that is gone, or of none, is a reference that the next start counts down.
+  void see_body_letter(std::string_view key) {
+    const auto parsed = keys::parse_body_letter(key);
+    if (!parsed) return bad(key, "the key is not one of a letter that shares a body");
+    ++bodies_[parsed->body].references;
+    const BucketList& list = buckets_[static_cast<std::size_t>(Kept::kDead)];
+    const bool kept = std::any_of(list.begin(), list.end(), [&](const BucketInfo& bucket) {
+      return bucket.number == parsed->bucket;
+    });
+    const std::string letter = keys::dead(parsed->bucket, parsed->id);
+    if (kept && !has(letter) && !is_quarantined(letter))
+      bad(key, "the dead letter that it speaks of is not there");
+  }
+
+  void see_fanout_group(std::string_view key, std::string_view value) {
+    const auto group = decode_fanout_group(value);
+    if (!group) return bad(key, group.error().detail);
+    if (key != keys::fanout_group(group->name)) bad(key, "it is another group's");
+  }
+
+  // What went to quarantine unread may have referred to any of them.
+  void compare_bodies() {
+    std::uint64_t there = 0;
+    std::uint64_t bytes = 0;
+    for (const auto& [id, note] : bodies_) {
+      const std::string key = keys::body(id, keys::BodyPart::kBytes);
+      there += note.there ? 1 : 0;
+      bytes += note.bytes;
+      if (!note.there && !is_quarantined(key)) {
+        bad(key, "it is referred to, and is not there");
+      } else if (note.there && !note.counted) {
+        if (!is_quarantined(keys::body(id, keys::BodyPart::kCount)))
+          bad(key, "nobody counts who refers to it");
+      } else if (note.there &&
+                 (note.count.references < note.references ||
+                  (note.count.references > note.references && report_.quarantined == 0))) {
+        bad(key, "it should have " + std::to_string(note.count.references) +
+                     " references and has " + std::to_string(note.references));
+      }
+    }
+    if (meta_.counters.shared_bodies != there || meta_.counters.shared_bytes != bytes)
+      bad(keys::meta(), "shared bodies: " + std::to_string(meta_.counters.shared_bodies) +
+                            " are counted, and there are " + std::to_string(there));
   }
 
   void see_quarantined(std::string_view key) {
@@ -459,9 +538,17 @@ class RecordCheck {
   std::map<keys::Bucket, std::uint64_t> quarantined_ends_;
   std::map<keys::Bucket, std::uint64_t> grouped_;       // dead letters, as their groups count
   std::map<keys::Bucket, std::uint64_t> lost_letters_;  // … and which of these went to quarantine
-  std::vector<std::uint64_t> live_;                     // sequences
-  std::vector<std::uint64_t> ended_;                    // sequences
-  std::string last_message_;                            // the key before a state
+  struct BodyNote {
+    bool there = false;
+    bool counted = false;
+    std::uint64_t bytes = 0;
+    BodyCount count;
+    std::uint64_t references = 0;
+  };
+  std::map<std::uint64_t, BodyNote> bodies_;
+  std::vector<std::uint64_t> live_;   // sequences
+  std::vector<std::uint64_t> ended_;  // sequences
+  std::string last_message_;          // the key before a state
   DestinationId checked_destination_;
   bool destination_known_ = false;
   DestinationId owed_destination_;

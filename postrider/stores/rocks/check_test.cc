@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/model/destination.h"
+#include "postrider/model/fanout.h"
 #include "postrider/model/keys.h"
 #include "postrider/model/message.h"
 #include "postrider/model/records.h"
@@ -237,6 +238,75 @@ TEST(CheckRecords, NamesEveryRecordThatCannotBeRead) {
         [&](const std::string& line) { return line.starts_with(rocks::describe_key(key) + ": "); });
     EXPECT_TRUE(named) << rocks::describe_key(key);
   }
+}
+
+// A body with two references: a message that lives, and a dead letter.
+class SharingStore : public SoundStore {
+ public:
+  SharingStore() {
+    Message message;
+    message.id = hot;
+    message.shared = {body, 4, encode_body("body")};
+    records[keys::hot(hot.sequence(), Part::kMessage)] =
+        std::string(encode_message(message, "", "body").record.view());
+    message.id = dead;
+    DeadLetter letter;
+    letter.id = dead;
+    records[keys::dead(1, dead)] =
+        encode_dead(letter, encode_message(message, "", "body").record.view());
+    records[keys::body_letter(1, body, dead)] = "";
+    records[keys::body(body, keys::BodyPart::kBytes)] = std::string(encode_body("body").view());
+    records[keys::body(body, keys::BodyPart::kCount)] = encode_body_count({2, 4});
+    records[keys::fanout_group("all")] = encode_fanout_group({"all", false, {{"shop", {}}}, {}});
+    meta.counters.fanouts = meta.counters.shared_bodies = 1;
+    meta.counters.shared_bytes = 4;
+    write_meta();
+  }
+  static constexpr std::uint64_t body = kEpoch + 9;
+};
+
+// req: engine.fanout.5
+TEST(CheckRecords, CountsWhoRefersToASharedBody) {
+  EXPECT_EQ(SharingStore().check().damage, std::vector<std::string>());
+  const auto said = [](const std::function<void(SharingStore&)>& harm) {
+    SharingStore store;
+    harm(store);
+    std::string all;
+    for (const std::string& line : store.check().damage) all += line + "\n";
+    return all;
+  };
+  const auto says = [&](const std::string& what, const std::function<void(SharingStore&)>& harm) {
+    const std::string all = said(harm);
+    EXPECT_NE(all.find(what), std::string::npos) << all;
+  };
+  using Store = SharingStore;
+  const std::string bytes = keys::body(Store::body, keys::BodyPart::kBytes);
+  const std::string count = keys::body(Store::body, keys::BodyPart::kCount);
+  says("should have 3 references and has 2", [&](Store& store) {
+    store.records[count] = encode_body_count({3, 4});
+  });
+  says("should have 1 references and has 2", [&](Store& store) {
+    store.records[count] = encode_body_count({1, 4});
+  });
+  says("it is referred to, and is not there", [&](Store& store) { store.records.erase(bytes); });
+  says("nobody counts who refers to it", [&](Store& store) { store.records.erase(count); });
+  says("it shares a body, and nothing says so",
+       [](Store& store) { store.records.erase(keys::body_letter(1, Store::body, store.dead)); });
+  says("the dead letter that it speaks of is not there",
+       [](Store& store) { store.records[keys::body_letter(1, Store::body, store.hot)] = ""; });
+  says("are counted, and there are 1", [](Store& store) {
+    store.meta.counters.shared_bodies = 2;
+    store.write_meta();
+  });
+  says("it is another group's", [](Store& store) {
+    store.records[keys::fanout_group("other")] = store.records[keys::fanout_group("all")];
+  });
+  // One that is still to be counted down is a reference like any other.
+  EXPECT_EQ(said([&](Store& store) {
+              store.records[keys::body_letter(0, Store::body, store.owed)] = "";
+              store.records[count] = encode_body_count({3, 4});
+            }),
+            "");
 }
 
 TEST(CheckRecords, MessageInQuarantineIsLiveAndOnlyNoted) {
