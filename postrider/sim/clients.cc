@@ -34,6 +34,7 @@ Clients::Clients(Surroundings around, Rng rng)
       task_rng_(Rng(rng).fork(9)),
       gate_rng_(Rng(rng).fork(11)),
       job_rng_(Rng(rng).fork(12)),
+      fan_rng_(Rng(rng).fork(13)),
       bulk_(job_rng_.chance(1, 4)) {
   sessions_.resize(kSessions);
   for (std::size_t i = 0; i < kSessions; ++i) {
@@ -50,6 +51,7 @@ void Clients::begin() {
   plan_submits();
   plan_operators();
   plan_jobs();
+  plan_fanouts();
   around_.agenda.after(Duration(60'000), [this] { read_log(); });
   around_.agenda.after(Duration(600'000), [this] { list_dead(); });
   begin_listings();
@@ -121,6 +123,7 @@ void Clients::told(Incarnation /*process*/, Ticket ticket, const Answer& answer)
   wishes_.erase(found);
   if (const auto* submit = std::get_if<Submit>(&wanted.event)) submit_told(*submit, answer);
   if (const auto* start = std::get_if<StartJob>(&wanted.event)) job_told(*start, answer);
+  if (const auto* fanout = std::get_if<FanOut>(&wanted.event)) fanout_told(*fanout, answer);
   if (listing_told(number, answer)) return;
   if (const auto* page = std::get_if<LogPage>(&answer.view); page != nullptr && number == log_wish_)
     log_told(*page);

@@ -99,6 +99,12 @@ class Clients {
   void cancel_job(JobId id, bool insists);
   void stop_repeating();
 
+  // fanouts.cc
+  void plan_fanouts();
+  void change_group(std::uint32_t number, bool first);
+  void fan_out();
+  void fanout_told(const FanOut& event, const Answer& answer);
+
   // questions.cc
   struct Listing {  // one who lists everything, page by page, again and again
     Ask ask;
@@ -125,6 +131,7 @@ class Clients {
   Rng task_rng_;
   Rng gate_rng_;
   Rng job_rng_;
+  Rng fan_rng_;
   std::vector<JobId> repeating_;
   bool bulk_ = false;  // jobs of this world touch live messages, too
   std::map<std::uint64_t, Wish> wishes_;
@@ -134,6 +141,7 @@ class Clients {
   std::uint64_t last_operation_ = 0;
   std::uint64_t last_key_ = 0;
   std::uint64_t last_news_ = 0;
+  std::uint64_t last_fanout_ = 0;
   std::uint64_t accepted_ = 0;
   std::vector<Session> sessions_;
   std::vector<MessageId> known_;  // the last few, as a ring

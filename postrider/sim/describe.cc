@@ -88,9 +88,10 @@ std::string describe(const Write& write) {
 
 std::string describe(const Event& event) {
   constexpr std::array<std::string_view, std::variant_size_v<Event>> kNames = {
-      "submit",  "cancel",    "retry-now",  "redrive",      "drop",          "configure",
-      "pause",   "resume",    "wake",       "attempt-news", "attempt-ended", "receipt",
-      "arrived", "peer-seen", "timers-due", "ask",          "chore"};
+      "submit",    "cancel",    "retry-now",    "redrive",      "drop",          "configure",
+      "pause",     "resume",    "wake",         "start-job",    "cancel-job",    "put-hold",
+      "drop-hold", "fan-out",   "change-group", "attempt-news", "attempt-ended", "receipt",
+      "arrived",   "peer-seen", "timers-due",   "ask",          "chore"};
   std::string out(kNames[event.index()]);
   std::visit(
       [&out](const auto& one) {

@@ -198,6 +198,11 @@ void Notebook::read_put(Reading& reading, const Write& write) {
     case keys::kSession: ++reading.batch.session_puts; return;
     case keys::kDead: return read_letter(reading, write);
     case keys::kHistory: return read_history(reading, write);
+    case keys::kBody:
+      if (const auto body = keys::parse_body(write.key);
+          body && body->part == keys::BodyPart::kBytes)
+        bodies_[body->id] = write.value;
+      return;
     case keys::kGroup: return read_group(reading, write);
     case keys::kJob: return read_job(reading, write);
     case keys::kAudit:
@@ -217,6 +222,12 @@ void Notebook::read_message(Reading& reading, const Write& write) {
   if (!message) {
     reading.faults.push_back("a message was written that cannot be read");
     return;
+  }
+  const std::size_t own_body = message->body.size();
+  if (message->shared.id != 0) {
+    const auto body = bodies_.find(message->shared.id);
+    if (body == bodies_.end() || !attach_body(*message, body->second))
+      reading.faults.push_back("a message refers to a body that is not there");
   }
   auto [at, is_new] = messages_.try_emplace(message->id.sequence().value());
   MessageNote& note = at->second;
@@ -246,8 +257,9 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     }
     note.operation = operation_in(message->body);
     note.body_hash = hash64(message->body);
-    note.overhead = static_cast<std::uint32_t>(write.value.size() - message->body.size() -
-                                               message->attributes.size());
+    note.shared = message->shared.id;
+    note.overhead =
+        static_cast<std::uint32_t>(write.value.size() - own_body - message->attributes.size());
     note.destination = find(message->id.destination());
     read_command(note, message->body);
     note.hot = hot;

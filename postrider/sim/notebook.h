@@ -80,6 +80,7 @@ struct MessageNote {
   bool nested = false;          // it followed from its origin
   std::uint64_t operation = 0;  // number in the body
   std::uint64_t body_hash = 0;
+  std::uint64_t shared = 0;    // the body that it shares; 0: it has its own
   std::uint32_t overhead = 0;  // bytes of its record beyond body and attributes
   DestinationNote* destination = nullptr;
   std::shared_ptr<const CommandNote> command;  // shared because notes are copied; of a device queue
@@ -238,6 +239,7 @@ class Notebook {
   void visit(Phase phase) { ++visits_[static_cast<std::size_t>(phase)]; }
 
   std::unordered_map<std::uint64_t, MessageNote> messages_;  // by sequence; never iterated
+  std::unordered_map<std::uint64_t, Blob> bodies_;           // that are shared; all that ever were
   Destinations destinations_;
   std::map<MessageId, keys::Bucket> history_;
   Letters letters_;

@@ -241,6 +241,7 @@ ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng)
   limits.job_rows_max = kFew[shard.engine.seed / 3 % kFew.size()];
   limits.dead_groups_max = kFew[shard.engine.seed / 9 % kFew.size()];
   limits.jobs_running_max = kFew[shard.engine.seed / 27 % kFew.size()];
+  limits.body_rows_max = kFew[shard.engine.seed / 243 % kFew.size()];
   limits.jobs_kept_max = kFew[shard.engine.seed / 81 % kFew.size()];
   return shard;
 }

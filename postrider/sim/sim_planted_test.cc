@@ -106,6 +106,7 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.30, engine.bug.31, engine.bug.32, engine.bug.33, engine.bug.34
 // req: engine.bug.37, engine.bug.38, engine.bug.39, engine.sim.37
 // req: engine.bug.60, engine.bug.61, engine.bug.62, engine.bug.63, engine.bug.64, engine.bug.65
+// req: engine.bug.70, engine.bug.71, engine.bug.72, engine.bug.73, engine.sim.56
 // req: engine.sim.50, engine.sim.51, engine.sim.52, engine.sim.53, engine.sim.54
 // req: engine.bug.36, engine.sim.32, engine.sim.33, engine.sim.34, engine.sim.35, engine.sim.36
 // req: engine.bug.35, engine.bug.40, engine.bug.41, engine.bug.42, engine.bug.43, engine.bug.44
@@ -156,7 +157,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kHistoryForgotten, Bug::kResendsWhatWasCalledOff, Bug::kTxAckAsTextOnly,
         Bug::kNackLostBeforeTxAck, Bug::kCapCheckedThenTaken, Bug::kOneLookIsAbsence,
         Bug::kFailedLookIsAbsence, Bug::kFailedPollResends, Bug::kItemOfAnother,
-        Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored),
+        Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored, Bug::kBodyFreedEarly,
+        Bug::kFanoutTorn, Bug::kBodyLeaked, Bug::kSubscriptionTooWide),
     name_of_case);
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The commands of scenarios; docs/testing.md describes them for people.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -16,6 +17,8 @@ const std::map<std::string, World::Handler, std::less<>>& World::handlers() {
       {"remove", &World::remove},
       {"drain", &World::drain},
       {"submit", &World::submit},
+      {"group", &World::group},
+      {"fan-out", &World::fan_out},
       {"cancel", &World::cancel},
       {"retry", &World::retry},
       {"redrive", &World::redrive},
@@ -214,6 +217,52 @@ void World::submit(Words& words) {
   const std::uint64_t first = words.to_number(names.substr(stem.size(), dots - stem.size()));
   const std::uint64_t last = words.to_number(names.substr(dots + 2 + stem.size()));
   for (std::uint64_t i = first; i <= last; ++i) submit_one(stem + std::to_string(i), event);
+}
+
+void World::group(Words& words) {
+  ChangeGroup change;
+  change.caller.key = take_key(words);
+  change.group.skip_closed = words.flag("skip-closed");
+  const std::string name = words.next("the group's name");
+  change.group.name = name;
+  for (const auto& [member, types] : words.settings()) {
+    FanoutMember& one = change.group.members.emplace_back(FanoutMember{member, {}});
+    std::size_t first = 0;
+    while (first < types.size()) {
+      const std::size_t end = std::min(types.find(',', first), types.size());
+      one.types.push_back(types.substr(first, end - first));
+      first = end + 1;
+    }
+  }
+  if (!words.complaint()) post_and_say("group " + name, std::move(change));
+}
+
+// Each member's message is named after the whole and the member: f1.shop.
+void World::fan_out(Words& words) {
+  FanOut event;
+  event.caller.key = take_key(words);
+  const std::string name = words.next("the fan-out's name");
+  event.group = words.option("to").value_or("");
+  event.type = words.option("type").value_or("");
+  event.body = words.option("body").value_or("hello");
+  event.attributes = encode_texts(words.settings());
+  if (words.complaint()) return;
+  event.caller = caller(event.caller.key, [this, name](const Answer& answer) {
+    std::string line = "fan-out " + name + ": " + show_code(answer);
+    if (const auto* view = std::get_if<FanoutView>(&answer.view)) {
+      for (const FanoutView::Member& member : view->members) {
+        const std::string called = name + "." + member.destination;
+        Answer accepted;
+        accepted.code = AnswerCode::kAccepted;
+        accepted.id = member.message;
+        line += " " + called;
+        learn(called, member.destination, accepted, line);
+      }
+      for (const std::string& skipped : view->skipped) line += ", without " + skipped;
+    }
+    say(line);
+  });
+  post(std::move(event));
 }
 
 MessageId World::message_named(Words& words) {

@@ -50,6 +50,8 @@ class World {
   void drain(Words& words);
   void submit(Words& words);
   void submit_one(const std::string& name, const Submit& event);
+  void group(Words& words);
+  void fan_out(Words& words);
   void cancel(Words& words) { command_on_message<Cancel>("cancel", words); }
   void retry(Words& words) { command_on_message<RetryNow>("retry", words); }
   void drop(Words& words) { command_on_message<Drop>("drop", words); }

@@ -40,11 +40,12 @@ CheckerMaker make_holder_checker;      // 27: whoever holds a gate hears what is
 CheckerMaker make_trail_checker;       // 28: every step is in the trail
 CheckerMaker make_fairness_checker;    // 29: groups, and routes that learnt or start slowly
 
-CheckerMaker make_groups_checker;      // 31: groups count the dead letters that there are
-CheckerMaker make_jobs_checker;        // 32: jobs do what they say, and all of it
-CheckerMaker make_audit_checker;       // 33: what operators did is told
-CheckerMaker make_holds_checker;       // 34: nothing starts that is held
-CheckerMaker make_history_checker;     // 38: content that is kept, and sent again
+CheckerMaker make_groups_checker;   // 31: groups count the dead letters that there are
+CheckerMaker make_jobs_checker;     // 32: jobs do what they say, and all of it
+CheckerMaker make_audit_checker;    // 33: what operators did is told
+CheckerMaker make_holds_checker;    // 34: nothing starts that is held
+CheckerMaker make_fanout_checker;   // 37: fan-outs are whole, and their bodies are there
+CheckerMaker make_history_checker;  // 38: content that is kept, and sent again
 
 // Of device worlds.
 CheckerMaker make_meter_checker;  // 21: what the meters really did, and what was said about it

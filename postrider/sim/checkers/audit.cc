@@ -29,6 +29,15 @@ struct DeedOf {
   Deed operator()(const Resume& e) const { return of("resume", e.destination); }
   Deed operator()(const Wake& e) const { return of("wake", e.destination); }
   Deed operator()(const PutHold& e) const { return of("hold", e.rule.name); }
+  Deed operator()(const ChangeGroup& e) const {
+    switch (e.what) {
+      case ChangeGroup::What::kPut: return of("group-put", e.group.name);
+      case ChangeGroup::What::kAdd: return of("group-add", e.group.name);
+      case ChangeGroup::What::kRemove: return of("group-remove", e.group.name);
+      case ChangeGroup::What::kDrop: return of("group-drop", e.group.name);
+    }
+    return std::nullopt;
+  }
   Deed operator()(const DropHold& e) const { return of("release", e.name); }
   Deed operator()(const CancelJob& e) const { return of("job-cancel", to_string(e.job)); }
   template <class Other>

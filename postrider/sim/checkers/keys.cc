@@ -54,6 +54,14 @@ struct ContentOf {
   std::string operator()(const StartJob& e) const { return "job " + encode_order(e.order); }
   std::string operator()(const CancelJob& e) const { return "cancel-job " + to_string(e.job); }
   std::string operator()(const PutHold& e) const { return "hold " + encode_hold({e.rule, {}, {}}); }
+  std::string operator()(const FanOut& e) const {
+    return "fan-out " + e.group + " " + e.type + " " + std::to_string(e.lane) + " " +
+           std::to_string(e.priority) + " " + std::to_string(e.not_before.ms()) + " " +
+           std::to_string(e.expires.ms()) + " " + e.attributes + " " + e.body;
+  }
+  std::string operator()(const ChangeGroup& e) const {
+    return "group " + std::to_string(static_cast<int>(e.what)) + encode_fanout_group(e.group);
+  }
   std::string operator()(const DropHold& e) const { return "release " + e.name; }
   template <class Other>
   std::string operator()(const Other& /*other*/) const {

@@ -27,6 +27,8 @@ class ListingChecker final : public Checker {
     const std::uint64_t ticket = asked.ticket.value();
     if (const auto* submit = std::get_if<Submit>(&asked.event))
       submits_[ticket] = content_of(submit->attributes, submit->body);
+    if (const auto* fanout = std::get_if<FanOut>(&asked.event))
+      submits_[ticket] = content_of(fanout->attributes, fanout->body);
     if (const auto* redrive = std::get_if<Redrive>(&asked.event)) redrives_[ticket] = redrive->id;
     const auto* ask = std::get_if<Ask>(&asked.event);
     if (ask == nullptr) return;
@@ -143,6 +145,10 @@ class ListingChecker final : public Checker {
     if (submit != submits_.end()) {
       if (told.answer.code == AnswerCode::kAccepted)
         contents_.emplace(told.answer.id, submit->second);
+      if (const auto* fanout = std::get_if<FanoutView>(&told.answer.view)) {
+        for (const FanoutView::Member& member : fanout->members)
+          contents_.emplace(member.message, submit->second);
+      }
       submits_.erase(submit);
     }
     const auto redrive = redrives_.find(told.ticket.value());

@@ -71,7 +71,11 @@ class RetentionChecker final : public Checker {
   static char space_of(char space) { return space == keys::kSession ? keys::kLedger : space; }
 
   void note_put(const Write& write, Timestamp now) {
-    const std::uint64_t bytes = write.key.size() + write.value.size();
+    std::uint64_t bytes = write.key.size() + write.value.size();
+    if (write.key[0] == keys::kDead) {  // a body that it shares is kept for it, too
+      const auto dead = decode_dead(write.value.view());
+      if (dead) bytes += shares_body(dead->message).bytes;
+    }
     const char space = space_of(write.key[0]);
     Bucket& bucket = buckets_[{space, bucket_in(write.key)}];
     // What is left of news that waits was there before.
