@@ -30,6 +30,7 @@ int run_demo(Arguments arguments);
 int run_dest(Arguments arguments);
 int run_device(Arguments arguments);
 int run_dlq(Arguments arguments);
+int run_group(Arguments arguments);
 int run_hold(Arguments arguments);
 int run_job(Arguments arguments);
 int run_man(Arguments arguments);

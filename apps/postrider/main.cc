@@ -16,6 +16,8 @@ constexpr auto kNouns = std::to_array<Noun>({
      "ls | get | explain | timeline | cancel | retry | resend: messages, and where they are"},
     {"dest", run_dest,
      "put | ls | show | pause | resume | wake | limit | test | rm: where they go"},
+    {"group", run_group,
+     "put | add | remove | ls | show | rm | send: one message for many destinations"},
     {"dlq", run_dlq, "ls | groups | show | redrive | drop | export | import: dead letters"},
     {"job", run_job, "run | ls | show | cancel: one action for many at once"},
     {"hold", run_hold, "put | ls | rm: pause everything that a rule fits"},

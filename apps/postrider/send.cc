@@ -1,4 +1,6 @@
 // postrider send: hands a message over, and waits for its end if asked to.
+#include "apps/postrider/send.h"
+
 #include <array>
 #include <span>
 
@@ -15,13 +17,12 @@ constexpr std::uint64_t kLaneMax = 15;
 constexpr std::uint64_t kPriorityMax = 65535;
 
 constexpr auto kOptions = std::to_array<OptionRow>({
-    {"--content-type", "TYPE", "of the body; otherwise that of the destination"},
-    {"--header", "NAME:VALUE", "sent with the request", true},
-    {"--lane", "N",
-     "0 to 15 (0); messages of one lane keep their order if the destination says so"},
-    {"--priority", "N", "0 to 65535 (0); higher goes first"},
-    {"--delay", "DURATION", "no attempt before it"},
-    {"--expires-in", "DURATION", "no attempt after it"},
+    kSendContentType,
+    kSendHeader,
+    kSendLane,
+    kSendPriority,
+    kSendDelay,
+    kSendExpiresIn,
     kKeyRow,
     {"--wait", "", "until the message has ended; fails unless it was delivered"},
     {"--time-out", "DURATION", "with --wait: not longer than this"},
@@ -57,7 +58,9 @@ Result<std::string> headers_member(const Parsed& parsed) {
   return members.empty() ? members : ",\"headers\":{" + members + "}";
 }
 
-Result<std::string> request_body(const Parsed& parsed) {
+}  // namespace
+
+Result<std::string> send_members(const Parsed& parsed) {
   POSTRIDER_TRY(lane, parsed.number("--lane", 0, 0, kLaneMax));
   POSTRIDER_TRY(priority, parsed.number("--priority", 0, 0, kPriorityMax));
   POSTRIDER_TRY(headers, headers_member(parsed));
@@ -66,7 +69,7 @@ Result<std::string> request_body(const Parsed& parsed) {
     static_cast<void>(duration);
   }
   POSTRIDER_TRY(body, body_member(parsed));
-  std::string text = "{\"destination\":" + json_text(parsed.operands[0]) + "," + body + headers;
+  std::string text = body + headers;
   if (lane != 0) text += ",\"lane\":" + std::to_string(lane);
   if (priority != 0) text += ",\"priority\":" + std::to_string(priority);
   for (const auto& [option, member] :
@@ -75,11 +78,13 @@ Result<std::string> request_body(const Parsed& parsed) {
     if (const std::string* value = parsed.find(option))
       text.append(",\"").append(member).append("\":").append(json_text(*value));
   }
-  return text + "}";
+  return text;
 }
 
+namespace {
+
 int send(const Parsed& parsed) {
-  const Result<std::string> body = request_body(parsed);
+  const Result<std::string> body = send_members(parsed);
   if (!body && body.error().code == ErrorCode::kInvalid) return complain(parsed, body.error());
   int code = kExitOk;
   const std::optional<Session> session = Session::open(parsed, code);
@@ -91,7 +96,7 @@ int send(const Parsed& parsed) {
   ClientRequest request;
   request.method = "POST";
   request.path = "/v1/messages";
-  request.body = *body;
+  request.body = "{\"destination\":" + json_text(parsed.operands[0]) + "," + *body + "}";
   add_key(parsed, request);
   const bool waits = parsed.has("--wait");
   const std::optional<Json> accepted = session->ask(request, !waits);

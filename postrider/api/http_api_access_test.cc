@@ -40,6 +40,7 @@ std::string scopes_wanted(std::string_view method, std::string_view pattern) {
   if (pattern == "/openapi.json" || pattern.starts_with("/v1/profiles")) return "any";
   if (pattern == "/v1/whoami") return "any";
   if (pattern == "/v1/operations/{key}") return "submit read";
+  if (pattern == "/v1/groups/{name}/messages") return "submit";
   if (method == "POST" && (pattern == "/v1/messages" || pattern == "/token/generate"))
     return "submit";
   return method == "GET" ? "read" : "operate";

@@ -115,6 +115,16 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void delete_hold(Call& call);
   void list_holds(Call& call);
 
+  // http_api_groups.cc
+  void change_group(Call& call, ChangeGroup change);
+  void put_group(Call& call);
+  void add_members(Call& call);
+  void remove_member(Call& call);
+  void delete_group(Call& call);
+  void get_group(Call& call);
+  void list_groups(Call& call);
+  void post_fanout(Call& call);
+
   // http_api_enqueue.cc
   struct Enqueue;
   void enqueue_device(Call& call);

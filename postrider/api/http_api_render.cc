@@ -53,6 +53,7 @@ void write_explanation_fields(JsonWriter& json, const Explanation& it) {
   json.field("health", name_of(it.health));
   if (it.cancel_wanted) json.flag("cancel_wanted", true);
   if (it.origin.is_set()) json.field("redrives", to_string(it.origin));
+  if (it.fanout.is_set()) json.field("fanout", to_string(it.fanout));
 }
 
 void write_attributes(JsonWriter& json, std::string_view bytes) {
@@ -310,9 +311,24 @@ void write_log_entry(JsonWriter& json, const LogEntry& entry) {
 
 void write_operation(JsonWriter& json, const Answer& answer, std::string_view key) {
   json.open_object().field("key", key).field("answer", name_of(answer.code));
-  if (answer.id.is_set()) json.field("id", to_string(answer.id));
+  if (const auto* fanout = std::get_if<FanoutView>(&answer.view)) {
+    write_fanout_fields(json, *fanout);
+  } else if (answer.id.is_set()) {
+    json.field("id", to_string(answer.id));
+  }
   text_field(json, "detail", answer.detail);
   json.close_object();
+}
+
+void write_fanout_fields(JsonWriter& json, const FanoutView& fanout) {
+  json.field("id", to_string(fanout.id)).name("members").open_array();
+  for (const FanoutView::Member& member : fanout.members) {
+    json.open_object().field("destination", member.destination);
+    json.field("message", to_string(member.message)).close_object();
+  }
+  json.close_array().name("skipped").open_array();
+  for (const std::string& name : fanout.skipped) json.text(name);
+  json.close_array();
 }
 
 void write_stats(JsonWriter& json, const Stats& stats, const ProcessFigures& figures) {
@@ -328,7 +344,9 @@ void write_stats(JsonWriter& json, const Stats& stats, const ProcessFigures& fig
   json.close_object().count("jobs_running", stats.jobs_running);
   json.name("history").open_object().count("messages", stats.history);
   json.count("bytes", stats.history_bytes).close_object();
-  json.count("quarantined", it.quarantined);
+  json.name("fanout").open_object().count("accepted", it.fanouts);
+  json.count("shared_bodies", it.shared_bodies).count("shared_bytes", it.shared_bytes);
+  json.close_object().count("quarantined", it.quarantined);
   json.name("removed_by_retention").open_object().count("ends", it.removed_ends);
   json.count("dead_letters", it.removed_dead).count("operations", it.removed_ledger).close_object();
   json.count("in_window", stats.in_window).count("open_attempts", stats.open_attempts);

@@ -37,6 +37,7 @@ void write_dry_run(JsonWriter& json, const DryRun& run, JobAction action);
 void write_hold(JsonWriter& json, const Hold& hold);
 void write_audit(JsonWriter& json, const AuditPage::Line& line);
 void write_log_entry(JsonWriter& json, const LogEntry& entry);
+void write_fanout_fields(JsonWriter& json, const FanoutView& fanout);
 void write_operation(JsonWriter& json, const Answer& answer, std::string_view key);
 void write_stats(JsonWriter& json, const Stats& stats, const ProcessFigures& figures);
 

@@ -26,13 +26,14 @@ enum Field : std::size_t {
   kDelay,
   kExpiresAt,
   kExpiresIn,
-  kIdempotencyKey,  // of a line only; the last
+  kIdempotencyKey,  // of a line only
+  kType,            // of a fan-out only
   kFields
 };
 constexpr std::array<std::string_view, kFields> kNames = {
-    "destination", "body",       "body_base64", "content_type",   "headers",
-    "traceparent", "tracestate", "lane",        "priority",       "not_before",
-    "delay",       "expires_at", "expires_in",  "idempotency_key"};
+    "destination", "body",       "body_base64", "content_type",    "headers",
+    "traceparent", "tracestate", "lane",        "priority",        "not_before",
+    "delay",       "expires_at", "expires_in",  "idempotency_key", "type"};
 constexpr std::size_t kNameBytesMax = 200;
 constexpr std::uint32_t kPriorityMax = 65535;
 
@@ -48,8 +49,9 @@ struct Draft {
 };
 
 std::optional<Problem> read_names(const JsonValue& root, bool line, Found& found) {
-  const std::span<const std::string_view> names(kNames.data(), line ? kFields : kFields - 1);
-  auto problem = read_members(root, names, found);
+  const std::span<const std::string_view> names(kNames.data(),
+                                                line ? kIdempotencyKey + 1 : kIdempotencyKey);
+  auto problem = read_members(root, names, std::span<MaybeValue>(found).first(names.size()));
   if (problem && problem->field == kNames[kIdempotencyKey]) {
     problem->detail = "the key of a single message is the header Idempotency-Key";
     problem->suggestion = "Idempotency-Key";
@@ -185,6 +187,10 @@ std::optional<Problem> read_place(const Found& found, Submit& submit) {
     return complaint(ProblemType::kInvalidField, std::string(kDestinationNameRule), "destination");
   }
   submit.destination = std::move(*destination);
+  return std::nullopt;
+}
+
+std::optional<Problem> read_lane(const Found& found, Submit& submit) {
   if (found[kLane]) {
     auto lane = read_number(*found[kLane], kNames[kLane], kLanes - 1);
     if (!lane) return lane.error();
@@ -210,6 +216,14 @@ std::optional<Problem> read_key(const Found& found, SubmitDefaults& defaults) {
   }
   defaults.key = std::move(*key);
   return std::nullopt;
+}
+
+std::optional<Problem> read_rest(const Found& found, std::uint32_t bytes_max, Draft& draft) {
+  std::optional<Problem> problem = read_lane(found, draft.submit);
+  if (!problem) problem = read_attributes(found, draft.attributes);
+  if (!problem) problem = read_times(found, draft);
+  if (!problem) problem = read_body(found, bytes_max, draft.submit.body);
+  return problem;
 }
 
 // What the key stands for. A trace context of the request's head is not in it: each repeat has
@@ -246,10 +260,8 @@ Checked<Submit> SubmitReader::read(std::string_view text, SubmitDefaults default
   Draft draft;
   std::optional<Problem> problem = read_names(*root, defaults.line, found);
   if (!problem) problem = read_place(found, draft.submit);
-  if (!problem) problem = read_attributes(found, draft.attributes);
-  if (!problem) problem = read_times(found, draft);
   if (!problem) problem = read_key(found, defaults);
-  if (!problem) problem = read_body(found, limits_.body_bytes_max, draft.submit.body);
+  if (!problem) problem = read_rest(found, limits_.body_bytes_max, draft);
   if (problem) return tl::unexpected<Problem>(std::move(*problem));
 
   Submit& submit = draft.submit;
@@ -262,6 +274,50 @@ Checked<Submit> SubmitReader::read(std::string_view text, SubmitDefaults default
   add_trace(found, defaults, draft.attributes);
   if (!draft.attributes.empty()) submit.attributes = encode_texts(draft.attributes);
   return std::move(submit);
+}
+
+Checked<FanOut> SubmitReader::read_fanout(std::string_view text, std::string group,
+                                          SubmitDefaults defaults) {
+  auto root = read_root(document_, text, limits_.json);
+  if (!root) return tl::unexpected<Problem>(std::move(root.error()));
+  Found found;
+  Draft draft;
+  std::optional<Problem> problem = read_members(*root, kNames, found);
+  if (!problem && found[kDestination])
+    problem = complaint(ProblemType::kInvalidField, "a group names the destinations; say none",
+                        "destination");
+  if (!problem && found[kIdempotencyKey])
+    problem = complaint(ProblemType::kInvalidField, "the key is the header Idempotency-Key",
+                        std::string(kNames[kIdempotencyKey]));
+  FanOut fanout;
+  fanout.group = std::move(group);
+  if (!problem && found[kType]) {
+    auto type = read_text(*found[kType], kNames[kType]);
+    if (type && !is_event_type(*type))
+      problem =
+          complaint(ProblemType::kInvalidField,
+                    "a type has 1 to 128 letters, digits, dots, hyphens and underscores", "type");
+    if (!type) problem = std::move(type.error());
+    if (!problem) fanout.type = std::move(*type);
+  }
+  if (!problem) problem = read_rest(found, limits_.body_bytes_max, draft);
+  if (problem) return tl::unexpected<Problem>(std::move(*problem));
+
+  Submit& submit = draft.submit;
+  if (defaults.key.kind != OperationKey::Kind::kNone) {
+    submit.destination = fanout.group;
+    fanout.caller.said = "fan-out " + fanout.type + '\n' + said_by(draft);
+    fanout.caller.key = std::move(defaults.key);
+  }
+  fanout.lane = submit.lane;
+  fanout.priority = submit.priority;
+  fanout.not_before = draft.delay > Duration(0) ? defaults.wall + draft.delay : submit.not_before;
+  fanout.expires =
+      draft.expires_in > Duration(0) ? defaults.wall + draft.expires_in : submit.expires;
+  add_trace(found, defaults, draft.attributes);
+  if (!draft.attributes.empty()) fanout.attributes = encode_texts(draft.attributes);
+  fanout.body = std::move(submit.body);
+  return fanout;
 }
 
 }  // namespace postrider::api

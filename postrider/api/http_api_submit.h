@@ -31,6 +31,8 @@ class SubmitReader {
  public:
   explicit SubmitReader(SubmitLimits limits) : limits_(limits) {}
   Checked<Submit> read(std::string_view text, SubmitDefaults defaults);
+  // The same for a group: it has a type, and no destination.
+  Checked<FanOut> read_fanout(std::string_view text, std::string group, SubmitDefaults defaults);
 
  private:
   SubmitLimits limits_;

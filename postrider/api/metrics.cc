@@ -73,6 +73,12 @@ void append_counters(std::string& out, const Stats& stats) {
   one(out, "postrider_jobs_running", "gauge", "Jobs that are under way.", stats.jobs_running);
   one(out, "postrider_jobs_ended_total", "counter", "Jobs done or cancelled since the start.",
       stats.tallies.jobs_ended);
+  one(out, "postrider_fanout_accepted_total", "counter",
+      "Messages to groups that were made durable for all members.", it.fanouts);
+  one(out, "postrider_fanout_shared_bodies", "gauge", "Bodies that several messages share.",
+      it.shared_bodies);
+  one(out, "postrider_fanout_shared_body_bytes", "gauge", "Bytes of these bodies, each once.",
+      it.shared_bytes);
   one(out, "postrider_quarantined_total", "counter", "Records that nobody could read.",
       it.quarantined);
   constexpr std::string_view kRemoved = "postrider_removed_total";

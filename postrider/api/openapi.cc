@@ -27,7 +27,8 @@ std::string openapi_document(std::string_view version) {
   json.field("description", kAbout).close_object();
   json.name("security").raw(R"([{"token":[]},{}])");
   json.name("paths").raw(
-      joined(joined(openapi_paths(), openapi_device_paths()), openapi_job_paths()));
+      joined(joined(joined(openapi_paths(), openapi_device_paths()), openapi_job_paths()),
+             openapi_group_paths()));
   json.name("components").raw(openapi_components()).close_object();
   return out;
 }

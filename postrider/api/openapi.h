@@ -14,6 +14,7 @@ std::string openapi_document(std::string_view version);
 std::string_view openapi_paths();
 std::string_view openapi_device_paths();
 std::string_view openapi_job_paths();
+std::string_view openapi_group_paths();
 std::string_view openapi_components();
 
 }  // namespace postrider::api

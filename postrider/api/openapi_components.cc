@@ -29,6 +29,9 @@ constexpr std::string_view kComponents = R"json({
   "MessageDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessageDone"}}}},
   "DestinationDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DestinationDone"}}}},
   "HoldDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/HoldDone"}}}},
+  "GroupDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {
+    "type": "object", "additionalProperties": false, "required": ["name", "answer"], "properties": {
+      "name": {"type": "string"}, "answer": {"$ref": "#/components/schemas/Done"}, "detail": {"type": "string"}}}}}},
   "State": {"description": "How it is", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/State"}}}}
 },
 "schemas": {
@@ -84,7 +87,7 @@ constexpr std::string_view kComponents = R"json({
     "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_outcome": {"type": "string"},
     "health": {"$ref": "#/components/schemas/Health"},
     "cancel_wanted": {"type": "boolean", "description": "true, or absent"},
-    "redrives": {"$ref": "#/components/schemas/Id"}}},
+    "redrives": {"$ref": "#/components/schemas/Id"}, "fanout": {"$ref": "#/components/schemas/JobId"}}},
   "MessageView": {"type": "object", "additionalProperties": false, "required": ["id", "phase", "state", "place", "why", "next", "attempts", "health", "lane", "priority", "has_body"], "properties": {
     "id": {"$ref": "#/components/schemas/Id"}, "destination": {"type": "string"},
     "phase": {"$ref": "#/components/schemas/Phase"}, "state": {"type": "string"},
@@ -93,7 +96,7 @@ constexpr std::string_view kComponents = R"json({
     "accepted_at": {"$ref": "#/components/schemas/Time"}, "since": {"$ref": "#/components/schemas/Time"}, "expires_at": {"$ref": "#/components/schemas/Time"},
     "attempts": {"$ref": "#/components/schemas/Count"},
     "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_outcome": {"type": "string"},
-    "health": {"$ref": "#/components/schemas/Health"}, "cancel_wanted": {"type": "boolean", "description": "true, or absent"}, "redrives": {"$ref": "#/components/schemas/Id"},
+    "health": {"$ref": "#/components/schemas/Health"}, "cancel_wanted": {"type": "boolean", "description": "true, or absent"}, "redrives": {"$ref": "#/components/schemas/Id"}, "fanout": {"$ref": "#/components/schemas/JobId"},
     "lane": {"$ref": "#/components/schemas/Count"}, "priority": {"$ref": "#/components/schemas/Count"},
     "not_before": {"$ref": "#/components/schemas/Time"}, "first_attempt_at": {"$ref": "#/components/schemas/Time"},
     "content_type": {"type": "string"}, "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
@@ -109,7 +112,8 @@ constexpr std::string_view kComponents = R"json({
       "at": {"$ref": "#/components/schemas/Time"}, "what": {"type": "string"}, "detail": {"type": "string"}}}}}},
   "Operation": {"type": "object", "additionalProperties": false, "required": ["key", "answer"], "properties": {
     "key": {"type": "string"}, "answer": {"enum": ["accepted", "done", "nothing", "pending"]},
-    "id": {"$ref": "#/components/schemas/Id"}, "detail": {"type": "string"}}},
+    "id": {"type": "string", "pattern": "^([0-9a-f]{16}){1,2}$", "description": "Of a message; of a fan-out or a job when it has 16 digits"}, "detail": {"type": "string"},
+    "members": {"$ref": "#/components/schemas/FanoutMembers"}, "skipped": {"type": "array", "items": {"type": "string"}}}},
 
   "DestinationConfig": {"type": "object", "additionalProperties": false, "required": ["profile", "settings"], "properties": {
     "profile": {"type": "string"},
@@ -162,6 +166,14 @@ constexpr std::string_view kComponents = R"json({
     "phase": {"enum": ["dead", "expired"]}, "cause": {"$ref": "#/components/schemas/Failure"}, "attempts": {"$ref": "#/components/schemas/Count"},
     "reason": {"type": "string"}, "accepted_at": {"$ref": "#/components/schemas/Time"}, "died_at": {"$ref": "#/components/schemas/Time"}}},
   "JobId": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+  "GroupMember": {"type": "object", "additionalProperties": false, "required": ["destination"], "properties": {
+    "destination": {"type": "string"},
+    "types": {"type": "array", "maxItems": 64, "items": {"type": "string", "maxLength": 128}, "description": "Event types, or beginnings like invoice.*; none: everything"}}},
+  "Group": {"type": "object", "additionalProperties": false, "required": ["name", "skip_closed", "changed_at", "members"], "properties": {
+    "name": {"type": "string"}, "skip_closed": {"type": "boolean"}, "changed_at": {"$ref": "#/components/schemas/Time"},
+    "members": {"type": "array", "items": {"$ref": "#/components/schemas/GroupMember"}}}},
+  "FanoutMembers": {"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["destination", "message"], "properties": {
+    "destination": {"type": "string"}, "message": {"$ref": "#/components/schemas/Id"}}}},
   "JobFilter": {"type": "object", "additionalProperties": false, "properties": {
     "destination": {"type": "string"}, "destination_prefix": {"type": "string"}, "phase": {"$ref": "#/components/schemas/Phase"},
     "cause": {"$ref": "#/components/schemas/Failure"}, "since": {"$ref": "#/components/schemas/Time"}, "until": {"$ref": "#/components/schemas/Time"},
@@ -183,6 +195,7 @@ constexpr std::string_view kComponents = R"json({
   "Stats": {"type": "object", "additionalProperties": false, "required": ["conservation", "dead_letters", "quarantined", "removed_by_retention", "in_window", "open_attempts", "destinations_in_memory", "restoring", "since_start", "process"], "properties": {
     "conservation": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}, "required": ["accepted", "delivered", "dead", "expired", "cancelled", "indeterminate", "live"]},
     "dead_letters": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
+    "fanout": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
     "quarantined": {"$ref": "#/components/schemas/Count"}, "jobs_running": {"$ref": "#/components/schemas/Count"},
     "history": {"type": "object", "additionalProperties": false, "required": ["messages", "bytes"], "properties": {
       "messages": {"$ref": "#/components/schemas/Count"}, "bytes": {"$ref": "#/components/schemas/Count"}}},

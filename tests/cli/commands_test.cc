@@ -470,6 +470,49 @@ TEST(HoldCommand, PutsListsAndRemoves) {
   EXPECT_EQ(daemon.first_line(2), "DELETE /v1/holds/eu");
 }
 
+// req: cli.group.1
+TEST(GroupCommand, ChangesListsShowsAndSends) {
+  const std::string group = "{\"name\":\"eu\",\"skip_closed\":true,\"changed_at\":\"" +
+                            moment(-60) +
+                            "\",\"members\":[{\"destination\":\"shop\",\"types\":[\"a.*\",\"b\"]},"
+                            "{\"destination\":\"bank\",\"types\":[]}]}";
+  const std::string done = "{\"name\":\"eu\",\"answer\":\"done\"}";
+  Daemon daemon({{.body = done},
+                 {.body = done},
+                 {.body = done},
+                 {.body = "{\"groups\":[" + group + "]}"},
+                 {.body = group},
+                 {.body = "{\"id\":\"00000000000000aa\",\"members\":[{\"destination\":\"shop\","
+                          "\"message\":\"m1\"}],\"skipped\":[\"bank\"],\"group\":\"eu\","
+                          "\"durability\":\"synced\"}",
+                  .status = 202},
+                 {.body = done}});
+  EXPECT_EQ(daemon.run("group put eu shop bank --skip-closed", "").output, "eu: done\n");
+  EXPECT_EQ(daemon.run("group add eu shop --type a.* --type b", "").output, "eu: done\n");
+  EXPECT_EQ(daemon.run("group remove eu bank", "").output, "eu: done\n");
+  EXPECT_EQ(daemon.run("group ls", "").output,
+            "NAME  MEMBERS  CLOSED ONES  CHANGED\neu    2        left out     1m ago\n");
+  EXPECT_EQ(daemon.run("group show eu", "").output,
+            "MEMBER  SUBSCRIBES TO\nshop    a.*, b\nbank    everything\n");
+  EXPECT_EQ(daemon.run("group send eu hello --type a.x --priority 2", "").output,
+            "00000000000000aa\nm1 shop\nleft out: bank\n");
+  EXPECT_EQ(daemon.run("group rm eu", "").output, "eu: done\n");
+  EXPECT_EQ(daemon.first_line(0), "PUT /v1/groups/eu");
+  EXPECT_NE(daemon.request(0).find("{\"skip_closed\":true,\"members\":[{\"destination\":\"shop\","
+                                   "\"types\":[]},{\"destination\":\"bank\",\"types\":[]}]}"),
+            std::string::npos)
+      << daemon.request(0);
+  EXPECT_EQ(daemon.first_line(1), "POST /v1/groups/eu/members");
+  EXPECT_NE(daemon.request(1).find("\"types\":[\"a.*\",\"b\"]"), std::string::npos);
+  EXPECT_EQ(daemon.first_line(2), "DELETE /v1/groups/eu/members?destination=bank");
+  EXPECT_EQ(daemon.first_line(5), "POST /v1/groups/eu/messages");
+  EXPECT_NE(daemon.request(5).find("{\"body\":\"hello\",\"priority\":2,\"type\":\"a.x\"}"),
+            std::string::npos)
+      << daemon.request(5);
+  EXPECT_EQ(daemon.first_line(6), "DELETE /v1/groups/eu");
+  EXPECT_EQ(daemon.run("group add eu", "").code, 2);
+}
+
 // req: cli.dlq.3
 TEST(DlqCommand, ExportsPageByPageAndImports) {
   Daemon daemon(
