@@ -104,7 +104,7 @@ inline std::optional<std::string> job_again(std::string_view bytes) {
   return encode_job(*job);
 }
 
-inline constexpr std::array<RecordCodec, 22> kRecordCodecs = {{
+inline constexpr std::array<RecordCodec, 24> kRecordCodecs = {{
     {"Message", true, &message_again},
     {"State", true, &state_again},
     {"Config", true, &plain_again<&decode_config, &encode_config>},
@@ -124,6 +124,8 @@ inline constexpr std::array<RecordCodec, 22> kRecordCodecs = {{
     {"Group", true, &plain_again<&decode_group, &encode_group>},
     {"Job", true, &job_again},
     {"Hold", true, &plain_again<&decode_hold, &encode_hold>},
+    {"FanoutGroup", true, &plain_again<&decode_fanout_group, &encode_fanout_group>},
+    {"BodyCount", true, &plain_again<&decode_body_count, &encode_body_count>},
     {"Audit", true, &plain_again<&decode_audit, &encode_audit>},
     {"Answer", false, &answer_again},
     {"Texts", false, &plain_again<&decode_texts, &encode_texts>},

@@ -125,6 +125,7 @@ Result<Meta> decode_meta(std::string_view record) {
   if ((used & ~(kKeptBits | kMetaFanouts)) != 0) reader.fail();
   if ((used & kMetaFanouts) != 0) {
     for (const auto field : kFanoutFields) meta.counters.*field = reader.varint();
+    if (meta.counters.fanouts == 0) reader.fail();
   }
   for (std::size_t i = kBuckets1; i < kKept; ++i) {
     if ((used & bit_of(i)) != 0) meta.running[i] = get_bucket(reader);

@@ -434,35 +434,43 @@ TEST_P(RecordTest, WithAnyBytesBehindAGoodChecksumIsRefusedOrAValue) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, RecordTest,
-    ::testing::Values(Sample{"Message", [] { return std::string(any_message().record.view()); }},
-                      Sample{"State",
-                             [] {
-                               return encode_state(any_state(), any_text(), any_intent(),
-                                                   any_text());
-                             }},
-                      Sample{"Name", [] { return encode_name(any_name()); }},
-                      Sample{"Half", [] { return encode_half(any_half()); }},
-                      Sample{"Arrival", [] { return encode_arrival(any_arrival()); }},
-                      Sample{"Nested", [] { return encode_nested(any_nested()); }},
-                      Sample{"Group", [] { return encode_group(any_group()); }},
-                      Sample{"Job", [] { return encode_job(any_job()); }},
-                      Sample{"Hold", [] { return encode_hold(any_hold()); }},
-                      Sample{"Audit", [] { return encode_audit(any_audit()); }},
-                      Sample{"Config", [] { return encode_config(any_config()); }},
-                      Sample{"Route", [] { return encode_route(any_route()); }},
-                      Sample{"Owed", [] { return encode_owed(any_owed()); }},
-                      Sample{"Meta", [] { return encode_meta(any_meta()); }},
-                      Sample{"Buckets", [] { return encode_buckets(any_buckets()); }},
-                      Sample{"Ledger", [] { return encode_ledger(any_ledger()); }},
-                      Sample{"Session",
-                             [] {
-                               return encode_session({any<std::uint64_t>(), any_time()});
-                             }},
-                      Sample{"Log", [] { return encode_log(any_log()); }},
-                      Sample{"End", [] { return encode_end(any_end()); }},
-                      Sample{"Dead", [] { return encode_dead(any_letter(), any_text()); }},
-                      Sample{"Answer", [] { return encode_answer(any_answer()); }},
-                      Sample{"Texts", [] { return encode_texts(any_texts()); }}),
+    ::testing::Values(
+        Sample{"Message", [] { return std::string(any_message().record.view()); }},
+        Sample{"State",
+               [] { return encode_state(any_state(), any_text(), any_intent(), any_text()); }},
+        Sample{"Name", [] { return encode_name(any_name()); }},
+        Sample{"Half", [] { return encode_half(any_half()); }},
+        Sample{"Arrival", [] { return encode_arrival(any_arrival()); }},
+        Sample{"Nested", [] { return encode_nested(any_nested()); }},
+        Sample{"Group", [] { return encode_group(any_group()); }},
+        Sample{"Job", [] { return encode_job(any_job()); }},
+        Sample{"Hold", [] { return encode_hold(any_hold()); }},
+        Sample{
+            "FanoutGroup",
+            [] {
+              return encode_fanout_group(
+                  {any_text(), any<bool>(), {{any_text(), {any_text(), any_text()}}}, any_time()});
+            }},
+        Sample{"BodyCount",
+               [] {
+                 return encode_body_count({7, 8});
+               }},
+        Sample{"Audit", [] { return encode_audit(any_audit()); }},
+        Sample{"Config", [] { return encode_config(any_config()); }},
+        Sample{"Route", [] { return encode_route(any_route()); }},
+        Sample{"Owed", [] { return encode_owed(any_owed()); }},
+        Sample{"Meta", [] { return encode_meta(any_meta()); }},
+        Sample{"Buckets", [] { return encode_buckets(any_buckets()); }},
+        Sample{"Ledger", [] { return encode_ledger(any_ledger()); }},
+        Sample{"Session",
+               [] {
+                 return encode_session({any<std::uint64_t>(), any_time()});
+               }},
+        Sample{"Log", [] { return encode_log(any_log()); }},
+        Sample{"End", [] { return encode_end(any_end()); }},
+        Sample{"Dead", [] { return encode_dead(any_letter(), any_text()); }},
+        Sample{"Answer", [] { return encode_answer(any_answer()); }},
+        Sample{"Texts", [] { return encode_texts(any_texts()); }}),
     [](const auto& one) { return std::string(one.param.name); });
 
 // One byte of a record that names one of a list. The places are those of docs/store-format.md.

@@ -473,7 +473,7 @@ TEST(HoldCommand, PutsListsAndRemoves) {
 // req: cli.group.1
 TEST(GroupCommand, ChangesListsShowsAndSends) {
   const std::string group = "{\"name\":\"eu\",\"skip_closed\":true,\"changed_at\":\"" +
-                            moment(-60) +
+                            moment(-600) +
                             "\",\"members\":[{\"destination\":\"shop\",\"types\":[\"a.*\",\"b\"]},"
                             "{\"destination\":\"bank\",\"types\":[]}]}";
   const std::string done = "{\"name\":\"eu\",\"answer\":\"done\"}";
@@ -491,7 +491,7 @@ TEST(GroupCommand, ChangesListsShowsAndSends) {
   EXPECT_EQ(daemon.run("group add eu shop --type a.* --type b", "").output, "eu: done\n");
   EXPECT_EQ(daemon.run("group remove eu bank", "").output, "eu: done\n");
   EXPECT_EQ(daemon.run("group ls", "").output,
-            "NAME  MEMBERS  CLOSED ONES  CHANGED\neu    2        left out     1m ago\n");
+            "NAME  MEMBERS  CLOSED ONES  CHANGED\neu    2        left out     10m ago\n");
   EXPECT_EQ(daemon.run("group show eu", "").output,
             "MEMBER  SUBSCRIBES TO\nshop    a.*, b\nbank    everything\n");
   EXPECT_EQ(daemon.run("group send eu hello --type a.x --priority 2", "").output,
