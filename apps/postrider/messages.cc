@@ -98,6 +98,7 @@ std::string explain_message(const Json& message, Timestamp now) {
   if (health != "normal") facts.add("  route", health, colour_of_health(health));
   if (message.at("cancel_wanted") == "true") facts.add("  cancel", "asked for");
   facts.add("  redrives", shown(message.at("redrives")));
+  facts.add("  gap", shown(message.at("gap")));
   return out + facts.text();
 }
 

@@ -54,6 +54,7 @@ void write_explanation_fields(JsonWriter& json, const Explanation& it) {
   if (it.cancel_wanted) json.flag("cancel_wanted", true);
   if (it.origin.is_set()) json.field("redrives", to_string(it.origin));
   if (it.fanout.is_set()) json.field("fanout", to_string(it.fanout));
+  if (it.gap.is_set()) json.field("gap", to_string(it.gap));
 }
 
 void write_attributes(JsonWriter& json, std::string_view bytes) {
@@ -162,6 +163,7 @@ std::string_view name_of(LogEntry::Kind kind) {
     case Kind::kAltered: return "altered";
     case Kind::kUnsent: return "unsent";
     case Kind::kAlarm: return "alarm";
+    case Kind::kGap: return "gap";
   }
   POSTRIDER_CHECK(false);
   return {};
@@ -294,7 +296,8 @@ void write_log_entry(JsonWriter& json, const LogEntry& entry) {
   const bool about_message =
       entry.kind == LogEntry::Kind::kEnd || entry.kind == LogEntry::Kind::kParked ||
       entry.kind == LogEntry::Kind::kQuarantined || entry.kind == LogEntry::Kind::kLate ||
-      entry.kind == LogEntry::Kind::kAltered || entry.kind == LogEntry::Kind::kUnsent;
+      entry.kind == LogEntry::Kind::kAltered || entry.kind == LogEntry::Kind::kUnsent ||
+      entry.kind == LogEntry::Kind::kGap;
   json.open_object().field("kind", name_of(entry.kind));
   time_field(json, "at", entry.at);
   if (entry.id.is_set()) {

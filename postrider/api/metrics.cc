@@ -179,6 +179,8 @@ void append_engine(std::string& out, const Stats& stats) {
       it.mismatched);
   one(out, "postrider_adopted_total", "counter", "Attempts whose name was learnt by the way.",
       it.adopted);
+  one(out, "postrider_lower_priority_turns_total", "counter",
+      "Starts that lower priorities had by turns.", it.lower_turns);
   one(out, "postrider_gates_closed_total", "counter", "Shared gates closed by failures in a row.",
       it.gates_closed);
   words(out, "postrider_gate_closings_total", "Of those, by kind.", "kind", it.closings);

@@ -30,6 +30,7 @@ TEST_F(Metrics, TellEveryCounter) {
   it.repeated_arrivals = 9;
   it.adopted = 10;
   it.probes = 11;
+  it.lower_turns = 14;
   it.closings = {{"breaker", 12}, {"hold-off", 13}};
   for (const char* line :
        {"postrider_attempts_total 1", R"(postrider_retries_total{cause="connect"} 2)",
@@ -38,7 +39,8 @@ TEST_F(Metrics, TellEveryCounter) {
         R"(postrider_outcomes_total{outcome="unknown"} 5)", "postrider_late_outcomes_total 6",
         "postrider_late_receipts_total 7", "postrider_mismatched_total 8",
         "postrider_arrivals_repeated_total 9", "postrider_adopted_total 10",
-        "postrider_probes_total 11", R"(postrider_gate_closings_total{kind="breaker"} 12)",
+        "postrider_probes_total 11", "postrider_lower_priority_turns_total 14",
+        R"(postrider_gate_closings_total{kind="breaker"} 12)",
         R"(postrider_gate_closings_total{kind="hold-off"} 13)"})
     EXPECT_TRUE(says(line)) << line;
 }

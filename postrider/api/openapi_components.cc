@@ -87,7 +87,8 @@ constexpr std::string_view kComponents = R"json({
     "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_outcome": {"type": "string"},
     "health": {"$ref": "#/components/schemas/Health"},
     "cancel_wanted": {"type": "boolean", "description": "true, or absent"},
-    "redrives": {"$ref": "#/components/schemas/Id"}, "fanout": {"$ref": "#/components/schemas/JobId"}}},
+    "redrives": {"$ref": "#/components/schemas/Id"}, "fanout": {"$ref": "#/components/schemas/JobId"},
+    "gap": {"$ref": "#/components/schemas/Id", "description": "A message before it in its order that was parked out of the way"}}},
   "MessageView": {"type": "object", "additionalProperties": false, "required": ["id", "phase", "state", "place", "why", "next", "attempts", "health", "lane", "priority", "has_body"], "properties": {
     "id": {"$ref": "#/components/schemas/Id"}, "destination": {"type": "string"},
     "phase": {"$ref": "#/components/schemas/Phase"}, "state": {"type": "string"},
@@ -96,7 +97,7 @@ constexpr std::string_view kComponents = R"json({
     "accepted_at": {"$ref": "#/components/schemas/Time"}, "since": {"$ref": "#/components/schemas/Time"}, "expires_at": {"$ref": "#/components/schemas/Time"},
     "attempts": {"$ref": "#/components/schemas/Count"},
     "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_outcome": {"type": "string"},
-    "health": {"$ref": "#/components/schemas/Health"}, "cancel_wanted": {"type": "boolean", "description": "true, or absent"}, "redrives": {"$ref": "#/components/schemas/Id"}, "fanout": {"$ref": "#/components/schemas/JobId"},
+    "health": {"$ref": "#/components/schemas/Health"}, "cancel_wanted": {"type": "boolean", "description": "true, or absent"}, "redrives": {"$ref": "#/components/schemas/Id"}, "fanout": {"$ref": "#/components/schemas/JobId"}, "gap": {"$ref": "#/components/schemas/Id"},
     "lane": {"$ref": "#/components/schemas/Count"}, "priority": {"$ref": "#/components/schemas/Count"},
     "not_before": {"$ref": "#/components/schemas/Time"}, "first_attempt_at": {"$ref": "#/components/schemas/Time"},
     "content_type": {"type": "string"}, "traceparent": {"type": "string"}, "tracestate": {"type": "string"},

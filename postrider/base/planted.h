@@ -72,8 +72,13 @@ enum class Bug : std::uint8_t {
   kFanoutTorn,
   kBodyLeaked,
   kSubscriptionTooWide,
+  kLowerStarved,
+  kLowerOnDiskForgotten,
+  kPoisonTooLate,
+  kGapNotMarked,
+  kGapKeepsGate,
 };
-inline constexpr std::size_t kBugs = 60;
+inline constexpr std::size_t kBugs = 65;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -137,6 +142,11 @@ constexpr std::string_view name_of(Bug bug) {
       "fanout-torn",
       "body-leaked",
       "subscription-too-wide",
+      "lower-starved",
+      "lower-on-disk-forgotten",
+      "poison-too-late",
+      "gap-not-marked",
+      "gap-keeps-gate",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");

@@ -204,8 +204,7 @@ void Engine::Impl::accept_cold(Turn& turn, Slot slot, const Message& message) {
     // A FIFO lane waits for it: it keeps its place in front of those behind it.
     if (resident.bound->policy.lane_kind(lane.number) != LaneKind::kFifo) return;
   }
-  if (!lane.cold_ahead || message.id < lane.cursor) lane.cursor = message.id;
-  lane.cold_ahead = true;
+  lane.gains(message.id);
   cover(turn, slot, lane, message.id);
   maybe_refill(turn, slot);
 }

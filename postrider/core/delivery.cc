@@ -90,6 +90,12 @@ const Transition* Engine::Impl::next_row(Turn& turn, Entry& entry, On signal,
   ++uses[static_cast<std::size_t>(row - method.rows.data())];
   bool exhausted = false;
   if (row->verb == Do::kRetry) {
+    if (const On way = poison_signal(entry); way != On::kFailed) {
+      const Transition* out = find_row(method.rows, entry.state.state, way);
+      if (out == nullptr) out = find_row(method.rows, entry.state.state, On::kExhausted);
+      ++uses[static_cast<std::size_t>(out - method.rows.data())];
+      return out;
+    }
     due = retry_due(turn, entry, reading);
     exhausted = !due;
   } else if (row->verb == Do::kNextMethod) {
@@ -152,6 +158,8 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
     hold_route(turn, resident, turn.now + std::min(*reading->retry_after, rule.retry_after_max),
                entry.reason_text());
   }
+  if (row != told && told->verb == Do::kRetry && poison_signal(entry) != On::kFailed)
+    let_others_pass(turn, entry, *row);
   const bool asks = row->verb == Do::kProbe && state_of(entry).phase == Phase::kInFlight;
   if (row->verb != Do::kNextMethod && !asks) leave_step(turn, entry, row->to, row->on);
   carry_out(turn, slot, *row, due);
@@ -536,8 +544,7 @@ void Engine::Impl::sleep(Turn& turn, Slot slot) {
   put_due(turn, entry.state.due, keys::DueKind::kAttempt, id);
   if (fifo) {
     cover(turn, entry.destination, lane, id);
-    if (!lane.cold_ahead || id < lane.cursor) lane.cursor = id;
-    lane.cold_ahead = true;
+    lane.gains(id);
     lane.asleep = true;
     spill(turn, entry.destination, lane);
     lane.asleep = lane.cursor == id;  // what was revived in front of it does not wait for it

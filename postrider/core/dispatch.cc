@@ -58,28 +58,18 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
       maybe_refill(turn, slot);  // what goes first is on disk
       continue;
     }
-    resident.next_lane = static_cast<std::uint8_t>((index + 1) % count);
-    return try_start(turn, first_by_age(lane, resident.bound->policy, turn.now));
+    const std::uint8_t next = static_cast<std::uint8_t>((index + 1) % count);
+    if (kind == LaneKind::kFifo || !lane.may_have_lower()) {
+      lane.passed = 0;
+      resident.next_lane = next;
+      return try_start(turn, lane.first);
+    }
+    const Slot chosen = whose_turn(turn, slot, lane);
+    if (chosen == kNoSlot) continue;  // it is read from disk
+    resident.next_lane = next;
+    return start_by_turns(turn, slot, chosen);
   }
   return false;
-}
-
-// Who goes first when waiting counts: the highest priority plus full steps of waiting, then the
-// order of acceptance.
-Slot Engine::Impl::first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const {
-  if (policy.age_step <= Duration(0) || policy.lane_kind(lane.number) == LaneKind::kFifo)
-    return lane.first;
-  Slot best = lane.first;
-  std::int64_t best_worth = -1;
-  for (Slot slot = lane.first; slot != kNoSlot; slot = entries_[slot].next) {
-    const Message& message = entries_[slot].message;
-    const std::int64_t worth = message.id.priority() + (now - message.accepted) / policy.age_step;
-    const bool earlier = message.id.sequence() < entries_[best].message.id.sequence();
-    if (worth < best_worth || (worth == best_worth && !earlier)) continue;
-    best = slot;
-    best_worth = worth;
-  }
-  return best;
 }
 
 // Whether something on disk must be looked at before this one may start.
@@ -195,6 +185,9 @@ void Engine::Impl::make_ready(Slot slot) {
     entry.next = after == kNoSlot ? lane.first : entries_[after].next;
     (entry.next == kNoSlot ? lane.last : entries_[entry.next].prev) = slot;
     (after == kNoSlot ? lane.first : entries_[after].next) = slot;
+    const Slot other = after == kNoSlot ? entry.next : after;
+    if (other != kNoSlot && entries_[other].message.id.high != entry.message.id.high)
+      begin_run(lane, slot);
     entry.ready = true;
     ++lane.ready;
   }
@@ -207,6 +200,7 @@ void Engine::Impl::unready(Slot slot) {
   Lane& lane = residents_[entry.destination].the_lane(entry.message.id.lane());
   leave_gate(entry, lane);
   if (!entry.ready) return;
+  if (lane.lower) end_run(lane, entry);
   (entry.prev == kNoSlot ? lane.first : entries_[entry.prev].next) = entry.next;
   (entry.next == kNoSlot ? lane.last : entries_[entry.next].prev) = entry.prev;
   entry.prev = entry.next = kNoSlot;

@@ -262,6 +262,7 @@ void Engine::Impl::on(Turn& turn, const Chore& chore) {
   switch (chore.kind) {
     case Chore::Kind::kRestore: return restore(turn, chore);
     case Chore::Kind::kRefill: return refill(turn, chore);
+    case Chore::Kind::kLower: return read_lower(turn, chore);
     case Chore::Kind::kWakeMessage: return wake_message(turn, chore);
     case Chore::Kind::kExpire: return expire_message(turn, chore);
     case Chore::Kind::kWakeRoute: return wake_route(turn, chore);

@@ -1,8 +1,8 @@
 // The engine's inside, split over files by what happens: admission.cc (submit), delivery.cc (rows,
 // attempts, ends), dispatch.cc (whose turn it is), fairness.cc (who has room), residents.cc
-// (destinations in memory), refill.cc (disk to window and back), revival.cc, restore.cc,
-// arrivals.cc (news from outside), fanout.cc, operators.cc, explain.cc, questions.cc, shape.cc.
-// engine.cc only dispatches.
+// (destinations in memory), refill.cc (disk to window and back), priorities.cc (turns of the lower
+// ones), poison.cc (who is in the way of others), revival.cc, restore.cc, arrivals.cc (news from
+// outside), fanout.cc, operators.cc, explain.cc, questions.cc, shape.cc. engine.cc only dispatches.
 #pragma once
 
 #include <deque>
@@ -286,7 +286,6 @@ class Engine::Impl {
   // dispatch.cc
   void pump(Turn& turn);
   bool start_next(Turn& turn, Slot resident);
-  Slot first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const;
   bool try_start(Turn& turn, Slot slot);
   bool lets_older_pass(Turn& turn, Slot slot);
   bool goes_by_lane(const Entry& entry) const;
@@ -299,6 +298,27 @@ class Engine::Impl {
   SharedGate& shared_gate(Slot destination, GateName name);
   void wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp again);
   void serve_gate(Turn& turn, GateName name);
+
+  // priorities.cc
+  Slot first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const;
+  void begin_run(Lane& lane, Slot slot);
+  void end_run(Lane& lane, const Entry& entry);
+  bool start_by_turns(Turn& turn, Slot resident, Slot chosen);
+  Slot whose_turn(Turn& turn, Slot resident, Lane& lane);
+  Slot favourite(Turn& turn, Slot resident, Lane& lane);
+  Slot next_lower(const Lane& lane, MessageId from) const;
+  void look_below(Turn& turn, Slot resident, Lane& lane);
+  bool look_from(Turn& turn, Slot resident, Lane& lane, MessageId from);
+  Scan lower_scan(const Resident& resident, const Lane& lane) const;
+  void read_lower(Turn& turn, const Chore& chore);
+  MessageId take_lower(Turn& turn, Slot resident, std::uint8_t lane, const Rows& rows);
+  void end_look(Turn& turn, Slot resident, Lane& lane, MessageId behind, bool complete);
+
+  // poison.cc
+  bool in_order(const Entry& entry) const;
+  On poison_signal(const Entry& entry) const;
+  void let_others_pass(Turn& turn, Entry& entry, const Transition& row);
+  bool find_gap(Turn& turn, const Entry& entry, Explanation& out);
 
   // fairness.cc
   static constexpr std::size_t kBytesPerCost = 64U << 10;  // so many bytes cost one start more …

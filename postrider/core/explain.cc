@@ -12,7 +12,9 @@ std::optional<Answer> Engine::Impl::explain(Turn& turn, MessageId id) {
   Answer answer;
   answer.id = id;
   if (located.slot != kNoSlot) {
-    answer.view = explain_entry(turn, entries_[located.slot]);
+    Explanation out = explain_entry(turn, entries_[located.slot]);
+    if (!find_gap(turn, entries_[located.slot], out)) return std::nullopt;
+    answer.view = std::move(out);
     return answer;
   }
   const Buried buried = find_content(turn, id);
@@ -178,6 +180,11 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
   } else {
     out.why =
         entry.visitor ? "it waits on disk for a place in the window" : "it waits for its turn";
+    const int every = resident.bound->policy.lower_every;
+    if (lane != nullptr && lane->first != kNoSlot && every > 0 &&
+        entries_[lane->first].message.id.high < entry.message.id.high)
+      out.why = "higher priorities of its lane go first; of " + std::to_string(every) +
+                " starts one is for lower ones";
     const GateLimits& limits = resident.bound->policy.route;
     const GateState::Permit permit = resident.gate.permit(limits, turn.now);
     if (!permit.open && permit.again > turn.now && limits.spacing > Duration(0)) {

@@ -94,6 +94,7 @@ struct Entry {
   bool at_order = false;    // … and that somebody before it holds
   bool asks_later = false;  // in flight, and waits for its next question
   bool tries_gate = false;  // its open attempt decides whether a gate opens
+  bool leaves_gap = false;  // it is being parked out of the way of others
   bool unproven = false;    // its open attempt has one of the places for routes not known to answer
   GateName group = 0;       // in which it has a place
 
@@ -109,6 +110,35 @@ struct Entry {
   }
   // Whether it holds gates until its end: from its first start on.
   bool lasts() const { return message.lasting != 0 && state.first_attempt.is_set(); }
+};
+
+// What a lane has below its highest priority, and whose turn it is there. Priorities are told by
+// the high half of their ids, which sorts the higher first. Only lanes that have such have it.
+struct Lower {
+  enum class Look : std::uint8_t { kNone, kAsked, kDone };
+
+  std::map<std::uint64_t, Slot> runs;  // in the ready list: the first of each lower priority
+  std::uint64_t turn = 0;              // the priority that had the last one; 0: none
+  Look look = Look::kNone;             // at what the disk has for the next turn
+  MessageId favourite;                 // it found this one, or, unset, nobody …
+  std::uint64_t top = 0;               // … below this priority
+  MessageId begin;                     // where it began, …
+  MessageId from;                      // … the read that is under way, …
+  MessageId until;                     // … up to here
+  MessageId resume;                    // too many before it cannot go: the next look begins here
+  std::uint8_t pages = 0;
+  bool wrapped = false;  // it began anew below the top
+  bool missed = false;   // something came to the disk meanwhile
+  bool full = false;     // the window has no room to read into
+
+  // Something can go that could not, perhaps before whom we found.
+  void hear_of(MessageId id) {
+    const bool before =
+        favourite.is_set() ? id.high == favourite.high && id < favourite : id.high > top;
+    if (look == Look::kDone && before) look = Look::kNone;
+    missed = true;
+    if (id < resume) resume = MessageId();
+  }
 };
 
 // The window of one lane, and where its disk part goes on. Only queued entries are in the ready
@@ -134,6 +164,21 @@ struct Lane {
   MessageId cursor;
   MessageId refill_from;  // where that read began
   MessageId head;         // lower bound in the owed record; unset: the lane is not owed
+  std::unique_ptr<Lower> lower;
+  std::uint8_t passed = 0;  // starts since a lower priority had its turn
+  static constexpr std::uint8_t kAllPassed = UINT8_MAX;
+
+  // Something waits on disk that did not before.
+  void gains(MessageId id) {
+    if (!cold_ahead || id < cursor) cursor = id;
+    cold_ahead = true;
+    if (lower) lower->hear_of(id);
+  }
+  bool may_have_lower() const { return cold_ahead || (lower && !lower->runs.empty()); }
+  Lower& the_lower() {
+    if (!lower) lower = std::make_unique<Lower>();
+    return *lower;
+  }
 
   // What waits at a gate takes no place in the window, up to a limit: else one gate would stop the
   // whole lane.

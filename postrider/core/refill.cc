@@ -429,8 +429,7 @@ void Engine::Impl::wake_message(Turn& turn, const Chore& chore) {
        !awake(resident, turn.now))) {
     // No room, or the order is not ours to choose: the refill comes to it in its place.
     lane.asleep = false;
-    if (!lane.cold_ahead || chore.id < lane.cursor) lane.cursor = chore.id;
-    lane.cold_ahead = true;
+    lane.gains(chore.id);
     cover(turn, stored.resident, lane, chore.id);
     maybe_refill(turn, stored.resident);
     return touch(stored.resident);
@@ -531,8 +530,7 @@ void Engine::Impl::spill(Turn& turn, Slot slot, Lane& lane) {
     const Slot first = lane.first;
     const MessageId id = entries_[first].message.id;
     if (move_to_cold(turn, first)) store_state(turn, entries_[first]);
-    if (!lane.cold_ahead || id < lane.cursor) lane.cursor = id;
-    lane.cold_ahead = true;
+    lane.gains(id);
     cover(turn, slot, lane, id);
     forget_entry(turn, first);
   }

@@ -86,6 +86,8 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
       Lane& lane = resident.lane_or_new(number);
       lane.head = lane.cursor = owed->heads[number];
       lane.cold_ahead = true;
+      // How many starts it had before is forgotten, so they are taken for as many as it may have.
+      lane.passed = Lane::kAllPassed;
     }
   }
   // What its gate let through before a restart is forgotten, so it is taken for used up.

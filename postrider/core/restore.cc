@@ -113,7 +113,9 @@ void Engine::Impl::restore_hot_row(Turn& turn, const Row& row, const Row* state)
     return;
   }
   if (stored) hold_lasting(destined.slot, *message, stored->state);
+  const std::uint8_t number = message->id.lane();
   settle_in(turn, destined.slot, std::move(*message), stored, true);
+  residents_[destined.slot].lane_or_new(number).passed = Lane::kAllPassed;
   touch(destined.slot);
 }
 

@@ -21,7 +21,11 @@ void Engine::Impl::park(Turn& turn, Slot slot) {
   if (state_of(entry).revives) {
     park_for_reach(turn, slot);
   } else {
-    turn.out.writes.put(keys::parked(entry.message.id), std::string_view());
+    const bool by_key = entry.message.ordered && !goes_by_lane(entry);
+    turn.out.writes.put(keys::parked(entry.message.id),
+                        std::exchange(entry.leaves_gap, false)
+                            ? keys::parked_as_gap(by_key ? entry.message.gates[0] : 0)
+                            : std::string());
   }
   receipts_.note({.position = {},
                   .kind = LogEntry::Kind::kParked,
@@ -180,11 +184,9 @@ void Engine::Impl::put_back(Turn& turn, Slot slot) {
   entry.state.due = Timestamp();
   store_state(turn, entry);
   Lane& lane = residents_[entry.destination].the_lane(id.lane());
-  if (!lane.cold_ahead || id < lane.cursor) {
-    lane.cursor = id;
-    lane.asleep = false;  // it stands in front of whoever sleeps
-  }
-  lane.cold_ahead = true;
+  // It stands in front of whoever sleeps.
+  if (!lane.cold_ahead || id < lane.cursor) lane.asleep = false;
+  lane.gains(id);
   cover(turn, entry.destination, lane, id);
 }
 

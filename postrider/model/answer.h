@@ -78,6 +78,7 @@ struct Explanation {
   bool cancel_wanted = false;
   MessageId origin;
   FanoutId fanout;  // that it is part of; of a message that lives
+  MessageId gap;  // before it in its order, parked out of the way; of several the first
 };
 
 struct Counters {
@@ -126,6 +127,7 @@ struct Tallies {
   std::uint64_t refused_readings = 0;   // notes, names or submits of a profile beyond their limits
   std::uint64_t gates_closed = 0;       // by failures in a row
   std::uint64_t looks = 0;              // at a destination, for something to start
+  std::uint64_t lower_turns = 0;        // starts that lower priorities had by turns
   std::uint64_t probes = 0;             // of the attempts, those that only asked
   std::uint64_t mismatched = 0;         // answers and news that did not fit what was asked
   std::uint64_t adopted = 0;            // attempts whose name we learnt by the way
@@ -164,8 +166,9 @@ struct LogEntry {
     kAltered,  // a resend whose bytes were not those of the attempt that it repeats
     kUnsent,   // a submit that followed from another message was refused
     kAlarm,    // the far side refuses all of us: a key, a right or a quota is wrong
+    kGap,      // a message was taken out of an order, and those behind it go on
   };
-  static constexpr std::size_t kKinds = 11;
+  static constexpr std::size_t kKinds = 12;
 
   LogPosition position;
   Kind kind = Kind::kEnd;

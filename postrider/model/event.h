@@ -196,6 +196,7 @@ struct Chore {
   enum class Kind : std::uint8_t {
     kRestore,
     kRefill,
+    kLower,  // a lower priority has its turn, and what it has is on disk
     kWakeMessage,
     kExpire,
     kWakeRoute,

@@ -23,6 +23,8 @@ class Builder {
   std::string key_;
 };
 
+constexpr std::uint8_t kGapMark = 'g';  // begins the value of one that was parked as a gap
+
 std::string of_destination(char space, DestinationId destination) {
   return Builder(space).u64(destination.value()).take();
 }
@@ -45,6 +47,11 @@ std::string holding(MessageId id) { return Builder(kHolding).id(id).take(); }
 std::string parked_for_reach(Timestamp from) {
   std::string value;
   Writer(value).i64(from.ms());
+  return value;
+}
+std::string parked_as_gap(std::uint64_t gate) {
+  std::string value;
+  Writer(value).u8(kGapMark).u64(gate);
   return value;
 }
 
@@ -179,6 +186,13 @@ std::optional<MessageId> parse_id(std::string_view key, char space) {
 std::optional<Timestamp> parse_parked_for_reach(std::string_view value) {
   if (value.size() != 8) return std::nullopt;
   return Timestamp(Reader(value).i64());
+}
+
+std::optional<std::uint64_t> parse_parked_as_gap(std::string_view value) {
+  if (value.size() != 9) return std::nullopt;
+  Reader reader(value);
+  if (reader.u8() != kGapMark) return std::nullopt;
+  return reader.u64();
 }
 
 std::optional<MessageId> parse_parked(std::string_view key) { return parse_id(key, kParked); }

@@ -56,6 +56,9 @@ std::string hot(Sequence sequence, Part part);
 std::string cold(MessageId id, Part part);
 std::string parked(MessageId id);
 std::string parked_for_reach(Timestamp from);  // the value; empty when only an operator revives it
+// The value of one that was parked out of the way of others: a gap in the order of this gate, or of
+// its lane when that is 0.
+std::string parked_as_gap(std::uint64_t gate);
 std::string holding(MessageId id);
 std::string due(Timestamp at, DueKind kind, MessageId id);
 std::string ledger(Bucket bucket, std::string_view scope, std::string_view key);
@@ -99,6 +102,7 @@ std::optional<PartKey> parse_cold(std::string_view key);
 std::optional<DestinationId> parse_destination(std::string_view key);
 std::optional<MessageId> parse_parked(std::string_view key);
 std::optional<Timestamp> parse_parked_for_reach(std::string_view value);
+std::optional<std::uint64_t> parse_parked_as_gap(std::string_view value);
 std::optional<MessageId> parse_holding(std::string_view key);
 struct BucketKey {
   Bucket bucket;

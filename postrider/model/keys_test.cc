@@ -194,5 +194,16 @@ TEST(Keys, WhatIsParkedSaysFromWhenASuccessRevivesIt) {
   EXPECT_FALSE(parse_parked_for_reach("123456789"));
 }
 
+// req: engine.lane.9
+TEST(Keys, WhatIsParkedOutOfTheWaySaysInWhoseOrder) {
+  EXPECT_EQ(parse_parked_as_gap(parked_as_gap(0x0203)), 0x0203U);
+  EXPECT_EQ(parse_parked_as_gap(parked_as_gap(0)), 0U);
+  EXPECT_FALSE(parse_parked_for_reach(parked_as_gap(7))) << "no success revives it";
+  EXPECT_FALSE(parse_parked_as_gap(""));
+  EXPECT_FALSE(parse_parked_as_gap(parked_for_reach(Timestamp(7))));
+  EXPECT_FALSE(parse_parked_as_gap("x12345678"));
+  EXPECT_FALSE(parse_parked_as_gap("g123456789"));
+}
+
 }  // namespace
 }  // namespace postrider::keys

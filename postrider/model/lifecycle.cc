@@ -9,9 +9,9 @@ constexpr std::array<std::string_view, kPhases> kPhaseNames = {
     "queued",    "in-flight", "awaiting", "backoff",   "parked",
     "delivered", "dead",      "expired",  "cancelled", "indeterminate"};
 constexpr std::array<std::string_view, kSignals> kSignalNames = {
-    "due",       "no-route", "no-link",   "stale-route", "sent",        "accepted", "progressed",
-    "acked",     "answered", "confirmed", "still-held",  "failed",      "rejected", "timed-out",
-    "exhausted", "expired",  "cancelled", "peer-seen",   "out-of-reach"};
+    "due",       "no-route", "no-link",   "stale-route", "sent",         "accepted", "progressed",
+    "acked",     "answered", "confirmed", "still-held",  "failed",       "rejected", "timed-out",
+    "exhausted", "expired",  "cancelled", "peer-seen",   "out-of-reach", "poison",   "skipped"};
 constexpr std::array<std::string_view, kVerbs> kVerbNames = {
     "ignore", "start-attempt", "find-route",        "await", "probe",
     "retry",  "next-method",   "complete",          "park",  "dead-letter",

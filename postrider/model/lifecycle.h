@@ -45,14 +45,17 @@ enum class On : std::uint8_t {
   kCancelled,   // somebody asked to stop it
   kPeerSeen,    // the destination gave a sign of life
   kOutOfReach,  // exhausted, by failures that say nothing but that the destination is not there
+  kPoison,      // it fails again and again while others wait behind it: out of their way
+  kSkipped,     // the same, for good
 };
-inline constexpr std::size_t kSignals = 19;
+inline constexpr std::size_t kSignals = 21;
 
 // Whether news from the network may carry it. The others are the engine's own: nobody outside says
 // that a message is due, late, used up or unwanted.
 constexpr bool may_come_from_outside(On signal) {
   return signal != On::kDue && signal != On::kTimedOut && signal != On::kExhausted &&
-         signal != On::kOutOfReach && signal != On::kExpired && signal != On::kCancelled;
+         signal != On::kOutOfReach && signal != On::kPoison && signal != On::kSkipped &&
+         signal != On::kExpired && signal != On::kCancelled;
 }
 
 enum class Do : std::uint8_t {
@@ -250,7 +253,8 @@ constexpr bool sound(std::span<const StateRow> states, const Method& method) {
     // A send starts from a queued state only: there gates, health and fairness are asked before the
     // row is looked up.
     if (row.verb == Do::kStartAttempt && !d::all_queued(states, row.from)) return false;
-    const bool over = row.on == On::kExhausted || row.on == On::kOutOfReach;
+    const bool over = row.on == On::kExhausted || row.on == On::kOutOfReach ||
+                      row.on == On::kPoison || row.on == On::kSkipped;
     if (over && (row.verb == Do::kRetry || row.verb == Do::kIgnore)) return false;
   }
   for (std::size_t i = 0; i < states.size(); ++i) {

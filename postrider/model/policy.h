@@ -111,6 +111,14 @@ struct PollRule {
 
 enum class LaneKind : std::uint8_t { kUnordered, kFifo };
 
+// What becomes of a message that others must wait for, in a FIFO lane or an order by key, and that
+// fails again and again.
+enum class OnPoison : std::uint8_t {
+  kBlock,  // they wait until it ends
+  kPark,   // it is parked and they go on: a gap, which is marked
+  kSkip,   // it ends dead and they go on
+};
+
 struct Policy {
   std::array<RetryRule, kFailureClasses> retry{};  // by FailureClass
   std::array<Duration, kTimeOuts> time_outs{};     // by TimeOut
@@ -124,6 +132,10 @@ struct Policy {
   PollRule poll;
   Duration life_max{0};  // a message expires at this age; 0: only if it says so
   Duration age_step{0};  // so much waiting is worth one priority, among those in memory; 0: none
+  std::uint8_t lower_every =
+      16;  // of so many starts of a lane one is for a lower priority; 0: none
+  OnPoison on_poison = OnPoison::kBlock;
+  std::uint16_t poison_after = 5;    // attempts
   std::uint16_t fifo_lanes = 0;      // bit n: lane n is FIFO
   std::uint32_t window_max = 64;     // messages of one lane in memory
   bool refuse_when_disabled = true;  // else new messages are held

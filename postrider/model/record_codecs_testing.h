@@ -62,7 +62,7 @@ inline std::optional<std::string> log_again(std::string_view bytes) {
   if (!entries) return std::nullopt;
   for (const LogEntry& entry : *entries) {
     use_names(entry.phase, entry.cause);
-    if (entry.kind > LogEntry::Kind::kAlarm) check_failed("kind of log entry", __FILE__, __LINE__);
+    if (entry.kind > LogEntry::Kind::kGap) check_failed("kind of log entry", __FILE__, __LINE__);
   }
   return encode_log(*entries);
 }

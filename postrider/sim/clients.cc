@@ -288,6 +288,10 @@ Submit Clients::draw_submit(std::uint32_t destination) {
   submit.destination = rng_.chance(1, 200) ? "nobody" : around_.destinations[destination].name;
   submit.lane = static_cast<std::uint8_t>(rng_.chance(1, 3) ? rng_.below(3) : 0);
   if (rng_.chance(1, 4)) submit.priority = static_cast<std::uint16_t>(rng_.below(4));
+  // Some have mostly urgent ones, behind which the others must not wait for ever.
+  Rng more = Rng(rng_).fork(3);
+  if (destination % 3 == 1 && more.chance(3, 4))
+    submit.priority = static_cast<std::uint16_t>(1 + more.below(3));
   draw_times(submit);
   submit.attributes = draw_attributes();
   submit.body = draw_body();

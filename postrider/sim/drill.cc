@@ -50,7 +50,7 @@ struct Numbers {
                base = 5'000, cap = 3'600'000, cap_after = 0, tick = 0, attempt = 30'000,
                probe = 10'000, stage = 300'000, hold = 0, jitter = 20, poll = 10'000,
                poll_error = 5'000, life = 0, strand = 0, adapt = 0, group = 0, tenant = 0,
-               history = 0, clears = 0;
+               history = 0, clears = 0, lower = 16, ageing = 0, poison = 0, poison_after = 5;
 };
 
 struct Setting {
@@ -88,6 +88,10 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"group", &Numbers::group},
     {"tenant", &Numbers::tenant},
     {"clears", &Numbers::clears},
+    {"lower", &Numbers::lower},
+    {"ageing", &Numbers::ageing},
+    {"poison", &Numbers::poison},
+    {"poison-after", &Numbers::poison_after},
 });
 constexpr std::array<std::string_view, 3> kWords = {"peer", "route", "link"};
 
@@ -174,6 +178,10 @@ Result<Policy> configure(const NamedTexts& settings) {
   policy.window_max = static_cast<std::uint32_t>(numbers.window);
   policy.refuse_when_disabled = numbers.hold == 0;
   policy.keeps_history = numbers.history != 0;
+  policy.lower_every = static_cast<std::uint8_t>(numbers.lower);
+  policy.age_step = Duration(numbers.ageing);
+  policy.on_poison = static_cast<OnPoison>(numbers.poison % 3);
+  policy.poison_after = static_cast<std::uint16_t>(numbers.poison_after);
   if (policy.window_max == 0)
     return fail(ErrorCode::kInvalid, "setting 'window' must be at least 1");
   return policy;

@@ -127,6 +127,9 @@ constexpr auto kRelay = std::to_array<Transition>({
     {kOut | in(kChecking) | in(kHeld) | in(kLingering), On::kCancelled, 0,     Do::kIgnore,            Raise::kNone, "perhaps there already"},
 
     {kRelayLive,                              On::kPeerSeen,   0,              Do::kIgnore,            Raise::kNone, "the route takes note"},
+
+    {kRelayLive,                              On::kPoison,     kParked,        Do::kPark,              Raise::kNone, "out of the way of others"},
+    {kRelayLive,                              On::kSkipped,    kDead,          Do::kDeadLetter,        Raise::kNone, "others go on without it"},
 });
 
 constexpr StateMask kPostLive = kWaits | in(kSending) | in(kParked) | in(kStranded);
@@ -153,6 +156,8 @@ constexpr auto kPost = std::to_array<Transition>({
     {in(kSending),             On::kExpired,    0,          Do::kIgnore,       Raise::kNone, "the open attempt may still succeed"},
     {kPostLive & ~in(kSending), On::kCancelled, kCancelled, Do::kDrop,         Raise::kNone, "stopped in time"},
     {in(kSending),             On::kCancelled,  0,          Do::kIgnore,       Raise::kNone, "perhaps there already"},
+    {kPostLive,                On::kPoison,     kParked,    Do::kPark,         Raise::kNone, "out of the way of others"},
+    {kPostLive,                On::kSkipped,    kDead,      Do::kDeadLetter,   Raise::kNone, "others go on without it"},
 });
 
 // What must never happen twice. A refusal before sending, or an answer that it was not done, allows another attempt;

@@ -172,6 +172,8 @@ void Notebook::read_put(Reading& reading, const Write& write) {
         if (!note->parked) ++parked_[id->destination().value()];
         note->parked = note->was_parked = true;
         note->reach_from = keys::parse_parked_for_reach(write.value.view());
+        note->gap = keys::parse_parked_as_gap(write.value.view());
+        if (note->gap) reading.batch.gaps.push_back(note);
       }
       return;
     case keys::kDue:
@@ -354,7 +356,7 @@ void Notebook::read_remove(Reading& reading, std::string_view key, bool once) {
     const auto id = keys::parse_parked(key);
     MessageNote* note = id ? find(*id) : nullptr;
     if (note != nullptr && note->parked) --parked_[id->destination().value()];
-    if (note != nullptr) note->parked = false, note->reach_from.reset();
+    if (note != nullptr) note->parked = false, note->reach_from.reset(), note->gap.reset();
     return;
   }
   MessageNote* note = key[0] == keys::kHot || key[0] == keys::kCold ? owner_of(key) : nullptr;

@@ -91,6 +91,7 @@ struct MessageNote {
   bool parked = false;
   bool was_parked = false;
   std::optional<Timestamp> reach_from;  // parked for want of reach, and revived from then on
+  std::optional<GateName> gap;          // parked out of the way of others: in whose order
   bool damaged = false;                 // a record of it was damaged on purpose
   bool quarantined = false;
   std::optional<EndRecord> end;
@@ -134,6 +135,7 @@ struct Batch {
   std::vector<std::pair<MessageNote*, State>> steps;  // all of them
   std::vector<RoutePut> routes;
   std::vector<DestinationNote*> configured;  // made, changed, drained or taken away
+  std::vector<MessageNote*> gaps;  // parked out of the way of others
   std::vector<EndRecord> ends;
   std::vector<LogEntry> log;
   std::vector<NamePut> names;

@@ -174,9 +174,11 @@ void Clients::dead_told(const DeadLetters& letters) {
 
 void Clients::treat_letter(const DeadLetter& letter) {
   if (letter.phase == Phase::kParked) {
-    // Webhooks are parked for want of reach only: when all is well they must come back by
-    // themselves.
-    const bool helps = calm_ ? around_.options.profile != "webhook" : rng_.chance(1, 4);
+    // Webhooks are parked for want of reach, and then they must come back by themselves when all is
+    // well; or because they were in the way of others, and then somebody must help.
+    const bool stays =
+        around_.options.profile == "webhook" && !letter.reason.starts_with("in the way");
+    const bool helps = calm_ ? !stays : rng_.chance(1, 4);
     if (helps) wish(RetryNow{{}, letter.id}, false);
     if (!calm_ && rng_.chance(1, 4)) around_.rumour(letter.id);
     return;

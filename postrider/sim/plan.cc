@@ -64,8 +64,13 @@ NamedTexts webhook_settings(std::uint32_t peer, Rng& rng) {
     settings.emplace_back("group", "site");
     settings.emplace_back("group_in_flight_max", "2");
   }
-  Rng kept = Rng(rng).fork(3);
+  Rng kept = Rng(rng).fork(4);
   maybe(settings, "history", 3, Texts3{"on", "on", "off"}, kept);
+  Rng lanes = Rng(rng).fork(3);
+  maybe(settings, "lower_priority_every", 2, Texts3{"2", "2", "3"}, lanes);
+  maybe(settings, "priority_ageing", 4, Texts3{"1s", "1m", "1h"}, lanes);
+  maybe(settings, "on_poison", 2, Texts3{"park", "skip", "park"}, lanes);
+  maybe(settings, "poison_after", 2, Texts3{"1", "2", "3"}, lanes);
   return settings;
 }
 
@@ -101,8 +106,13 @@ NamedTexts drill_settings(std::uint32_t peer, Rng& rng) {
   maybe(settings, "adapt", 2, Texts3{"1", "1", "0"}, fair);
   maybe(settings, "tenant", 2, Texts3{"1", "2", "3"}, fair);
   maybe(settings, "group", 3, Texts3{"1", "2", "3"}, fair);
-  Rng kept = Rng(rng).fork(3);
+  Rng kept = Rng(rng).fork(4);
   maybe(settings, "history", 3, Texts3{"1", "1", "0"}, kept);
+  Rng lanes = Rng(rng).fork(3);
+  maybe(settings, "lower", 2, Texts3{"2", "2", "3"}, lanes);
+  maybe(settings, "ageing", 4, Texts3{"1000", "60000", "3600000"}, lanes);
+  maybe(settings, "poison", 2, Texts3{"1", "2", "1"}, lanes);
+  maybe(settings, "poison-after", 2, Texts3{"1", "2", "3"}, lanes);
   return settings;
 }
 

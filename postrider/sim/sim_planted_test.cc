@@ -111,7 +111,8 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.36, engine.sim.32, engine.sim.33, engine.sim.34, engine.sim.35, engine.sim.36
 // req: engine.bug.35, engine.bug.40, engine.bug.41, engine.bug.42, engine.bug.43, engine.bug.44
 // req: engine.bug.45, engine.bug.46, engine.bug.47, engine.bug.48
-// req: engine.sim.40, engine.sim.41, engine.sim.42
+// req: engine.sim.40, engine.sim.41, engine.sim.42, engine.sim.54, engine.sim.55
+// req: engine.bug.66, engine.bug.67, engine.bug.68, engine.bug.69, engine.bug.70
 TEST_P(PlantedBug, IsCaughtWhereTheTrueEnginePasses) {
   const Hunt result = run_hunt(GetParam());
   ASSERT_NE(result.outcome, Hunt::Outcome::kHang) << "seed " << result.seed << " never ends";
@@ -158,7 +159,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kNackLostBeforeTxAck, Bug::kCapCheckedThenTaken, Bug::kOneLookIsAbsence,
         Bug::kFailedLookIsAbsence, Bug::kFailedPollResends, Bug::kItemOfAnother,
         Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored, Bug::kBodyFreedEarly,
-        Bug::kFanoutTorn, Bug::kBodyLeaked, Bug::kSubscriptionTooWide),
+        Bug::kFanoutTorn, Bug::kBodyLeaked, Bug::kSubscriptionTooWide, Bug::kLowerStarved,
+        Bug::kLowerOnDiskForgotten, Bug::kPoisonTooLate, Bug::kGapNotMarked, Bug::kGapKeepsGate),
     name_of_case);
 
 }  // namespace

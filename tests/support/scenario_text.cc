@@ -51,6 +51,7 @@ std::string_view notice_name(LogEntry::Kind kind) {
     case LogEntry::Kind::kAltered: return "altered";
     case LogEntry::Kind::kUnsent: return "unsent";
     case LogEntry::Kind::kAlarm: return "alarm";
+    case LogEntry::Kind::kGap: return "gap";
   }
   return "?";
 }
@@ -87,6 +88,7 @@ std::string show(const Names& names, const Explanation& e) {
   if (e.expires.is_set()) out += ", expires " + show_time(names, e.expires);
   if (e.cancel_wanted) out += ", cancel wanted";
   if (e.origin.is_set()) out += ", from " + names.message(e.origin);
+  if (e.gap.is_set()) out += ", behind the gap of " + names.message(e.gap);
   out += "; " + e.destination + " is " + std::string(name_of(e.health));
   if (!e.why.empty()) out += "; why: " + e.why;
   out += "; next: " + std::string(next_name(e.next));

@@ -50,6 +50,7 @@ Policy default_policy(Way way) {
                        : HealthRule{.strikes_max = 5, .wait_base = 60s, .wait_max = 60s};
   // What waits for news is in the window, and a network has many devices that sleep for hours.
   policy.window_max = 16384;
+  policy.lower_every = 0;  // the larger priority goes first, always; age_step is for those who mind
   if (push) policy.route.spacing = 2s;
   if (!push) policy.route.in_use_max = 5;
   return policy;

@@ -299,6 +299,31 @@ Result<void> set_order(Draft& draft, std::string_view value) {
   return {};
 }
 
+Result<void> set_lower_priority_every(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(starts, number_of(value, 2, 16));
+  draft.policy.lower_every = static_cast<std::uint8_t>(starts);
+  return {};
+}
+
+Result<void> set_priority_ageing(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(step, duration_of(value, {.low = 1s, .high = 24h, .or_zero = true}));
+  draft.policy.age_step = step;
+  return {};
+}
+
+Result<void> set_on_poison(Draft& draft, std::string_view value) {
+  constexpr std::array<std::string_view, 3> kWords = {"block", "park", "skip"};
+  POSTRIDER_TRY(which, word_of(value, kWords));
+  draft.policy.on_poison = static_cast<OnPoison>(which);
+  return {};
+}
+
+Result<void> set_poison_after(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(attempts, number_of(value, 1, 1000));
+  draft.policy.poison_after = static_cast<std::uint16_t>(attempts);
+  return {};
+}
+
 // Which one it is is asked when a rejection is classified: it chooses the signal, not a number.
 Result<void> set_reject(Draft& /*draft*/, std::string_view value) {
   constexpr std::array<std::string_view, 3> kWords = {"dead", "retry", "strict"};
@@ -379,6 +404,10 @@ constexpr auto kSettings = std::to_array<Setting>({
     {{"disable_after", "5d", "", "1m to 365d, or 0 for never", "failing so long without a success disables the destination"}, set_disable_after},
     {{"history", "off", "", "on or off", "content of what has ended is kept for engine.history_age, so that it can be sent again"}, set_history},
     {{"order", "none", "", "none or fifo", "of the messages in a lane"}, set_order},
+    {{"lower_priority_every", "16", "", "2 to 16", "of so many starts of a lane without order one is for a lower priority, while higher ones keep coming"}, set_lower_priority_every},
+    {{"priority_ageing", "0", "", "1s to 1d, or 0 for never", "so much waiting is worth one priority, among the messages in memory"}, set_priority_ageing},
+    {{"on_poison", "block", "", "block, park or skip", "what becomes of a message that fails again and again while others of its order wait behind it"}, set_on_poison},
+    {{"poison_after", "5", "", "1 to 1000", "attempts after which on_poison counts; those of which nothing was sent, or that were throttled, do not decide"}, set_poison_after},
     {{"reject", "dead", "", "dead, retry or strict", "what becomes of a message that was answered with 4xx; strict counts 410 and 425 in"}, set_reject},
     {{"when_exhausted", "dead", "", "dead or park", "what becomes of a message that ran out of attempts because the destination was out of reach"}, set_when_exhausted},
     {{"trust", "", "", "certificates in PEM, up to 12288 bytes", "authorities that are trusted instead of the system's"}, set_trust},

@@ -22,7 +22,7 @@ inline constexpr std::size_t kBodySecretBytesMax = 256;
 // The style of signature that consumers of device events know.
 inline constexpr std::string_view kBodySignature = "hmac-sha256-body";
 
-inline constexpr std::size_t kSettingCount = 37;
+inline constexpr std::size_t kSettingCount = 41;
 extern const std::array<SettingRow, kSettingCount> kSettingRows;
 
 // A destination that is told nothing but its address.

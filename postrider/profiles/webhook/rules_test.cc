@@ -187,6 +187,7 @@ TEST(WebhookSettings, EveryKindOfTheDocumentIsATestedOne) {
                                                {"dead, retry, strict", false},
                                                {"refuse, hold", false},
                                                {"plain, cloudevents", false},
+                                               {"block, park, skip", false},
                                                {"dead, park", false}};
   for (std::size_t row = 0; row < settings.rows.size(); ++row) {
     const auto kind = bounded.find(settings.cell(row, "kind"));
@@ -199,6 +200,26 @@ TEST(WebhookSettings, EveryKindOfTheDocumentIsATestedOne) {
       EXPECT_TRUE(kind->second || bound == "-") << row;
     }
   }
+}
+
+// req: engine.lane.8, engine.lane.9
+TEST(WebhookSettings, OfLanesSayWhoGoesFirstAndWhoMakesWay) {
+  const Policy usual = default_policy();
+  EXPECT_EQ(usual.lower_every, 16);
+  EXPECT_EQ(usual.age_step, Duration(0));
+  EXPECT_EQ(usual.on_poison, OnPoison::kBlock);
+  EXPECT_EQ(usual.poison_after, 5);
+  const Result<Policy> policy = with({{"lower_priority_every", "4"},
+                                      {"priority_ageing", "10s"},
+                                      {"on_poison", "park"},
+                                      {"poison_after", "1000"}});
+  ASSERT_TRUE(policy) << error_of(policy);
+  EXPECT_EQ(policy->lower_every, 4);
+  EXPECT_EQ(policy->age_step, Duration(10s));
+  EXPECT_EQ(policy->on_poison, OnPoison::kPark);
+  EXPECT_EQ(policy->poison_after, 1000);
+  EXPECT_EQ(with({{"on_poison", "skip"}})->on_poison, OnPoison::kSkip);
+  EXPECT_EQ(with({{"on_poison", "block"}})->on_poison, OnPoison::kBlock);
 }
 
 // What is shown as the default must be what holds when nothing is said.

@@ -16,7 +16,8 @@ enum : StateIndex {
   kDelivered,
   kDead,
   kExpired,
-  kCancelled
+  kCancelled,
+  kAside
 };
 
 // The tables are not inline: with the undefined-behaviour sanitizer g++ 12 holds the address of an
@@ -31,9 +32,11 @@ constexpr auto kStates = std::to_array<StateRow>({
     {.name = "Dead",      .phase = Phase::kDead},
     {.name = "Expired",   .phase = Phase::kExpired},
     {.name = "Cancelled", .phase = Phase::kCancelled},
+    {.name = "Aside",     .phase = Phase::kParked},
 });
 
-inline constexpr StateMask kAnyLive = in(kQueued) | in(kSending) | in(kWaiting) | in(kParked);
+inline constexpr StateMask kAnyLive =
+    in(kQueued) | in(kSending) | in(kWaiting) | in(kParked) | in(kAside);
 inline constexpr StateMask kResting = kAnyLive & ~in(kSending);  // no attempt is open
 
 constexpr auto kPostRows = std::to_array<Transition>({
@@ -61,10 +64,15 @@ constexpr auto kPostRows = std::to_array<Transition>({
 
     {kAnyLive,     On::kOutOfReach, kParked,   Do::kPark,         Raise::kNone,  "nothing left, but it may only be an outage: wait for the destination"},
 
+    {in(kAside),   On::kDue,       kQueued,    Do::kRelease,      Raise::kNone,  "an operator sends it after all, before those of its order that still wait"},
+
     {kResting,     On::kExpired,   kExpired,   Do::kDeadLetter,   Raise::kNone,  "nobody wants it any more"},
     {in(kSending), On::kExpired,   kSending,   Do::kIgnore,       Raise::kNone,  "the open attempt may yet deliver; raised again after it"},
     {kResting,     On::kCancelled, kCancelled, Do::kDrop,         Raise::kNone,  "stopped on request"},
     {in(kSending), On::kCancelled, kSending,   Do::kIgnore,       Raise::kNone,  "the open attempt may yet deliver; raised again after it"},
+
+    {kAnyLive,     On::kPoison,    kAside,     Do::kPark,         Raise::kNone,  "it fails and others of its order wait: out of their way, with a gap"},
+    {kAnyLive,     On::kSkipped,   kDead,      Do::kDeadLetter,   Raise::kNone,  "it fails and others of its order wait: they go on without it"},
 });
 // clang-format on
 

@@ -155,6 +155,15 @@ TEST(WebhookRows, OutOfReachIsNotTheEnd) {
   EXPECT_EQ(row_of(kParked, On::kDue).to, kQueued);
 }
 
+// req: engine.lane.9
+TEST(WebhookRows, WhoIsInTheWayIsParkedForAnOperatorOrEnds) {
+  EXPECT_EQ(row_of(kSending, On::kPoison).to, kAside);
+  EXPECT_EQ(kStates[kAside].phase, Phase::kParked);
+  EXPECT_FALSE(kStates[kAside].revives) << "a success of others says nothing about it";
+  EXPECT_EQ(row_of(kAside, On::kDue).to, kQueued);
+  EXPECT_EQ(row_of(kSending, On::kSkipped).to, kDead);
+}
+
 // req: webhook.budget.4
 TEST(WebhookRows, ExpiryIsNotAskedForItsBudget) {
   EXPECT_EQ(row_of(kWaiting, On::kExpired).to, kExpired);

@@ -17,8 +17,8 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& contex
         make_intent_checker,     make_following_checker, make_revival_checker,
         make_frail_checker,      make_holder_checker,    make_trail_checker,
         make_fairness_checker,   make_groups_checker,    make_jobs_checker,
-        make_audit_checker,      make_holds_checker,     make_fanout_checker,
-        make_history_checker}) {
+        make_audit_checker,      make_holds_checker,     make_priorities_checker,
+        make_gaps_checker,       make_fanout_checker,    make_history_checker}) {
     list.push_back(maker(context, notebook));
   }
   if (context.ledger == nullptr) return list;
@@ -38,5 +38,17 @@ std::optional<Timestamp> decided_at(const Left& left) {
 }
 
 bool is_send(const Call& call) { return call.sends; }
+
+bool is_in_order(const MessageNote& note) {
+  if (note.destination == nullptr) return false;
+  return !note.line.empty() ||
+         note.destination->policy.lane_kind(note.id.lane()) == LaneKind::kFifo;
+}
+
+bool is_in_the_way(const MessageNote& note, std::uint16_t attempts) {
+  if (!is_in_order(note)) return false;
+  const Policy& policy = note.destination->policy;
+  return policy.on_poison != OnPoison::kBlock && attempts >= policy.poison_after;
+}
 
 }  // namespace postrider::sim

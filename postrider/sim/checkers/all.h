@@ -40,12 +40,14 @@ CheckerMaker make_holder_checker;      // 27: whoever holds a gate hears what is
 CheckerMaker make_trail_checker;       // 28: every step is in the trail
 CheckerMaker make_fairness_checker;    // 29: groups, and routes that learnt or start slowly
 
-CheckerMaker make_groups_checker;   // 31: groups count the dead letters that there are
-CheckerMaker make_jobs_checker;     // 32: jobs do what they say, and all of it
-CheckerMaker make_audit_checker;    // 33: what operators did is told
-CheckerMaker make_holds_checker;    // 34: nothing starts that is held
-CheckerMaker make_fanout_checker;   // 37: fan-outs are whole, and their bodies are there
-CheckerMaker make_history_checker;  // 38: content that is kept, and sent again
+CheckerMaker make_groups_checker;      // 31: groups count the dead letters that there are
+CheckerMaker make_jobs_checker;        // 32: jobs do what they say, and all of it
+CheckerMaker make_audit_checker;       // 33: what operators did is told
+CheckerMaker make_holds_checker;       // 34: nothing starts that is held
+CheckerMaker make_priorities_checker;  // 35: lower priorities have their turns
+CheckerMaker make_gaps_checker;        // 36: who is in the way of others makes way, and is marked
+CheckerMaker make_fanout_checker;      // 37: fan-outs are whole, and their bodies are there
+CheckerMaker make_history_checker;     // 38: content that is kept, and sent again
 
 // Of device worlds.
 CheckerMaker make_meter_checker;  // 21: what the meters really did, and what was said about it
@@ -62,6 +64,10 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& contex
 std::optional<Timestamp> decided_at(const Left& left);
 // Sends take gates and count as attempts; questions do not.
 bool is_send(const Call& call);
+// Others must wait for it, in a FIFO lane or an order by key.
+bool is_in_order(const MessageNote& note);
+// It is, and after so many attempts its destination's rule takes it out of their way.
+bool is_in_the_way(const MessageNote& note, std::uint16_t attempts);
 
 // Lanes with order by key that have become FIFO: what starts there goes by the lane, and for those
 // that were under way the order of their keys is over.

@@ -39,10 +39,13 @@ class FollowingChecker final : public Checker {
 
   void batch(const Batch& batch) override {
     for (const Batch::StatePut& put : batch.states) {
-      if (put.note->lasting == 0 || !put.state.first_attempt.is_set() || !put.note->live())
-        continue;
+      if (put.note->lasting == 0 || !put.note->live()) continue;
+      // One that was parked out of the way of others gave its gate back.
+      const bool holds = put.state.first_attempt.is_set();
       for (std::size_t i = 0; i < kGatesMax; ++i) {
-        if ((put.note->lasting >> i & 1) != 0) under_way_[put.note->gates[i]].insert(put.note->id);
+        if ((put.note->lasting >> i & 1) == 0) continue;
+        if (holds) under_way_[put.note->gates[i]].insert(put.note->id);
+        if (!holds) under_way_[put.note->gates[i]].erase(put.note->id);
       }
     }
     for (const MessageNote* note : batch.left) {

@@ -87,6 +87,8 @@ class LineChecker final : public Checker {
         line_of(*note).insert(note->id.sequence().value());
     }
     for (const MessageNote* note : batch.left) forget(*note);
+    // Whoever was parked out of the way blocks nobody, and comes back out of order.
+    for (const MessageNote* note : batch.gaps) forget(*note);
   }
 
   void damaged(const Moment& /*when*/, std::string_view key) override {

@@ -286,6 +286,7 @@ class RetryChecker final : public Checker {
                                                        end.cause == FailureClass::kServer ||
                                                        end.cause == FailureClass::kConnect);
     if (!gave_up || end.reason == "receipt" || !note.destination) return;
+    if (is_in_the_way(note, end.attempts)) return;
     if (note.destination->policy.rule(end.cause).parks && note.destination->configured < end.at &&
         uses_reach(note))
       verdicts_.violation(8, "dead although it should be parked: " + to_string(note.id));

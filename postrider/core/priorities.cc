@@ -1,0 +1,264 @@
+// Priorities: who goes first in a lane without order. The highest, and among equals the oldest; but
+// of so many starts one is for a lower priority that has something to send, by turns, so that none
+// of them waits for ever. What a lower priority has may be on disk, behind a window that is full of
+// higher ones: then its oldest is read for its turn, beyond the window.
+#include <algorithm>
+
+#include "postrider/base/planted.h"
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+namespace {
+
+// Of one look at the disk. Messages that sleep or are parked lie among those that can go; when that
+// many rows show no other, the turn is over, and the next one goes on behind them.
+constexpr std::uint8_t kPagesMax = 16;
+
+constexpr MessageId first_below(std::uint64_t priority) { return {priority + 1, 0}; }
+constexpr MessageId end_of_lane(MessageId id) { return {(id.high | 0xFFFF) + 1, 0}; }
+
+}  // namespace
+
+// Who goes first when waiting counts: the highest priority plus full steps of waiting, then the
+// order of acceptance. The oldest of each priority has waited longest, so only those are looked at.
+Slot Engine::Impl::first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const {
+  Slot best = lane.first;
+  if (policy.age_step <= Duration(0) || !lane.lower) return best;
+  const auto worth_of = [&](Slot slot) {
+    const Message& message = entries_[slot].message;
+    return message.id.priority() + (now - message.accepted) / policy.age_step;
+  };
+  std::int64_t best_worth = worth_of(best);
+  for (const auto& [priority, slot] : lane.lower->runs) {
+    const std::int64_t worth = worth_of(slot);
+    const bool earlier =
+        entries_[slot].message.id.sequence() < entries_[best].message.id.sequence();
+    if (worth < best_worth || (worth == best_worth && !earlier)) continue;
+    best = slot;
+    best_worth = worth;
+  }
+  return best;
+}
+
+// Its neighbour in the ready list has another priority: it is the first of its own, or it is the
+// head and the former head is now the first of a lower one.
+void Engine::Impl::begin_run(Lane& lane, Slot slot) {
+  const Slot first = entries_[slot].prev == kNoSlot ? entries_[slot].next : slot;
+  Lower& lower = lane.the_lower();
+  lower.runs[entries_[first].message.id.high] = first;
+  lower.hear_of(entries_[first].message.id);
+}
+
+// It is about to leave the ready list.
+void Engine::Impl::end_run(Lane& lane, const Entry& entry) {
+  const std::uint64_t priority = entry.message.id.high;
+  const std::uint64_t next =
+      entry.next == kNoSlot ? priority : entries_[entry.next].message.id.high;
+  if (entry.prev == kNoSlot) {
+    if (next != priority) lane.lower->runs.erase(next);  // the highest one from now on
+  } else if (entries_[entry.prev].message.id.high != priority) {
+    if (entry.next != kNoSlot && next == priority) {
+      lane.lower->runs[priority] = entry.next;
+    } else {
+      lane.lower->runs.erase(priority);
+    }
+  }
+}
+
+// Who starts next. Nobody: whose turn it is must be read first.
+Slot Engine::Impl::whose_turn(Turn& turn, Slot slot, Lane& lane) {
+  const Policy& policy = residents_[slot].bound->policy;
+  Slot usual = first_by_age(lane, policy, turn.now);
+  // An older one of its order may be on disk.
+  if (entries_[usual].message.ordered && owes_before(lane, entries_[usual])) usual = lane.first;
+  if (policy.lower_every == 0 || planted(Bug::kLowerStarved)) return usual;
+  if (lane.lower && lane.lower->top != entries_[lane.first].message.id.high &&
+      lane.lower->look == Lower::Look::kDone && !lane.lower->favourite.is_set())
+    lane.lower->look = Lower::Look::kNone;  // others are lower now
+  if (lane.passed + 1 >= policy.lower_every) {
+    const Slot lower = favourite(turn, slot, lane);
+    if (lower != kNoSlot) return lower;
+    if (lane.lower->look == Lower::Look::kAsked) return kNoSlot;
+    lane.passed = 0;
+  } else if (lane.cold_ahead && (lane.passed + 1) * 2 >= policy.lower_every) {
+    look_below(turn, slot, lane);  // so that nobody waits for it
+  }
+  return usual;
+}
+
+// The one below the highest priority whose turn it is.
+Slot Engine::Impl::favourite(Turn& turn, Slot slot, Lane& lane) {
+  look_below(turn, slot, lane);
+  const Lower& lower = *lane.lower;
+  if (lower.look != Lower::Look::kDone || !lower.favourite.is_set()) return kNoSlot;
+  return by_id_.at(lower.favourite);
+}
+
+// The first one in memory from there on.
+Slot Engine::Impl::next_lower(const Lane& lane, MessageId from) const {
+  const auto run = lane.lower->runs.lower_bound(from.high);
+  return run == lane.lower->runs.end() ? kNoSlot : run->second;
+}
+
+// Finds whose turn it is, unless that is known or being read.
+void Engine::Impl::look_below(Turn& turn, Slot slot, Lane& lane) {
+  Lower& lower = lane.the_lower();
+  const std::uint64_t top = entries_[lane.first].message.id.high;
+  if (lower.look == Lower::Look::kDone) {
+    if (!lower.favourite.is_set()) return;
+    const auto found = by_id_.find(lower.favourite);
+    // It may have ended meanwhile, wait at a gate, or be one of the highest.
+    if (found != by_id_.end() && entries_[found->second].ready && lower.favourite.high > top)
+      return;
+    lower.look = Lower::Look::kNone;
+  }
+  if (lower.look == Lower::Look::kAsked) return;
+  lower.favourite = MessageId();
+  lower.top = top;
+  lower.pages = 0;
+  lower.missed = false;
+  const bool resumes = lower.resume.is_set() && lower.resume.high > top;
+  const MessageId from = resumes ? lower.resume : first_below(std::max(lower.turn, top));
+  lower.wrapped = from == first_below(top);
+  if (!look_from(turn, slot, lane, from)) end_look(turn, slot, lane, end_of_lane(from), true);
+}
+
+// Reads what the disk has from there on, up to the first in memory. False: it has nothing.
+bool Engine::Impl::look_from(Turn& turn, Slot slot, Lane& lane, MessageId from) {
+  Lower& lower = *lane.lower;
+  const Slot next = next_lower(lane, from);
+  const MessageId until = next == kNoSlot ? end_of_lane(from) : entries_[next].message.id;
+  lower.begin = from;
+  lower.from = std::max(from, lane.cursor);
+  lower.until = until;
+  Resident& resident = residents_[slot];
+  const std::uint32_t most = resident.bound->policy.window_max + 2;
+  lower.full = lane.in_window(limits_.lane_waiters_max) > most;
+  lower.missed = lower.missed || lower.full;
+  if (!lane.cold_ahead || lower.from >= until || lower.full || planted(Bug::kLowerOnDiskForgotten))
+    return false;
+  lower.look = Lower::Look::kAsked;
+  leave_lru(slot);
+  ++resident.chores;
+  turn.out.chores.push_back(
+      {.kind = Chore::Kind::kLower, .destination = resident.id, .lane = lane.number});
+  return true;
+}
+
+Scan Engine::Impl::lower_scan(const Resident& resident, const Lane& lane) const {
+  // The first one can go, nearly always; and one more row tells that it has no state.
+  const Lower& lower = *lane.lower;
+  const std::uint32_t limit =
+      lower.pages == 0 ? 3 : std::max<std::uint32_t>(3, limits_.refill_rows_max);
+  const bool to_end = lower.until == end_of_lane(lower.from);
+  return {keys::cold(lower.from, keys::Part::kMessage),
+          to_end ? keys::after_prefix(keys::cold_lane(resident.id, lane.number))
+                 : keys::cold(lower.until, keys::Part::kMessage),
+          limit};
+}
+
+void Engine::Impl::read_lower(Turn& turn, const Chore& chore) {
+  const auto found = by_destination_.find(chore.destination.value());
+  POSTRIDER_CHECK(found != by_destination_.end());  // pinned by its chore
+  const Slot slot = found->second;
+  const Rows* rows = turn.scan(lower_scan(residents_[slot], residents_[slot].the_lane(chore.lane)));
+  if (rows == nullptr) return;
+  Resident& resident = residents_[slot];
+  --resident.chores;
+  resident.the_lane(chore.lane).lower->look = Lower::Look::kNone;
+  const std::uint32_t spills = resident.the_lane(chore.lane).spills;
+  const bool fifo = resident.bound->policy.lane_kind(chore.lane) == LaneKind::kFifo;
+  if (awake(resident, turn.now) && !fifo) {
+    const MessageId behind = take_lower(turn, slot, chore.lane, *rows);
+    Lane& lane = residents_[slot].the_lane(chore.lane);
+    // The route closed and sent the window to disk: look again later.
+    if (lane.spills == spills) end_look(turn, slot, lane, behind, rows->complete);
+  }
+  maybe_refill(turn, slot);
+  ring(slot);
+  touch(slot);
+}
+
+// Brings the first that can go into memory. Returns where the page ends, or that message.
+MessageId Engine::Impl::take_lower(Turn& turn, Slot slot, std::uint8_t number, const Rows& rows) {
+  MessageId behind = residents_[slot].the_lane(number).lower->from;
+  const std::uint32_t spills = residents_[slot].the_lane(number).spills;
+  for (std::size_t next = 0; next < rows.rows.size();) {
+    const Row& row = rows.rows[next];
+    const auto key = keys::parse_cold(row.first);
+    const bool has_state =
+        next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
+    if (!has_state && !is_whole(rows, row.first)) return behind;
+    next += has_state ? 2 : 1;
+    if (!key) continue;
+    behind = {key->id.high, key->id.low + 1};
+    if (key->part != keys::Part::kMessage || by_id_.contains(key->id)) continue;
+    std::optional<StoredState> stored;
+    auto message = decode_row(turn, slot, row, has_state ? &rows.rows[next - 1] : nullptr, stored);
+    if (!message) continue;
+    settle_in(turn, slot, std::move(*message), stored, false);
+    if (residents_[slot].the_lane(number).spills != spills) return behind;
+    const auto entry = by_id_.find(key->id);
+    if (entry != by_id_.end() && entries_[entry->second].ready) return key->id;
+  }
+  if (!rows.complete) {
+    const auto last = keys::parse_cold(std::string_view(rows.next).substr(0, rows.next.size() - 1));
+    if (last) behind = std::max(behind, MessageId{last->id.high, last->id.low + 1});
+  }
+  return behind;
+}
+
+// The page showed somebody, or the next one may; at the lane's end the turns begin anew below the
+// highest priority.
+void Engine::Impl::end_look(Turn& turn, Slot slot, Lane& lane, MessageId behind, bool complete) {
+  Lower& lower = *lane.lower;
+  const auto read = by_id_.find(behind);
+  Slot found = read != by_id_.end() && entries_[read->second].ready ? read->second : kNoSlot;
+  if (found == kNoSlot && !complete) {
+    if (++lower.pages >= kPagesMax) {
+      lower.resume = behind;
+      lane.passed = 0;
+    } else if (!look_from(turn, slot, lane, behind)) {
+      complete = true;  // something in memory comes before whatever is left of it
+    }
+    if (!complete) return;
+  }
+  if (found == kNoSlot) found = next_lower(lane, lower.begin);
+  lower.resume = MessageId();
+  if (found == kNoSlot && !lower.wrapped) {
+    lower.wrapped = true;
+    if (look_from(turn, slot, lane, first_below(lower.top))) return;
+    found = next_lower(lane, first_below(lower.top));
+  }
+  // With no room to read, an older one of its order may be on disk.
+  const bool unread = found != kNoSlot && lower.full && entries_[found].message.ordered &&
+                      owes_before(lane, entries_[found]);
+  if (unread) found = kNoSlot;
+  if (found != kNoSlot) lower.favourite = entries_[found].message.id;
+  // Whoever came meanwhile may be before where we looked.
+  const bool nobody = found == kNoSlot && !std::exchange(lower.missed, false);
+  if (found != kNoSlot || nobody) lower.look = Lower::Look::kDone;
+}
+
+bool Engine::Impl::start_by_turns(Turn& turn, Slot slot, Slot chosen) {
+  const MessageId id = entries_[chosen].message.id;
+  const std::uint64_t before = last_attempt_;
+  const bool moved = try_start(turn, chosen);
+  Lane& lane = residents_[slot].the_lane(id.lane());
+  const bool started = last_attempt_ != before;
+  const auto still = by_id_.find(id);
+  const bool waits = still != by_id_.end() && entries_[still->second].at_gate;
+  if (lane.lower && lane.lower->favourite == id && (started || waits)) {
+    // Waiting at a gate is its turn, too: there it stands in another line.
+    lane.lower->turn = id.high;
+    lane.lower->look = Lower::Look::kNone;
+    lane.lower->favourite = MessageId();
+    lane.passed = 0;
+    if (started) ++tallies_.lower_turns;
+  } else if (started && lane.passed < Lane::kAllPassed) {
+    ++lane.passed;
+  }
+  return moved;
+}
+
+}  // namespace postrider
