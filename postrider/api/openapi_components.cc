@@ -189,7 +189,7 @@ constexpr std::string_view kComponents = R"json({
     "last_refusal": {"type": "string"}, "remaining_ms": {"$ref": "#/components/schemas/Count"}}},
 
   "Event": {"type": "object", "additionalProperties": false, "required": ["kind"], "properties": {
-    "kind": {"enum": ["end", "destination-closed", "destination-disabled", "destination-open", "parked", "removed", "quarantined", "fell-behind"]},
+    "kind": {"enum": ["end", "destination-closed", "destination-disabled", "destination-open", "parked", "removed", "quarantined", "late", "altered", "unsent", "alarm", "gap", "fell-behind"]},
     "at": {"$ref": "#/components/schemas/Time"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"}, "id": {"$ref": "#/components/schemas/Id"},
     "phase": {"$ref": "#/components/schemas/Phase"}, "attempts": {"$ref": "#/components/schemas/Count"},
     "cause": {"$ref": "#/components/schemas/Failure"}, "reason": {"type": "string"}, "detail": {"type": "string"}}},

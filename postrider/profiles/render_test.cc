@@ -77,26 +77,37 @@ TEST(RenderProfile, MermaidDrawsEveryWay) {
             "  Queued --> Sending: due\n"
             "  Queued --> Parked: out-of-reach\n"
             "  Queued --> Delivered: answered, confirmed\n"
-            "  Queued --> Dead: exhausted\n"
+            "  Queued --> Dead: exhausted, skipped\n"
             "  Queued --> Expired: expired\n"
             "  Queued --> Cancelled: cancelled\n"
+            "  Queued --> Aside: poison\n"
             "  Sending --> Queued: no-route\n"
             "  Sending --> Waiting: failed, timed-out\n"
             "  Sending --> Parked: out-of-reach\n"
             "  Sending --> Delivered: answered, confirmed\n"
-            "  Sending --> Dead: rejected, exhausted\n"
+            "  Sending --> Dead: rejected, exhausted, skipped\n"
+            "  Sending --> Aside: poison\n"
             "  Waiting --> Queued: due\n"
             "  Waiting --> Parked: out-of-reach\n"
             "  Waiting --> Delivered: answered, confirmed\n"
-            "  Waiting --> Dead: exhausted\n"
+            "  Waiting --> Dead: exhausted, skipped\n"
             "  Waiting --> Expired: expired\n"
             "  Waiting --> Cancelled: cancelled\n"
+            "  Waiting --> Aside: poison\n"
             "  Parked --> Queued: due\n"
             "  Parked --> Parked: out-of-reach\n"
             "  Parked --> Delivered: answered, confirmed\n"
-            "  Parked --> Dead: exhausted\n"
+            "  Parked --> Dead: exhausted, skipped\n"
             "  Parked --> Expired: expired\n"
             "  Parked --> Cancelled: cancelled\n"
+            "  Parked --> Aside: poison\n"
+            "  Aside --> Queued: due\n"
+            "  Aside --> Parked: out-of-reach\n"
+            "  Aside --> Delivered: answered, confirmed\n"
+            "  Aside --> Dead: exhausted, skipped\n"
+            "  Aside --> Expired: expired\n"
+            "  Aside --> Cancelled: cancelled\n"
+            "  Aside --> Aside: poison\n"
             "  Delivered --> [*]\n"
             "  Dead --> [*]\n"
             "  Expired --> [*]\n"
@@ -114,7 +125,7 @@ TEST(RenderProfile, JsonHasOneObjectPerStateAndSignal) {
   std::size_t transitions = 0;
   for (std::size_t at = 0; (at = json.find("\"verb\":", at)) != std::string::npos; ++at)
     ++transitions;
-  EXPECT_EQ(transitions, 44U) << "four live states and eleven signals";
+  EXPECT_EQ(transitions, 65U) << "five live states and thirteen signals";
 }
 
 TEST(RenderProfile, AMethodCanBeChosen) {
@@ -126,7 +137,7 @@ TEST(RenderProfile, AMethodCanBeChosen) {
 // req: webhook.show.2
 TEST(RenderProfile, TheListNamesEachProfileFirst) {
   const std::string lines = render_profile_list(all_profiles(), RenderFormat::kText);
-  EXPECT_TRUE(lines.starts_with("webhook  8 states, methods: post\n"));
+  EXPECT_TRUE(lines.starts_with("webhook  9 states, methods: post\n"));
   EXPECT_EQ(static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')),
             all_profiles().size());
   EXPECT_TRUE(render_profile_list(all_profiles(), RenderFormat::kJson)
