@@ -2,6 +2,7 @@
 #include <array>
 #include <set>
 
+#include "postrider/profiles/device/notes.h"
 #include "postrider/protocols/device_signature.h"
 #include "postrider/protocols/device_ulid.h"
 #include "tests/support/device_rig.h"
@@ -431,6 +432,9 @@ TEST_F(DeviceEvents, NothingThatIsShownHasATokenOrACredential) {
   pass(1s);
   EXPECT_FALSE(shows(history(id))) << history(id);
   EXPECT_FALSE(shows(shown(id).explanation.reason));
+  const std::string kept = device::decode_notes(shown(id).notes).summary;
+  EXPECT_NE(kept.find("TOP_UP_KWH"), std::string::npos) << kept;
+  EXPECT_FALSE(shows(kept)) << "what is kept of an ended command: " << kept;
   for (const std::string& body : bodies) EXPECT_FALSE(shows(body)) << body;
   const std::uint64_t ticket = ++tickets;
   post(ask(ticket, Ask::What::kLog));

@@ -1,6 +1,7 @@
 // Time-outs, deadlines, restarts, and the numbers that hold unless somebody says otherwise.
 #include <array>
 
+#include "postrider/model/keys.h"
 #include "postrider/profiles/device/settings.h"
 #include "tests/support/device_rig.h"
 
@@ -469,7 +470,12 @@ TEST_F(DeviceTime, AMessageIsInOneStageAfterAKillAtEveryCommit) {
     far_side = nullptr;
     const MessageView view = shown(id);
     EXPECT_FALSE(view.explanation.state.empty()) << kill_at;
-    EXPECT_FALSE(report(id).empty()) << kill_at;
+    EXPECT_EQ(field(report(id), "externalReference"), which) << kill_at;
+    // Alive in one place, or ended and in none.
+    const bool hot = store.memory().get(keys::hot(id.sequence(), keys::Part::kMessage)).has_value();
+    const bool cold = store.memory().get(keys::cold(id, keys::Part::kMessage)).has_value();
+    EXPECT_EQ((hot ? 1 : 0) + (cold ? 1 : 0) + (is_end(view.explanation.phase) ? 1 : 0), 1)
+        << kill_at;
     if (kill_at > 0) {
       EXPECT_EQ(outcome(id), "executed") << kill_at;
     }
