@@ -1,6 +1,8 @@
 // What is counted and measured of commands, as /metrics tells it.
+#include <map>
 #include <numeric>
 
+#include "postrider/model/keys.h"
 #include "tests/support/device_rig.h"
 
 namespace postrider {
@@ -163,6 +165,83 @@ TEST_F(DeviceFigures, QueuesTellTheirDepthOldestAgePlacesAndNextSlot) {
   for (std::uint64_t i = 10; i < 17; ++i) send(pulled("READ_CREDIT", meter(i)));
   EXPECT_EQ(queue_named(kPullQueue).messages, 7U);
   EXPECT_EQ(queue_named(kPullQueue).slots, 5U);
+}
+
+// req: device.obs.1, engine.census.1, engine.census.2
+TEST_F(DeviceFigures, EveryMessageIsCountedInItsStateWhereverItIs) {
+  open_all({{"spacing", "0"}, {"retry_base", "2m"}});  // longer than anybody sleeps in memory
+  const auto counted = [&](std::string_view state) {
+    for (const Stats::InState& it : stats().in_states) {
+      if (it.profile == "device" && it.state == state) return it;
+    }
+    return Stats::InState{};
+  };
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    send(message("READ_CREDIT", meter(i)));
+    lose(calls("Enqueue").back().attempt, WireEnd::kRefused);
+  }
+  send(message("READ_CREDIT", meter(4)));
+  enqueued("i4");
+  send(message("READ_CREDIT", meter(5)));
+  const auto expect = [&](const char* when) {
+    EXPECT_TRUE(stats().all_counted) << when;
+    EXPECT_EQ(counted("ToRetry").messages, 4U) << when;
+    EXPECT_EQ(counted("ToRetry").in_memory, 0U) << when;
+    EXPECT_EQ(counted("AtServer").messages, 1U) << when;
+    EXPECT_EQ(counted("Queued").messages, 0U) << when;
+    EXPECT_EQ(queue_named(kPushQueue).messages, 6U) << when;
+    EXPECT_TRUE(queue_named(kPushQueue).more) << when;
+  };
+  expect("at first");
+  EXPECT_EQ(counted("Sending").messages, 1U);
+  restart();
+  EXPECT_EQ(counted("ToRetry").messages + counted("Sending").messages, 5U)
+      << "a read whose reply is lost is retried";
+  lose(calls("Enqueue").empty() ? AttemptId() : calls("Enqueue").back().attempt);
+  restart();
+  EXPECT_EQ(counted("ToRetry").messages, 5U);
+  EXPECT_EQ(counted("AtServer").messages, 1U);
+  EXPECT_EQ(queue_named(kPushQueue).messages, 6U);
+  far_side = [&](const StartAttempt& call) {
+    if (is_call(call, "Enqueue")) reply(call.attempt, 5, "");  // no such device
+  };
+  pass(10min);
+  EXPECT_EQ(counted("ToRetry").messages, 0U) << "they ended";
+  EXPECT_EQ(queue_named(kPushQueue).messages, 1U);
+  restart();
+  EXPECT_EQ(counted("ToRetry").messages, 0U);
+  EXPECT_TRUE(stats().all_counted);
+}
+
+// req: device.lim.4
+TEST_F(DeviceFigures, ALifecycleWritesAKibibyteBesideWhatArrived) {
+  open();
+  NamedTexts settings = push_settings();
+  std::erase_if(settings, [](const NamedText& one) { return one.first == "events"; });
+  add_queue(kPushQueue, settings);
+  const std::map<char, std::size_t> before = store.bytes_by_space();
+  const std::size_t commits = store.commits();
+  const auto command = message("READ_CREDIT");
+  const std::string item = "6d1f6a5e-0000-4000-8000-00000000abcd";
+  const MessageId id = send(command);
+  enqueued(item);
+  pass(1s);
+  txack(item);
+  pass(1s);
+  ack(item, true, "0b54c9a0-77f3-4d3a-9d0e-5f2b6a1c0d9e");
+  uplink(frame(command), "0b54c9a0-77f3-4d3a-9d0e-5f2b6a1c0d9e");
+  ASSERT_EQ(outcome(id), "executed");
+  EXPECT_LE(store.commits() - commits, 6U);
+  std::size_t sum = 0;
+  std::string each;
+  for (auto [space, bytes] : store.bytes_by_space()) {
+    if (before.contains(space)) bytes -= before.at(space);
+    each.append(1, space).append(" ").append(std::to_string(bytes)).append(", ");
+    // Each commit has one record of the books, which all messages of it share.
+    if (space != keys::kMeta && space != keys::kArrival) sum += bytes;
+  }
+  RecordProperty("bytes", each);
+  EXPECT_LE(sum, 1024U) << each;
 }
 
 }  // namespace

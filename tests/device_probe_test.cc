@@ -1,6 +1,7 @@
 // What push does when it does not know: looks into the server's queue, proofs, and retries.
 #include <array>
 
+#include "postrider/model/keys.h"
 #include "tests/support/device_rig.h"
 
 namespace postrider {
@@ -498,7 +499,10 @@ TEST_F(DeviceProbe, OneThatNobodyCanReadAnyMoreDelaysNoOther) {
   lose(calls("Enqueue").back().attempt, WireEnd::kRefused);
   std::size_t damaged = 0;
   for (const auto& [key, value] : store.memory().contents()) {
-    if (value.find(meter(1)) != std::string::npos && store.memory().damage(key)) ++damaged;
+    const auto found = key[0] == keys::kHot ? decode_message(Blob::copy_of(value))
+                                            : Result<Message>(fail(ErrorCode::kNotFound, {}));
+    const bool wanted = found && found->body.find(meter(1)) != std::string_view::npos;
+    if (wanted && store.memory().damage(key)) ++damaged;
   }
   ASSERT_GT(damaged, 0U);
   restart();

@@ -68,7 +68,8 @@ void read_field(Reader& reader, const std::string& field) {
   if (is("u16")) return static_cast<void>(reader.u16());
   if (is("u32")) return static_cast<void>(reader.u32());
   if (is("u64") || is("i64")) return static_cast<void>(reader.u64());
-  if (is("varint")) return static_cast<void>(reader.varint());
+  if (is("varint") || is("svarint")) return static_cast<void>(reader.varint());
+  if (is("packed")) return reader.u8(), static_cast<void>(reader.text());
   if (is("text")) return static_cast<void>(reader.text());
   if (is("id")) return static_cast<void>(reader.raw(16));
   if (is("16 bytes")) return static_cast<void>(reader.raw(16));
@@ -109,6 +110,7 @@ TEST(StoreFormat, DescribesMessages) {  // req: engine.record.11
 TEST(StoreFormat, DescribesStatesAndRoutes) {  // req: engine.record.11
   expect_described("state", encode_state(State(), "a reason"), false);
   State state;
+  state.due = state.first_attempt = Timestamp(4);
   state.questions_failed = 2;
   const Intent intent{Timestamp(1), Timestamp(2), 3, true};
   expect_described("state", encode_state(state, "a reason", intent, "notes", "trail"), true);
@@ -129,9 +131,12 @@ TEST(StoreFormat, DescribesTheBooks) {  // req: engine.record.11
   end.origin = {3, 4};
   end.notes = "notes";
   end.trail = "trail";
+  end.content_bucket = 5;
   expect_described("end", encode_end(end), true);
   expect_described("arrival", encode_arrival({Timestamp(1), "drill", "peer", "bytes"}), false);
   expect_described("nested", encode_nested({{1, 2}, "bell", 0, 0, "attributes", "body"}), false);
+  expect_described("census", encode_census({"device", {{0, 3}}}), false);
+  expect_described("name", encode_name({Timestamp(1), {{{1, 2}, 3}}}), false);
   DeadLetter letter;
   letter.reason = "a reason";
   expect_described("dead", encode_dead(letter, "a message"), false);

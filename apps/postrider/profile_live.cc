@@ -25,17 +25,28 @@ struct Counts {
   }
 };
 
+void add_states(Counts& counts, const Json* states) {
+  if (states == nullptr) return;
+  for (std::size_t i = 0; i < states->names.size(); ++i) {
+    const std::uint64_t messages = std::strtoull(states->items[i].text.c_str(), nullptr, 10);
+    counts.by_state[states->names[i]] += messages;
+    counts.all += messages;
+  }
+}
+
+// As the daemon counts them; while it cannot tell, by a look at all messages.
 std::optional<Counts> count(const Session& session, const ProfileSpec& profile) {
   Counts counts;
+  ClientRequest request;
+  request.path = "/v1/stats";
+  const std::optional<Json> stats = session.ask(request, false);
+  if (!stats) return std::nullopt;
+  if (const Json* states = stats->find("states")) {
+    add_states(counts, states->find(profile.name));
+    return counts;
+  }
   const bool looked = walk_shape(session, "", [&](const Json& one) {
-    if (one.at("profile") != profile.name) return;
-    const Json* states = one.find("states");
-    if (states == nullptr) return;
-    for (std::size_t i = 0; i < states->names.size(); ++i) {
-      const std::uint64_t messages = std::strtoull(states->items[i].text.c_str(), nullptr, 10);
-      counts.by_state[states->names[i]] += messages;
-      counts.all += messages;
-    }
+    if (one.at("profile") == profile.name) add_states(counts, one.find("states"));
   });
   if (!looked) return std::nullopt;
   return counts;

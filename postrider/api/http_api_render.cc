@@ -334,6 +334,26 @@ void write_fanout_fields(JsonWriter& json, const FanoutView& fanout) {
   json.close_array();
 }
 
+namespace {
+
+// By profile and state, everything that lives; absent while that is not known.
+void write_states(JsonWriter& json, const Stats& stats) {
+  if (!stats.all_counted) return;
+  json.name("states").open_object();
+  for (std::size_t i = 0; i < stats.in_states.size(); ++i) {
+    const Stats::InState& one = stats.in_states[i];
+    if (i == 0 || stats.in_states[i - 1].profile != one.profile) {
+      if (i != 0) json.close_object();
+      json.name(one.profile).open_object();
+    }
+    json.count(one.state, one.messages);
+  }
+  if (!stats.in_states.empty()) json.close_object();
+  json.close_object();
+}
+
+}  // namespace
+
 void write_stats(JsonWriter& json, const Stats& stats, const ProcessFigures& figures) {
   const Counters& it = stats.counters;
   json.open_object().name("conservation").open_object();
@@ -354,6 +374,7 @@ void write_stats(JsonWriter& json, const Stats& stats, const ProcessFigures& fig
   json.count("dead_letters", it.removed_dead).count("operations", it.removed_ledger).close_object();
   json.count("in_window", stats.in_window).count("open_attempts", stats.open_attempts);
   json.count("destinations_in_memory", stats.residents).flag("restoring", stats.restoring);
+  write_states(json, stats);
   const Tallies& tallies = stats.tallies;
   json.name("since_start").open_object().count("attempts", tallies.attempts);
   json.count("ignored_signals", tallies.ignored_signals);

@@ -47,6 +47,9 @@ TEST_F(ApiStatus, StatsShowTheConservationLaw) {
   EXPECT_EQ(of("accepted"), of("delivered") + of("dead") + of("expired") + of("cancelled") +
                                 of("indeterminate") + of("live"));
   EXPECT_EQ(stats.at("process").at("resident_bytes").as_int64(), 77);
+  EXPECT_EQ(stats.at("states").at("webhook").at("Sending").as_int64() +
+                stats.at("states").at("webhook").at("Queued").as_int64(),
+            1);
 }
 
 // req: api.metrics.1

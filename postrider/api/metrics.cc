@@ -105,24 +105,32 @@ void histogram(std::string& out, const std::string& name, std::string_view help,
 
 // What is in memory, by state and by destination. Names of destinations need no escaping.
 void append_places(std::string& out, const Stats& stats) {
-  constexpr std::string_view kStates = "postrider_window_state_messages";
-  head(out, kStates, "gauge", "Messages in memory, by state.");
-  for (const Stats::InState& it : stats.in_states) {
-    sample(out, kStates,
-           "profile=\"" + std::string(it.profile) + "\",state=\"" + std::string(it.state) + "\"",
-           it.messages);
-  }
+  const auto by_state = [&](std::string_view name, std::string_view help,
+                            std::uint64_t Stats::InState::*count) {
+    head(out, name, "gauge", help);
+    for (const Stats::InState& it : stats.in_states) {
+      sample(out, name,
+             "profile=\"" + std::string(it.profile) + "\",state=\"" + std::string(it.state) + "\"",
+             it.*count);
+    }
+  };
+  by_state("postrider_window_state_messages", "Messages in memory, by state.",
+           &Stats::InState::in_memory);
+  // Numbers that are known to be too small would be taken for the whole.
+  if (stats.all_counted)
+    by_state("postrider_state_messages", "Messages that live, by state.",
+             &Stats::InState::messages);
   struct Row {
     std::string_view name;
     std::string_view help;
     std::uint64_t (*value)(const Stats::Queue&, Timestamp);
   };
   constexpr Row kRows[] = {
-      {"postrider_queue_messages", "Messages of a destination in memory.",
+      {"postrider_queue_messages", "Messages of a destination that live.",
        [](const Stats::Queue& it, Timestamp) { return it.messages; }},
-      {"postrider_queue_more_on_disk", "1 when there are more of them on disk, behind those.",
+      {"postrider_queue_more_on_disk", "1 when some of them are on disk only.",
        [](const Stats::Queue& it, Timestamp) { return std::uint64_t{it.more}; }},
-      {"postrider_queue_oldest_age_milliseconds", "Age of the oldest of them.",
+      {"postrider_queue_oldest_age_milliseconds", "Age of the oldest of them that is in memory.",
        [](const Stats::Queue& it, Timestamp now) {
          return static_cast<std::uint64_t>(std::max<std::int64_t>((now - it.oldest).count(), 0));
        }},

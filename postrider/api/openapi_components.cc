@@ -203,6 +203,7 @@ constexpr std::string_view kComponents = R"json({
     "removed_by_retention": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
     "in_window": {"$ref": "#/components/schemas/Count"}, "open_attempts": {"$ref": "#/components/schemas/Count"},
     "destinations_in_memory": {"$ref": "#/components/schemas/Count"}, "restoring": {"type": "boolean"},
+    "states": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}}},
     "since_start": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
     "process": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}}}},
   "State": {"type": "object", "additionalProperties": false, "required": ["state"], "properties": {

@@ -34,6 +34,16 @@ class Writer {
     out_.push_back(static_cast<char>(value));
     return *this;
   }
+  // Small numbers of either sign are short: 0, -1, 1, -2, …
+  Writer& svarint(std::int64_t value) {
+    return varint((static_cast<std::uint64_t>(value) << 1) ^
+                  static_cast<std::uint64_t>(value >> 63));
+  }
+  // Near another number; any two are told apart, because the difference wraps around.
+  Writer& near(std::int64_t value, std::int64_t base) {
+    return svarint(static_cast<std::int64_t>(static_cast<std::uint64_t>(value) -
+                                             static_cast<std::uint64_t>(base)));
+  }
   Writer& text(std::string_view bytes) { return varint(bytes.size()).raw(bytes); }
 
  private:
@@ -82,6 +92,25 @@ class Reader {
     }
     ok_ = false;
     return 0;
+  }
+  std::int64_t svarint() {
+    const std::uint64_t value = varint();
+    return static_cast<std::int64_t>((value >> 1) ^ (0 - (value & 1)));
+  }
+  std::int64_t near(std::int64_t base) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(svarint()) +
+                                     static_cast<std::uint64_t>(base));
+  }
+  // A number that its field has room for.
+  std::uint16_t varint16() {
+    const std::uint64_t value = varint();
+    if (value > UINT16_MAX) ok_ = false;
+    return static_cast<std::uint16_t>(value);
+  }
+  std::uint32_t varint32() {
+    const std::uint64_t value = varint();
+    if (value > UINT32_MAX) ok_ = false;
+    return static_cast<std::uint32_t>(value);
   }
   std::string_view text() {
     const std::uint64_t size = varint();

@@ -53,6 +53,43 @@ RC_GTEST_PROP(Codec, ReadsWhatWasWritten,
   RC_ASSERT(reader.at_end());
 }
 
+// req: engine.record.10
+RC_GTEST_PROP(Codec, NumbersNearOthersAreReadBack, (std::int64_t value, std::int64_t base)) {
+  std::string bytes;
+  Writer(bytes).svarint(value).near(value, base).near(base, value);
+  Reader reader(bytes);
+  RC_ASSERT(reader.svarint() == value);
+  RC_ASSERT(reader.near(base) == value);
+  RC_ASSERT(reader.near(value) == base);
+  RC_ASSERT(reader.at_end());
+}
+
+TEST(Codec, SmallNumbersOfEitherSignAreShort) {
+  for (const std::int64_t value : {0, -1, 1, -64, 63}) {
+    std::string bytes;
+    Writer(bytes).svarint(value);
+    EXPECT_EQ(bytes.size(), 1U) << value;
+  }
+  for (const std::int64_t value : {INT64_MIN, INT64_MAX}) {
+    std::string bytes;
+    Writer(bytes).near(value, INT64_MIN);
+    EXPECT_EQ(Reader(bytes).near(INT64_MIN), value);
+  }
+}
+
+TEST(Reader, RefusesANumberThatItsFieldHasNoRoomFor) {
+  const auto read = [](std::uint64_t value, bool wide) {
+    std::string bytes;
+    Writer(bytes).varint(value);
+    Reader reader(bytes);
+    return (wide ? reader.varint32() : reader.varint16()) == value && reader.ok();
+  };
+  EXPECT_TRUE(read(UINT16_MAX, false));
+  EXPECT_FALSE(read(UINT16_MAX + 1, false));
+  EXPECT_TRUE(read(UINT32_MAX, true));
+  EXPECT_FALSE(read(std::uint64_t{UINT32_MAX} + 1, true));
+}
+
 RC_GTEST_PROP(Codec, NumbersSortAsTheirBytes, (std::uint64_t a, std::uint64_t b)) {
   std::string first;
   std::string second;

@@ -57,6 +57,8 @@ enum class Bug : std::uint8_t {
   kHoldForgotten,
   kHistoryForgotten,
   kResendsWhatWasCalledOff,
+  kAliveIgnored,
+  kCensusForgotten,
   // Those of the service that the device profile takes over from.
   kTxAckAsTextOnly,
   kNackLostBeforeTxAck,
@@ -65,6 +67,7 @@ enum class Bug : std::uint8_t {
   kFailedLookIsAbsence,
   kFailedPollResends,
   kItemOfAnother,
+  kArrivalSendsNothing,
   kNothingLearnt,
   kPlacesHogged,
   kGroupIgnored,
@@ -78,7 +81,7 @@ enum class Bug : std::uint8_t {
   kGapNotMarked,
   kGapKeepsGate,
 };
-inline constexpr std::size_t kBugs = 65;
+inline constexpr std::size_t kBugs = 68;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -128,6 +131,8 @@ constexpr std::string_view name_of(Bug bug) {
       "hold-forgotten",
       "history-forgotten",
       "resends-what-was-called-off",
+      "alive-ignored",
+      "census-forgotten",
       "tx-ack-as-text-only",
       "nack-lost-before-tx-ack",
       "cap-checked-then-taken",
@@ -135,6 +140,7 @@ constexpr std::string_view name_of(Bug bug) {
       "failed-look-is-absence",
       "failed-poll-resends",
       "item-of-another",
+      "arrival-sends-nothing",
       "nothing-learnt",
       "places-hogged",
       "group-ignored",

@@ -147,6 +147,7 @@ MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& a
   }
   fields.origin = draft.origin;
   fields.method = admission.method;
+  fields.packed = draft.packs || bound.profile->packs;
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     fields.gates[i] = admission.gates[i].name;
     if (admission.gates[i].name != 0 && admission.gates[i].lasting)
@@ -158,7 +159,7 @@ MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& a
   const MessageId id = message.id;
   const Lane* lane = resident.lane(draft.lane);
   const bool scheduled = message.not_before.is_set();
-  if (!scheduled && fits_window(resident, lane, message.record.size(), turn.now)) {
+  if (!scheduled && fits_window(resident, lane, message.bytes(), turn.now)) {
     accept_hot(turn, draft.resident, std::move(message));
   } else {
     accept_cold(turn, draft.resident, message);
@@ -191,6 +192,7 @@ void Engine::Impl::accept_cold(Turn& turn, Slot slot, const Message& message) {
   Resident& resident = residents_[slot];
   turn.out.writes.put_once(keys::cold(message.id, keys::Part::kMessage), message.record);
   if (message.expires.is_set()) put_due(turn, message.expires, keys::DueKind::kExpiry, message.id);
+  count_cold(slot, resident.bound->profile->methods[message.method].initial, true);
   Lane& lane = resident.lane_or_new(message.id.lane());
   if (message.not_before.is_set()) {
     // It sleeps on disk until then; its due entry wakes it.

@@ -18,8 +18,17 @@ std::string scope_of(const ProfileSpec& profile, const ExternalName& name) {
 // Scope and name as they stand in keys, behind the bucket.
 std::string tail_of(std::string_view scope, std::string_view name) {
   std::string tail;
-  Writer(tail).text(scope).raw(name);
+  Writer(tail).text(scope).raw(keys::short_name(name));
   return tail;
+}
+
+// The same as older stores have it.
+std::string long_tail(std::string_view tail) {
+  Reader reader(tail);
+  const std::string_view scope = reader.text();
+  std::string out;
+  Writer(out).text(scope).raw(keys::long_name(reader.rest()));
+  return reader.ok() ? out : std::string(tail);
 }
 
 std::string key_at(char space, keys::Bucket bucket, std::string_view tail) {
@@ -40,22 +49,26 @@ NameEntry Engine::Impl::find_name(Turn& turn, std::string_view tail, Duration wi
   if (const NameEntry* recent = recent_names_.find(tail)) return *recent;
   NameEntry found;
   if (window > Duration(0) && turn.now - window >= recent_names_.complete_since()) return found;
-  for (const keys::Bucket bucket : receipts_.buckets(Kept::kNames)) {
-    const std::string key = key_at(keys::kName, bucket, tail);
+  const auto look = [&](const std::string& key) {
     const auto* value = turn.get(key);
-    if (value == nullptr || !value->has_value() || !found.holders.empty()) continue;
+    if (value == nullptr || !value->has_value() || !found.holders.empty()) return;
     auto entry = decode_name((*value)->view());
     if (entry) found = std::move(*entry);
     if (!entry) turn.damaged.emplace_back(key, **value);
+  };
+  for (const keys::Bucket bucket : receipts_.buckets(Kept::kNames)) {
+    look(key_at(keys::kName, bucket, tail));
+    if (receipts_.has_long_keys(Kept::kNames, bucket))
+      look(key_at(keys::kName, bucket, long_tail(tail)));
   }
   return found;
 }
 
 void Engine::Impl::put_name(Turn& turn, std::string_view scope, std::string_view name,
                             const NameEntry& entry) {
-  receipts_.put_kept(Kept::kNames, keys::name(receipts_.running(Kept::kNames), scope, name),
-                     encode_name(entry), turn.out.writes);
   const std::string tail = tail_of(scope, name);
+  receipts_.put_kept(Kept::kNames, key_at(keys::kName, receipts_.running(Kept::kNames), tail),
+                     encode_name(entry), turn.out.writes);
   if (planted(Bug::kNameGoesStale) && recent_names_.find(tail) != nullptr) return;
   recent_names_.put(tail, entry);
 }
@@ -63,16 +76,26 @@ void Engine::Impl::put_name(Turn& turn, std::string_view scope, std::string_view
 Engine::Impl::Waiting Engine::Impl::find_halves(Turn& turn, std::string_view tail) {
   Waiting found;
   if (!receipts_.may_have_halves()) return found;
-  for (const keys::Bucket bucket : receipts_.buckets(Kept::kHalves)) {
-    const std::string key = key_at(keys::kHalf, bucket, tail);
+  const auto look = [&](keys::Bucket bucket, const std::string& key) {
     const auto* value = turn.get(key);
-    if (value == nullptr || !value->has_value()) continue;
+    if (value == nullptr || !value->has_value()) return;
     auto entry = decode_half((*value)->view());
     if (!entry) turn.damaged.emplace_back(key, **value);
-    if (!entry || !found.key.empty()) continue;
-    found = {bucket, key, std::move(*entry)};
+    if (entry && found.key.empty()) found = {bucket, key, std::move(*entry)};
+  };
+  for (const keys::Bucket bucket : receipts_.buckets(Kept::kHalves)) {
+    look(bucket, key_at(keys::kHalf, bucket, tail));
+    if (receipts_.has_long_keys(Kept::kHalves, bucket))
+      look(bucket, key_at(keys::kHalf, bucket, long_tail(tail)));
   }
   return found;
+}
+
+// A key of news that waits, as it is looked for: older stores have longer ones.
+std::string Engine::Impl::tail_in(std::string_view key) {
+  Reader reader(key.substr(5));  // behind space and bucket
+  const std::string_view scope = reader.text();
+  return tail_of(scope, keys::long_name(reader.rest()));
 }
 
 // Gives names to an attempt of a message; news that waits for one is looked at afterwards, by a
@@ -294,7 +317,7 @@ std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& 
     const Target& target = targets[i];
     // The subject before may have moved it out of memory; one arrival is about a message once.
     const auto same = by_id_.find(target.id);
-    if (subjects[i].alive) open_gate(turn, subjects[i].gate);
+    if (subjects[i].alive) hear_alive(turn, subjects[i].gate);
     if (target.slot != kNoSlot && same != by_id_.end()) {
       const Slot slot = same->second;
       if (planted(Bug::kOlderNameIgnored) && target.attempt != 0 &&
@@ -311,7 +334,8 @@ std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& 
       if (!target.tail.empty()) keep_half(turn, target.tail, subjects[i]);
     }
   }
-  if (!received.submits.empty()) write_nested(turn, MessageId(), received.submits);
+  if (!received.submits.empty() && !planted(Bug::kArrivalSendsNothing))
+    write_nested(turn, MessageId(), received.submits);
   Answer answer;
   answer.detail =
       std::to_string(subjects.size()) + (subjects.size() == 1 ? " subject" : " subjects");
@@ -461,7 +485,8 @@ void Engine::Impl::submit_nested(Turn& turn, const Chore& chore) {
                                               .expires = {},
                                               .origin = nested->from,
                                               .attributes = nested->attributes,
-                                              .body = nested->body});
+                                              .body = nested->body,
+                                              .packs = true});
     if (!accepted) return;
     if (!*accepted) refusal = accepted->error().detail;
   }

@@ -229,7 +229,7 @@ void Engine::Impl::settle_visitor(Entry& entry) {
   // The restore has not come to it yet and will not look at it again.
   if (keeps_gates(entry)) occupy_gates(entry);
   hold_lasting(entry.destination, entry.message, entry.state);
-  hot_sleepers_.erase(entry.message.id);
+  wake_sleeper(entry.message.id);
   residents_[entry.destination].the_lane(entry.message.id.lane()).asleep = false;
 }
 
@@ -461,6 +461,7 @@ void Engine::Impl::store_state(Turn& turn, Entry& entry) {
   }
   entry.stored = true;
   entry.dirty = false;
+  record_state(entry, entry.state.state);
 }
 
 // Its record, and nothing else about it: what sleeps or is parked goes on doing so.
@@ -487,6 +488,7 @@ void Engine::Impl::forget_state(Turn& turn, Entry& entry) {
   turn.out.writes.remove(entry.hot ? keys::hot(entry.message.id.sequence(), keys::Part::kState)
                                    : keys::cold(entry.message.id, keys::Part::kState));
   entry.stored = false;
+  record_state(entry, initial_state(entry));
 }
 
 TimerHandle Engine::Impl::put_due(Turn& turn, Timestamp at, keys::DueKind kind, MessageId id) {
@@ -507,6 +509,8 @@ bool Engine::Impl::move_to_cold(Turn& turn, Slot slot) {
                            entry.message.record);
   turn.out.writes.remove_once(keys::hot(entry.message.id.sequence(), keys::Part::kMessage));
   entry.hot = false;
+  ++recorded_[profile_number(entry.destination)][entry.recorded];
+  count_cold(entry.destination, entry.recorded, true);
   residents_[entry.destination].the_lane(entry.message.id.lane()).cold.push_back(entry.message.id);
   if (entry.lasts()) mark_holding(turn, entry, true);
   return stored;
@@ -533,7 +537,7 @@ void Engine::Impl::sleep(Turn& turn, Slot slot) {
   }
   if (!fifo && entry.hot && is_short && hot_sleepers_.size() < limits_.hot_sleepers_max) {
     store_state(turn, entry);
-    hot_sleepers_.insert(id);
+    put_to_sleep(entry.destination, id, entry.state.state);
     timers_.arm(entry.state.due, Timer{.kind = TimerKind::kWakeHot, .id = id});
     return forget_entry(turn, slot);
   }
@@ -564,6 +568,8 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
   forget_state(turn, entry);
   turn.out.writes.remove_once(entry.hot ? keys::hot(id.sequence(), keys::Part::kMessage)
                                         : keys::cold(id, keys::Part::kMessage));
+  if (!entry.hot && !planted(Bug::kCensusForgotten))
+    count_cold(entry.destination, entry.recorded, false);
   if (entry.due_entry.is_set())
     turn.out.writes.remove(keys::due(entry.due_entry, keys::DueKind::kAttempt, id));
   if (entry.message.expires.is_set()) {

@@ -35,7 +35,8 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       recent_names_(limits_.recent_names_max, now),
       started_(now),
       turn_now_(now) {
-  in_states_.resize(options_.profiles.size());
+  for (StateCounts* counts : {&in_states_, &recorded_, &asleep_, &cold_})
+    counts->resize(options_.profiles.size());
   receipts_.hold_news(receipts_.may_have_halves());
   damaged_books_ = std::move(books.damaged);
   for (Hold& hold : books.holds) holds_.emplace(hold.rule.name, hold);
@@ -67,6 +68,7 @@ void Engine::Impl::finish_step(Turn& turn) {
   for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(turn, slot);
   if (!unlooked_.empty()) look_at_holds(turn);
   pump(turn);
+  write_census(turn);
   evict_surplus();
   for (const DestinationId id : std::exchange(drained_, {}))
     turn.out.chores.push_back({.kind = Chore::Kind::kRemoveDrained, .destination = id});
@@ -131,6 +133,7 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   if (message || letter || body) lose_body(turn, row);
   if (hot && once) release_unreadable(turn, hot->sequence);
   if (!cold) return;
+  lose_cold(turn, *cold);
   if (message) release_lasting(turn, cold->id);
   rouse_lane(turn, cold->id);
   // It may have been the last of a destination that is being drained.
@@ -298,53 +301,6 @@ Stats Engine::Impl::stats() const {
   return stats;
 }
 
-std::uint64_t& Engine::Impl::in_state(const Entry& entry) {
-  const ProfileSpec* profile = residents_[entry.destination].bound->profile;
-  std::size_t number = 0;
-  while (options_.profiles[number] != profile) ++number;
-  return in_states_[number][entry.state.state];
-}
-
-void Engine::Impl::tell_states(Stats& stats) const {
-  for (std::size_t number = 0; number < options_.profiles.size(); ++number) {
-    const ProfileSpec& profile = *options_.profiles[number];
-    for (std::size_t i = 0; i < profile.states.size(); ++i) {
-      const std::uint64_t count = in_states_[number][i];
-      if (count > 0 || !is_end(profile.states[i].phase))
-        stats.in_states.push_back({profile.name, profile.states[i].name, count});
-    }
-  }
-}
-
-// Of the destinations with the most messages in memory; only their entries are looked at.
-void Engine::Impl::tell_queues(Stats& stats) const {
-  std::vector<std::pair<std::uint32_t, Slot>> largest;
-  for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
-    const std::uint32_t messages = residents_[slot].in_memory;
-    if (messages > 0) largest.emplace_back(messages, slot);
-  }
-  const std::size_t told = std::min(largest.size(), kQueuesTold);
-  const auto end = largest.begin() + static_cast<std::ptrdiff_t>(told);
-  std::partial_sort(largest.begin(), end, largest.end(), std::greater<>());
-  largest.resize(told);
-  for (const auto& [messages, slot] : largest) {
-    const Resident& resident = residents_[slot];
-    const auto permit = resident.gate.permit(resident.bound->policy.route, turn_now_);
-    Stats::Queue queue{.destination = resident.bound->config.name,
-                       .messages = messages,
-                       .more = std::any_of(resident.lanes.begin(), resident.lanes.end(),
-                                           [](const Lane& lane) { return lane.cold_ahead; }),
-                       .oldest = {},
-                       .slots = resident.gate.in_use()};
-    for (Slot at = resident.newest; at != kNoSlot; at = entries_[at].next_here) {
-      const Timestamp accepted = entries_[at].message.accepted;
-      if (!queue.oldest.is_set() || accepted < queue.oldest) queue.oldest = accepted;
-    }
-    if (!permit.open && permit.again > turn_now_) queue.next_slot = permit.again - turn_now_;
-    stats.queues.push_back(std::move(queue));
-  }
-}
-
 std::vector<Engine::RowUse> Engine::Impl::rows_used() const {
   std::vector<RowUse> out;
   for (std::size_t p = 0; p < row_use_.size(); ++p) {
@@ -363,7 +319,7 @@ std::size_t Engine::Impl::memory_bytes() const {
          by_id_.size() * (sizeof(MessageId) + sizeof(Slot) + kNode) +
          by_attempt_.size() * (16 + kNode) + residents_.capacity() * sizeof(Resident) +
          by_destination_.size() * (16 + kNode) + timers_.memory_bytes() +
-         hot_sleepers_.size() * (sizeof(MessageId) + kNode);
+         hot_sleepers_.size() * (sizeof(MessageId) + sizeof(Sleeper) + kNode);
 }
 
 }  // namespace postrider

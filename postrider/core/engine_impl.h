@@ -2,7 +2,8 @@
 // attempts, ends), dispatch.cc (whose turn it is), fairness.cc (who has room), residents.cc
 // (destinations in memory), refill.cc (disk to window and back), priorities.cc (turns of the lower
 // ones), poison.cc (who is in the way of others), revival.cc, restore.cc, arrivals.cc (news from
-// outside), fanout.cc, operators.cc, explain.cc, questions.cc, shape.cc. engine.cc only dispatches.
+// outside), fanout.cc, operators.cc, explain.cc, questions.cc, shape.cc, census.cc (how many there
+// are of each). engine.cc only dispatches.
 #pragma once
 
 #include <deque>
@@ -102,6 +103,7 @@ class Engine::Impl {
     std::string_view attributes;
     std::string_view body;
     const SharedBody* shared = nullptr;  // where the body is, when others have it too
+    bool packs = false;                  // the body is worth packing, whatever the profile
   };
   std::optional<Result<MessageId>> take_message(Turn& turn, const Draft& draft);
   MessageId admit_instead(Turn& turn, const Draft& draft, const Admission& admission,
@@ -199,6 +201,7 @@ class Engine::Impl {
   NameEntry find_name(Turn& turn, std::string_view tail, Duration window = Duration(0));
   void put_name(Turn& turn, std::string_view scope, std::string_view name, const NameEntry& entry);
   Waiting find_halves(Turn& turn, std::string_view tail);
+  static std::string tail_in(std::string_view key);
   void keep_half(Turn& turn, const std::string& tail, const Subject& subject);
   bool fits(const Subject& subject) const;
   void give_names(Turn& turn, const ProfileSpec& profile, NameEntry::Holder holder,
@@ -350,6 +353,7 @@ class Engine::Impl {
   void strike_gates(Turn& turn, Slot slot);
   void note_closing(const Entry& entry, GateName name);
   void open_gate(Turn& turn, GateName name);
+  void hear_alive(Turn& turn, GateName name);
   static void give_back_one(Turn& turn, std::pair<const GateName, SharedGate>& gate, MessageId id);
 
   // refill.cc
@@ -357,6 +361,7 @@ class Engine::Impl {
   void forget_entry(Turn& turn, Slot slot);
   void unlink(Resident& resident, const Entry& entry);
   std::uint64_t& in_state(const Entry& entry);  // how many are in its state
+  std::size_t profile_number(Slot resident) const;
   void set_state(Entry& entry, StateIndex to) {
     --in_state(entry);
     entry.state.state = to;
@@ -559,6 +564,18 @@ class Engine::Impl {
   void explain_next(const Turn& turn, const Entry& entry, const Resident& resident,
                     Explanation& out) const;
 
+  // census.cc
+  StateIndex initial_state(const Entry& entry) const;
+  void count_cold(Slot resident, StateIndex state, bool comes);
+  void record_state(Entry& entry, StateIndex state);
+  void read_census(Turn& turn, Resident& resident, const std::optional<Blob>& record);
+  void write_census(Turn& turn);
+  void forget_census(Turn& turn, Slot resident);
+  void restore_census(Turn& turn, const Chore& chore);
+  void lose_cold(const Turn& turn, const keys::PartKey& key);
+  void put_to_sleep(Slot resident, MessageId id, StateIndex state);
+  void wake_sleeper(MessageId id);
+
   // questions.cc
   void on(Turn& turn, const Ask& ask);
   std::optional<Answer> read_log(Turn& turn, const Ask& ask);
@@ -604,13 +621,21 @@ class Engine::Impl {
   Slab<Entry> entries_;
   std::pmr::unordered_map<MessageId, Slot> by_id_{&pool_};
   std::pmr::unordered_map<std::uint64_t, Slot> by_attempt_{&pool_};
-  std::unordered_set<MessageId> hot_sleepers_;
+  std::unordered_map<MessageId, Sleeper> hot_sleepers_;
   std::uint64_t window_bytes_ = 0;
   Bodies bodies_;
   bool bodies_wait_ = false;    // references are to be counted down …
   bool counting_down_ = false;  // … and that is under way
   std::uint64_t window_used() const { return window_bytes_ + bodies_.bytes(); }
-  std::vector<std::array<std::uint64_t, kStatesMax>> in_states_;  // of the entries, by profile
+  using StateCounts = std::vector<std::array<std::uint64_t, kStatesMax>>;  // by profile
+  StateCounts in_states_;  // of the entries, as they are
+  StateCounts recorded_;   // of the cold ones among them, as their records say
+  StateCounts asleep_;     // of hot_sleepers_
+  StateCounts cold_;       // of all in the cold space, as their records say
+  std::unordered_map<std::uint64_t, std::uint64_t> asleep_of_;  // by destination
+  std::string census_cursor_ = keys::space(keys::kCensus);      // counted so far; empty: all are
+  bool unserved_ = false;        // some messages are of a profile that we do not have
+  std::vector<Slot> recounted_;  // residents whose census is to be written
 
   Slab<Resident> residents_;
   std::unordered_map<std::uint64_t, Slot> by_destination_;

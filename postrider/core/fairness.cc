@@ -47,8 +47,7 @@ void Engine::Impl::attempt_opened(Entry& entry) {
   unproven_open_ += entry.unproven ? 1U : 0U;
   ++open_attempts_;
   ++resident.open_attempts;
-  const std::size_t large =
-      (entry.message.record.size() + entry.message.shared.bytes) / kBytesPerCost;
+  const std::size_t large = (entry.message.bytes() + entry.message.shared.bytes) / kBytesPerCost;
   spent_ += 1 + static_cast<std::uint32_t>(std::min<std::size_t>(large, kCostMax - 1));
 }
 

@@ -424,8 +424,7 @@ std::optional<bool> Engine::Impl::is_empty(Turn& turn, Slot slot) {
     });
     first = rows->complete ? std::string() : rows->next;
   }
-  for (const MessageId& sleeper : hot_sleepers_)
-    empty = empty && sleeper.destination() != resident.id;
+  empty = empty && !asleep_of_.contains(resident.id.value());
   return empty;
 }
 
@@ -469,6 +468,7 @@ void Engine::Impl::take_away(Turn& turn, Slot slot) {
     turn.out.writes.remove(
         keys::due(resident.revive_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
   }
+  forget_census(turn, slot);
   forget_resident(slot);
 }
 

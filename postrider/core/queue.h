@@ -83,8 +83,9 @@ struct Entry {
   AttemptKind kind = AttemptKind::kSend;  // of the open one, or of the last
   Timestamp due_entry;                    // its attempt entry in the store's due space; unset: none
   bool hot = false;
-  bool stored = false;  // a state record exists
-  bool ready = false;   // in the ready list
+  StateIndex recorded = 0;  // its state as its records say
+  bool stored = false;      // a state record exists
+  bool ready = false;       // in the ready list
   bool holds_gates = false;
   bool marked = false;      // a record says that it holds gates from the cold space
   bool visitor = false;     // read for one event only; forgotten unless that changes it
@@ -258,7 +259,11 @@ struct Resident {
   std::uint32_t in_memory = 0;  // entries …
   Slot newest = kNoSlot;        // … by their links, the last that came first
   std::uint32_t open_attempts = 0;
-  std::uint32_t chores = 0;  // on their way
+  std::vector<std::pair<StateIndex, std::uint64_t>> cold_states;  // of all in the cold space
+  std::uint64_t cold_messages = 0;                                // their sum
+  bool census_stored = false;                                     // a record says so …
+  bool recounted = false;                                         // … or must be written anew
+  std::uint32_t chores = 0;                                       // on their way
   TimerHandle look_timer = 0;
   Timestamp opening_entry;   // its entry in the due space; unset: none
   Timestamp revive_entry;    // another one, of its revival
@@ -299,6 +304,12 @@ struct Resident {
     lanes.push_back(Lane{.number = number});
     return lanes.back();
   }
+};
+
+// A hot message in back-off that is not in memory.
+struct Sleeper {
+  std::uint8_t profile = 0;  // its number
+  StateIndex state = 0;
 };
 
 // Gates that a message holds until its end, wherever it is meanwhile.

@@ -115,6 +115,7 @@ Receipts::Receipts(const EngineOptions& options, Books books, Timestamp now)
       retention_{options.ledger, options.log,      options.ends,  options.dead,   options.names,
                  options.halves, options.arrivals, options.audit, options.history},
       groups_(std::move(books.groups), options.limits.dead_groups_max) {
+  if (meta_.counters.live() == 0) meta_.counted = true;
   for (const Kept kept : {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead}) {
     if (!info(kept).started.is_set()) info(kept).started = now;
   }

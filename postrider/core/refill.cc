@@ -15,9 +15,10 @@ Slot Engine::Impl::add_entry(Turn& turn, Slot slot, Message message, bool hot) {
   entry.state.method = message.method;
   entry.state.state = resident.bound->profile->methods[message.method].initial;
   entry.state.since = turn.now;
+  entry.recorded = entry.state.state;
   entry.message = std::move(message);
   const MessageId id = entry.message.id;
-  window_bytes_ += entry.message.record.size();
+  window_bytes_ += entry.message.bytes();
   if (entry.message.shared.id != 0) bodies_.use(entry.message.shared.id);
   Lane& lane = resident.lane_or_new(id.lane());
   leave_lru(slot);
@@ -30,6 +31,7 @@ Slot Engine::Impl::add_entry(Turn& turn, Slot slot, Message message, bool hot) {
   resident.newest = added;
   by_id_.emplace(id, added);
   ++in_state(entries_[added]);
+  if (!hot) ++recorded_[profile_number(slot)][entries_[added].recorded];
   return added;
 }
 
@@ -52,10 +54,11 @@ void Engine::Impl::forget_entry(Turn& turn, Slot slot) {
   if (!entry.hot) std::erase(lane.cold, entry.message.id);
   --lane.in_memory;
   --resident.in_memory;
-  window_bytes_ -= entry.message.record.size();
+  window_bytes_ -= entry.message.bytes();
   if (entry.message.shared.id != 0) bodies_.leave(entry.message.shared.id);
   by_id_.erase(entry.message.id);
   --in_state(entry);
+  if (!entry.hot) --recorded_[profile_number(destination)][entry.recorded];
   unlink(resident, entry);
   entries_.remove(slot);
   settle_owed(turn, destination, lane);
@@ -136,6 +139,12 @@ void Engine::Impl::adopt_state(Entry& entry, const std::optional<StoredState>& s
   if (!stored) return;
   entry.state = stored->state;
   entry.stored = true;
+  if (!entry.hot) {
+    auto& recorded = recorded_[profile_number(entry.destination)];
+    --recorded[entry.recorded];
+    ++recorded[entry.state.state];
+  }
+  entry.recorded = entry.state.state;
   set_reason(entry, stored->reason);
   if (stored->intent != Intent() || !stored->notes.empty() || !stored->trail.empty()) {
     entry.more().intent = stored->intent;
@@ -310,8 +319,9 @@ bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message,
     const bool fifo = resident.bound->policy.lane_kind(id.lane()) == LaneKind::kFifo;
     const bool sleeps = (phase == Phase::kBackoff || phase == Phase::kQueued) && due > turn.now;
     if (sleeps && hot && !fifo) {
-      if (hot_sleepers_.insert(id).second)
+      if (!hot_sleepers_.contains(id))
         timers_.arm(due, Timer{.kind = TimerKind::kWakeHot, .id = id});
+      put_to_sleep(slot, id, stored->state.state);
       return false;
     }
     if (sleeps && !hot && !fifo) return false;  // its due entry wakes it
@@ -410,7 +420,7 @@ void Engine::Impl::wake_message(Turn& turn, const Chore& chore) {
   }
   Stored stored = read_message(turn, chore.id);
   if (!stored.known) return;
-  hot_sleepers_.erase(chore.id);
+  wake_sleeper(chore.id);
   if (!stored.message || (stored.state && stored.state->state.due > turn.now)) {
     ++tallies_.stray_timers;
     if (stored.message && stored.hot)

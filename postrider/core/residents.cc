@@ -34,7 +34,8 @@ Engine::Impl::Destined Engine::Impl::find_destination(Turn& turn, DestinationId 
   const auto* config = turn.get(keys::config(id));
   const auto* route = turn.get(keys::route(id));
   const auto* owed = turn.get(keys::owed(id));
-  if (config == nullptr || route == nullptr || owed == nullptr) return {};
+  const auto* census = turn.get(keys::census(id));
+  if (config == nullptr || route == nullptr || owed == nullptr || census == nullptr) return {};
   if (!config->has_value()) return {true, kNoSlot};
   return {true, make_resident(turn, id, **config)};
 }
@@ -90,6 +91,7 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
       lane.passed = Lane::kAllPassed;
     }
   }
+  read_census(turn, resident, *turn.get(keys::census(id)));
   // What its gate let through before a restart is forgotten, so it is taken for used up.
   resident.gate.drain(resident.bound->policy.route, started_);
   begin_throttle(resident);

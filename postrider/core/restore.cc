@@ -12,6 +12,7 @@ void Engine::Impl::restore(Turn& turn, const Chore& chore) {
   if (chore.cursor[0] == keys::kHolding) return restore_holding(turn, chore);
   if (chore.cursor[0] == keys::kNested) return restore_nested(turn, chore);
   if (chore.cursor[0] == keys::kHalf) return restore_halves(turn, chore);
+  if (chore.cursor[0] == keys::kCensus) return restore_census(turn, chore);
   if (chore.cursor[0] == keys::kRoute) return look_at_held(turn, chore);
   restore_owed(turn, chore);
 }
@@ -82,6 +83,7 @@ void Engine::Impl::restore_holding(Turn& turn, const Chore& chore) {
   turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue});
   turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kOwed)});
   turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kNested)});
+  turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = census_cursor_});
   if (receipts_.may_have_halves())
     turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kHalf)});
   for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
@@ -103,8 +105,10 @@ void Engine::Impl::restore_hot_row(Turn& turn, const Row& row, const Row* state)
   }
   if (by_id_.contains(peek->id)) return;
   const Destined destined = find_destination(turn, peek->id.destination());
-  if (destined.slot == kNoSlot)
-    return;  // its destination cannot be read; the message stays where it is
+  if (destined.slot == kNoSlot) {  // its destination cannot be read; the message stays where it is
+    unserved_ = true;
+    return;
+  }
   std::optional<StoredState> stored;
   auto message = decode_row(turn, destined.slot, row, state, stored);
   if (!message) return;
@@ -164,10 +168,9 @@ void Engine::Impl::restore_halves(Turn& turn, const Chore& chore) {
                                 std::max<std::uint32_t>(1, limits_.restore_rows_max)});
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {
-    // Behind space and bucket the key is that of the name.
     if (row.first.size() <= 5) continue;
     turn.out.chores.push_back(
-        {.kind = Chore::Kind::kClaim, .cursor = row.first.substr(5), .all = true});
+        {.kind = Chore::Kind::kClaim, .cursor = tail_in(row.first), .all = true});
     ++old_claims_;
   }
   if (!rows->complete)

@@ -125,6 +125,13 @@ void Engine::Impl::open_gate(Turn& turn, GateName name) {
   turn.freed_gates.push_back(name);
 }
 
+// Somebody behind the gate is there after all, so nothing keeps it shut any more.
+void Engine::Impl::hear_alive(Turn& turn, GateName name) {
+  if (!planted(Bug::kAliveIgnored)) open_gate(turn, name);
+  const auto gate = gates_.find(name);
+  POSTRIDER_CHECK(gate == gates_.end() || !gate->second.shut(turn.now));
+}
+
 void Engine::Impl::give_back_one(Turn& turn, std::pair<const GateName, SharedGate>& gate,
                                  MessageId id) {
   gate.second.state.give_back();

@@ -78,7 +78,7 @@ struct Explanation {
   bool cancel_wanted = false;
   MessageId origin;
   FanoutId fanout;  // that it is part of; of a message that lives
-  MessageId gap;  // before it in its order, parked out of the way; of several the first
+  MessageId gap;    // before it in its order, parked out of the way; of several the first
 };
 
 struct Counters {
@@ -201,17 +201,20 @@ struct Stats {
     std::string_view profile;
     std::string_view state;
     std::uint64_t messages = 0;
+    std::uint64_t in_memory = 0;
   };
-  std::vector<InState> in_states;  // of the messages in memory
+  std::vector<InState> in_states;
+  // False: of messages that are not in memory some are not counted yet, or never were.
+  bool all_counted = false;
   struct Queue {
     std::string destination;
-    std::uint64_t messages = 0;  // in memory
-    bool more = false;           // on disk, behind them
-    Timestamp oldest;            // of those, when it was accepted
+    std::uint64_t messages = 0;  // that live
+    bool more = false;           // some of them are on disk only
+    Timestamp oldest;            // of those in memory, when it was accepted
     std::uint64_t slots = 0;     // places taken
     Duration next_slot{0};       // until the next may start, as far as time decides
   };
-  std::vector<Queue> queues;  // the destinations with the most messages in memory
+  std::vector<Queue> queues;  // the destinations with the most messages, of those in memory
 };
 inline constexpr std::size_t kQueuesTold = 20;
 

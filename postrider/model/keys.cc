@@ -1,8 +1,10 @@
 #include "postrider/model/keys.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "postrider/base/codec.h"
+#include "postrider/model/packing.h"
 
 namespace postrider::keys {
 namespace {
@@ -29,13 +31,66 @@ std::string of_destination(char space, DestinationId destination) {
   return Builder(space).u64(destination.value()).take();
 }
 
+// What a short name begins with. Text hardly ever begins with such a byte; when it does, kPlain
+// stands in front of it.
+constexpr char kPlain = 0;
+constexpr char kUuid = 1;
+constexpr char kHexAndUuid = 2;  // behind it the number of bytes in front of the slash
+constexpr std::size_t kUuidBytes = 16;
+
+bool is_hex(std::string_view text) {
+  return text.size() % 2 == 0 && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+std::string digits_of(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const char c : bytes) {
+    out.push_back(kDigits[static_cast<unsigned char>(c) >> 4U]);
+    out.push_back(kDigits[static_cast<unsigned char>(c) & 15U]);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string short_name(std::string_view name) {
+  if (std::string uuid = bytes_of_uuid(name); !uuid.empty()) return kUuid + uuid;
+  const std::size_t slash = name.find('/');
+  if (slash != std::string_view::npos && slash <= 64 && is_hex(name.substr(0, slash))) {
+    const std::string uuid = bytes_of_uuid(name.substr(slash + 1));
+    std::string out{kHexAndUuid, static_cast<char>(slash / 2)};
+    for (std::size_t i = 0; i < slash; i += 2) {
+      const auto digit = [&](std::size_t at) {
+        return static_cast<unsigned>(name[at] <= '9' ? name[at] - '0' : name[at] - 'a' + 10);
+      };
+      out.push_back(static_cast<char>(digit(i) << 4U | digit(i + 1)));
+    }
+    if (!uuid.empty()) return out + uuid;
+  }
+  const bool like_short = !name.empty() && static_cast<unsigned char>(name[0]) <= kHexAndUuid;
+  return (like_short ? std::string(1, kPlain) : std::string()).append(name);
+}
+
+std::string long_name(std::string_view name) {
+  if (name.empty() || static_cast<unsigned char>(name[0]) > kHexAndUuid) return std::string(name);
+  if (name[0] == kUuid && name.size() == 1 + kUuidBytes) return text_of_uuid(name.substr(1));
+  if (name[0] == kHexAndUuid && name.size() >= 2) {
+    const std::size_t bytes = static_cast<unsigned char>(name[1]);
+    if (name.size() == 2 + bytes + kUuidBytes)
+      return digits_of(name.substr(2, bytes)) + '/' + text_of_uuid(name.substr(2 + bytes));
+  }
+  return std::string(name[0] == kPlain ? name.substr(1) : name);
+}
 
 std::string meta() { return {kMeta}; }
 std::string buckets(char space) { return {kBuckets, space}; }
 std::string config(DestinationId destination) { return of_destination(kConfig, destination); }
 std::string route(DestinationId destination) { return of_destination(kRoute, destination); }
 std::string owed(DestinationId destination) { return of_destination(kOwed, destination); }
+std::string census(DestinationId destination) { return of_destination(kCensus, destination); }
 std::string hot(Sequence sequence, Part part) {
   return Builder(kHot).u64(sequence.value()).u8(static_cast<std::uint8_t>(part)).take();
 }
@@ -79,10 +134,10 @@ std::string history(Bucket bucket, MessageId id) {
   return Builder(kHistory).u32(bucket).id(id).take();
 }
 std::string name(Bucket bucket, std::string_view scope, std::string_view name) {
-  return Builder(kName).u32(bucket).text(scope).raw(name).take();
+  return Builder(kName).u32(bucket).text(scope).raw(short_name(name)).take();
 }
 std::string half(Bucket bucket, std::string_view scope, std::string_view name) {
-  return Builder(kHalf).u32(bucket).text(scope).raw(name).take();
+  return Builder(kHalf).u32(bucket).text(scope).raw(short_name(name)).take();
 }
 std::string arrival(Bucket bucket, Sequence sequence) {
   return Builder(kArrival).u32(bucket).u64(sequence.value()).take();
@@ -163,6 +218,13 @@ std::optional<PartKey> parse_cold(std::string_view key) {
   if (part > 1) return std::nullopt;
   out.part = static_cast<Part>(part);
   return out;
+}
+
+bool is_replaced(std::string_view key) {
+  if (key.size() == 9 && key[0] == kCensus) return true;
+  const bool of_message =
+      (key.size() == 10 && key[0] == kHot) || (key.size() == 18 && key[0] == kCold);
+  return of_message && key.back() == static_cast<char>(Part::kState);
 }
 
 std::optional<DestinationId> parse_destination(std::string_view key) {

@@ -40,6 +40,7 @@ inline constexpr char kFanout = 'g';   // name: a group of destinations, and wha
 // bucket of dead letters ‖ sequence of the body ‖ message id: a letter that refers to a body; when
 // the bucket is gone, and in bucket 0, a reference that is to be counted down.
 inline constexpr char kBodyLetter = 'V';
+inline constexpr char kCensus = 's';      // destination: its cold messages, by state
 inline constexpr char kQuarantine = 'Z';  // the key of the record that nobody could read
 
 enum class Part : std::uint8_t { kMessage = 0, kState = 1 };
@@ -52,6 +53,7 @@ std::string buckets(char space);
 std::string config(DestinationId destination);
 std::string route(DestinationId destination);
 std::string owed(DestinationId destination);
+std::string census(DestinationId destination);
 std::string hot(Sequence sequence, Part part);
 std::string cold(MessageId id, Part part);
 std::string parked(MessageId id);
@@ -67,6 +69,10 @@ std::string log(Bucket bucket, Sequence page);
 std::string end(Bucket bucket, Sequence message);
 std::string dead(Bucket bucket, MessageId id);
 std::string history(Bucket bucket, MessageId id);
+// Names by which others call messages are mostly UUIDs, or a device's digits and one: in keys they
+// stand as their bytes. The other way gives what stood in the keys of older stores.
+std::string short_name(std::string_view name);
+std::string long_name(std::string_view name);
 std::string name(Bucket bucket, std::string_view scope, std::string_view name);
 std::string half(Bucket bucket, std::string_view scope, std::string_view name);
 std::string arrival(Bucket bucket, Sequence sequence);
@@ -99,6 +105,9 @@ struct PartKey {
 };
 std::optional<PartKey> parse_hot(std::string_view key);
 std::optional<PartKey> parse_cold(std::string_view key);
+// Records that one commit may write more than once: only the last of them counts. States of
+// messages and what is counted of a destination.
+bool is_replaced(std::string_view key);
 std::optional<DestinationId> parse_destination(std::string_view key);
 std::optional<MessageId> parse_parked(std::string_view key);
 std::optional<Timestamp> parse_parked_for_reach(std::string_view value);

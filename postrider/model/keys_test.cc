@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -203,6 +204,48 @@ TEST(Keys, WhatIsParkedOutOfTheWaySaysInWhoseOrder) {
   EXPECT_FALSE(parse_parked_as_gap(parked_for_reach(Timestamp(7))));
   EXPECT_FALSE(parse_parked_as_gap("x12345678"));
   EXPECT_FALSE(parse_parked_as_gap("g123456789"));
+}
+
+// req: engine.store.14
+TEST(Keys, ShortenNamesSoThatNoTwoMeet) {
+  const std::string uuid = "6d1f6a5e-0000-4000-8000-00000000abcd";
+  const std::vector<std::string> names = {uuid,
+                                          "0102030405060708/" + uuid,
+                                          "01020304050607/" + uuid,
+                                          "/" + uuid,
+                                          "x/" + uuid,
+                                          "0102030405060708/" + uuid + "0",
+                                          "6D1F6A5E-0000-4000-8000-00000000ABCD",
+                                          "6d1f6a5e00004000800000000000abcd",
+                                          std::string(36, 'a'),
+                                          std::string(36, '-'),
+                                          "task-7",
+                                          "",
+                                          std::string("\0", 1),
+                                          std::string("\0\0", 2),
+                                          std::string("\1") + std::string(16, 'x'),
+                                          std::string("\2\0", 2) + std::string(16, 'x'),
+                                          "\3"};
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    const std::string stored = keys::short_name(name);
+    EXPECT_EQ(keys::long_name(stored), name);
+    EXPECT_TRUE(seen.insert(stored).second) << name;
+  }
+  EXPECT_EQ(keys::short_name(uuid).size(), 17U);
+  EXPECT_EQ(keys::short_name("0102030405060708/" + uuid).size(), 26U);
+  EXPECT_EQ(keys::short_name("task-7"), "task-7");
+}
+
+TEST(Keys, TellWhatACommitMayReplaceFromAllOthers) {
+  const MessageId id{7, 9};
+  EXPECT_TRUE(keys::is_replaced(keys::hot(id.sequence(), keys::Part::kState)));
+  EXPECT_TRUE(keys::is_replaced(keys::cold(id, keys::Part::kState)));
+  EXPECT_TRUE(keys::is_replaced(keys::census(DestinationId(1))));
+  for (const std::string& key :
+       {keys::hot(id.sequence(), keys::Part::kMessage), keys::cold(id, keys::Part::kMessage),
+        keys::parked({7, 1}), keys::owed(DestinationId(1)), keys::meta(), std::string()})
+    EXPECT_FALSE(keys::is_replaced(key));
 }
 
 }  // namespace

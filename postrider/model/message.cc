@@ -5,16 +5,17 @@
 #include "postrider/base/check.h"
 #include "postrider/base/codec.h"
 #include "postrider/model/fanout.h"
+#include "postrider/model/packing.h"
 
 namespace postrider {
 namespace {
 
 // Version 1 of a message had no lasting gates, version 1 of a state neither intent nor notes nor
-// failed questions; else they are the same bytes.
-constexpr std::uint8_t kVersion = 2;
-// Version 3 is version 2 of a message whose body is shared, with the name and the size of that in
+// failed questions; up to version 2 numbers had fixed widths and bodies were never packed.
+constexpr std::uint8_t kVersion = 3;
+// Version 4 is version 3 of a message whose body is shared, with the name and the size of that in
 // front; an older program must not take it for a message without a body.
-constexpr std::uint8_t kSharing = 3;
+constexpr std::uint8_t kSharing = 4;
 
 // One flag for each optional field keeps the usual record small.
 enum Flag : std::uint8_t {
@@ -22,7 +23,8 @@ enum Flag : std::uint8_t {
   kHasExpires = 2,
   kHasOrigin = 4,
   kHasGates = 8,
-  kHasLasting = 16
+  kHasLasting = 16,
+  kPacked = 32
 };
 enum StateFlag : std::uint8_t {
   kCancelWanted = 1,
@@ -30,14 +32,20 @@ enum StateFlag : std::uint8_t {
   kIntentOpen = 4,
   kHasNotes = 8,
   kHasQuestions = 16,
-  kHasTrail = 32
+  kHasTrail = 32,
+  kHasDue = 64,
+  kHasFirstAttempt = 128
 };
 constexpr std::uint8_t kFlagsOfVersion1 = 15;
-constexpr std::uint8_t kOrdered = 128;  // beside the bits of lasting gates
+constexpr std::uint8_t kFlagsOfVersion2 = 31;
+constexpr std::uint8_t kOrdered = 128;    // beside the bits of lasting gates
+constexpr unsigned kCertaintyShift = 6;   // above the failure class
+constexpr std::size_t kPackedMax = 4096;  // longer bodies are not worth the time
 
-Reader open_either(std::string_view record) {
-  const bool old = !record.empty() && record[0] == 1;
-  return open_record(record, old ? std::uint8_t{1} : kVersion);
+// Any version that we know.
+Reader open_known(std::string_view record) {
+  const auto version = record.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(record[0]);
+  return open_record(record, version == 0 || version > kVersion ? kVersion : version);
 }
 
 bool has_gates(const Message& message) {
@@ -47,25 +55,36 @@ bool has_gates(const Message& message) {
   return false;
 }
 
+std::uint8_t flags_of(const Message& fields) {
+  return static_cast<std::uint8_t>(
+      (fields.not_before.is_set() ? kHasNotBefore : 0) |
+      (fields.expires.is_set() ? kHasExpires : 0) | (fields.origin.is_set() ? kHasOrigin : 0) |
+      (has_gates(fields) ? kHasGates : 0) | (fields.lasting != 0 ? kHasLasting : 0) |
+      (fields.packed ? kPacked : 0));
+}
+
 void encode_head(std::string& out, const Message& fields, std::size_t attributes_size) {
   const bool shares = fields.shared.id != 0;
   out.push_back(static_cast<char>(shares ? kSharing : kVersion));
   Writer writer(out);
   if (shares) writer.u64(fields.shared.id).u32(fields.shared.bytes);
-  const auto flags = static_cast<std::uint8_t>(
-      (fields.not_before.is_set() ? kHasNotBefore : 0) |
-      (fields.expires.is_set() ? kHasExpires : 0) | (fields.origin.is_set() ? kHasOrigin : 0) |
-      (has_gates(fields) ? kHasGates : 0) | (fields.lasting != 0 ? kHasLasting : 0));
+  const std::uint8_t flags = flags_of(fields);
   writer.u8(flags)
       .u64(fields.id.high)
       .u64(fields.id.low)
-      .i64(fields.accepted.ms())
+      .varint(static_cast<std::uint64_t>(fields.accepted.ms()))
       .u8(fields.method);
-  if ((flags & kHasNotBefore) != 0) writer.i64(fields.not_before.ms());
-  if ((flags & kHasExpires) != 0) writer.i64(fields.expires.ms());
+  if ((flags & kHasNotBefore) != 0) writer.near(fields.not_before.ms(), fields.accepted.ms());
+  if ((flags & kHasExpires) != 0) writer.near(fields.expires.ms(), fields.accepted.ms());
   if ((flags & kHasOrigin) != 0) writer.u64(fields.origin.high).u64(fields.origin.low);
   if ((flags & kHasGates) != 0) {
-    for (const GateName gate : fields.gates) writer.u64(gate);
+    std::uint8_t which = 0;
+    for (std::size_t i = 0; i < kGatesMax; ++i)
+      which = static_cast<std::uint8_t>(which | (fields.gates[i] != 0 ? 1U << i : 0U));
+    writer.u8(which);
+    for (const GateName gate : fields.gates) {
+      if (gate != 0) writer.u64(gate);
+    }
   }
   if ((flags & kHasLasting) != 0) {
     writer.u8(static_cast<std::uint8_t>(fields.lasting | (fields.ordered ? kOrdered : 0)));
@@ -73,27 +92,71 @@ void encode_head(std::string& out, const Message& fields, std::size_t attributes
   writer.varint(attributes_size);
 }
 
+void read_gates(Reader& reader, std::uint8_t version, Message& message) {
+  const std::uint8_t which = version < 3 ? std::uint8_t{(1U << kGatesMax) - 1} : reader.u8();
+  if ((which >> kGatesMax) != 0) reader.fail();
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    if ((which >> i & 1) != 0) message.gates[i] = reader.u64();
+  }
+}
+
+// The fields of a message up to its attributes; these and the body follow.
+void read_head(Reader& reader, std::uint8_t version, Message& message) {
+  const bool fixed = version < 3;
+  const std::uint8_t flags = reader.u8();
+  if (flags > (version == 1 ? kFlagsOfVersion1 : version == 2 ? kFlagsOfVersion2 : 2 * kPacked - 1))
+    reader.fail();
+  message.packed = (flags & kPacked) != 0;
+  message.id.high = reader.u64();
+  message.id.low = reader.u64();
+  const std::int64_t accepted = fixed ? reader.i64() : static_cast<std::int64_t>(reader.varint());
+  const auto time = [&] { return Timestamp(fixed ? reader.i64() : reader.near(accepted)); };
+  message.accepted = Timestamp(accepted);
+  message.method = reader.u8();
+  if ((flags & kHasNotBefore) != 0) message.not_before = time();
+  if ((flags & kHasExpires) != 0) message.expires = time();
+  if ((flags & kHasOrigin) != 0) {
+    message.origin.high = reader.u64();
+    message.origin.low = reader.u64();
+  }
+  if ((flags & kHasGates) != 0) read_gates(reader, version, message);
+  if ((flags & kHasLasting) != 0) {
+    const std::uint8_t lasting = reader.u8();
+    message.lasting = lasting & (kOrdered - 1);
+    message.ordered = (lasting & kOrdered) != 0;
+  }
+}
+
 }  // namespace
 
 Message encode_message(const Message& fields, std::string_view attributes, std::string_view body) {
   thread_local std::string head;  // reused: encoding is on the hot path, and only the blob is kept
-  head.clear();
-  encode_head(head, fields, attributes.size());
-  const std::string_view shared = fields.shared.id != 0 ? body : std::string_view();
-  if (fields.shared.id != 0) body = {};
-  const std::size_t content = head.size() + attributes.size() + body.size();
-
   Message message = fields;
+  message.text = Blob();
+  const bool shares = fields.shared.id != 0;
+  std::string packed;
+  if (fields.packed && !shares && body.size() <= kPackedMax) packed = pack(body);
+  message.packed = !packed.empty() && packed.size() < body.size();
+  const std::string_view own = shares ? std::string_view() : body;
+  const std::string_view stored = message.packed ? std::string_view(packed) : own;
+  head.clear();
+  encode_head(head, message, attributes.size());
+  const std::size_t content = head.size() + attributes.size() + stored.size();
+
   message.record = Blob::make(content + 4, [&](char* to) {
     std::memcpy(to, head.data(), head.size());  // NOLINT(bugprone-not-null-terminated-result)
     if (!attributes.empty()) std::memcpy(to + head.size(), attributes.data(), attributes.size());
-    if (!body.empty()) std::memcpy(to + head.size() + attributes.size(), body.data(), body.size());
+    if (!stored.empty())
+      std::memcpy(to + head.size() + attributes.size(), stored.data(), stored.size());
     const std::uint32_t crc = crc32c({to, content});
     for (std::size_t i = 0; i < 4; ++i) to[content + i] = static_cast<char>(crc >> (24 - 8 * i));
   });
   message.attributes = message.record.view().substr(head.size(), attributes.size());
-  message.body = message.record.view().substr(head.size() + attributes.size(), body.size());
-  if (fields.shared.id != 0) message.body = shared;
+  if (message.packed) message.text = Blob::copy_of(body);
+  message.body = shares ? body
+                 : message.packed
+                     ? message.text.view()
+                     : message.record.view().substr(head.size() + attributes.size(), body.size());
   return message;
 }
 
@@ -122,37 +185,26 @@ Blob encode_whole(const Message& message) {
 
 Result<Message> decode_message(Blob record) {
   const bool shares = record.view().starts_with(static_cast<char>(kSharing));
-  Reader reader = shares ? open_record(record.view(), kSharing) : open_either(record.view());
+  Reader reader = shares ? open_record(record.view(), kSharing) : open_known(record.view());
   Message message;
   if (shares) {
     message.shared.id = reader.u64();
     message.shared.bytes = reader.u32();
     if (message.shared.id == 0) reader.fail();
   }
-  const std::uint8_t flags = reader.u8();
-  if (record.view().starts_with('\1') && flags > kFlagsOfVersion1) reader.fail();
-  message.id.high = reader.u64();
-  message.id.low = reader.u64();
-  message.accepted = Timestamp(reader.i64());
-  message.method = reader.u8();
-  if ((flags & kHasNotBefore) != 0) message.not_before = Timestamp(reader.i64());
-  if ((flags & kHasExpires) != 0) message.expires = Timestamp(reader.i64());
-  if ((flags & kHasOrigin) != 0) {
-    message.origin.high = reader.u64();
-    message.origin.low = reader.u64();
-  }
-  if ((flags & kHasGates) != 0) {
-    for (GateName& gate : message.gates) gate = reader.u64();
-  }
-  if ((flags & kHasLasting) != 0) {
-    const std::uint8_t lasting = reader.u8();
-    message.lasting = lasting & (kOrdered - 1);
-    message.ordered = (lasting & kOrdered) != 0;
-  }
+  const std::uint8_t version =
+      shares || !reader.ok() ? kVersion : static_cast<std::uint8_t>(record.view()[0]);
+  if (reader.ok()) read_head(reader, version, message);
   message.attributes = reader.text();
   message.body = reader.rest();
-  if (!reader.ok() || (shares && !message.body.empty()))
+  if (!reader.ok() || (shares && (message.packed || !message.body.empty())))
     return fail(ErrorCode::kCorrupt, "message record");
+  if (message.packed) {
+    const auto body = unpack(message.body, kPackedMax);
+    if (!body) return fail(ErrorCode::kCorrupt, "message record");
+    message.text = Blob::copy_of(*body);
+    message.body = message.text.view();
+  }
   message.record = std::move(record);
   return message;
 }
@@ -161,32 +213,41 @@ std::string encode_state(const State& state, std::string_view reason, const Inte
                          std::string_view notes, std::string_view trail) {
   std::string out(1, static_cast<char>(kVersion));
   Writer writer(out);
-  writer.u8(state.state)
-      .u8(state.method)
-      .u16(state.attempts)
-      .i64(state.since.ms())
-      .i64(state.due.ms());
-  writer.i64(state.first_attempt.ms()).i64(state.held_before.count());
-  writer.u8(static_cast<std::uint8_t>(state.failure))
-      .u8(static_cast<std::uint8_t>(state.certainty));
   const bool recorded = intent != Intent();
   writer.u8(static_cast<std::uint8_t>(
       (state.cancel_wanted ? kCancelWanted : 0) | (recorded ? kHasIntent : 0) |
       (intent.open ? kIntentOpen : 0) | (notes.empty() ? 0 : kHasNotes) |
-      (state.questions_failed != 0 ? kHasQuestions : 0) | (trail.empty() ? 0 : kHasTrail)));
-  if (recorded) writer.i64(intent.at.ms()).i64(intent.wall.ms()).u64(intent.hash);
+      (state.questions_failed != 0 ? kHasQuestions : 0) | (trail.empty() ? 0 : kHasTrail) |
+      (state.due.is_set() ? kHasDue : 0) | (state.first_attempt.is_set() ? kHasFirstAttempt : 0)));
+  const std::int64_t since = state.since.ms();
+  writer.u8(state.state).u8(state.method).varint(state.attempts);
+  writer.varint(static_cast<std::uint64_t>(since));
+  if (state.due.is_set()) writer.near(state.due.ms(), since);
+  if (state.first_attempt.is_set()) writer.near(state.first_attempt.ms(), since);
+  writer.svarint(state.held_before.count());
+  static_assert(kFailureClasses <= 1U << kCertaintyShift);
+  writer.u8(static_cast<std::uint8_t>(static_cast<unsigned>(state.failure) |
+                                      static_cast<unsigned>(state.certainty) << kCertaintyShift));
+  if (recorded)
+    writer.near(intent.at.ms(), since).near(intent.wall.ms(), intent.at.ms()).u64(intent.hash);
   if (!notes.empty()) writer.text(notes);
-  if (state.questions_failed != 0) writer.u16(state.questions_failed);
+  if (state.questions_failed != 0) writer.varint(state.questions_failed);
   if (!trail.empty()) writer.text(trail);
   writer.text(reason);
   seal_record(out);
   return out;
 }
 
-Result<StoredState> decode_state(std::string_view record) {
-  Reader reader = open_either(record);
-  StoredState stored;
-  State& state = stored.state;
+namespace {
+
+void read_failure(Reader& reader, State& state, unsigned failure, unsigned certainty) {
+  if (failure >= kFailureClasses || certainty > 2) reader.fail();
+  state.failure = static_cast<FailureClass>(failure < kFailureClasses ? failure : 0);
+  state.certainty = static_cast<Certainty>(certainty <= 2 ? certainty : 0);
+}
+
+// Versions 1 and 2: fixed widths, flags behind them. Returns the flags.
+std::uint8_t read_fixed(Reader& reader, std::uint8_t version, State& state) {
   state.state = reader.u8();
   state.method = reader.u8();
   state.attempts = reader.u16();
@@ -195,24 +256,59 @@ Result<StoredState> decode_state(std::string_view record) {
   state.first_attempt = Timestamp(reader.i64());
   state.held_before = Duration(reader.i64());
   const std::uint8_t failure = reader.u8();
-  const std::uint8_t certainty = reader.u8();
-  if (failure >= kFailureClasses || certainty > 2) reader.fail();
-  state.failure = static_cast<FailureClass>(failure);
-  state.certainty = static_cast<Certainty>(certainty);
+  read_failure(reader, state, failure, reader.u8());
   const std::uint8_t flags = reader.u8();
-  const bool old = record.starts_with('\1');
-  if (flags > (old ? kCancelWanted : 2 * kHasTrail - 1)) reader.fail();
+  if (flags > (version == 1 ? kCancelWanted : 2 * kHasTrail - 1)) reader.fail();
+  return flags;
+}
+
+std::uint8_t read_near(Reader& reader, State& state) {
+  const std::uint8_t flags = reader.u8();
+  state.state = reader.u8();
+  state.method = reader.u8();
+  state.attempts = reader.varint16();
+  const auto since = static_cast<std::int64_t>(reader.varint());
+  state.since = Timestamp(since);
+  if ((flags & kHasDue) != 0) state.due = Timestamp(reader.near(since));
+  if ((flags & kHasFirstAttempt) != 0) state.first_attempt = Timestamp(reader.near(since));
+  state.held_before = Duration(reader.svarint());
+  const std::uint8_t why = reader.u8();
+  read_failure(reader, state, why & ((1U << kCertaintyShift) - 1), why >> kCertaintyShift);
+  return flags;
+}
+
+Intent read_intent(Reader& reader, bool fixed, const State& state) {
+  Intent intent;
+  if (fixed) {
+    intent.at = Timestamp(reader.i64());
+    intent.wall = Timestamp(reader.i64());
+  } else {
+    intent.at = Timestamp(reader.near(state.since.ms()));
+    intent.wall = Timestamp(reader.near(intent.at.ms()));
+  }
+  intent.hash = reader.u64();
+  return intent;
+}
+
+}  // namespace
+
+Result<StoredState> decode_state(std::string_view record) {
+  Reader reader = open_known(record);
+  const auto version = record.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(record[0]);
+  const bool fixed = version < 3;
+  StoredState stored;
+  State& state = stored.state;
+  const std::uint8_t flags = fixed ? read_fixed(reader, version, state) : read_near(reader, state);
   state.cancel_wanted = (flags & kCancelWanted) != 0;
   if ((flags & kHasIntent) != 0) {
-    stored.intent.at = Timestamp(reader.i64());
-    stored.intent.wall = Timestamp(reader.i64());
-    stored.intent.hash = reader.u64();
+    stored.intent = read_intent(reader, fixed, state);
     stored.intent.open = (flags & kIntentOpen) != 0;
   } else if ((flags & kIntentOpen) != 0) {
     reader.fail();
   }
   if ((flags & kHasNotes) != 0) stored.notes = reader.text();
-  if ((flags & kHasQuestions) != 0) state.questions_failed = reader.u16();
+  if ((flags & kHasQuestions) != 0)
+    state.questions_failed = fixed ? reader.u16() : reader.varint16();
   if ((flags & kHasTrail) != 0) stored.trail = reader.text();
   stored.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "state record");

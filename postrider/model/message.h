@@ -37,19 +37,22 @@ struct Message {
   std::array<GateName, kGatesMax> gates{};
   std::uint8_t lasting = 0;  // bit n: gate n is held from the first start to the end
   bool ordered = false;      // a lasting gate is taken in the order of acceptance
+  bool packed = false;       // the record has the body packed (model/packing.h)
 
   SharedBody shared;
 
-  Blob record;                  // the encoded whole; the two views look into it
+  Blob record;                  // the encoded whole; the two views look into it, …
+  Blob text;                    // … but the body, when it is packed, looks into this
   std::string_view attributes;  // opaque to the core; see model/attributes.h
   std::string_view body;        // … or into the shared one; empty until that is there
 
   // What keeps `body` alive.
-  const Blob& body_owner() const { return shared.record ? shared.record : record; }
+  const Blob& body_owner() const { return shared.record ? shared.record : packed ? text : record; }
+  std::size_t bytes() const { return record.size() + text.size(); }  // in memory, its own
 };
 
 // Encodes once; window, batch and wire share the blob. `message.record`, `attributes` and `body` of
-// the result look into it.
+// the result look into it. With `fields.packed` the body is packed where that makes it smaller.
 Message encode_message(const Message& fields, std::string_view attributes, std::string_view body);
 Result<Message> decode_message(Blob record);
 // Which body an encoded message shares, without reading the rest; id 0: none.

@@ -188,6 +188,7 @@ struct ProfileSpec {
   // gates.
   GateLimits (*gate_limits)(GateName name, const Policy& policy) = nullptr;
   std::span<const SettingRow> settings = {};
+  bool packs = false;    // bodies are short texts of known words (model/packing.h)
   bool bounded = false;  // takes no new message while as many live as EngineLimits allows
   // What `encode` would work out of a destination's settings again and again.
   std::shared_ptr<const void> (*prepare)(const DestinationConfig& destination) = nullptr;

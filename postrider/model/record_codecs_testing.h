@@ -104,7 +104,7 @@ inline std::optional<std::string> job_again(std::string_view bytes) {
   return encode_job(*job);
 }
 
-inline constexpr std::array<RecordCodec, 24> kRecordCodecs = {{
+inline constexpr std::array<RecordCodec, 25> kRecordCodecs = {{
     {"Message", true, &message_again},
     {"State", true, &state_again},
     {"Config", true, &plain_again<&decode_config, &encode_config>},
@@ -121,6 +121,7 @@ inline constexpr std::array<RecordCodec, 24> kRecordCodecs = {{
     {"Half", true, &plain_again<&decode_half, &encode_half>},
     {"Arrival", true, &plain_again<&decode_arrival, &encode_arrival>},
     {"Nested", true, &plain_again<&decode_nested, &encode_nested>},
+    {"Census", true, &plain_again<&decode_census, &encode_census>},
     {"Group", true, &plain_again<&decode_group, &encode_group>},
     {"Job", true, &job_again},
     {"Hold", true, &plain_again<&decode_hold, &encode_hold>},

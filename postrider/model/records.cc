@@ -2,17 +2,27 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/codec.h"
+#include "postrider/model/packing.h"
 
 namespace postrider {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
 
-std::string begin() {
+std::string begin(std::uint8_t version = kVersion) {
   std::string out;
   out.reserve(128);  // most records fit, so that writing one allocates once
-  out.push_back(static_cast<char>(kVersion));
+  out.push_back(static_cast<char>(version));
   return out;
+}
+
+std::uint8_t version_of(std::string_view record) {
+  return record.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(record[0]);
+}
+
+void put_time(Writer& writer, Timestamp at) { writer.varint(static_cast<std::uint64_t>(at.ms())); }
+Timestamp get_time(Reader& reader, bool fixed) {
+  return Timestamp(fixed ? reader.i64() : static_cast<std::int64_t>(reader.varint()));
 }
 
 void put_id(Writer& writer, MessageId id) { writer.u64(id.high).u64(id.low); }
@@ -29,6 +39,26 @@ Enum get_enum(Reader& reader, std::size_t count) {
   const std::uint8_t value = reader.u8();
   if (value >= count) reader.fail();
   return static_cast<Enum>(value < count ? value : 0);
+}
+
+// A text with a byte in front that says whether it is packed.
+constexpr std::size_t kPackedMax = 4096;  // longer ones are not worth the time
+constexpr std::size_t kUnpackedMax = std::size_t{1} << 20;
+void put_packed(Writer& writer, std::string_view text) {
+  std::string packed;
+  if (text.size() <= kPackedMax) packed = pack(text);
+  const bool smaller = packed.size() < text.size() && text.size() <= kPackedMax;
+  writer.u8(smaller ? 1 : 0).text(smaller ? std::string_view(packed) : text);
+}
+std::string get_word(Reader& reader) {  // always packed
+  auto text = unpack(reader.text(), kUnpackedMax);
+  if (!text) reader.fail();
+  return text ? std::move(*text) : std::string();
+}
+std::string get_packed(Reader& reader) {
+  const std::uint8_t packed = reader.u8();
+  if (packed > 1) reader.fail();
+  return packed == 1 ? get_word(reader) : std::string(reader.text());
 }
 
 void put_bucket(Writer& writer, const BucketInfo& bucket) {
@@ -48,14 +78,20 @@ BucketInfo get_bucket(Reader& reader) {
   return bucket;
 }
 
-constexpr std::uint8_t kMetaVersion = 2;  // 1: the first twelve counters and four buckets only
+// Meta 1: the first twelve counters and four buckets only; 2: all names had long keys. End 1:
+// without notes; 2: numbers of fixed width.
+constexpr std::uint8_t kMetaVersion = 3;
 constexpr std::uint8_t kMetaFanouts = 1;  // there were fan-outs: their counters follow
 constexpr std::array<std::uint64_t Counters::*, 3> kFanoutFields = {
     &Counters::fanouts, &Counters::shared_bodies, &Counters::shared_bytes};
-constexpr std::uint8_t kEndVersion = 2;  // 1: without notes
+constexpr std::uint8_t kEndVersion = 3;
+// Version 1 of these: numbers of fixed width, and nothing packed.
+constexpr std::uint8_t kNearVersion = 2;
 constexpr std::uint8_t kEndOrigin = 1;
 constexpr std::uint8_t kEndNotes = 2;
 constexpr std::uint8_t kEndTrail = 4;
+constexpr std::uint8_t kEndLetter = 8;
+constexpr std::uint8_t kCounted = 4;  // beside the bits of the buckets that are used
 constexpr std::size_t kCounters1 = 12;
 constexpr std::size_t kBuckets1 = 4;
 constexpr std::array<std::uint64_t Counters::*, 15> kCounterFields = {
@@ -89,14 +125,13 @@ char space_of(Kept kept) {
 }
 
 std::string encode_meta(const Meta& meta) {
-  std::string out = begin();
-  out[0] = static_cast<char>(kMetaVersion);
+  std::string out = begin(kMetaVersion);
   Writer writer(out);
   for (const auto field : kCounterFields) writer.varint(meta.counters.*field);
   writer.i64(meta.clock_floor.ms()).i64(meta.wall_bias.count());
   for (std::size_t i = 0; i < kBuckets1; ++i) put_bucket(writer, meta.running[i]);
   // Most stores never use the others, and this record is part of every commit.
-  std::uint8_t used = 0;
+  std::uint8_t used = meta.counted ? kCounted : std::uint8_t{0};
   for (std::size_t i = kBuckets1; i < kKept; ++i)
     used = static_cast<std::uint8_t>(used | (meta.running[i] != BucketInfo() ? bit_of(i) : 0U));
   if (meta.counters.fanouts != 0) used |= kMetaFanouts;
@@ -107,14 +142,15 @@ std::string encode_meta(const Meta& meta) {
   for (std::size_t i = kBuckets1; i < kKept; ++i) {
     if ((used & bit_of(i)) != 0) put_bucket(writer, meta.running[i]);
   }
-  writer.varint(meta.log_removed);
+  writer.varint(meta.log_removed).varint(meta.long_names).varint(meta.long_halves);
   seal_record(out);
   return out;
 }
 
 Result<Meta> decode_meta(std::string_view record) {
-  const bool old = record.starts_with('\1');
-  Reader reader = open_record(record, old ? kVersion : kMetaVersion);
+  const std::uint8_t version = version_of(record);
+  const bool old = version == 1;
+  Reader reader = open_record(record, old || version == 2 ? version : kMetaVersion);
   Meta meta;
   for (std::size_t i = 0; i < (old ? kCounters1 : kCounterFields.size()); ++i)
     meta.counters.*kCounterFields[i] = reader.varint();
@@ -122,7 +158,9 @@ Result<Meta> decode_meta(std::string_view record) {
   meta.wall_bias = Duration(reader.i64());
   for (std::size_t i = 0; i < kBuckets1; ++i) meta.running[i] = get_bucket(reader);
   const std::uint8_t used = old ? std::uint8_t{0} : reader.u8();
-  if ((used & ~(kKeptBits | kMetaFanouts)) != 0) reader.fail();
+  const unsigned known = version == kMetaVersion ? kKeptBits | kMetaFanouts | kCounted : kKeptBits;
+  if ((used & ~known) != 0) reader.fail();
+  meta.counted = version == kMetaVersion && (used & kCounted) != 0;
   if ((used & kMetaFanouts) != 0) {
     for (const auto field : kFanoutFields) meta.counters.*field = reader.varint();
     if (meta.counters.fanouts == 0) reader.fail();
@@ -131,6 +169,13 @@ Result<Meta> decode_meta(std::string_view record) {
     if ((used & bit_of(i)) != 0) meta.running[i] = get_bucket(reader);
   }
   meta.log_removed = reader.varint();
+  if (version == kMetaVersion) {
+    meta.long_names = reader.varint32();
+    meta.long_halves = reader.varint32();
+  } else {
+    meta.long_names = meta.running[static_cast<std::size_t>(Kept::kNames)].number;
+    meta.long_halves = meta.running[static_cast<std::size_t>(Kept::kHalves)].number;
+  }
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "meta record");
   return meta;
 }
@@ -191,16 +236,18 @@ Result<SessionEntry> decode_session(std::string_view record) {
 }
 
 std::string encode_log(const std::vector<LogEntry>& entries) {
-  std::string out = begin();
-  out.reserve(8 + entries.size() * 40);
+  std::string out = begin(kNearVersion);
+  out.reserve(8 + entries.size() * 32);
   Writer writer(out);
   writer.varint(entries.size());
+  std::int64_t before = 0;
   for (const LogEntry& entry : entries) {
-    writer.u8(static_cast<std::uint8_t>(entry.kind)).i64(entry.at.ms());
+    writer.u8(static_cast<std::uint8_t>(entry.kind)).near(entry.at.ms(), before);
+    before = entry.at.ms();
     put_id(writer, entry.id);
     writer.u8(static_cast<std::uint8_t>(entry.phase))
         .u8(static_cast<std::uint8_t>(entry.cause))
-        .u16(entry.attempts)
+        .varint(entry.attempts)
         .text(entry.reason);
   }
   seal_record(out);
@@ -209,18 +256,21 @@ std::string encode_log(const std::vector<LogEntry>& entries) {
 
 Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket bucket,
                                          Sequence page) {
-  Reader reader = open_record(record, kVersion);
+  const bool fixed = version_of(record) == kVersion;
+  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
   std::vector<LogEntry> entries;
   std::uint32_t index = 0;
+  std::int64_t before = 0;
   for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left, ++index) {
     LogEntry entry;
     entry.position = {bucket, page.value(), index};
     entry.kind = get_enum<LogEntry::Kind>(reader, LogEntry::kKinds);
-    entry.at = Timestamp(reader.i64());
+    before = fixed ? reader.i64() : reader.near(before);
+    entry.at = Timestamp(before);
     entry.id = get_id(reader);
     entry.phase = get_enum<Phase>(reader, kPhases);
     entry.cause = get_enum<FailureClass>(reader, kFailureClasses);
-    entry.attempts = reader.u16();
+    entry.attempts = fixed ? reader.u16() : reader.varint16();
     entry.reason = reader.text();
     entries.push_back(std::move(entry));
   }
@@ -237,15 +287,17 @@ std::string encode_end(const EndRecord& end) {
 void encode_end(const EndRecord& end, std::string& out) {
   out.assign(1, static_cast<char>(kEndVersion));
   Writer writer(out);
+  const bool has_origin = end.origin.is_set();
+  writer.u8(static_cast<std::uint8_t>(
+      (has_origin ? kEndOrigin : 0) | (end.notes.empty() ? 0 : kEndNotes) |
+      (end.trail.empty() ? 0 : kEndTrail) | (end.content_bucket == 0 ? 0 : kEndLetter)));
   put_id(writer, end.id);
   writer.u8(static_cast<std::uint8_t>(end.phase))
       .u8(static_cast<std::uint8_t>(end.cause))
-      .u16(end.attempts);
-  writer.i64(end.accepted.ms()).i64(end.at.ms()).u32(end.content_bucket);
-  const bool has_origin = end.origin.is_set();
-  writer.u8(static_cast<std::uint8_t>((has_origin ? kEndOrigin : 0) |
-                                      (end.notes.empty() ? 0 : kEndNotes) |
-                                      (end.trail.empty() ? 0 : kEndTrail)));
+      .varint(end.attempts);
+  put_time(writer, end.accepted);
+  writer.near(end.at.ms(), end.accepted.ms());
+  if (end.content_bucket != 0) writer.varint(end.content_bucket);
   if (has_origin) put_id(writer, end.origin);
   if (!end.notes.empty()) writer.text(end.notes);
   if (!end.trail.empty()) writer.text(end.trail);
@@ -253,10 +305,10 @@ void encode_end(const EndRecord& end, std::string& out) {
   seal_record(out);
 }
 
-Result<EndRecord> decode_end(std::string_view record) {
-  const bool old = record.starts_with('\1');
-  Reader reader = open_record(record, old ? kVersion : kEndVersion);
-  EndRecord end;
+namespace {
+
+// Versions 1 and 2, whose flags stand behind the numbers. Returns the flags.
+std::uint8_t read_fixed_end(Reader& reader, std::uint8_t version, EndRecord& end) {
   end.id = get_id(reader);
   end.phase = get_enum<Phase>(reader, kPhases);
   end.cause = get_enum<FailureClass>(reader, kFailureClasses);
@@ -265,7 +317,32 @@ Result<EndRecord> decode_end(std::string_view record) {
   end.at = Timestamp(reader.i64());
   end.content_bucket = reader.u32();
   const std::uint8_t flags = reader.u8();
-  if (flags > (old ? kEndOrigin : kEndOrigin | kEndNotes | kEndTrail)) reader.fail();
+  if (flags > (version == 1 ? kEndOrigin : kEndOrigin | kEndNotes | kEndTrail)) reader.fail();
+  return flags;
+}
+
+std::uint8_t read_near_end(Reader& reader, EndRecord& end) {
+  const std::uint8_t flags = reader.u8();
+  if (flags >= 2 * kEndLetter) reader.fail();
+  end.id = get_id(reader);
+  end.phase = get_enum<Phase>(reader, kPhases);
+  end.cause = get_enum<FailureClass>(reader, kFailureClasses);
+  end.attempts = reader.varint16();
+  end.accepted = get_time(reader, false);
+  end.at = Timestamp(reader.near(end.accepted.ms()));
+  if ((flags & kEndLetter) != 0) end.content_bucket = reader.varint32();
+  return flags;
+}
+
+}  // namespace
+
+Result<EndRecord> decode_end(std::string_view record) {
+  const std::uint8_t version = version_of(record);
+  const bool fixed = version == 1 || version == 2;
+  Reader reader = open_record(record, fixed ? version : kEndVersion);
+  EndRecord end;
+  const std::uint8_t flags =
+      fixed ? read_fixed_end(reader, version, end) : read_near_end(reader, end);
   if ((flags & kEndOrigin) != 0) end.origin = get_id(reader);
   if ((flags & kEndNotes) != 0) end.notes = reader.text();
   if ((flags & kEndTrail) != 0) end.trail = reader.text();
@@ -275,25 +352,27 @@ Result<EndRecord> decode_end(std::string_view record) {
 }
 
 std::string encode_name(const NameEntry& entry) {
-  std::string out = begin();
+  std::string out = begin(kNearVersion);
   Writer writer(out);
-  writer.i64(entry.at.ms()).varint(entry.holders.size());
+  put_time(writer, entry.at);
+  writer.varint(entry.holders.size());
   for (const NameEntry::Holder& holder : entry.holders) {
     put_id(writer, holder.id);
-    writer.u16(holder.attempt);
+    writer.varint(holder.attempt);
   }
   seal_record(out);
   return out;
 }
 
 Result<NameEntry> decode_name(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  const bool fixed = version_of(record) == kVersion;
+  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
   NameEntry entry;
-  entry.at = Timestamp(reader.i64());
+  entry.at = get_time(reader, fixed);
   for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
     NameEntry::Holder holder;
     holder.id = get_id(reader);
-    holder.attempt = reader.u16();
+    holder.attempt = fixed ? reader.u16() : reader.varint16();
     entry.holders.push_back(holder);
   }
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "name entry");
@@ -325,47 +404,71 @@ Result<HalfEntry> decode_half(std::string_view record) {
 }
 
 std::string encode_arrival(const ArrivalRecord& arrival) {
-  std::string out = begin();
-  Writer(out).i64(arrival.at.ms()).text(arrival.profile).text(arrival.source).text(arrival.bytes);
+  std::string out = begin(kNearVersion);
+  Writer writer(out);
+  put_time(writer, arrival.at);
+  writer.text(pack(arrival.profile)).text(pack(arrival.source));
+  put_packed(writer, arrival.bytes);
   seal_record(out);
   return out;
 }
 
 Result<ArrivalRecord> decode_arrival(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  const bool fixed = version_of(record) == kVersion;
+  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
   ArrivalRecord arrival;
-  arrival.at = Timestamp(reader.i64());
-  arrival.profile = reader.text();
-  arrival.source = reader.text();
-  arrival.bytes = reader.text();
+  arrival.at = get_time(reader, fixed);
+  arrival.profile = fixed ? std::string(reader.text()) : get_word(reader);
+  arrival.source = fixed ? std::string(reader.text()) : get_word(reader);
+  arrival.bytes = fixed ? std::string(reader.text()) : get_packed(reader);
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "arrival");
   return arrival;
 }
 
 std::string encode_nested(const NestedRecord& nested) {
-  std::string out = begin();
+  std::string out = begin(kNearVersion);
   Writer writer(out);
   put_id(writer, nested.from);
-  writer.u8(nested.lane)
-      .u16(nested.priority)
-      .text(nested.destination)
-      .text(nested.attributes)
-      .text(nested.body);
+  writer.u8(nested.lane).varint(nested.priority).text(nested.destination).text(nested.attributes);
+  put_packed(writer, nested.body);
   seal_record(out);
   return out;
 }
 
 Result<NestedRecord> decode_nested(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  const bool fixed = version_of(record) == kVersion;
+  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
   NestedRecord nested;
   nested.from = get_id(reader);
   nested.lane = reader.u8();
-  nested.priority = reader.u16();
+  nested.priority = fixed ? reader.u16() : reader.varint16();
   nested.destination = reader.text();
   nested.attributes = reader.text();
-  nested.body = reader.text();
+  nested.body = fixed ? std::string(reader.text()) : get_packed(reader);
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "nested submit");
   return nested;
+}
+
+std::string encode_census(const CensusRecord& census) {
+  std::string out = begin();
+  Writer writer(out);
+  writer.text(pack(census.profile)).varint(census.states.size());
+  for (const auto& [state, count] : census.states) writer.u8(state).varint(count);
+  seal_record(out);
+  return out;
+}
+
+Result<CensusRecord> decode_census(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  CensusRecord census;
+  census.profile = get_word(reader);
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+    const StateIndex state = reader.u8();
+    census.states.emplace_back(state, reader.varint());
+    if (state >= kStatesMax) reader.fail();
+  }
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "census");
+  return census;
 }
 
 std::string encode_dead(const DeadLetter& letter, std::string_view message) {

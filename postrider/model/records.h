@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "postrider/base/hash.h"
@@ -53,6 +54,10 @@ struct Meta {
   Duration wall_bias{0};  // engine time minus wall time, kept when the wall clock was set back
   std::array<BucketInfo, kKept> running{};
   std::uint64_t log_removed = 0;  // the newest page of the log that retention removed
+  // Up to these buckets names and halves may have keys of the older form; 0: none has.
+  keys::Bucket long_names = 0;
+  keys::Bucket long_halves = 0;
+  bool counted = true;  // what is said of cold messages (CensusRecord) is all that there are
   friend bool operator==(const Meta&, const Meta&) = default;
 };
 std::string encode_meta(const Meta& meta);
@@ -150,6 +155,15 @@ struct NestedRecord {
 };
 std::string encode_nested(const NestedRecord& nested);
 Result<NestedRecord> decode_nested(std::string_view record);
+
+// How many messages of a destination lie in the cold space, by the states that their records say.
+struct CensusRecord {
+  std::string profile;
+  std::vector<std::pair<StateIndex, std::uint64_t>> states;  // none of them 0
+  friend bool operator==(const CensusRecord&, const CensusRecord&) = default;
+};
+std::string encode_census(const CensusRecord& census);
+Result<CensusRecord> decode_census(std::string_view record);
 
 struct DeadRecord {
   DeadLetter letter;

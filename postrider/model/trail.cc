@@ -22,19 +22,42 @@ void add_step(Trail& trail, Step step) {
   trail.push_back(std::move(step));
 }
 
+namespace {
+
+// What a trail begins with. Older ones began with the time as an i64, whose first byte is 0 for
+// some two million years.
+constexpr std::uint8_t kNear = 1;
+
+void read_old(Reader& reader, Trail& trail) {
+  const Timestamp from(reader.i64());
+  while (reader.ok() && !reader.at_end()) {
+    Step step;
+    step.at = from + Duration(static_cast<std::int64_t>(reader.varint()));
+    step.state = reader.u8();
+    const std::uint8_t on = reader.u8();
+    step.times = reader.varint16();
+    if (on >= kSignals || trail.size() > kTrailStepsMax) reader.fail();
+    step.on = static_cast<On>(on % kSignals);
+    step.reason = reader.text();
+    trail.push_back(std::move(step));
+  }
+}
+
+}  // namespace
+
 std::string encode_trail(const Trail& trail) {
   std::string out;
   Writer writer(out);
   // Steps that were counted stand out of order, so times are told from the first one, not by steps.
   Timestamp from = trail.empty() ? Timestamp() : trail.front().at;
   for (const Step& step : trail) from = std::min(from, step.at);
-  writer.i64(from.ms());
+  writer.u8(kNear).varint(static_cast<std::uint64_t>(from.ms()));
   for (const Step& step : trail) {
+    const bool more = step.times != 1 || !step.reason.empty();
     writer.varint(static_cast<std::uint64_t>((step.at - from).count()))
         .u8(step.state)
-        .u8(static_cast<std::uint8_t>(step.on))
-        .varint(step.times)
-        .text(step.reason);
+        .u8(static_cast<std::uint8_t>(static_cast<unsigned>(step.on) << 1U | (more ? 1U : 0U)));
+    if (more) writer.varint(step.times).text(step.reason);
   }
   return out;
 }
@@ -42,17 +65,24 @@ std::string encode_trail(const Trail& trail) {
 Result<Trail> decode_trail(std::string_view bytes) {
   Reader reader(bytes);
   Trail trail;
-  const Timestamp from(reader.i64());
+  if (!bytes.starts_with(static_cast<char>(kNear))) {
+    read_old(reader, trail);
+    if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "trail");
+    return trail;
+  }
+  reader.u8();
+  const Timestamp from(static_cast<std::int64_t>(reader.varint()));
   while (reader.ok() && !reader.at_end()) {
     Step step;
     step.at = from + Duration(static_cast<std::int64_t>(reader.varint()));
     step.state = reader.u8();
     const std::uint8_t on = reader.u8();
-    const std::uint64_t times = reader.varint();
-    if (on >= kSignals || times > UINT16_MAX || trail.size() > kTrailStepsMax) reader.fail();
-    step.on = static_cast<On>(on % kSignals);
-    step.times = static_cast<std::uint16_t>(times);
-    step.reason = reader.text();
+    if (on / 2 >= kSignals || trail.size() > kTrailStepsMax) reader.fail();
+    step.on = static_cast<On>(on / 2 % kSignals);
+    if (on % 2 != 0) {
+      step.times = reader.varint16();
+      step.reason = reader.text();
+    }
     trail.push_back(std::move(step));
   }
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "trail");

@@ -51,13 +51,24 @@ TEST(Trail, IsReadAsItWasWritten) {
   ASSERT_TRUE(got);
   EXPECT_EQ(*got, trail);
   const std::string bytes = encode_trail(trail);
-  for (std::size_t cut = 9; cut + 1 < bytes.size(); ++cut) {
+  for (std::size_t cut = 5; cut + 1 < bytes.size(); ++cut) {
     const auto part = decode_trail(std::string_view(bytes).substr(0, cut));
     if (part) {
       EXPECT_LT(part->size(), trail.size());
     }
   }
   EXPECT_FALSE(decode_trail(bytes + "\x01"));
+}
+
+// req: engine.store.14
+TEST(Trail, OfAnOlderStoreIsRead) {
+  const std::string old("\0\0\1\x8b\xcf\xe5\x68\0\0\3\x0b\1\3why\xf4\3\0\0\2\0", 22);
+  const auto got = decode_trail(old);
+  ASSERT_TRUE(got);
+  ASSERT_EQ(got->size(), 2U);
+  EXPECT_EQ((*got)[0].at, Timestamp(1'700'000'000'000));
+  EXPECT_EQ((*got)[0].reason, "why");
+  EXPECT_EQ((*got)[1].times, 2);
 }
 
 }  // namespace

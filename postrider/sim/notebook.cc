@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "postrider/base/codec.h"
 #include "postrider/base/hash.h"
 #include "postrider/sim/device_plan.h"
 #include "postrider/sim/peers/meter_ledger.h"
@@ -158,6 +159,19 @@ Batch Notebook::read(const Durable& durable, std::vector<std::string>& faults) {
   return batch;
 }
 
+namespace {
+
+// Scope and name of a key, as the profile gave them.
+std::string tail_in(std::string_view key) {
+  Reader reader(key.substr(5));
+  const std::string_view scope = reader.text();
+  std::string tail;
+  Writer(tail).text(scope).raw(keys::long_name(reader.rest()));
+  return tail;
+}
+
+}  // namespace
+
 void Notebook::read_put(Reading& reading, const Write& write) {
   switch (write.key[0]) {
     case keys::kHot:
@@ -187,7 +201,7 @@ void Notebook::read_put(Reading& reading, const Write& write) {
     case keys::kLedger: ++reading.batch.ledger_puts; return;
     case keys::kName:
       if (auto entry = decode_name(write.value.view()))
-        reading.batch.names.push_back({std::string(write.key.substr(5)), std::move(*entry)});
+        reading.batch.names.push_back({tail_in(write.key), std::move(*entry)});
       return;
     case keys::kArrival:
       if (auto arrival = decode_arrival(write.value.view()))

@@ -118,7 +118,7 @@ struct Batch {
     std::uint32_t revived = 0;  // how often it was parked for want of reach and went back
   };
   struct NamePut {
-    std::string tail;  // scope and name, as they stand in the key
+    std::string tail;  // scope and name, as they would stand in a key if it were not short
     NameEntry entry;
   };
   struct RoutePut {

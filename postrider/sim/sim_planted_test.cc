@@ -107,7 +107,7 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.37, engine.bug.38, engine.bug.39, engine.sim.37
 // req: engine.bug.60, engine.bug.61, engine.bug.62, engine.bug.63, engine.bug.64, engine.bug.65
 // req: engine.bug.70, engine.bug.71, engine.bug.72, engine.bug.73, engine.sim.56
-// req: engine.sim.50, engine.sim.51, engine.sim.52, engine.sim.53, engine.sim.54
+// req: engine.sim.50, engine.sim.51, engine.sim.52, engine.sim.53, engine.sim.57
 // req: engine.bug.36, engine.sim.32, engine.sim.33, engine.sim.34, engine.sim.35, engine.sim.36
 // req: engine.bug.35, engine.bug.40, engine.bug.41, engine.bug.42, engine.bug.43, engine.bug.44
 // req: engine.bug.45, engine.bug.46, engine.bug.47, engine.bug.48

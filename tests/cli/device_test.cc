@@ -193,7 +193,10 @@ TEST(ProfileLive, DrawsTheStatesWithTheirMessages) {
   const Reply second{.body =
                          R"({"destinations":[{"destination_id":"2","profile":"device","states":)"
                          R"({"Queued":1,"OnAir":1}}]})"};
-  Daemon daemon({first, second, first, second, first, second});
+  const Reply unknown{.body = R"({"restoring":true})"};
+  const Reply known{.body =
+                        R"({"states":{"device":{"Queued":2,"OnAir":1},"webhook":{"Queued":1}}})"};
+  Daemon daemon({unknown, first, second, known, known});
   const Ran ran = daemon.run("profile show device --live", "");
   EXPECT_EQ(ran.code, 0);
   for (const char* part : {"due → Sending", "3 messages live\n", "AwaitTask"})

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -19,6 +20,8 @@ class HeldStore final : public Store {
 
   void commit(Epoch epoch, std::shared_ptr<const WriteBatch> batch, CommitDone done) override {
     ++commits_;
+    for (const Write& write : batch->writes())
+      bytes_by_space_[write.key[0]] += write.key.size() + write.value.size() + write.last.size();
     commits_held_.push_back({epoch, std::move(batch), std::move(done)});
     if (!holds_commits && commits_ <= holds_after) release_commit();
   }
@@ -76,6 +79,8 @@ class HeldStore final : public Store {
   std::uint64_t reads() const { return reads_; }
   std::uint64_t scans() const { return scans_; }
   std::uint64_t rows() const { return rows_; }  // that scans returned
+  // Bytes that commits brought, keys and values, by the first byte of the key.
+  const std::map<char, std::size_t>& bytes_by_space() const { return bytes_by_space_; }
 
   static constexpr std::uint64_t kNever = UINT64_MAX;
   std::uint64_t holds_after = kNever;  // as if holds_commits were set when so many were asked for
@@ -100,6 +105,7 @@ class HeldStore final : public Store {
   std::uint64_t reads_ = 0;
   std::uint64_t scans_ = 0;
   std::uint64_t rows_ = 0;
+  std::map<char, std::size_t> bytes_by_space_;
 };
 
 }  // namespace postrider

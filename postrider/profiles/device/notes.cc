@@ -4,6 +4,8 @@
 
 #include "postrider/base/codec.h"
 #include "postrider/base/hash.h"
+#include "postrider/model/packing.h"
+#include "postrider/protocols/device_message.h"
 
 namespace postrider::device {
 namespace {
@@ -15,7 +17,7 @@ enum Flag : std::uint8_t {
   kMayHaveRun = 8,
   kUuid = 16,  // the item is one, and stands as its 16 bytes
 };
-constexpr std::uint8_t kVersion = 2;  // 1: without what happened
+constexpr std::uint8_t kVersion = 3;  // 1: without what happened; 2: nothing was packed
 constexpr std::size_t kHashBytes = 8;
 constexpr std::size_t kFormerMax = 64;  // items of earlier attempts
 
@@ -43,39 +45,6 @@ std::vector<Happened> read_happened(Reader& reader) {
     out.push_back({Timestamp(wall), static_cast<Happening>(what)});
   }
   return out;
-}
-
-constexpr std::string_view kDigits = "0123456789abcdef";
-constexpr std::size_t kUuidBytes = 16;
-constexpr bool has_dash_before(std::size_t byte) {
-  return byte == 4 || byte == 6 || byte == 8 || byte == 10;
-}
-
-std::string text_of_uuid(std::string_view bytes) {
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (has_dash_before(i)) out += '-';
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    out += kDigits[byte >> 4U];
-    out += kDigits[byte & 15U];
-  }
-  return out;
-}
-
-// The bytes of a UUID in lower case; empty: it is none. Nearly all items are, and they are part of
-// every record of a command.
-std::string bytes_of_uuid(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at + 1 < text.size();) {
-    if (has_dash_before(out.size()) && text[at] == '-') ++at;
-    if (at + 1 >= text.size()) return {};
-    const std::size_t high = kDigits.find(text[at]);
-    const std::size_t low = kDigits.find(text[at + 1]);
-    if (high == std::string_view::npos || low == std::string_view::npos) return {};
-    out += static_cast<char>(high << 4U | low);
-    at += 2;
-  }
-  return out.size() == kUuidBytes && text_of_uuid(out) == text ? out : std::string();
 }
 
 std::string hash_of(std::string_view item) {
@@ -162,9 +131,9 @@ std::string encode_notes(const Notes& notes) {
       .text(uuid.empty() ? notes.item : uuid)
       .text(notes.proofs)
       .text(notes.former)
-      .text(notes.response)
-      .text(notes.outcome)
-      .text(notes.summary);
+      .text(pack(notes.response))
+      .text(pack(notes.outcome))
+      .text(pack(notes.summary));
   write_happened(writer, notes.happened);
   return out;
 }
@@ -186,9 +155,15 @@ Notes decode_notes(std::string_view bytes) {
   if ((flags & kUuid) != 0) notes.item = text_of_uuid(notes.item);
   notes.proofs = reader.text();
   notes.former = reader.text();
-  notes.response = reader.text();
-  notes.outcome = reader.text();
-  notes.summary = reader.text();
+  const auto text = [&] {
+    if (version < 3) return std::string(reader.text());
+    auto unpacked = unpack(reader.text(), kMessageBytesMax);
+    if (!unpacked) reader.fail();
+    return unpacked ? std::move(*unpacked) : std::string();
+  };
+  notes.response = text();
+  notes.outcome = text();
+  notes.summary = text();
   if (version >= 2) notes.happened = read_happened(reader);
   return reader.at_end() ? notes : Notes();
 }

@@ -19,6 +19,7 @@ constinit const ProfileSpec kDevice = {
     .classify = device::classify,
     .gate_limits = device::gate_limits,
     .settings = device::kSettingRows,
+    .packs = true,
     .bounded = true,
     .gate_words = device::gate_words,
     .names = device::names,

@@ -18,7 +18,8 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& contex
         make_frail_checker,      make_holder_checker,    make_trail_checker,
         make_fairness_checker,   make_groups_checker,    make_jobs_checker,
         make_audit_checker,      make_holds_checker,     make_priorities_checker,
-        make_gaps_checker,       make_fanout_checker,    make_history_checker}) {
+        make_gaps_checker,       make_fanout_checker,    make_history_checker,
+        make_census_checker}) {
     list.push_back(maker(context, notebook));
   }
   if (context.ledger == nullptr) return list;

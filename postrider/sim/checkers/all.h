@@ -48,6 +48,7 @@ CheckerMaker make_priorities_checker;  // 35: lower priorities have their turns
 CheckerMaker make_gaps_checker;        // 36: who is in the way of others makes way, and is marked
 CheckerMaker make_fanout_checker;      // 37: fan-outs are whole, and their bodies are there
 CheckerMaker make_history_checker;     // 38: content that is kept, and sent again
+CheckerMaker make_census_checker;      // 40: what is counted by state is everything that lives
 
 // Of device worlds.
 CheckerMaker make_meter_checker;  // 21: what the meters really did, and what was said about it

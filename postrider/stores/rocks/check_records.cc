@@ -38,11 +38,12 @@ struct SpaceName {
   char space;
   std::string_view name;
 };
-constexpr std::array<SpaceName, 24> kSpaceNames = {{{keys::kMeta, "meta"},
+constexpr std::array<SpaceName, 25> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kBuckets, "buckets"},
                                                     {keys::kConfig, "configuration"},
                                                     {keys::kRoute, "route"},
                                                     {keys::kOwed, "owed lanes"},
+                                                    {keys::kCensus, "census"},
                                                     {keys::kHot, "hot"},
                                                     {keys::kCold, "cold"},
                                                     {keys::kParked, "parked"},
@@ -103,6 +104,7 @@ std::string describe_rest(std::string_view key) {
     case keys::kConfig:
     case keys::kRoute:
     case keys::kOwed:
+    case keys::kCensus:
       if (const auto id = keys::parse_destination(key))
         return " of destination " + hex(id->value());
       break;
@@ -137,6 +139,7 @@ class RecordCheck {
     compare_buckets();
     compare_groups();
     compare_bodies();
+    if (meta_.counted) compare_census();
     compare_sequences();
     if (strays_ > 0)
       report_.notes.push_back(std::to_string(strays_) +
@@ -173,6 +176,7 @@ class RecordCheck {
       case keys::kConfig: return see_destination(key, decode_config(value));
       case keys::kRoute: return see_destination(key, decode_route(value));
       case keys::kOwed: return see_destination(key, decode_owed(value));
+      case keys::kCensus: return see_census(key, value);
       case keys::kHot: return see_hot(key, value);
       case keys::kCold: return see_cold(key, value);
       case keys::kParked: return see_entry(key, keys::parse_parked(key));
@@ -241,11 +245,32 @@ class RecordCheck {
     const auto message = decode_message(Blob::copy_of(value));
     last_message_ = key;
     ++report_.cold;
+    ++cold_of_[parsed->id.destination().value()];
     live_.push_back(parsed->sequence.value());
     if (!is_covered(parsed->id)) unled_.insert(parsed->id);
     if (!message) return bad(key, message.error().detail);
     if (message->id != parsed->id) return bad(key, "it holds another message");
     see_message(key, *message);
+  }
+
+  void see_census(std::string_view key, std::string_view value) {
+    const auto id = keys::parse_destination(key);
+    if (!id) return bad(key, "the key has the wrong length");
+    const auto census = decode_census(value);
+    if (!census) return bad(key, census.error().detail);
+    for (const auto& [state, count] : census->states) counted_of_[id->value()] += count;
+  }
+
+  void compare_census() {
+    for (const auto& [destination, count] : counted_of_) cold_of_.try_emplace(destination, 0);
+    for (const auto& [destination, count] : cold_of_) {
+      const auto told = counted_of_.find(destination);
+      const std::uint64_t counted = told == counted_of_.end() ? 0 : told->second;
+      if (counted == count) continue;
+      bad(keys::census(DestinationId(destination)), "it counts " + std::to_string(counted) +
+                                                        " cold messages, and there are " +
+                                                        std::to_string(count));
+    }
   }
 
   void see_state(std::string_view key, std::string_view value, const std::string& message) {
@@ -546,9 +571,11 @@ class RecordCheck {
     std::uint64_t references = 0;
   };
   std::map<std::uint64_t, BodyNote> bodies_;
-  std::vector<std::uint64_t> live_;   // sequences
-  std::vector<std::uint64_t> ended_;  // sequences
-  std::string last_message_;          // the key before a state
+  std::vector<std::uint64_t> live_;                 // sequences
+  std::vector<std::uint64_t> ended_;                // sequences
+  std::string last_message_;                        // the key before a state
+  std::map<std::uint64_t, std::uint64_t> cold_of_;  // messages of a destination in the cold space
+  std::map<std::uint64_t, std::uint64_t> counted_of_;  // … as its census says
   DestinationId checked_destination_;
   bool destination_known_ = false;
   DestinationId owed_destination_;

@@ -49,6 +49,7 @@ class SoundStore {
     add(keys::cold(parked, Part::kMessage), parked, {});
     records[keys::cold(parked, Part::kState)] = encode_state({}, "poison");
     records[keys::parked(parked)] = "";
+    records[keys::census(destination)] = encode_census({"webhook", {{0, 2}, {4, 1}}});
     bury();
     records[keys::ledger(1, "tenant", "key")] = encode_ledger({});
     meta.counters.accepted = 5;
@@ -140,6 +141,13 @@ TEST_P(CheckRecordsCase, IsNamed) {
 INSTANTIATE_TEST_SUITE_P(
     Damage, CheckRecordsCase,
     ::testing::Values(
+        DamageCase{"CensusOfTooMany",
+                   [](SoundStore& s) {
+                     s.records[keys::census(s.destination)] = encode_census({"webhook", {{0, 4}}});
+                   },
+                   "it counts 4 cold messages, and there are 3"},
+        DamageCase{"NoCensus", [](SoundStore& s) { s.records.erase(keys::census(s.destination)); },
+                   "it counts 0 cold messages, and there are 3"},
         DamageCase{
             "LostHotMessage",
             [](SoundStore& s) { s.records.erase(keys::hot(s.hot.sequence(), Part::kMessage)); },
@@ -314,6 +322,7 @@ TEST(CheckRecords, MessageInQuarantineIsLiveAndOnlyNoted) {
   const std::string key = keys::cold(store.asleep, Part::kMessage);
   store.records[keys::quarantine(key)] = "what was there";
   store.records.erase(key);
+  store.records[keys::census(store.destination)] = encode_census({"webhook", {{0, 1}, {4, 1}}});
   const CheckReport report = store.check();
   EXPECT_EQ(report.damage, std::vector<std::string>());
   EXPECT_EQ(report.quarantined, 1U);

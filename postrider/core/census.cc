@@ -1,0 +1,201 @@
+// Census: how many messages there are in each state, wherever they are. Those in memory are counted
+// as they are. Those of the cold space are counted by their records, in a record of their
+// destination that changes in the same commit, so a restart finds exact numbers without reading
+// them. Hot messages are all looked at by a restart.
+#include <algorithm>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+
+std::size_t Engine::Impl::profile_number(Slot resident) const {
+  const ProfileSpec* profile = residents_[resident].bound->profile;
+  std::size_t number = 0;
+  while (options_.profiles[number] != profile) ++number;
+  return number;
+}
+
+std::uint64_t& Engine::Impl::in_state(const Entry& entry) {
+  return in_states_[profile_number(entry.destination)][entry.state.state];
+}
+
+// What a message without a state record is in.
+StateIndex Engine::Impl::initial_state(const Entry& entry) const {
+  return residents_[entry.destination].bound->profile->methods[entry.message.method].initial;
+}
+
+// One more or one less of a destination lies in the cold space in this state.
+void Engine::Impl::count_cold(Slot slot, StateIndex state, bool comes) {
+  Resident& resident = residents_[slot];
+  auto& states = resident.cold_states;
+  auto one = std::find_if(states.begin(), states.end(),
+                          [&](const auto& known) { return known.first == state; });
+  if (one == states.end()) one = states.insert(states.end(), {state, 0});
+  // A census that nobody could read, or one from before there was any, knows too little.
+  if (!comes && one->second == 0) return;
+  const std::uint64_t by = comes ? 1 : ~std::uint64_t{0};
+  one->second += by;
+  resident.cold_messages += by;
+  if (one->second == 0) states.erase(one);
+  if (census_cursor_.empty() || keys::census(resident.id) < census_cursor_)
+    cold_[profile_number(slot)][state] += by;
+  if (!std::exchange(resident.recounted, true)) recounted_.push_back(slot);
+}
+
+// The state record of a message in memory says something else from now on.
+void Engine::Impl::record_state(Entry& entry, StateIndex state) {
+  const StateIndex was = std::exchange(entry.recorded, state);
+  if (entry.hot || was == state) return;
+  auto& recorded = recorded_[profile_number(entry.destination)];
+  --recorded[was];
+  ++recorded[state];
+  count_cold(entry.destination, was, false);
+  count_cold(entry.destination, state, true);
+}
+
+void Engine::Impl::read_census(Turn& turn, Resident& resident, const std::optional<Blob>& record) {
+  if (!record) return;
+  resident.census_stored = true;
+  auto census = decode_census(record->view());
+  if (!census) {
+    turn.damaged.emplace_back(keys::census(resident.id), *record);
+    receipts_.lose_count();
+    return;
+  }
+  for (const auto& [state, count] : census->states) resident.cold_messages += count;
+  resident.cold_states = std::move(census->states);
+}
+
+void Engine::Impl::write_census(Turn& turn) {
+  for (const Slot slot : recounted_) {
+    Resident& resident = residents_[slot];
+    resident.recounted = false;
+    if (!resident.cold_states.empty()) {
+      turn.out.writes.put(
+          keys::census(resident.id),
+          encode_census({std::string(resident.bound->profile->name), resident.cold_states}));
+    } else if (resident.census_stored) {
+      turn.out.writes.remove(keys::census(resident.id));
+    }
+    resident.census_stored = !resident.cold_states.empty();
+  }
+  recounted_.clear();
+}
+
+// A destination is taken away: it has none, but a count that was wrong must not outlive it.
+void Engine::Impl::forget_census(Turn& turn, Slot slot) {
+  const auto states = residents_[slot].cold_states;
+  for (const auto& [state, count] : states) {
+    for (std::uint64_t left = count; left > 0; --left) count_cold(slot, state, false);
+  }
+  if (residents_[slot].census_stored) turn.out.writes.remove(keys::census(residents_[slot].id));
+}
+
+// After a restart: adds up what the destinations' records say, in pages. What changes meanwhile
+// behind the cursor is added when it comes there.
+void Engine::Impl::restore_census(Turn& turn, const Chore& chore) {
+  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kCensus)),
+                                std::max<std::uint32_t>(1, limits_.restore_rows_max)});
+  if (rows == nullptr) return;
+  for (const Row& row : rows->rows) {
+    const auto census = decode_census(row.second.view());
+    if (!census) {
+      turn.damaged.push_back(row);
+      receipts_.lose_count();
+      continue;
+    }
+    std::size_t number = 0;
+    while (number < options_.profiles.size() && options_.profiles[number]->name != census->profile)
+      ++number;
+    unserved_ = unserved_ || number == options_.profiles.size();
+    if (number == options_.profiles.size()) continue;
+    for (const auto& [state, count] : census->states) cold_[number][state] += count;
+  }
+  census_cursor_ = rows->complete ? std::string() : rows->next;
+  if (!rows->complete)
+    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
+}
+
+// A record of the cold space goes to quarantine. Which state it was in nobody knows any more: a
+// message is taken for one without a state record, whatever that had said.
+void Engine::Impl::lose_cold(const Turn& turn, const keys::PartKey& key) {
+  const auto found = by_destination_.find(key.id.destination().value());
+  if (found == by_destination_.end()) return receipts_.lose_count();
+  const Resident& resident = residents_[found->second];
+  const bool is_message = key.part == keys::Part::kMessage;
+  const auto* state = turn.found.get(keys::cold(key.id, keys::Part::kState));
+  const auto stored = is_message && state != nullptr && state->has_value()
+                          ? decode_state((*state)->view())
+                          : Result<StoredState>(fail(ErrorCode::kNotFound, {}));
+  if (!is_message || by_id_.contains(key.id)) return receipts_.lose_count();
+  count_cold(found->second,
+             stored ? stored->state.state : resident.bound->profile->methods[0].initial, false);
+}
+
+void Engine::Impl::put_to_sleep(Slot resident, MessageId id, StateIndex state) {
+  const auto number = static_cast<std::uint8_t>(profile_number(resident));
+  if (!hot_sleepers_.emplace(id, Sleeper{number, state}).second) return;
+  ++asleep_[number][state];
+  ++asleep_of_[id.destination().value()];
+}
+
+void Engine::Impl::wake_sleeper(MessageId id) {
+  const auto found = hot_sleepers_.find(id);
+  if (found == hot_sleepers_.end()) return;
+  --asleep_[found->second.profile][found->second.state];
+  const auto of = asleep_of_.find(id.destination().value());
+  if (of != asleep_of_.end() && --of->second == 0) asleep_of_.erase(of);
+  hot_sleepers_.erase(found);
+}
+
+void Engine::Impl::tell_states(Stats& stats) const {
+  stats.all_counted =
+      census_cursor_.empty() && receipts_.counted() && !restoring_hot_ && !unserved_;
+  for (std::size_t number = 0; number < options_.profiles.size(); ++number) {
+    const ProfileSpec& profile = *options_.profiles[number];
+    for (std::size_t i = 0; i < profile.states.size(); ++i) {
+      const std::uint64_t in_memory = in_states_[number][i];
+      const std::uint64_t cold =
+          cold_[number][i] - std::min(cold_[number][i], recorded_[number][i]);
+      const std::uint64_t all = in_memory + asleep_[number][i] + cold;
+      if (all > 0 || !is_end(profile.states[i].phase))
+        stats.in_states.push_back({profile.name, profile.states[i].name, all, in_memory});
+    }
+  }
+}
+
+// Of the destinations with the most messages; of these, only entries in memory are looked at.
+void Engine::Impl::tell_queues(Stats& stats) const {
+  std::vector<std::pair<std::uint64_t, Slot>> largest;
+  for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
+    const Resident& resident = residents_[slot];
+    if (!resident.bound) continue;
+    std::uint64_t messages = resident.in_memory + resident.cold_messages;
+    for (const Lane& lane : resident.lanes)
+      messages -= std::min<std::uint64_t>(messages, lane.cold.size());
+    const auto asleep = asleep_of_.find(resident.id.value());
+    if (asleep != asleep_of_.end()) messages += asleep->second;
+    if (messages > 0) largest.emplace_back(messages, slot);
+  }
+  const std::size_t told = std::min(largest.size(), kQueuesTold);
+  const auto end = largest.begin() + static_cast<std::ptrdiff_t>(told);
+  std::partial_sort(largest.begin(), end, largest.end(), std::greater<>());
+  largest.resize(told);
+  for (const auto& [messages, slot] : largest) {
+    const Resident& resident = residents_[slot];
+    const auto permit = resident.gate.permit(resident.bound->policy.route, turn_now_);
+    Stats::Queue queue{.destination = resident.bound->config.name,
+                       .messages = messages,
+                       .more = messages > resident.in_memory,
+                       .oldest = {},
+                       .slots = resident.gate.in_use()};
+    for (Slot at = resident.newest; at != kNoSlot; at = entries_[at].next_here) {
+      const Timestamp accepted = entries_[at].message.accepted;
+      if (!queue.oldest.is_set() || accepted < queue.oldest) queue.oldest = accepted;
+    }
+    if (!permit.open && permit.again > turn_now_) queue.next_slot = permit.again - turn_now_;
+    stats.queues.push_back(std::move(queue));
+  }
+}
+
+}  // namespace postrider
