@@ -111,8 +111,9 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.36, engine.sim.32, engine.sim.33, engine.sim.34, engine.sim.35, engine.sim.36
 // req: engine.bug.35, engine.bug.40, engine.bug.41, engine.bug.42, engine.bug.43, engine.bug.44
 // req: engine.bug.45, engine.bug.46, engine.bug.47, engine.bug.48
+// req: engine.bug.80, engine.bug.81, engine.bug.82, engine.sim.60
 // req: engine.sim.40, engine.sim.41, engine.sim.42, engine.sim.54, engine.sim.55
-// req: engine.bug.66, engine.bug.67, engine.bug.68, engine.bug.69, engine.bug.70
+// req: engine.bug.66, engine.bug.67, engine.bug.68, engine.bug.69, engine.bug.74
 TEST_P(PlantedBug, IsCaughtWhereTheTrueEnginePasses) {
   const Hunt result = run_hunt(GetParam());
   ASSERT_NE(result.outcome, Hunt::Outcome::kHang) << "seed " << result.seed << " never ends";
@@ -155,7 +156,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kStepLost, Bug::kStartNotTold, Bug::kIntentForgotten, Bug::kOlderNameIgnored,
         Bug::kExtensionForgotten, Bug::kGroupKeepsRedriven, Bug::kJobCursorLate,
         Bug::kJobOrderByBucket, Bug::kDryRunActs, Bug::kAuditForgotten, Bug::kHoldForgotten,
-        Bug::kHistoryForgotten, Bug::kResendsWhatWasCalledOff, Bug::kTxAckAsTextOnly,
+        Bug::kHistoryForgotten, Bug::kResendsWhatWasCalledOff, Bug::kAliveIgnored,
+        Bug::kCensusForgotten, Bug::kArrivalSendsNothing, Bug::kTxAckAsTextOnly,
         Bug::kNackLostBeforeTxAck, Bug::kCapCheckedThenTaken, Bug::kOneLookIsAbsence,
         Bug::kFailedLookIsAbsence, Bug::kFailedPollResends, Bug::kItemOfAnother,
         Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored, Bug::kBodyFreedEarly,

@@ -123,11 +123,26 @@ INSTANTIATE_TEST_SUITE_P(Profiles, StandardRun, ::testing::Values("webhook", "dr
                            return std::string(name.param);
                          });
 
+constexpr std::uint64_t kDeviceWorlds = 60;  // so many meet every row that they can
 SimOptions devices(std::uint64_t seed) {
   SimOptions options = small("device", seed);
   options.span = 4 * 24h;
   options.messages = 120;
   return options;
+}
+
+// The list of rows that no world reaches, and why (coverage.cc), is all that may be missed.
+// req: engine.sim.18
+TEST(DeviceWorlds, UseEveryRowThatTheyCanReach) {
+  Summary summary;
+  for (std::uint64_t seed = 1; seed <= kDeviceWorlds; ++seed) {
+    const SimOptions options = devices(seed);
+    const Report report = simulate(options);
+    expect_well(report, options);
+    add(summary, report);
+  }
+  for (const Summary::Missed& missed : summary.rows_never_hit())
+    EXPECT_NE(missed.reason, "") << "never used: " << missed.row;
 }
 
 // req: device.adm.6, device.adm.10, device.adm.11, device.ev.1, device.poll.5

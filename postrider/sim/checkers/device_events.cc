@@ -1,14 +1,16 @@
 // Checker 22: events. The first start of a command and its end are each told once, in the commit in
 // which they happen, under an id that nobody else has; what an event says of the end is what the
 // end itself says; and every event becomes a message, in the order of telling, or the log says why
-// not.
+// not. What came in unasked and concerns no command is told as well, in its commit.
 #include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
 #include <vector>
 
+#include "postrider/profiles/device/news.h"
 #include "postrider/profiles/device/notes.h"
+#include "postrider/profiles/device/profile.h"
 #include "postrider/sim/checkers/all.h"
 #include "postrider/sim/checkers/device_notes.h"
 
@@ -22,6 +24,7 @@ class EventChecker final : public Checker {
 
   void batch(const Batch& batch) override {
     for (const NestedRecord& nested : batch.nested) note_told(nested);
+    check_unsolicited(batch);
     for (const Batch::StatePut& put : batch.states) check_start(put);
     for (const EndRecord& end : batch.ends) check_end(end);
     told_now_.clear();
@@ -64,6 +67,22 @@ class EventChecker final : public Checker {
       verdicts_.violation(22, "told twice (" + event->status + "): " + to_string(nested.from));
     if (start && story.ends > 0)
       verdicts_.violation(22, "a start was told behind the end: " + to_string(nested.from));
+  }
+
+  // What came in and is for the consumer, whatever command there is, goes on in the same commit.
+  void check_unsolicited(const Batch& batch) {
+    std::size_t wanted = 0;
+    for (const ArrivalRecord& arrival : batch.arrivals) {
+      if (arrival.profile == kDevice.name)
+        wanted +=
+            device::receive({arrival.source, arrival.bytes, arrival.at, arrival.at}).submits.size();
+    }
+    const auto sent = static_cast<std::size_t>(
+        std::count_if(batch.nested.begin(), batch.nested.end(),
+                      [](const NestedRecord& nested) { return !nested.from.is_set(); }));
+    if (wanted != sent)
+      verdicts_.violation(22, std::to_string(wanted) + " arrivals were to be told, and " +
+                                  std::to_string(sent) + " were");
   }
 
   const EventNote* told_now(MessageId id, bool start) const {
