@@ -132,8 +132,8 @@ bool Engine::Impl::look_from(Turn& turn, Slot slot, Lane& lane, MessageId from) 
   lower.from = std::max(from, lane.cursor);
   lower.until = until;
   Resident& resident = residents_[slot];
-  const std::uint32_t most = resident.bound->policy.window_max + 2;
-  lower.full = lane.in_window(limits_.lane_waiters_max) > most;
+  // Whoever has its turn and then waits at a gate stays in memory; nobody else adds up.
+  lower.full = lane.at_gates >= limits_.lane_waiters_max + resident.bound->policy.window_max;
   lower.missed = lower.missed || lower.full;
   if (!lane.cold_ahead || lower.from >= until || lower.full || planted(Bug::kLowerOnDiskForgotten))
     return false;

@@ -130,7 +130,7 @@ struct Lower {
   std::uint8_t pages = 0;
   bool wrapped = false;  // it began anew below the top
   bool missed = false;   // something came to the disk meanwhile
-  bool full = false;     // the window has no room to read into
+  bool full = false;     // too many wait at gates to read another one
 
   // Something can go that could not, perhaps before whom we found.
   void hear_of(MessageId id) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kKnownMax = 2048;
 constexpr std::size_t kSessions = 6;
+constexpr std::uint8_t kRushLane = 7;
 
 // The events that a client can ask for name their caller; the others have none.
 template <class Asking>
@@ -35,6 +36,7 @@ Clients::Clients(Surroundings around, Rng rng)
       gate_rng_(Rng(rng).fork(11)),
       job_rng_(Rng(rng).fork(12)),
       fan_rng_(Rng(rng).fork(13)),
+      rush_rng_(Rng(rng).fork(14)),
       bulk_(job_rng_.chance(1, 4)) {
   sessions_.resize(kSessions);
   for (std::size_t i = 0; i < kSessions; ++i) {
@@ -49,6 +51,7 @@ void Clients::begin() {
     wish(std::move(configure), true);
   }
   plan_submits();
+  plan_rushes();
   plan_operators();
   plan_jobs();
   plan_fanouts();
@@ -158,6 +161,33 @@ void Clients::burst(std::uint32_t destination, std::uint32_t count) {
                              wish(submit, true);  // the same at the same time
                            wish(std::move(submit), keyed);
                          });
+  }
+}
+
+// In some worlds many urgent messages come at once, behind which others must not wait for ever.
+// They have a lane of their own, where nothing but their turn holds them up.
+void Clients::plan_rushes() {
+  const SimOptions& options = around_.options;
+  if (options.profile == kDeviceProfile || !options.own.empty() || !rush_rng_.chance(1, 3)) return;
+  for (std::uint32_t i = 0; i < options.messages / 80 + 1; ++i) {
+    // Those that the plan gives few places.
+    const std::uint64_t few = (around_.destinations.size() + 1) / 3;
+    if (few == 0) return;
+    const auto destination = static_cast<std::uint32_t>(3 * rush_rng_.below(few) + 1);
+    around_.agenda.after(Duration(rush_rng_.between(1'000, options.span.count())),
+                         [this, destination] { rush(destination); });
+  }
+}
+
+void Clients::rush(std::uint32_t destination) {
+  for (std::uint32_t i = 0; i < 14; ++i) {
+    Submit submit;
+    submit.destination = around_.destinations[destination].name;
+    submit.lane = kRushLane;
+    if (i >= 2) submit.priority = static_cast<std::uint16_t>(1 + rush_rng_.below(3));
+    if (around_.options.profile == "drill") submit.attributes = encode_texts({{"method", "post"}});
+    submit.body = "{\"operation\":" + std::to_string(++last_operation_) + "}";
+    wish(std::move(submit), false);
   }
 }
 
@@ -288,10 +318,6 @@ Submit Clients::draw_submit(std::uint32_t destination) {
   submit.destination = rng_.chance(1, 200) ? "nobody" : around_.destinations[destination].name;
   submit.lane = static_cast<std::uint8_t>(rng_.chance(1, 3) ? rng_.below(3) : 0);
   if (rng_.chance(1, 4)) submit.priority = static_cast<std::uint16_t>(rng_.below(4));
-  // Some have mostly urgent ones, behind which the others must not wait for ever.
-  Rng more = Rng(rng_).fork(3);
-  if (destination % 3 == 1 && more.chance(3, 4))
-    submit.priority = static_cast<std::uint16_t>(1 + more.below(3));
   draw_times(submit);
   submit.attributes = draw_attributes();
   submit.body = draw_body();
@@ -307,7 +333,7 @@ void Clients::submit_told(const Submit& submit, const Answer& answer) {
     } else {
       known_[known_next_++ % kKnownMax] = answer.id;
     }
-    if (!calm_) follow_up(submit, answer.id);
+    if (!calm_ && submit.lane != kRushLane) follow_up(submit, answer.id);
   }
   if (submit.caller.key.kind != OperationKey::Kind::kNone && !calm_ && rng_.chance(1, 6))
     ask_same_again(submit);

@@ -66,6 +66,8 @@ class Clients {
   void give_up(std::uint64_t number) { wishes_.erase(number); }
   Duration up_to(Duration most) { return Duration(rng_.between(0, most.count())); }
   void plan_submits();
+  void plan_rushes();
+  void rush(std::uint32_t destination);
   void burst(std::uint32_t destination, std::uint32_t count);
   Submit draw_submit(std::uint32_t destination);
   Submit draw_device_submit(std::uint32_t destination);
@@ -132,6 +134,7 @@ class Clients {
   Rng gate_rng_;
   Rng job_rng_;
   Rng fan_rng_;
+  Rng rush_rng_;
   std::vector<JobId> repeating_;
   bool bulk_ = false;  // jobs of this world touch live messages, too
   std::map<std::uint64_t, Wish> wishes_;

@@ -30,6 +30,11 @@ void maybe(NamedTexts& settings, std::string_view name, std::uint32_t often,
   if (rng.chance(1, often)) settings.emplace_back(std::string(name), std::string(value));
 }
 
+void change(NamedTexts& settings, std::string_view name, std::string_view value) {
+  std::erase_if(settings, [name](const NamedText& setting) { return setting.first == name; });
+  settings.emplace_back(std::string(name), std::string(value));
+}
+
 constexpr std::string_view kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 std::string peer_address(std::uint32_t peer) {
@@ -71,6 +76,7 @@ NamedTexts webhook_settings(std::uint32_t peer, Rng& rng) {
   maybe(settings, "priority_ageing", 4, Texts3{"1s", "1m", "1h"}, lanes);
   maybe(settings, "on_poison", 2, Texts3{"park", "skip", "park"}, lanes);
   maybe(settings, "poison_after", 2, Texts3{"1", "2", "3"}, lanes);
+  if (peer % 3 == 1 && lanes.chance(1, 2)) change(settings, "in_flight_max", "1");
   return settings;
 }
 
@@ -113,6 +119,7 @@ NamedTexts drill_settings(std::uint32_t peer, Rng& rng) {
   maybe(settings, "ageing", 4, Texts3{"1000", "60000", "3600000"}, lanes);
   maybe(settings, "poison", 2, Texts3{"1", "2", "1"}, lanes);
   maybe(settings, "poison-after", 2, Texts3{"1", "2", "3"}, lanes);
+  if (peer % 3 == 1 && lanes.chance(1, 2)) change(settings, "in-use", "1");
   return settings;
 }
 

@@ -63,7 +63,14 @@ class GapsChecker final : public Checker {
       if (!told.contains(id))
         verdicts_.violation(36, "a gap is not told in the log: " + to_string(id));
     }
-    for (const Batch::StatePut& put : batch.states) check_retry(put);
+    for (const Batch::StatePut& put : batch.states) {
+      check_retry(put);
+      // By that a restart would know that it holds its key.
+      if (marked.contains(put.note->id) && !put.note->line.empty() && put.note->gap &&
+          *put.note->gap != 0 && put.state.first_attempt.is_set())
+        verdicts_.violation(36,
+                            "parked out of the way, and holds its key: " + to_string(put.note->id));
+    }
   }
 
  private:
