@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "postrider/base/rng.h"
-#include "postrider/model/keys.h"
 #include "postrider/stores/conformance_model.h"
 #include "postrider/stores/memory.h"
 
@@ -136,39 +135,6 @@ TEST(View, RemovedRangesHideWhatLiesBelowAndNotWhatCameAfter) {  // req: engine.
   EXPECT_EQ(ViewModel::value(found, "a"), std::nullopt);
   EXPECT_EQ(ViewModel::value(found, "b"), "new");
   EXPECT_EQ(ViewModel::rows(ViewModel::page(found, all)), (RowsSeen{{"b", "new"}, {"c", "old"}}));
-}
-
-// req: engine.view.5
-TEST(View, WhatATurnItselfReplacesNeverReachesTheStore) {
-  const std::string state = keys::hot(Sequence(7), keys::Part::kState);
-  const std::string gone = keys::cold({7, 8}, keys::Part::kState);
-  const std::string message = keys::hot(Sequence(7), keys::Part::kMessage);
-  for (const bool looked : {false, true}) {
-    View view;
-    WriteBatch open;
-    open.put(state, "1");
-    open.put("other", "1");
-    open.put(gone, "1");
-    open.put_once(message, Blob::copy_of("m"));
-    if (looked) {
-      EXPECT_EQ(view.peek(state, open).value()->view(), "1");
-    }
-    open.put("other", "2");
-    open.put(state, "2");
-    open.remove(gone);
-    open.remove_once(message);
-    open.put(state, "3");
-    view.trim(open);
-    ASSERT_EQ(open.writes().size(), 6U) << looked;
-    std::size_t bytes = 0;
-    for (const Write& write : open.writes()) bytes += write.key.size() + write.value.size();
-    EXPECT_EQ(open.bytes(), bytes);
-    EXPECT_EQ(view.peek(state, open).value()->view(), "3");
-    EXPECT_EQ(view.peek(gone, open).value(), std::nullopt) << "an older one may be in the store";
-    EXPECT_EQ(view.peek(message, open).value(), std::nullopt);
-    EXPECT_EQ(view.peek("other", open).value()->view(), "2");
-    EXPECT_EQ(open.writes().back().value.view(), "3");
-  }
 }
 
 TEST(View, ABatchStaysUntilNoReadFromBeforeItsDurabilityIsLeft) {  // req: engine.view.3

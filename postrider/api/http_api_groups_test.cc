@@ -18,7 +18,8 @@ class ApiGroups : public ApiRig {
   }
   static std::string names(const Reply& reply) {
     std::string out;
-    for (const auto& member : reply.json().at("members").as_array())
+    const boost::json::value answer = reply.json();
+    for (const auto& member : answer.at("members").as_array())
       out += std::string(member.at("destination").as_string()) + " ";
     return out;
   }

@@ -108,7 +108,7 @@ std::string OpenapiChecker::validate_keyword(std::string_view keyword, const jso
   constexpr auto kKnown = std::to_array<std::string_view>(
       {"type", "properties", "additionalProperties", "required", "items", "enum", "const",
        "pattern", "minimum", "maximum", "oneOf", "description", "format", "default",
-       "minProperties"});
+       "minProperties", "maxItems"});
   if (std::find(kKnown.begin(), kKnown.end(), keyword) == kKnown.end())
     return where + ": the checker does not know " + std::string(keyword);
   return {};

@@ -163,6 +163,8 @@ void Engine::Impl::read_lower(Turn& turn, const Chore& chore) {
   const Slot slot = found->second;
   const Rows* rows = turn.scan(lower_scan(residents_[slot], residents_[slot].the_lane(chore.lane)));
   if (rows == nullptr) return;
+  for (const Row& row : rows->rows) need_body(turn, row);
+  if (turn.lacks()) return;
   Resident& resident = residents_[slot];
   --resident.chores;
   resident.the_lane(chore.lane).lower->look = Lower::Look::kNone;
@@ -196,6 +198,10 @@ MessageId Engine::Impl::take_lower(Turn& turn, Slot slot, std::uint8_t number, c
     std::optional<StoredState> stored;
     auto message = decode_row(turn, slot, row, has_state ? &rows.rows[next - 1] : nullptr, stored);
     if (!message) continue;
+    if (!give_body(*message)) {
+      turn.damaged.push_back(row);
+      continue;
+    }
     settle_in(turn, slot, std::move(*message), stored, false);
     if (residents_[slot].the_lane(number).spills != spills) return behind;
     const auto entry = by_id_.find(key->id);

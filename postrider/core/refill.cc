@@ -139,7 +139,8 @@ void Engine::Impl::adopt_state(Entry& entry, const std::optional<StoredState>& s
   if (!stored) return;
   entry.state = stored->state;
   entry.stored = true;
-  if (!entry.hot) {
+  const bool in_memory = by_id_.contains(entry.message.id);  // not only looked at
+  if (!entry.hot && in_memory) {
     auto& recorded = recorded_[profile_number(entry.destination)];
     --recorded[entry.recorded];
     ++recorded[entry.state.state];

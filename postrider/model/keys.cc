@@ -220,13 +220,6 @@ std::optional<PartKey> parse_cold(std::string_view key) {
   return out;
 }
 
-bool is_replaced(std::string_view key) {
-  if (key.size() == 9 && key[0] == kCensus) return true;
-  const bool of_message =
-      (key.size() == 10 && key[0] == kHot) || (key.size() == 18 && key[0] == kCold);
-  return of_message && key.back() == static_cast<char>(Part::kState);
-}
-
 std::optional<DestinationId> parse_destination(std::string_view key) {
   if (key.size() != 9) return std::nullopt;
   return DestinationId(Reader(key.substr(1)).u64());

@@ -105,9 +105,6 @@ struct PartKey {
 };
 std::optional<PartKey> parse_hot(std::string_view key);
 std::optional<PartKey> parse_cold(std::string_view key);
-// Records that one commit may write more than once: only the last of them counts. States of
-// messages and what is counted of a destination.
-bool is_replaced(std::string_view key);
 std::optional<DestinationId> parse_destination(std::string_view key);
 std::optional<MessageId> parse_parked(std::string_view key);
 std::optional<Timestamp> parse_parked_for_reach(std::string_view value);

@@ -237,16 +237,5 @@ TEST(Keys, ShortenNamesSoThatNoTwoMeet) {
   EXPECT_EQ(keys::short_name("task-7"), "task-7");
 }
 
-TEST(Keys, TellWhatACommitMayReplaceFromAllOthers) {
-  const MessageId id{7, 9};
-  EXPECT_TRUE(keys::is_replaced(keys::hot(id.sequence(), keys::Part::kState)));
-  EXPECT_TRUE(keys::is_replaced(keys::cold(id, keys::Part::kState)));
-  EXPECT_TRUE(keys::is_replaced(keys::census(DestinationId(1))));
-  for (const std::string& key :
-       {keys::hot(id.sequence(), keys::Part::kMessage), keys::cold(id, keys::Part::kMessage),
-        keys::parked({7, 1}), keys::owed(DestinationId(1)), keys::meta(), std::string()})
-    EXPECT_FALSE(keys::is_replaced(key));
-}
-
 }  // namespace
 }  // namespace postrider::keys

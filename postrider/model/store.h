@@ -47,25 +47,6 @@ class WriteBatch {
     add(Write::Kind::kRemoveRange, std::move(first), {}, std::move(last));
   }
 
-  // Leaves out the writes at these places, given in descending order.
-  void leave_out(const std::vector<std::size_t>& places) {
-    for (const std::size_t place : places) {
-      const Write& write = writes_[place];
-      bytes_ -= write.key.size() + write.value.size() + write.last.size();
-    }
-    std::size_t next = places.size();
-    std::size_t to = 0;
-    for (std::size_t from = 0; from < writes_.size(); ++from) {
-      if (next > 0 && places[next - 1] == from) {
-        --next;
-        continue;
-      }
-      if (to != from) writes_[to] = std::move(writes_[from]);
-      ++to;
-    }
-    writes_.erase(writes_.begin() + static_cast<std::ptrdiff_t>(to), writes_.end());
-  }
-
   const std::vector<Write>& writes() const { return writes_; }
   std::size_t bytes() const { return bytes_; }
   bool empty() const { return writes_.empty(); }

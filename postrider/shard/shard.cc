@@ -442,7 +442,6 @@ void Shard::Impl::close() {
   engine_->close_turn(now_.engine, timekeeper_->bias(), open_);
   events_in_turn_ = 0;
   drop_unsent(open_.actions);
-  view_.trim(open_.writes);
   if (open_.writes.empty()) {
     leaving_.swap(open_.actions);
     return act(leaving_);

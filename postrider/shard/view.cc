@@ -1,31 +1,9 @@
 #include "postrider/shard/view.h"
 
-#include <algorithm>
-#include <unordered_set>
-#include <vector>
-
 #include "postrider/base/check.h"
 #include "postrider/base/planted.h"
-#include "postrider/model/keys.h"
 
 namespace postrider {
-
-void View::trim(WriteBatch& open) {
-  std::unordered_set<std::string_view> later;
-  std::vector<std::size_t> places;
-  const std::vector<Write>& writes = open.writes();
-  for (std::size_t at = writes.size(); at-- > 0;) {
-    const Write& write = writes[at];
-    const bool put = write.kind == Write::Kind::kPut;
-    if ((!put && write.kind != Write::Kind::kRemove) || !keys::is_replaced(write.key)) continue;
-    if (!later.insert(write.key).second && put) places.push_back(at);
-  }
-  if (places.empty()) return;
-  const std::size_t seen = open_.seen;  // the index knows those before it, and forgets none
-  open_.seen -= static_cast<std::size_t>(
-      std::count_if(places.begin(), places.end(), [&](std::size_t at) { return at < seen; }));
-  open.leave_out(places);
-}
 
 void View::commit(std::shared_ptr<const WriteBatch> batch) {
   layers_.push_back({std::move(batch), std::move(open_), 0});

@@ -21,8 +21,6 @@ class View {
   // Reads are numbered in the order in which they are asked.
   std::uint64_t begin_read() { return ++last_read_; }
 
-  // Leaves out what the open turn itself replaces: nobody could ever find it.
-  void trim(WriteBatch& open);
   void commit(std::shared_ptr<const WriteBatch> batch);  // the open turn's batch goes into commit
   void durable();                                        // the oldest batch in commit is durable
   void forget_before(

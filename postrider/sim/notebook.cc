@@ -274,8 +274,10 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     note.operation = operation_in(message->body);
     note.body_hash = hash64(message->body);
     note.shared = message->shared.id;
+    // A packed body may be smaller than the body itself.
+    const std::size_t content = own_body + message->attributes.size();
     note.overhead =
-        static_cast<std::uint32_t>(write.value.size() - own_body - message->attributes.size());
+        static_cast<std::uint32_t>(write.value.size() - std::min(write.value.size(), content));
     note.destination = find(message->id.destination());
     read_command(note, message->body);
     note.hot = hot;

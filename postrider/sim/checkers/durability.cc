@@ -91,7 +91,10 @@ class DurabilityChecker final : public Checker {
  private:
   // A dead letter that is there can be redriven and dropped, for as long as it is there.
   void note_letter(Ticket ticket, MessageId id) {
-    if (notebook_.letter(id) != nullptr) letters_[ticket.value()] = id;
+    // One whose destination was gone may be back when the answer is told.
+    const DestinationNote* destination = notebook_.find(id.destination());
+    const bool reachable = destination != nullptr && !destination->config.removed;
+    if (reachable && notebook_.letter(id) != nullptr) letters_[ticket.value()] = id;
   }
   void check_letter(const Told& told) {
     const auto asked = letters_.find(told.ticket.value());
