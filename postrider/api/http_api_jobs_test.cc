@@ -142,6 +142,12 @@ TEST_F(ApiJobs, HoldsPauseWhatTheyFit) {
   EXPECT_EQ(transport.started.size(), 1U);
   EXPECT_EQ(remove("/v1/holds/night").problem(), "not-found");
   EXPECT_EQ(put("/v1/holds/night", R"({"why":"x"})").problem(), "unknown-field");
+  const auto because = [&](std::size_t bytes) {
+    return put("/v1/holds/night", R"({"reason":")" + std::string(bytes, 'x') + "\"}");
+  };
+  EXPECT_EQ(because(199).text("answer"), "done");
+  EXPECT_EQ(because(200).text("answer"), "done");
+  EXPECT_EQ(because(201).problem(), "invalid-field");
 }
 
 // req: engine.dead.6, api.deadletters.2

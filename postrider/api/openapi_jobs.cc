@@ -102,7 +102,7 @@ constexpr std::string_view kPaths = R"json({
     "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
     "requestBody": {"required": true, "content": {"application/json": {"schema": {
       "type": "object", "additionalProperties": false, "properties": {
-        "reason": {"type": "string"}, "destination_prefix": {"type": "string"}, "profile": {"type": "string"}, "tenant": {"type": "string"}}}}}},
+        "reason": {"type": "string", "maxLength": 200}, "destination_prefix": {"type": "string"}, "profile": {"type": "string"}, "tenant": {"type": "string"}}}}}},
     "responses": {
       "200": {"$ref": "#/components/responses/HoldDone"},
       "default": {"$ref": "#/components/responses/Problem"}}},
