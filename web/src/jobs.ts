@@ -11,6 +11,10 @@ export const kActionWords: Record<JobAction, { verb: string; would: string; does
   drop: { verb: "Drop", would: "be gone for good, with their bodies", does: "dead letters are removed for good" },
   retry: { verb: "Retry", would: "go back in line", does: "parked messages go back in line" },
   cancel: { verb: "Cancel", would: "end as cancelled and not be sent any more", does: "live messages end as cancelled" },
+  resend: {
+    verb: "Resend", would: "be sent once more, each as a new message; what is kept stays",
+    does: "what has ended and is kept as history is sent once more, each as a new message",
+  },
 };
 
 export function isAlive(job: Job): boolean {

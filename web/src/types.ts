@@ -145,7 +145,7 @@ export interface LogEvent {
   detail?: string;
 }
 
-export type JobAction = "redrive" | "drop" | "retry" | "cancel";
+export type JobAction = "redrive" | "drop" | "retry" | "cancel" | "resend";
 export interface JobFilter {
   destination?: string;
   destination_prefix?: string;
