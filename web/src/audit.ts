@@ -43,10 +43,12 @@ export function newestFirst(trail: Trail): AuditLine[] {
   return trail.pages.flat().reverse();
 }
 
-// Where its target can be seen; nothing for a hold, which is a name only.
+// What is done to a destination that is still there afterwards.
+const kOnDestinations = ["configure", "limits", "drain", "pause", "resume", "wake"];
+
+// Where its target can be seen; nothing for what is a name only, such as a hold.
 export function placeOf(line: AuditLine): string | undefined {
   if (line.action.startsWith("job-")) return isJobId(line.target) ? link(["jobs", line.target]) : undefined;
-  if (line.action === "hold" || line.action === "release") return undefined;
-  if (isMessageId(line.target)) return link(["messages", line.target]);
-  return line.action === "remove" ? undefined : link(["destinations", line.target]);
+  if (kOnDestinations.includes(line.action)) return link(["destinations", line.target]);
+  return isMessageId(line.target) ? link(["messages", line.target]) : undefined;
 }

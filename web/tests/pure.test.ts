@@ -252,6 +252,7 @@ test("a line of the audit leads to what it is about", () => {
   assert.equal(place("pause", "shop/eu"), "#/destinations/shop%2Feu");
   assert.equal(place("hold", "night"), undefined);
   assert.equal(place("remove", "shop"), undefined);
+  assert.equal(place("something-newer", "shop"), undefined);
 });
 
 test("events are read whole, wherever the pieces are cut", () => {
