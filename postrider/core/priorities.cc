@@ -94,8 +94,9 @@ Slot Engine::Impl::favourite(Turn& turn, Slot slot, Lane& lane) {
   return by_id_.at(lower.favourite);
 }
 
-// The first one in memory from there on.
+// The first one in memory from there on. It may be the head, as long as higher ones are being read.
 Slot Engine::Impl::next_lower(const Lane& lane, MessageId from) const {
+  if (lane.first != kNoSlot && entries_[lane.first].message.id.high >= from.high) return lane.first;
   const auto run = lane.lower->runs.lower_bound(from.high);
   return run == lane.lower->runs.end() ? kNoSlot : run->second;
 }
