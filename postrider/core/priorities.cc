@@ -72,6 +72,10 @@ Slot Engine::Impl::whose_turn(Turn& turn, Slot slot, Lane& lane) {
   // An older one of its order may be on disk.
   if (entries_[usual].message.ordered && owes_before(lane, entries_[usual])) usual = lane.first;
   if (policy.lower_every == 0 || planted(Bug::kLowerStarved)) return usual;
+  if ((entries_[lane.first].message.id.high & 0xFFFF) == 0xFFFF) {  // nothing is lower
+    lane.passed = 0;
+    return usual;
+  }
   if (lane.lower && lane.lower->top != entries_[lane.first].message.id.high &&
       lane.lower->look == Lower::Look::kDone && !lane.lower->favourite.is_set())
     lane.lower->look = Lower::Look::kNone;  // others are lower now
@@ -108,8 +112,11 @@ void Engine::Impl::look_below(Turn& turn, Slot slot, Lane& lane) {
   if (lower.look == Lower::Look::kDone) {
     if (!lower.favourite.is_set()) return;
     const auto found = by_id_.find(lower.favourite);
-    // It may have ended meanwhile, wait at a gate, or be one of the highest.
-    if (found != by_id_.end() && entries_[found->second].ready && lower.favourite.high > top)
+    // It may have ended meanwhile, wait at a gate, or be one of the highest; or those before it in
+    // turn were the highest then, and are not now.
+    const bool skips = lower.wrapped && top < lower.top;
+    if (found != by_id_.end() && entries_[found->second].ready && lower.favourite.high > top &&
+        !skips)
       return;
     lower.look = Lower::Look::kNone;
   }
@@ -119,7 +126,8 @@ void Engine::Impl::look_below(Turn& turn, Slot slot, Lane& lane) {
   lower.pages = 0;
   lower.missed = false;
   const bool resumes = lower.resume.is_set() && lower.resume.high > top;
-  const MessageId from = resumes ? lower.resume : first_below(std::max(lower.turn, top));
+  const bool below = lower.turn > top && (lower.turn & 0xFFFF) != 0xFFFF;  // somebody may be
+  const MessageId from = resumes ? lower.resume : first_below(below ? lower.turn : top);
   lower.wrapped = from == first_below(top);
   if (!look_from(turn, slot, lane, from)) end_look(turn, slot, lane, end_of_lane(from), true);
 }
