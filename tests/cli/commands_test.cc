@@ -488,7 +488,7 @@ TEST(GroupCommand, ChangesListsShowsAndSends) {
                   .status = 202},
                  {.body = done}});
   EXPECT_EQ(daemon.run("group put eu shop bank --skip-closed", "").output, "eu: done\n");
-  EXPECT_EQ(daemon.run("group add eu shop --type a.* --type b", "").output, "eu: done\n");
+  EXPECT_EQ(daemon.run("group add eu shop --type 'a.*' --type b", "").output, "eu: done\n");
   EXPECT_EQ(daemon.run("group remove eu bank", "").output, "eu: done\n");
   EXPECT_EQ(daemon.run("group ls", "").output,
             "NAME  MEMBERS  CLOSED ONES  CHANGED\neu    2        left out     10m ago\n");
