@@ -42,6 +42,20 @@ TEST(Drill, UsesEverySignalVerbAndTimeOut) {
 }
 
 // req: engine.sim.21
+TEST(Drill, TakesEveryNameOfASettingAndNoOther) {
+  for (const char* name :
+       {"window",    "fifo",       "in-use",        "spacing",  "tokens", "burst",       "strikes",
+        "wait",      "wait-max",   "disable-after", "attempts", "budget", "base",        "cap",
+        "cap-after", "tick",       "attempt",       "probe",    "stage",  "hold",        "jitter",
+        "poll",      "poll-error", "life",          "strand",   "adapt",  "history",     "group",
+        "tenant",    "clears",     "lower",         "ageing",   "poison", "poison-after"}) {
+    EXPECT_TRUE(drill_profile().configure({{name, "1"}}).has_value()) << name;
+    EXPECT_FALSE(drill_profile().configure({{name, "x"}}).has_value()) << name;
+  }
+  EXPECT_FALSE(drill_profile().configure({{"nothing", "1"}}).has_value());
+}
+
+// req: engine.sim.21
 TEST(Drill, UsesEveryLaneKindAndEveryPartOfARule) {
   const auto policy = drill_profile().configure({{"fifo", "2"},
                                                  {"in-use", "1"},

@@ -1,0 +1,186 @@
+// What mutants of the core showed that nobody had looked at: limits at, below and above them, and
+// answers that were asked for and not read. (docs/testing.md, Mutants.)
+#include <algorithm>
+#include <array>
+
+#include "tests/support/shard_rig.h"
+
+namespace postrider {
+namespace {
+
+class Edges : public ShardRig {
+ protected:
+  std::uint64_t next() { return ++ticket_; }
+
+  Stats stats() {
+    post(ask(next(), Ask::What::kStats));
+    return view_of<Stats>(ticket_);
+  }
+  static std::uint64_t in_state(const Stats& stats, std::string_view profile,
+                                std::string_view state) {
+    for (const Stats::InState& row : stats.in_states) {
+      if (row.profile == profile && row.state == state) return row.messages;
+    }
+    ADD_FAILURE() << "nothing is said of " << profile << " " << state;
+    return 0;
+  }
+  void kill(const std::string& destination) {
+    post(submit(next(), destination));
+    post(answer(last_attempt(), 400));
+  }
+  // What is said to an order of a dry run; empty when it makes sense.
+  std::string refusal(const JobOrder& order) {
+    StartJob start;
+    start.caller.ticket = Ticket(next());
+    start.dry_run = true;
+    start.order = order;
+    post(start);
+    for (int i = 0; i < 3; ++i) advance(1ms);
+    const Answer said = told(ticket_);
+    return said.code == AnswerCode::kInvalid ? said.detail : "";
+  }
+  AnswerCode put_hold(const std::string& name, const std::string& prefix) {
+    PutHold put;
+    put.caller.ticket = Ticket(next());
+    put.rule.name = name;
+    put.rule.destination_prefix = prefix;
+    post(put);
+    return code_of(ticket_);
+  }
+
+  std::uint64_t ticket_ = 0;
+};
+
+TEST_F(Edges, StatsTellTheStatesOfWhatIsInMemoryAndTheOldestOfAQueue) {
+  open();
+  post(configure(next(), "shop", {{"in_flight_max", "1"}}));
+  for (int i = 0; i < 3; ++i) {
+    post(submit(next(), "shop"));
+    advance(1s);
+  }
+  const Stats told = stats();
+  EXPECT_EQ(in_state(told, "webhook", "Sending"), 1U);
+  EXPECT_EQ(in_state(told, "webhook", "Queued"), 2U);
+  EXPECT_EQ(in_state(told, "webhook", "Waiting"), 0U);
+  ASSERT_EQ(told.queues.size(), 1U);
+  EXPECT_EQ(told.queues[0].messages, 3U);
+  EXPECT_EQ(told.now - told.queues[0].oldest, 3s);
+}
+
+TEST_F(Edges, StatsTellTheFullestQueuesFirst) {
+  open();
+  const auto names = std::to_array<std::string>({"a", "b", "c", "d"});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    post(configure(next(), names[i], {{"in_flight_max", "1"}}));
+    for (std::size_t n = 0; n < (i * 2) % 5 + 1; ++n) post(submit(next(), names[i]));
+  }
+  std::vector<std::uint64_t> told;
+  for (const Stats::Queue& queue : stats().queues) told.push_back(queue.messages);
+  EXPECT_EQ(told, std::vector<std::uint64_t>({5, 3, 2, 1}));
+}
+
+// req: engine.dead.4
+TEST_F(Edges, AListOfGroupsHasAsManyAsWereAskedFor) {
+  open();
+  for (const char* name : {"shop", "bank", "post"}) {
+    post(configure(next(), name));
+    kill(name);
+  }
+  kill("bank");
+  for (const std::uint32_t limit : {1U, 2U, 3U, 4U}) {
+    Ask event = ask(next(), Ask::What::kDeadGroups);
+    event.limit = limit;
+    post(event);
+    const DeadGroupList list = view_of<DeadGroupList>(ticket_);
+    EXPECT_EQ(list.groups.size(), std::min(limit, 3U));
+    EXPECT_EQ(list.unlisted, 3U - std::min(limit, 3U));
+    EXPECT_EQ(list.letters, 4U);
+    EXPECT_EQ(list.groups[0].destination, "bank") << "the largest first";
+  }
+}
+
+// req: engine.pause.4
+TEST_F(Edges, AHoldThatIsChangedToFitFewerLetsTheOthersGo) {
+  open();
+  post(configure(next(), "eu-shop"));
+  post(configure(next(), "us-shop"));
+  ASSERT_EQ(put_hold("all", ""), AnswerCode::kDone);
+  post(submit(next(), "eu-shop"));
+  post(submit(next(), "us-shop"));
+  EXPECT_TRUE(starts().empty());
+  EXPECT_EQ(put_hold("all", ""), AnswerCode::kNothing) << "unchanged";
+  EXPECT_EQ(put_hold("all", "eu-"), AnswerCode::kDone);
+  advance(1s);
+  EXPECT_EQ(starts().size(), 1U);
+}
+
+// req: engine.pause.4
+TEST_F(Edges, HoldsHaveNamesWithinTheirLimits) {
+  options.engine.limits.name_bytes_max = 8;
+  options.engine.limits.holds_max = 2;
+  open();
+  EXPECT_EQ(put_hold("", "a"), AnswerCode::kInvalid);
+  EXPECT_EQ(put_hold("123456789", "a"), AnswerCode::kInvalid);
+  EXPECT_EQ(put_hold("12345678", "123456789"), AnswerCode::kInvalid);
+  EXPECT_EQ(put_hold("12345678", "12345678"), AnswerCode::kDone);
+  EXPECT_EQ(put_hold("second", "a"), AnswerCode::kDone);
+  EXPECT_EQ(put_hold("third", "a"), AnswerCode::kInvalid);
+  EXPECT_EQ(put_hold("second", "b"), AnswerCode::kDone) << "one that is there may change";
+}
+
+// req: engine.job.5
+TEST_F(Edges, OrdersOfJobsMakeSenseOrAreRefused) {
+  EngineLimits& limits = options.engine.limits;
+  limits.name_bytes_max = 8;
+  limits.reason_bytes_max = 4;
+  limits.job_rate_max = 10;
+  limits.job_every_min = Duration(60'000);
+  open();
+  post(configure(next(), "shop"));
+  JobOrder order;
+  EXPECT_EQ(refusal(order), "");
+  order.filter.destination_prefix = "12345678";
+  order.filter.reason_prefix = "1234";
+  order.reason = "1234";
+  order.rate = 10;
+  order.every = 60s;
+  order.filter.since = Timestamp(5000);
+  order.filter.until = Timestamp(5001);
+  EXPECT_EQ(refusal(order), "") << "everything at its limit";
+
+  const auto but = [&](auto change) {
+    JobOrder other = order;
+    change(other);
+    return refusal(other);
+  };
+  const auto refused = [&](auto change) { return !but(change).empty(); };
+  EXPECT_TRUE(refused([](JobOrder& o) { o.filter.destination_prefix = "123456789"; }));
+  EXPECT_TRUE(refused([](JobOrder& o) { o.filter.destination = "shop"; })) << "one or the other";
+  EXPECT_TRUE(refused([](JobOrder& o) { o.filter.reason_prefix = "12345"; }));
+  EXPECT_TRUE(refused([](JobOrder& o) { o.reason = "12345"; }));
+  EXPECT_TRUE(refused([](JobOrder& o) { o.rate = 11; }));
+  EXPECT_EQ(but([](JobOrder& o) { o.every = Duration(59'999); }),
+            "rounds are at least 60 seconds apart");
+  EXPECT_TRUE(refused([](JobOrder& o) { o.action = JobAction::kDrop; })) << "not again and again";
+  EXPECT_TRUE(refused([](JobOrder& o) { o.filter.until = o.filter.since; }));
+
+  const auto phase = [&](JobAction action, Phase wanted) {
+    JobOrder other;
+    other.action = action;
+    other.filter.phase = wanted;
+    return refusal(other).empty();
+  };
+  for (const JobAction letters : {JobAction::kRedrive, JobAction::kDrop}) {
+    EXPECT_TRUE(phase(letters, Phase::kDead));
+    EXPECT_TRUE(phase(letters, Phase::kExpired));
+    EXPECT_FALSE(phase(letters, Phase::kParked));
+    EXPECT_FALSE(phase(letters, Phase::kCancelled));
+  }
+  EXPECT_TRUE(phase(JobAction::kRetry, Phase::kParked));
+  EXPECT_FALSE(phase(JobAction::kRetry, Phase::kDead));
+  EXPECT_TRUE(phase(JobAction::kCancel, Phase::kBackoff));
+  EXPECT_FALSE(phase(JobAction::kCancel, Phase::kDelivered));
+}
+
+}  // namespace
+}  // namespace postrider
