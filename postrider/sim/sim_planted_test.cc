@@ -32,7 +32,7 @@ SimOptions world(std::uint64_t seed, Bug bug) {
   options.seed = seed;
   options.span = Duration(3 * 24h);
   options.destinations = 5;
-  options.messages = bug == Bug::kItemOfAnother ? 480 : 80;
+  options.messages = bug == Bug::kItemOfAnother ? 480 : bug == Bug::kOlderNameIgnored ? 300 : 80;
   options.faults = *parse_faults("all");
   options.twins = false;
   return options;
@@ -45,7 +45,7 @@ bool is_of_use(const SimOptions& options, Bug bug) {
 }
 
 // Where to begin with a bug that only few worlds can notice.
-std::uint64_t first_seed(Bug bug) { return bug == Bug::kOlderNameIgnored ? 270 : 1; }
+std::uint64_t first_seed(Bug bug) { return bug == Bug::kOlderNameIgnored ? 95 : 1; }
 
 // The seed at which the bug was noticed, written to `pipe`; the exit code says whether it was.
 void hunt(Bug bug, int pipe) {

@@ -102,14 +102,20 @@ class JobsChecker final : public Checker {
       complain("a job began anew too early: " + to_string(job.id));
   }
 
-  // Of what was there when the job was made and fits, only what it refused is left. A destination
-  // that was made or taken away by the same commit may not have been there for the job.
+  // Of what was there when the round began and fits, only what it refused is left. A destination
+  // that was made or taken away since then may not have been there for the job.
   void check_end(const Job& job, const Batch& batch) {
-    const std::uint64_t left = fitting(job.order, job.round_at, job.horizon,
-                                       {batch.configured.begin(), batch.configured.end()});
+    std::set<const DestinationNote*> changed(batch.configured.begin(), batch.configured.end());
+    for (const auto& [id, note] : notebook_.all_letters()) {
+      const DestinationNote* destination = notebook_.find(id.destination());
+      if (destination != nullptr && destination->configured >= job.round_at)
+        changed.insert(destination);
+    }
+    const std::uint64_t left = fitting(job.order, job.round_at, job.horizon, changed);
     if (left > job.refused)
       complain("a job left " + std::to_string(left) + " behind and refused " +
-               std::to_string(job.refused) + ": " + to_string(job.id));
+               std::to_string(job.refused) + ": " + to_string(job.id) + ", the last was " +
+               to_string(last_left_));
   }
 
   std::uint64_t fitting(const JobOrder& order, Timestamp created, std::uint64_t before,
@@ -121,6 +127,7 @@ class JobsChecker final : public Checker {
       if (but.contains(destination)) continue;
       if (note.letter.at > created || !fits(order.filter, note.letter, *destination)) continue;
       ++count;
+      last_left_ = id;
     }
     return count;
   }
@@ -187,6 +194,7 @@ class JobsChecker final : public Checker {
   std::set<std::uint64_t> running_;  // jobs that redrive
   std::map<std::tuple<std::uint64_t, std::uint64_t>, std::uint64_t> last_;
   bool damaged_ = false;
+  mutable MessageId last_left_;  // what was counted last
 };
 
 }  // namespace
