@@ -89,14 +89,15 @@ Result<Waited> measure(std::uint32_t hanging) {
                       std::make_unique<Partial>(loop, std::move(ended), times));
                 }));
   for (std::uint32_t i = 0; i < kHealthy; ++i) put(*rider, "well" + std::to_string(i), "answers");
+  // Known to answer, as destinations in use are.
+  for (std::uint32_t i = 0; i < kHealthy; ++i)
+    send(*rider, "well" + std::to_string(i), std::to_string(kMessages));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
   for (std::uint32_t i = 0; i < hanging; ++i) {
     const std::string name = "gone" + std::to_string(i);
     put(*rider, name, "hangs");
     for (std::uint32_t n = 0; n < kOwedToEach; ++n) send(*rider, name, "x");
   }
-  // Known to answer, as destinations in use are.
-  for (std::uint32_t i = 0; i < kHealthy; ++i)
-    send(*rider, "well" + std::to_string(i), std::to_string(kMessages));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   Clock::time_point next = Clock::now();
   for (std::uint32_t i = 0; i < kMessages; ++i) {
