@@ -142,6 +142,15 @@ constexpr Command kBenches[] = {
 
 int run_bench(Arguments arguments) { return run_verbs("bench", kBenches, arguments); }
 
+int print_or_complain(const Result<Figures>& figures, bool json) {
+  if (!figures) {
+    std::fprintf(stderr, "postrider bench: %s\n", figures.error().detail.c_str());
+    return kExitFailure;
+  }
+  figures->print(json);
+  return kExitOk;
+}
+
 BenchDirectory::BenchDirectory() {
   std::error_code error;
   std::filesystem::path base = std::filesystem::temp_directory_path(error);

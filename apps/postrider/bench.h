@@ -87,6 +87,9 @@ class Figures {
   std::vector<std::pair<std::string, std::string>> rows_;  // the value as JSON
 };
 
+// The exit code.
+int print_or_complain(const Result<Figures>& figures, bool json);
+
 int bench_lifecycle(const BenchOptions& options);
 int bench_http(const BenchOptions& options);
 int bench_webhook(const BenchOptions& options);

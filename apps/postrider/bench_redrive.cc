@@ -145,13 +145,7 @@ Result<Figures> measure(const BenchOptions& options) {
 }  // namespace
 
 int bench_redrive(const BenchOptions& options) {
-  const auto figures = measure(options);
-  if (!figures) {
-    std::fprintf(stderr, "postrider bench: %s\n", figures.error().detail.c_str());
-    return kExitFailure;
-  }
-  figures->print(options.json);
-  return kExitOk;
+  return print_or_complain(measure(options), options.json);
 }
 
 }  // namespace postrider

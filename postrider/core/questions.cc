@@ -17,6 +17,35 @@ Answer foreign_cursor(std::string_view what) {
   return invalid;
 }
 
+// A page of a space by bucket and sequence; what cannot be read goes into quarantine.
+struct Listed {
+  char space;
+  std::string_view name;
+  std::uint32_t limit;
+};
+template <class Page, class Turn, class Decode, class Take>
+std::optional<Answer> list_by_sequence(Turn& turn, std::string_view cursor, const Listed& what,
+                                       Decode decode, Take take) {
+  const std::string first = cursor.empty() ? keys::space(what.space) : std::string(cursor);
+  if (first[0] != what.space) return foreign_cursor(what.name);
+  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(what.space)), what.limit});
+  if (rows == nullptr) return std::nullopt;
+  Page page;
+  for (const Row& row : rows->rows) {
+    const auto key = keys::parse_bucketed(row.first);
+    auto record = decode(row.second.view());
+    if (!key || !record) {
+      turn.damaged.push_back(row);
+      continue;
+    }
+    take(page, Sequence(key->high), std::move(*record));
+  }
+  if (!rows->complete) page.next = rows->next;
+  Answer answer;
+  answer.view = std::move(page);
+  return answer;
+}
+
 }  // namespace
 
 void Engine::Impl::on(Turn& turn, const Ask& ask) {
@@ -347,48 +376,22 @@ std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
 }
 
 std::optional<Answer> Engine::Impl::list_arrivals(Turn& turn, const Ask& ask) {
-  const std::string first = ask.cursor.empty() ? keys::space(keys::kArrival) : ask.cursor;
-  if (first[0] != keys::kArrival) return foreign_cursor("arrivals");
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
-  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kArrival)), limit});
-  if (rows == nullptr) return std::nullopt;
-  ArrivalPage page;
-  for (const Row& row : rows->rows) {
-    const auto key = keys::parse_bucketed(row.first);
-    auto arrival = decode_arrival(row.second.view());
-    if (!key || !arrival) {
-      turn.damaged.push_back(row);
-      continue;
-    }
-    page.arrivals.push_back({Sequence(key->high), arrival->at, std::move(arrival->profile),
-                             std::move(arrival->source), std::move(arrival->bytes)});
-  }
-  if (!rows->complete) page.next = rows->next;
-  Answer answer;
-  answer.view = std::move(page);
-  return answer;
+  return list_by_sequence<ArrivalPage>(
+      turn, ask.cursor, {keys::kArrival, "arrivals", limit}, decode_arrival,
+      [](ArrivalPage& page, Sequence sequence, ArrivalRecord&& it) {
+        page.arrivals.push_back(
+            {sequence, it.at, std::move(it.profile), std::move(it.source), std::move(it.bytes)});
+      });
 }
 
 std::optional<Answer> Engine::Impl::list_audit(Turn& turn, const Ask& ask) {
-  const std::string first = ask.cursor.empty() ? keys::space(keys::kAudit) : ask.cursor;
-  if (first[0] != keys::kAudit) return foreign_cursor("the audit");
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
-  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kAudit)), limit});
-  if (rows == nullptr) return std::nullopt;
-  AuditPage page;
-  for (const Row& row : rows->rows) {
-    const auto key = keys::parse_bucketed(row.first);
-    auto record = decode_audit(row.second.view());
-    if (!key || !record) {
-      turn.damaged.push_back(row);
-      continue;
-    }
-    page.lines.push_back({Sequence(key->high), std::move(*record)});
-  }
-  if (!rows->complete) page.next = rows->next;
-  Answer answer;
-  answer.view = std::move(page);
-  return answer;
+  return list_by_sequence<AuditPage>(turn, ask.cursor, {keys::kAudit, "the audit", limit},
+                                     decode_audit,
+                                     [](AuditPage& page, Sequence sequence, AuditRecord&& it) {
+                                       page.lines.push_back({sequence, std::move(it)});
+                                     });
 }
 
 // A list must not fill the cache: only the name is read. Empty: it is gone, or must be read first.

@@ -96,38 +96,29 @@ class JobsChecker final : public Checker {
     if (job.done + job.refused > seconds * job.order.rate)
       complain("a job goes faster than its rate: " + to_string(job.id));
     const bool round_over = job.state == JobState::kDone || job.state == JobState::kWaiting;
-    if (round_over && is_of_letters(job.order)) check_end(job, batch);
+    if (round_over && is_of_letters(job.order)) check_end(job);
     if (put.before && job.order.every > Duration(0) && job.round_at > before.round_at &&
         job.round_at - before.round_at < job.order.every)
       complain("a job began anew too early: " + to_string(job.id));
   }
 
-  // Of what was there when the round began and fits, only what it refused is left. A destination
-  // that was made or taken away since then may not have been there for the job.
-  void check_end(const Job& job, const Batch& batch) {
-    std::set<const DestinationNote*> changed(batch.configured.begin(), batch.configured.end());
-    for (const auto& [id, note] : notebook_.all_letters()) {
-      const DestinationNote* destination = notebook_.find(id.destination());
-      if (destination != nullptr && destination->configured >= job.round_at)
-        changed.insert(destination);
-    }
-    const std::uint64_t left = fitting(job.order, job.round_at, job.horizon, changed);
+  // Of what was there when the round began and fits, only what it refused is left.
+  void check_end(const Job& job) {
+    const std::uint64_t left = fitting(job.order, job.round_at, job.horizon);
     if (left > job.refused)
       complain("a job left " + std::to_string(left) + " behind and refused " +
-               std::to_string(job.refused) + ": " + to_string(job.id) + ", the last was " +
-               to_string(last_left_));
+               std::to_string(job.refused) + ": " + to_string(job.id));
   }
 
-  std::uint64_t fitting(const JobOrder& order, Timestamp created, std::uint64_t before,
-                        const std::set<const DestinationNote*>& but = {}) const {
+  // A destination that was made or taken away since then may not have been there for the job.
+  std::uint64_t fitting(const JobOrder& order, Timestamp since, std::uint64_t before) const {
     std::uint64_t count = 0;
     for (const auto& [id, note] : notebook_.all_letters()) {
       const DestinationNote* destination = notebook_.find(id.destination());
       if (note.damaged || destination == nullptr || id.sequence().value() >= before) continue;
-      if (but.contains(destination)) continue;
-      if (note.letter.at > created || !fits(order.filter, note.letter, *destination)) continue;
+      if (destination->configured >= since) continue;
+      if (note.letter.at > since || !fits(order.filter, note.letter, *destination)) continue;
       ++count;
-      last_left_ = id;
     }
     return count;
   }
@@ -194,7 +185,6 @@ class JobsChecker final : public Checker {
   std::set<std::uint64_t> running_;  // jobs that redrive
   std::map<std::tuple<std::uint64_t, std::uint64_t>, std::uint64_t> last_;
   bool damaged_ = false;
-  mutable MessageId last_left_;  // what was counted last
 };
 
 }  // namespace
