@@ -342,9 +342,13 @@ void Notebook::read_state(Reading& reading, const Write& write) {
     reading.batch.states.push_back(
         {note, stored->state, note->state, stored->notes, stored->trail});
   }
-  if (revived) ++reading.batch.states[note->place_in_batch].revived;
+  Batch::StatePut& put = reading.batch.states[note->place_in_batch];
+  if (revived) ++put.revived;
   note->state = note->last_state = stored->state;
-  if (profile != nullptr) visit(profile->states[stored->state.state].phase);
+  if (profile == nullptr) return;
+  const Phase phase = profile->states[stored->state.state].phase;
+  put.awaited = put.awaited || phase == Phase::kAwaiting;
+  visit(phase);
 }
 
 void Notebook::read_remove(Reading& reading, std::string_view key, bool once) {

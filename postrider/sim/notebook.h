@@ -116,6 +116,7 @@ struct Batch {
     std::string notes;
     std::string trail;
     std::uint32_t revived = 0;  // how often it was parked for want of reach and went back
+    bool awaited = false;       // one of its states in this batch awaits the far side
   };
   struct NamePut {
     std::string tail;  // scope and name, as they would stand in a key if it were not short
@@ -135,7 +136,7 @@ struct Batch {
   std::vector<std::pair<MessageNote*, State>> steps;  // all of them
   std::vector<RoutePut> routes;
   std::vector<DestinationNote*> configured;  // made, changed, drained or taken away
-  std::vector<MessageNote*> gaps;  // parked out of the way of others
+  std::vector<MessageNote*> gaps;            // parked out of the way of others
   std::vector<EndRecord> ends;
   std::vector<LogEntry> log;
   std::vector<NamePut> names;

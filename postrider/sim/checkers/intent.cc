@@ -58,7 +58,7 @@ class IntentChecker final : public Checker {
       if (profile == nullptr || profile->methods[put.state.method].name != "task") continue;
       const StateRow& row = profile->states[put.state.state];
       Story& story = stories_[put.note->id];
-      if (row.phase == Phase::kAwaiting) story.open = false;
+      if (put.awaited) story.open = false;
       if (row.timer == TimeOut::kPoll) check_schedule(put, batch);
     }
     for (const EndRecord& end : batch.ends) {

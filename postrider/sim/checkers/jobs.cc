@@ -169,7 +169,8 @@ class JobsChecker final : public Checker {
     const std::set<MessageId> exhumed(batch.exhumed.begin(), batch.exhumed.end());
     for (const MessageNote* note : batch.entered) {
       const MessageId old = note->origin;
-      if (!exhumed.contains(old)) continue;  // it followed from another
+      // What follows from the end of another names it as its origin too.
+      if (note->nested || !exhumed.contains(old)) continue;
       const auto line = std::make_tuple(notebook_.jobs().at(job).horizon, old.high);
       const auto [last, is_new] = last_.try_emplace(line, old.low);
       if (!is_new && old.low < last->second)

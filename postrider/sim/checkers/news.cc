@@ -48,8 +48,8 @@ class NewsChecker final : public Checker {
   }
 
   void batch(const Batch& batch) override {
-    for (const ArrivalRecord& arrival : batch.arrivals) arrive(arrival, batch.when.truth);
-    for (const Batch::NamePut& put : batch.names) name(put, batch.when.truth);
+    for (const ArrivalRecord& arrival : batch.arrivals) arrive(arrival, batch.when);
+    for (const Batch::NamePut& put : batch.names) name(put, batch.when);
     for (const EndRecord& end : batch.ends) {
       waiting_.erase(end.id);
       if (end.notes.find(";paired") != std::string::npos) check_pair(end);
@@ -76,7 +76,7 @@ class NewsChecker final : public Checker {
   };
 
   // A name as the disk has it: text of the scope, then the name.
-  void name(const Batch::NamePut& put, Timestamp truth) {
+  void name(const Batch::NamePut& put, const Moment& when) {
     Reader reader(put.tail);
     const std::string scope(reader.text());
     if (!scope.starts_with("drill/") || put.entry.holders.empty()) return;
@@ -84,10 +84,10 @@ class NewsChecker final : public Checker {
     const Name named{put.entry.holders.back().id, put.entry.at};
     if (!names_.emplace(name, named).second) return;
     const auto news = news_.find(name);
-    if (news != news_.end()) meet(named, news->second, scope == "drill/pair", truth);
+    if (news != news_.end()) meet(named, news->second, scope == "drill/pair", when);
   }
 
-  void arrive(const ArrivalRecord& arrival, Timestamp truth) {
+  void arrive(const ArrivalRecord& arrival, const Moment& when) {
     durable_.insert(arrival.bytes);
     const std::string verb = word_of(arrival.bytes, 0);
     if (verb == "ack") acks_[word_of(arrival.bytes, 2)] = arrival.at;
@@ -96,15 +96,17 @@ class NewsChecker final : public Checker {
     const std::string name = word_of(arrival.bytes, 1);
     if (!news_.emplace(name, arrival.at).second) return;
     const auto named = names_.find(name);
-    if (named != names_.end()) meet(named->second, arrival.at, verb == "pair", truth);
+    if (named != names_.end()) meet(named->second, arrival.at, verb == "pair", when);
   }
 
-  // Both are there: an answer, if they are not too far apart.
-  void meet(const Name& name, Timestamp news, bool pair, Timestamp truth) {
+  // Both are there: an answer, if they are not too far apart. A name may itself follow from news
+  // that waited for a name; then the other half has waited as long, and may be thrown away by now.
+  void meet(const Name& name, Timestamp news, bool pair, const Moment& when) {
     const Duration apart = name.at < news ? news - name.at : name.at - news;
     if (apart >= (pair ? kDrillPairWindow : Duration(kHalfAge))) return;
+    if (when.engine - news >= kHalfAge) return;
     const MessageNote* note = notebook_.find(name.id);
-    if (note != nullptr && note->live() && !note->end) waiting_.emplace(name.id, truth);
+    if (note != nullptr && note->live() && !note->end) waiting_.emplace(name.id, when.truth);
   }
 
   void check_pair(const EndRecord& end) {
