@@ -1,14 +1,12 @@
 #include "postrider/profiles/device/settings.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "postrider/base/durations.h"
-#include "postrider/base/nearest.h"
+#include "postrider/model/setting_table.h"
 #include "postrider/protocols/device_message.h"
 #include "postrider/protocols/http_text.h"
 
@@ -18,44 +16,20 @@ namespace {
 constexpr std::size_t kUrlBytesMax = 2048;
 constexpr std::size_t kTextBytesMax = 1024;
 constexpr std::size_t kNameBytesMax = 200;
-constexpr std::size_t kTrustBytesMax = 12 * 1024;
 constexpr std::string_view kRepeat = "repeat.";
 constexpr std::array<std::string_view, 4> kWires = {"chirpstack", "chirpstack-mqtt", "calin-v1",
                                                     "calin-v2"};
 constexpr Duration kExpiresAfter = 24h;
 
+using settings::duration_of;
+using settings::number_of;
+using settings::word_of;
+using settings::wrong;
+
 struct Draft {
   Policy policy;
   Wire wire = Wire::kChirpstack;
 };
-
-tl::unexpected<Error> wrong(std::string_view value, std::string_view why) {
-  return fail(ErrorCode::kInvalid, "'" + std::string(value) + "' " + std::string(why));
-}
-
-struct Bounds {
-  Duration low;
-  Duration high;
-  bool or_zero = false;
-};
-
-Result<Duration> duration_of(std::string_view value, const Bounds& bounds) {
-  POSTRIDER_TRY(duration, parse_duration(value));
-  if (bounds.or_zero && duration == Duration(0)) return duration;
-  if (duration < bounds.low || duration > bounds.high) return wrong(value, "is out of bounds");
-  return duration;
-}
-
-Result<std::uint16_t> number_of(std::string_view value, std::uint16_t low, std::uint16_t high) {
-  std::uint16_t number = 0;
-  const char* const end = value.data() + value.size();
-  const auto [rest, error] = std::from_chars(value.data(), end, number);
-  if (error == std::errc::invalid_argument || rest != end)
-    return wrong(value, "is not a whole number");
-  if (error != std::errc() || number < low || number > high)
-    return wrong(value, "is out of bounds");
-  return number;
-}
 
 Result<std::vector<Duration>> durations_of(std::string_view value) {
   std::vector<Duration> out;
@@ -69,6 +43,13 @@ Result<std::vector<Duration>> durations_of(std::string_view value) {
   return out;
 }
 
+// Something else reads the value later.
+template <class Value>
+Result<void> checked(const Result<Value>& value) {
+  if (!value) return tl::unexpected<Error>(value.error());
+  return {};
+}
+
 Duration& time_out(Draft& draft, TimeOut which) {
   return draft.policy.time_outs[static_cast<std::size_t>(which)];
 }
@@ -79,8 +60,7 @@ Result<void> set_plugin(Draft& /*draft*/, std::string_view value) {
 }
 
 Result<void> set_way(Draft& /*draft*/, std::string_view value) {
-  if (std::find(kWires.begin(), kWires.end(), value) != kWires.end()) return {};
-  return wrong(value, "is unknown" + did_you_mean(value, kWires));
+  return checked(word_of(value, kWires));
 }
 
 Result<void> set_url(Draft& /*draft*/, std::string_view value) {
@@ -105,10 +85,7 @@ Result<void> set_name(Draft& /*draft*/, std::string_view value) {
 }
 
 Result<void> set_trust(Draft& /*draft*/, std::string_view value) {
-  if (value.size() > kTrustBytesMax) return fail(ErrorCode::kInvalid, "they are too long");
-  if (value.find("-----BEGIN CERTIFICATE-----") == std::string_view::npos)
-    return fail(ErrorCode::kInvalid, "there is no certificate in it");
-  return {};
+  return settings::check_trust(value);
 }
 
 Result<void> set_flag(Draft& /*draft*/, std::string_view value) {
@@ -184,9 +161,7 @@ Result<void> set_life(Draft& draft, std::string_view value) {
 }
 
 Result<void> set_expires_after(Draft& /*draft*/, std::string_view value) {
-  POSTRIDER_TRY(after, duration_of(value, {.low = 1min, .high = 7 * 24h}));
-  static_cast<void>(after);
-  return {};
+  return checked(duration_of(value, {.low = 1min, .high = 7 * 24h}));
 }
 
 Result<void> set_poll_first(Draft& draft, std::string_view value) {
@@ -223,20 +198,18 @@ Result<void> set_ask_again_cap(Draft& draft, std::string_view value) {
 }
 
 Result<void> set_repeat(Draft& /*draft*/, std::string_view value) {
-  if (value == "document" || value == "class") return {};
   const std::array<std::string_view, 2> words = {"class", "document"};
-  return wrong(value, "is unknown" + did_you_mean(value, words));
+  return checked(word_of(value, words));
 }
 
 Result<void> set_repeat_of(Draft& /*draft*/, std::string_view value) {
-  if (parse_repeat(value)) return {};
   const std::array<std::string_view, 4> words = {"free", "closed", "never", "document"};
-  return wrong(value, "is unknown" + did_you_mean(value, words));
+  return checked(word_of(value, words));
 }
 
 Result<void> set_strikes(Draft& draft, std::string_view value) {
   POSTRIDER_TRY(number, number_of(value, 0, 1000));
-  draft.policy.health.strikes_max = number;
+  draft.policy.health.strikes_max = static_cast<std::uint16_t>(number);
   return {};
 }
 
@@ -252,13 +225,8 @@ Result<void> set_closed_max(Draft& draft, std::string_view value) {
   return {};
 }
 
-struct Setting {
-  SettingRow row;
-  Result<void> (*set)(Draft& draft, std::string_view value);
-};
-
 // clang-format off
-constexpr std::array<Setting, kSettingCount> kSettings = {{
+constexpr std::array<settings::Setting<Draft>, kSettingCount> kSettings = {{
     {{"plugin", "", "lorawan", "1 to 64 letters, digits, '_' and '-'", "whose queue it is"}, set_plugin},
     {{"way", "", "chirpstack", "chirpstack, chirpstack-mqtt, calin-v1 or calin-v2", "how commands travel"}, set_way},
     {{"url", "", "http://127.0.0.1:8080", "an http or https address without a slash at its end", "of the network server's gRPC, or of the vendor"}, set_url},
@@ -303,21 +271,10 @@ constexpr std::array<Setting, kSettingCount> kSettings = {{
 }};
 // clang-format on
 
-constexpr std::array<std::string_view, kSettingCount> kNames = [] {
-  std::array<std::string_view, kSettingCount> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kSettings[i].row.name;
-  return names;
-}();
-
-const Setting* find_setting(std::string_view name) {
-  if (name.starts_with(kRepeat)) {
-    const auto command = parse_command(name.substr(kRepeat.size()));
-    if (!command || !is_submittable(*command)) return nullptr;
-    name = "repeat.*";
-  }
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  return found == kNames.end() ? nullptr
-                               : &kSettings[static_cast<std::size_t>(found - kNames.begin())];
+std::string_view row_name(std::string_view name) {
+  if (!name.starts_with(kRepeat)) return name;
+  const auto command = parse_command(name.substr(kRepeat.size()));
+  return command && is_submittable(*command) ? "repeat.*" : "";
 }
 
 Wire parse_wire(std::string_view word) {
@@ -346,30 +303,16 @@ Result<void> check_together(const Draft& draft, const NamedTexts& settings) {
 
 }  // namespace
 
-constinit const std::array<SettingRow, kSettingCount> kSettingRows = [] {
-  std::array<SettingRow, kSettingCount> rows{};
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = kSettings[i].row;
-  return rows;
-}();
+constinit const std::array<SettingRow, kSettingCount> kSettingRows = settings::rows_of(kSettings);
 
 Result<Policy> configure(const NamedTexts& settings) {
   Draft draft;
   if (const std::string* way = find_text(settings, "way")) draft.wire = parse_wire(*way);
   draft.policy = default_policy(way_of(draft.wire));
-  for (auto given = settings.begin(); given != settings.end(); ++given) {
-    const auto& [name, value] = *given;
-    const Setting* found = find_setting(name);
-    if (found == nullptr)
-      return fail(ErrorCode::kInvalid,
-                  "unknown setting '" + name + "'" + did_you_mean(name, kNames));
-    const auto same = [&n = name](const NamedText& other) { return other.first == n; };
-    if (std::any_of(settings.begin(), given, same))
-      return fail(ErrorCode::kInvalid, name + " is given twice");
-    const Result<void> set = found->set(draft, value);
-    if (!set)
-      return fail(ErrorCode::kInvalid, name + ": " + set.error().detail + "; it may be " +
-                                           std::string(found->row.may_be));
-  }
+  if (const Result<void> good =
+          settings::apply_all(draft, settings, kSettings, kSettingRows, row_name);
+      !good)
+    return tl::unexpected<Error>(good.error());
   if (const Result<void> good = check_together(draft, settings); !good)
     return tl::unexpected<Error>(good.error());
   return draft.policy;

@@ -5,6 +5,7 @@
 #include "postrider/core/health.h"
 #include "postrider/core/retry.h"
 #include "postrider/profiles/webhook/rules.h"
+#include "postrider/profiles/webhook/settings.h"
 
 namespace postrider::webhook {
 namespace {

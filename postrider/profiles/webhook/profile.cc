@@ -1,6 +1,7 @@
 #include "postrider/profiles/webhook/profile.h"
 
 #include "postrider/profiles/webhook/rules.h"
+#include "postrider/profiles/webhook/settings.h"
 #include "postrider/profiles/webhook/table.h"
 #include "postrider/profiles/webhook/wire.h"
 

@@ -1,14 +1,11 @@
-// The numbers of the webhook profile, and the settings that change them.
+// The numbers of the webhook profile, and which headers it may send.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string_view>
 
 #include "postrider/base/result.h"
-#include "postrider/model/attributes.h"
 #include "postrider/model/policy.h"
-#include "postrider/model/profile.h"
 
 namespace postrider::webhook {
 
@@ -22,15 +19,8 @@ inline constexpr std::size_t kBodySecretBytesMax = 256;
 // The style of signature that consumers of device events know.
 inline constexpr std::string_view kBodySignature = "hmac-sha256-body";
 
-inline constexpr std::size_t kSettingCount = 41;
-extern const std::array<SettingRow, kSettingCount> kSettingRows;
-
 // A destination that is told nothing but its address.
 Policy default_policy();
-
-// Fails with kInvalid: unknown setting (with the nearest name), bad value (with what it may be), a
-// setting given twice.
-Result<Policy> configure(const NamedTexts& settings);
 
 // A header that frames the request, or has a setting of its own. `name` in lower case.
 bool is_framing_header(std::string_view name);

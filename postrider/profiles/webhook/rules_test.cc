@@ -9,6 +9,7 @@
 #include "postrider/base/durations.h"
 #include "postrider/model/spec_tables_testing.h"
 #include "postrider/profiles/webhook/profile.h"
+#include "postrider/profiles/webhook/settings.h"
 #include "postrider/protocols/base64.h"
 
 namespace postrider::webhook {

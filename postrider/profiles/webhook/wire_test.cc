@@ -8,6 +8,7 @@
 #include "postrider/model/spec_tables_testing.h"
 #include "postrider/profiles/webhook/profile.h"
 #include "postrider/profiles/webhook/rules.h"
+#include "postrider/profiles/webhook/settings.h"
 #include "postrider/protocols/http_text.h"
 #include "postrider/protocols/standard_webhooks.h"
 
