@@ -26,6 +26,8 @@ class FollowingChecker final : public Checker {
     if (note == nullptr || note->lasting == 0 || note->damaged || !is_send(left.call) ||
         left.when.incarnation != newest_ || note->end || left_lines_.contain(*note))
       return;
+    // It started, ran out of time and was parked in one commit; what leaves is given up at once.
+    if (note->parked && note->state && !note->state->first_attempt.is_set()) return;
     for (std::size_t i = 0; i < kGatesMax; ++i) {
       if ((note->lasting >> i & 1) == 0) continue;
       for (const MessageId other : under_way_[note->gates[i]]) {

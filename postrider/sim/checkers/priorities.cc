@@ -50,7 +50,7 @@ class PrioritiesChecker final : public Checker {
     const bool fifo = policy.lane_kind(note->id.lane()) == LaneKind::kFifo;
     settle(*note);
     // Turns are also had by those who then wait at a gate, and spent on looking at those who sleep.
-    const bool plain = !fifo && !fails(*note->destination) && lane.gated.empty() &&
+    const bool plain = !fifo && lane.gated.empty() &&
                        lane.others.size() <= kOthersMax && policy.lower_every > 0 &&
                        note->destination->configured < decided;
     if (!plain) return lane.passes.clear();
@@ -84,12 +84,6 @@ class PrioritiesChecker final : public Checker {
     std::set<MessageId> gated;
     std::set<MessageId> others;  // perhaps in back-off, parked, or not to be sent yet
   };
-
-  // A route that fails sends its window to disk and back, and turns begin anew.
-  static bool fails(const DestinationNote& destination) {
-    const auto& route = destination.route;
-    return route && (route->health != Health::kNormal || route->failing_since.is_set());
-  }
 
   static bool is_start(const Left& left) {
     return is_send(left.call) || left.start.request.verb == "FIND";
