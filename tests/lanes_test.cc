@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "postrider/base/rng.h"
 #include "tests/support/shard_rig.h"
 
 namespace postrider {
@@ -234,6 +235,67 @@ TEST_F(Priorities, ExplainTellsOfTheTurns) {
   EXPECT_NE(explain(low).why.find("of 16 starts one is for lower ones"), std::string::npos)
       << explain(low).why;
 }
+
+// req: engine.lane.8
+TEST_F(Priorities, TurnsGoOnWhereTheyWereWhenTheDestinationWasOutOfMemory) {
+  options.engine.limits.residents_max = 1;
+  open();
+  make({{"in_flight_max", "1"}, {"lower_priority_every", "2"}, {"strikes_max", "1"}});
+  std::map<std::uint16_t, MessageId> of;
+  for (const std::uint16_t priority : std::array<std::uint16_t, 4>{3, 2, 1, 0})
+    of[priority] = send(priority);
+  std::set<std::uint16_t> tried;
+  for (int i = 0; i < 10; ++i) {
+    serve(1, 500);  // the route closes, and everything goes to disk
+    for (int other = 0; other < 3; ++other)
+      post(configure(++ticket_, "other-" + std::to_string(other)));
+    advance(20min);
+    if (!sent().empty()) tried.insert(sent().back().priority());
+  }
+  EXPECT_EQ(tried, (std::set<std::uint16_t>{0, 1, 2, 3}));
+}
+
+// Reads come back in any order; what a look for a lower priority found may be old by then.
+class PrioritiesAndReads : public LaneRig, public ::testing::WithParamInterface<int> {};
+
+// req: engine.lane.7, engine.lane.8
+TEST_P(PrioritiesAndReads, ByKeyTheOrderHoldsWhicheverComesFirst) {
+  Rng rng(static_cast<std::uint64_t>(GetParam()));
+  open();
+  make({{"in_flight_max", "2"}, {"lower_priority_every", "2"}, {"jitter_percent", "0"}});
+  std::map<std::string, std::vector<MessageId>> wanted;
+  for (int i = 0; i < 70; ++i) send(5);
+  for (int i = 0; i < 150; ++i) {
+    const std::string key = "key-" + std::to_string(rng.below(4));
+    wanted[key].push_back(send(key.back() < '2' ? 1 : 0, key));
+  }
+  store.holds_reads = true;
+  for (int i = 0; i < 600; ++i) {
+    if (rng.chance(1, 2)) serve(1);
+    if (rng.chance(1, 5)) {
+      Submit high = submit(++ticket_, "mill");
+      high.priority = 5;
+      post(high);
+    }
+    if (store.reads_held() == 0) continue;
+    if (rng.chance(1, 2)) release_read();
+    if (store.reads_held() > 0 && rng.chance(1, 3)) release_newest_read();
+  }
+  std::map<std::string, std::vector<MessageId>> seen;
+  for (const MessageId id : sent()) {
+    for (const auto& [key, all] : wanted) {
+      if (std::find(all.begin(), all.end(), id) != all.end()) seen[key].push_back(id);
+    }
+  }
+  std::size_t count = 0;
+  for (const auto& [key, all] : seen) {
+    count += all.size();
+    EXPECT_TRUE(std::is_sorted(all.begin(), all.end())) << key;
+  }
+  EXPECT_GE(count, 20U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, PrioritiesAndReads, ::testing::Range(0, 24));
 
 class Poison : public LaneRig {
  protected:

@@ -316,6 +316,8 @@ class Engine::Impl {
   void read_lower(Turn& turn, const Chore& chore);
   MessageId take_lower(Turn& turn, Slot resident, std::uint8_t lane, const Rows& rows);
   void end_look(Turn& turn, Slot resident, Lane& lane, MessageId behind, bool complete);
+  void remember_turns(const Resident& resident);
+  void recall_turns(DestinationId destination, Lane& lane);
 
   // poison.cc
   bool in_order(const Entry& entry) const;
@@ -642,6 +644,11 @@ class Engine::Impl {
   Slot lru_first_ = kNoSlot;
   Slot lru_last_ = kNoSlot;
   std::uint32_t lru_size_ = 0;
+  struct Turns {  // of the lower priorities of a lane whose destination is not in memory
+    std::uint64_t turn = 0;
+    std::uint8_t passed = 0;
+  };
+  std::unordered_map<std::uint64_t, Turns> turns_;  // by the lane's first id, its high half
   Ring ring_;
   std::uint32_t spent_ = 0;          // by the starts of one turn of a tenant
   std::deque<Slot> crowded_;         // destinations that are not known to answer, and want a place

@@ -14,6 +14,10 @@ namespace {
 // many rows show no other, the turn is over, and the next one goes on behind them.
 constexpr std::uint8_t kPagesMax = 16;
 
+// Lanes with several priorities whose destinations are not in memory. Beyond it all are forgotten,
+// and begin with the highest of the lower ones: 2 MB are enough for a courtesy.
+constexpr std::size_t kTurnsMax = 65'536;
+
 constexpr MessageId first_below(std::uint64_t priority) { return {priority + 1, 0}; }
 constexpr MessageId end_of_lane(MessageId id) { return {(id.high | 0xFFFF) + 1, 0}; }
 
@@ -238,7 +242,14 @@ void Engine::Impl::end_look(Turn& turn, Slot slot, Lane& lane, MessageId behind,
     }
     if (!complete) return;
   }
-  if (found == kNoSlot) found = next_lower(lane, lower.begin);
+  // A refill may have brought others before the one that was read.
+  const Slot first = next_lower(lane, lower.begin);
+  const bool before = first != kNoSlot && found != kNoSlot &&
+                      entries_[first].message.id < entries_[found].message.id;
+  if (found == kNoSlot || before) found = first;
+  // Whoever was first in memory may be gone, and what lies behind it on disk was not read.
+  const MessageId next = found == kNoSlot ? end_of_lane(lower.from) : entries_[found].message.id;
+  if (lower.until < next && look_from(turn, slot, lane, lower.until)) return;
   lower.resume = MessageId();
   if (found == kNoSlot && !lower.wrapped) {
     lower.wrapped = true;
@@ -253,6 +264,28 @@ void Engine::Impl::end_look(Turn& turn, Slot slot, Lane& lane, MessageId behind,
   // Whoever came meanwhile may be before where we looked.
   const bool nobody = found == kNoSlot && !std::exchange(lower.missed, false);
   if (found != kNoSlot || nobody) lower.look = Lower::Look::kDone;
+}
+
+// A route that is closed for long may leave memory between any two attempts; its lower priorities
+// would begin anew each time, and only the highest of them would ever have a turn.
+void Engine::Impl::remember_turns(const Resident& resident) {
+  for (const Lane& lane : resident.lanes) {
+    if (!lane.lower || lane.lower->turn == 0) continue;
+    if (turns_.size() >= kTurnsMax) turns_.clear();
+    const MessageId first = MessageId::make(resident.id, lane.number, UINT16_MAX, Sequence(0));
+    turns_[first.high] = {lane.lower->turn, lane.passed};
+  }
+}
+
+// What is not known is taken for as many starts as there may have been.
+void Engine::Impl::recall_turns(DestinationId destination, Lane& lane) {
+  lane.passed = Lane::kAllPassed;
+  const auto known =
+      turns_.find(MessageId::make(destination, lane.number, UINT16_MAX, Sequence(0)).high);
+  if (known == turns_.end()) return;
+  lane.the_lower().turn = known->second.turn;
+  lane.passed = known->second.passed;
+  turns_.erase(known);
 }
 
 bool Engine::Impl::start_by_turns(Turn& turn, Slot slot, Slot chosen) {

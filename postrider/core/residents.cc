@@ -87,8 +87,7 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
       Lane& lane = resident.lane_or_new(number);
       lane.head = lane.cursor = owed->heads[number];
       lane.cold_ahead = true;
-      // How many starts it had before is forgotten, so they are taken for as many as it may have.
-      lane.passed = Lane::kAllPassed;
+      recall_turns(id, lane);
     }
   }
   read_census(turn, resident, *turn.get(keys::census(id)));
@@ -164,6 +163,7 @@ void Engine::Impl::forget_resident(Slot slot) {
   leave_lru(slot);
   timers_.cancel(resident.look_timer);
   by_destination_.erase(resident.id.value());
+  remember_turns(resident);
   if (resident.in_ring) ring_.remove(slot, resident.ring_tenant);
   if (resident.crowded) std::erase(crowded_, slot);
   if (resident.at_group) {
