@@ -115,10 +115,13 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   if (once) {
     turn.out.writes.remove_once(row.first);
   } else if (letter) {
+    const auto dead =
+        decode_dead(row.second.view());  // perhaps only the body that it shares is lost
     receipts_.take_letter({.bucket = letter->bucket,
                            .id = MessageId{letter->high, letter->low},
                            .size = row.second.size() + shared_of_letter(row.second.view()).bytes,
-                           .phase = std::nullopt},
+                           .phase = dead ? std::optional(dead->letter.phase) : std::nullopt,
+                           .cause = dead ? dead->letter.cause : FailureClass::kNone},
                           turn.now, turn.out.writes);
   } else {
     turn.out.writes.remove(row.first);

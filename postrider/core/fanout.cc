@@ -388,11 +388,13 @@ void Engine::Impl::count_down(Turn& turn) {
 // be read keeps its reference: a letter until its bucket goes, a message for good.
 void Engine::Impl::lose_body(Turn& turn, const Row& row) {
   if (const auto body = keys::parse_body(row.first)) {
-    if (body->part == keys::BodyPart::kCount) return;
     Counters& counters = receipts_.counters();
-    counters.shared_bodies -= std::min<std::uint64_t>(counters.shared_bodies, 1);
-    counters.shared_bytes -=
-        std::min<std::uint64_t>(counters.shared_bytes, body_in(row.second).size());
+    if (body->part == keys::BodyPart::kBytes) {
+      counters.shared_bodies -= std::min<std::uint64_t>(counters.shared_bodies, 1);
+    } else if (const auto count = decode_body_count(row.second.view())) {
+      // It goes together with its body, and only it says how large that was.
+      counters.shared_bytes -= std::min<std::uint64_t>(counters.shared_bytes, count->bytes);
+    }
     return;
   }
   const bool is_letter = row.first[0] == keys::kDead;

@@ -100,10 +100,20 @@ void Notebook::left(const Left& /*left*/) {
   visit(Phase::kInFlight);
 }
 
+void Notebook::damage(MessageNote& note) {
+  if (!note.damaged && note.live()) --live_;
+  note.damaged = true;
+  const auto letter = letters_.find(note.id);
+  if (letter != letters_.end()) letter->second.bodiless = true;
+}
+
 void Notebook::damaged(std::string_view key) {
-  if (MessageNote* note = owner_of(key)) {
-    if (!note->damaged && note->live()) --live_;
-    note->damaged = true;
+  if (MessageNote* note = owner_of(key)) damage(*note);
+  const auto part = keys::parse_body(key);
+  if (part && part->part == keys::BodyPart::kBytes) {
+    SharedNote& body = bodies_.at(part->id);
+    body.damaged = true;
+    for (const std::uint64_t sequence : body.sharers) damage(messages_.at(sequence));
   }
   if (key[0] == keys::kRoute) {
     const auto id = keys::parse_destination(key);
@@ -217,7 +227,7 @@ void Notebook::read_put(Reading& reading, const Write& write) {
     case keys::kBody:
       if (const auto body = keys::parse_body(write.key);
           body && body->part == keys::BodyPart::kBytes)
-        bodies_[body->id] = write.value;
+        bodies_[body->id].record = write.value;
       return;
     case keys::kGroup: return read_group(reading, write);
     case keys::kJob: return read_job(reading, write);
@@ -233,6 +243,13 @@ void Notebook::read_put(Reading& reading, const Write& write) {
   }
 }
 
+void Notebook::share(MessageNote& note) {
+  const auto body = bodies_.find(note.shared);
+  if (body == bodies_.end()) return;  // told already
+  body->second.sharers.push_back(note.id.sequence().value());
+  if (body->second.damaged) damage(note);
+}
+
 void Notebook::read_message(Reading& reading, const Write& write) {
   auto message = decode_message(write.value);
   if (!message) {
@@ -242,7 +259,7 @@ void Notebook::read_message(Reading& reading, const Write& write) {
   const std::size_t own_body = message->body.size();
   if (message->shared.id != 0) {
     const auto body = bodies_.find(message->shared.id);
-    if (body == bodies_.end() || !attach_body(*message, body->second))
+    if (body == bodies_.end() || !attach_body(*message, body->second.record))
       reading.faults.push_back("a message refers to a body that is not there");
   }
   auto [at, is_new] = messages_.try_emplace(message->id.sequence().value());
@@ -286,6 +303,7 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     ++live_;
     ++records_;
     visit(Phase::kQueued);
+    if (note.shared != 0) share(note);
     reading.batch.entered.push_back(&note);
     return;
   }
@@ -442,7 +460,7 @@ void Notebook::read_quarantine(Reading& reading, const Write& write) {
     ++reading.batch.letters_lost;
     ++letters_lost_;
     const LetterNote* lost = letter(*id);
-    if (lost == nullptr || !lost->damaged)
+    if (lost == nullptr || (!lost->damaged && !lost->bodiless))
       reading.faults.push_back("a good dead letter went into quarantine: " + to_string(*id));
     return;
   }
@@ -460,9 +478,14 @@ void Notebook::read_letter(Reading& reading, const Write& write) {
   const auto id = letter_in(write.key);
   const auto dead = decode_dead(write.value.view());
   if (!id || !dead || dead->letter.id != *id ||
-      !letters_.emplace(*id, LetterNote{bucket_in(write.key), false, dead->letter, batches_})
+      !letters_
+           .emplace(*id,
+                    LetterNote{
+                        .bucket = bucket_in(write.key), .letter = dead->letter, .batch = batches_})
            .second)
     return reading.faults.push_back("a dead letter of nobody, or a second one");
+  const auto body = bodies_.find(shares_body(dead->message).id);
+  if (body != bodies_.end()) letters_.at(*id).bodiless = body->second.damaged;
   reading.batch.buried.push_back(*id);
 }
 

@@ -173,6 +173,7 @@ struct Batch {
 struct LetterNote {
   keys::Bucket bucket = 0;
   bool damaged = false;
+  bool bodiless = false;  // it can be read, and listed, but the body that it shares is damaged
   DeadLetter letter;
   std::uint64_t batch = 0;  // in which it came
 };
@@ -239,10 +240,17 @@ class Notebook {
   void remove_letters(const Write& range);
   void read_books(Reading& reading, const Write& write);
   MessageNote* owner_of(std::string_view key);
+  void damage(MessageNote& note);
+  void share(MessageNote& note);
   void visit(Phase phase) { ++visits_[static_cast<std::size_t>(phase)]; }
 
   std::unordered_map<std::uint64_t, MessageNote> messages_;  // by sequence; never iterated
-  std::unordered_map<std::uint64_t, Blob> bodies_;           // that are shared; all that ever were
+  struct SharedNote {
+    Blob record;
+    std::vector<std::uint64_t> sharers = {};  // sequences
+    bool damaged = false;
+  };
+  std::unordered_map<std::uint64_t, SharedNote> bodies_;  // that are shared; all that ever were
   Destinations destinations_;
   std::map<MessageId, keys::Bucket> history_;
   Letters letters_;

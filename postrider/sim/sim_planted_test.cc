@@ -26,13 +26,19 @@ std::string_view profile_of(Bug bug, std::uint64_t seed) {
   return seed % 2 == 0 ? "webhook" : "drill";
 }
 
+// Where few worlds have what it takes to be wrong.
+std::uint32_t messages_for(Bug bug) {
+  if (bug == Bug::kItemOfAnother) return 480;
+  return bug == Bug::kOlderNameIgnored || bug == Bug::kAliveIgnored ? 300 : 80;
+}
+
 SimOptions world(std::uint64_t seed, Bug bug) {
   SimOptions options;
   options.profile = profile_of(bug, seed);
   options.seed = seed;
   options.span = Duration(3 * 24h);
   options.destinations = 5;
-  options.messages = bug == Bug::kItemOfAnother ? 480 : bug == Bug::kOlderNameIgnored ? 300 : 80;
+  options.messages = messages_for(bug);
   options.faults = *parse_faults("all");
   options.twins = false;
   return options;
@@ -45,7 +51,10 @@ bool is_of_use(const SimOptions& options, Bug bug) {
 }
 
 // Where to begin with a bug that only few worlds can notice.
-std::uint64_t first_seed(Bug bug) { return bug == Bug::kOlderNameIgnored ? 95 : 1; }
+std::uint64_t first_seed(Bug bug) {
+  if (bug == Bug::kAliveIgnored) return 160;
+  return bug == Bug::kOlderNameIgnored ? 95 : 1;
+}
 
 // The seed at which the bug was noticed, written to `pipe`; the exit code says whether it was.
 void hunt(Bug bug, int pipe) {

@@ -99,11 +99,11 @@ void Weather::set_mood(std::uint32_t peer, Mood mood, Duration for_so_long) {
   });
 }
 
-// Only records whose loss costs one message, one dead letter, one key or one route: the rest is
-// what a backup is for.
+// Only records whose loss costs one message or those that share its body, one dead letter, one key
+// or one route: the rest is what a backup is for.
 void Weather::damage(bool torn) {
-  constexpr std::array<char, 6> kSpaces = {keys::kHot,    keys::kCold, keys::kRoute,
-                                           keys::kLedger, keys::kDead, keys::kHistory};
+  constexpr std::array<char, 7> kSpaces = {keys::kHot,  keys::kCold,    keys::kRoute, keys::kLedger,
+                                           keys::kDead, keys::kHistory, keys::kBody};
   const char first = kSpaces[rng_.below(kSpaces.size())];
   for (const char space : {first, keys::kCold, keys::kLedger, keys::kRoute, keys::kHot}) {
     const auto key = around_.store.disk.damage(space, torn, rng_);

@@ -25,6 +25,7 @@ class FrailChecker final : public Checker {
     message_of_.clear();
     refused_.clear();
     open();
+    sure_ = true;
   }
 
   // News of any kind may be an answer, or a sign of life, and may be read later than it came.
@@ -39,7 +40,7 @@ class FrailChecker final : public Checker {
     message_of_[left.start.attempt.value()] = {note->id, left.call.sends};
     const auto at = decided_at(left);
     if (left.call.sends || !at || note->damaged || !closed_.is_set()) return;
-    if (*at > closed_ && *at < closed_ + kDrillClosed)
+    if (*at > closed_ && *at < opens_)
       verdicts_.violation(26, "asked through a gate that is closed: " + to_string(note->id));
   }
 
@@ -96,7 +97,8 @@ class FrailChecker final : public Checker {
 
   void open() {
     strikes_ = 0;
-    closed_ = tried_ = Timestamp();
+    sure_ = false;
+    closed_ = opens_ = tried_ = first_strike_ = Timestamp();
     trial_ = MessageId();
   }
   void doubt(Timestamp truth) {
@@ -123,15 +125,19 @@ class FrailChecker final : public Checker {
   void strike(const Happening& happening) {
     const bool decides = trial_ == happening.note->id;
     if (closed_.is_set() && !decides) return;
-    if (++strikes_ < kDrillStrikes) return;
+    if (strikes_++ == 0) first_strike_ = happening.at;
+    if (strikes_ < kDrillStrikes) return;
     closed_ = happening.at;
+    // What seemed to open it perhaps did not, and then the first of these strikes closed it.
+    opens_ = (sure_ ? closed_ : first_strike_) + kDrillClosed;
+    sure_ = true;
     trial_ = MessageId();
   }
 
   void start(const Happening& happening) {
     if (!closed_.is_set() || happening.at <= closed_) return;
     const std::string name = to_string(happening.note->id);
-    if (happening.at < closed_ + kDrillClosed)
+    if (happening.at < opens_)
       return verdicts_.violation(26, "started through a gate that is closed: " + name);
     if (trial_.is_set() && trial_ != happening.note->id && happening.at > tried_)
       return verdicts_.violation(26, "started while another one tries the gate: " + name);
@@ -147,6 +153,9 @@ class FrailChecker final : public Checker {
   std::map<MessageId, Timestamp> refused_;  // engine time, at which or after which it is read
   std::map<MessageId, std::uint16_t> attempts_;
   std::uint16_t strikes_ = 0;
+  bool sure_ = true;  // strikes_ are all that there were
+  Timestamp first_strike_;
+  Timestamp opens_;   // at the earliest
   Timestamp closed_;  // engine time; unset: open
   Timestamp tried_;   // when the trial began
   MessageId trial_;

@@ -50,6 +50,9 @@ class HolderChecker final : public Checker {
       given[order].insert(put.entry.at);
       last_[order] = put.entry.at;
     }
+    for (const Batch::StatePut& put : batch.states) {
+      if (const auto nudge = nudge_in(put.notes)) nudges_[put.note->id] = *nudge;
+    }
     for (const ArrivalRecord& arrival : batch.arrivals) {
       constexpr std::string_view kVerb = "nudge ";
       if (arrival.bytes.starts_with(kVerb))
@@ -60,7 +63,10 @@ class HolderChecker final : public Checker {
       if (may_hold(note) && put.state.first_attempt.is_set() && note.live())
         holders_[note.order].insert(note.id);
     }
-    for (const MessageNote* note : batch.left) holders_[note->order].erase(note->id);
+    for (const MessageNote* note : batch.left) {
+      holders_[note->order].erase(note->id);
+      nudges_.erase(note->id);
+    }
   }
 
  private:
@@ -81,10 +87,10 @@ class HolderChecker final : public Checker {
     if (note == nullptr || note->damaged || !note->live() || note->destination == nullptr ||
         note->destination->damaged)
       return;
-    for (const Batch::StatePut& put : batch.states) {
-      const auto nudge = put.note == note ? nudge_in(put.notes) : std::nullopt;
-      if (nudge && nudge->at >= at) return check_witness(*note, *nudge, order, given);
-    }
+    // A second one of the same moment changes nothing, and is not written.
+    const auto nudge = nudges_.find(note->id);
+    if (nudge != nudges_.end() && nudge->second.at >= at)
+      return check_witness(*note, nudge->second, order, given);
     verdicts_.violation(27, "news of a gate was not heard by who holds it: " + to_string(note->id));
   }
 
@@ -108,6 +114,7 @@ class HolderChecker final : public Checker {
   Timestamp began_;
   std::map<std::string, Timestamp> last_;               // when the name of an order was last given
   std::map<std::string, std::set<MessageId>> holders_;  // by order
+  std::map<MessageId, Nudge> nudges_;                   // the last one of each, as it is durable
 };
 
 }  // namespace

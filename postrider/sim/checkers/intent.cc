@@ -25,8 +25,9 @@ class IntentChecker final : public Checker {
     const bool same_settings = story.configured == note->destination->configured;
     if (!story.text.empty() && story.open && same_settings && story.text != left.call.text)
       verdicts_.violation(18, "a resend is not the same bytes: " + to_string(note->id));
-    // What a replaced owner sends is recorded nowhere.
-    story.open = left.when.incarnation == newest_;
+    // What a replaced owner sends is recorded nowhere; and news may have closed it in the commit
+    // that brought it.
+    story.open = left.when.incarnation == newest_ && !awaits(*note);
     story.text = left.call.text;
     story.configured = note->destination->configured;
     story.attempt = left.start.attempt;
@@ -74,6 +75,12 @@ class IntentChecker final : public Checker {
     Timestamp configured;
     bool open = false;
   };
+
+  static bool awaits(const MessageNote& note) {
+    const ProfileSpec* profile = note.destination->profile;
+    return profile != nullptr && note.state &&
+           profile->states[note.state->state].phase == Phase::kAwaiting;
+  }
 
   void check_question(const MessageNote& note, const Left& left) {
     if (!note.state || note.destination->profile == nullptr) return;

@@ -63,6 +63,9 @@ class LimitsChecker final : public Checker {
   }
 
   void batch(const Batch& batch) override {
+    for (const auto& [note, state] : batch.steps) {
+      if (gives_back_gates(*note, state)) taken_.erase(note->id);
+    }
     for (const Batch::StatePut& put : batch.states) {
       // Gates that were given back on the way are not taken again by a state that would keep them:
       // only an answer leads straight from an attempt with slots into such a state.
@@ -95,6 +98,13 @@ class LimitsChecker final : public Checker {
     if (note.destination == nullptr || note.destination->profile == nullptr) return false;
     const StateRow& row = note.destination->profile->states[state.state];
     return row.phase == Phase::kAwaiting && row.keeps_gates;
+  }
+
+  // A state on the way, perhaps only within one commit.
+  static bool gives_back_gates(const MessageNote& note, const State& state) {
+    if (note.destination == nullptr || note.destination->profile == nullptr) return false;
+    const StateRow& row = note.destination->profile->states[state.state];
+    return row.phase != Phase::kInFlight && !row.keeps_gates;
   }
 
   // Routes and shared gates stand in one map; the names of shared ones are odd, numbers of

@@ -50,9 +50,8 @@ class PrioritiesChecker final : public Checker {
     const bool fifo = policy.lane_kind(note->id.lane()) == LaneKind::kFifo;
     settle(*note);
     // Turns are also had by those who then wait at a gate, and spent on looking at those who sleep.
-    const bool plain = !fifo && lane.gated.empty() &&
-                       lane.others.size() <= kOthersMax && policy.lower_every > 0 &&
-                       note->destination->configured < decided;
+    const bool plain = !fifo && lane.gated.empty() && lane.others.size() <= kOthersMax &&
+                       policy.lower_every > 0 && note->destination->configured < decided;
     if (!plain) return lane.passes.clear();
     for (const auto& [priority, waiting] : lane.waiting) {
       if (priority >= note->id.priority() || waiting.empty()) continue;
