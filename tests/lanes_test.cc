@@ -255,6 +255,23 @@ TEST_F(Priorities, TurnsGoOnWhereTheyWereWhenTheDestinationWasOutOfMemory) {
   EXPECT_EQ(tried, (std::set<std::uint16_t>{0, 1, 2, 3}));
 }
 
+// req: engine.lane.8
+TEST_F(Priorities, WhoeverWaitsForAPlaceIsNotPassedAnew) {
+  open();
+  make({{"in_flight_max", "1"}, {"lower_priority_every", "3"}});
+  send(5);
+  const MessageId low = send(1);
+  send(5);
+  send(5);
+  serve(2);  // both of them passed it, and now it is the only one that is ready
+  const MessageId later = send(1);
+  for (int i = 0; i < 4; ++i) send(5);
+  serve(1);
+  EXPECT_EQ(sent().back(), low);
+  serve(3);
+  EXPECT_EQ(sent().back(), later);
+}
+
 // Reads come back in any order; what a look for a lower priority found may be old by then.
 class PrioritiesAndReads : public LaneRig, public ::testing::WithParamInterface<int> {};
 

@@ -60,9 +60,8 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
     }
     const std::uint8_t next = static_cast<std::uint8_t>((index + 1) % count);
     if (kind == LaneKind::kFifo || !lane.may_have_lower()) {
-      lane.passed = 0;
       resident.next_lane = next;
-      return try_start(turn, lane.first);
+      return start_lowest(turn, slot, lane);
     }
     const Slot chosen = whose_turn(turn, slot, lane);
     if (chosen == kNoSlot) continue;  // it is read from disk

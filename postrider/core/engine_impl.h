@@ -307,6 +307,7 @@ class Engine::Impl {
   void begin_run(Lane& lane, Slot slot);
   void end_run(Lane& lane, const Entry& entry);
   bool start_by_turns(Turn& turn, Slot resident, Slot chosen);
+  bool start_lowest(Turn& turn, Slot resident, const Lane& lane);
   Slot whose_turn(Turn& turn, Slot resident, Lane& lane);
   Slot favourite(Turn& turn, Slot resident, Lane& lane);
   Slot next_lower(const Lane& lane, MessageId from) const;

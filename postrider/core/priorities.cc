@@ -19,6 +19,7 @@ constexpr std::uint8_t kPagesMax = 16;
 constexpr std::size_t kTurnsMax = 65'536;
 
 constexpr MessageId first_below(std::uint64_t priority) { return {priority + 1, 0}; }
+constexpr bool is_lowest(MessageId id) { return (id.high & 0xFFFF) == 0xFFFF; }
 constexpr MessageId end_of_lane(MessageId id) { return {(id.high | 0xFFFF) + 1, 0}; }
 
 }  // namespace
@@ -76,10 +77,7 @@ Slot Engine::Impl::whose_turn(Turn& turn, Slot slot, Lane& lane) {
   // An older one of its order may be on disk.
   if (entries_[usual].message.ordered && owes_before(lane, entries_[usual])) usual = lane.first;
   if (policy.lower_every == 0 || planted(Bug::kLowerStarved)) return usual;
-  if ((entries_[lane.first].message.id.high & 0xFFFF) == 0xFFFF) {  // nothing is lower
-    lane.passed = 0;
-    return usual;
-  }
+  if (is_lowest(entries_[lane.first].message.id)) return usual;
   if (lane.lower && lane.lower->top != entries_[lane.first].message.id.high &&
       lane.lower->look == Lower::Look::kDone && !lane.lower->favourite.is_set())
     lane.lower->look = Lower::Look::kNone;  // others are lower now
@@ -130,7 +128,7 @@ void Engine::Impl::look_below(Turn& turn, Slot slot, Lane& lane) {
   lower.pages = 0;
   lower.missed = false;
   const bool resumes = lower.resume.is_set() && lower.resume.high > top;
-  const bool below = lower.turn > top && (lower.turn & 0xFFFF) != 0xFFFF;  // somebody may be
+  const bool below = lower.turn > top && !is_lowest({lower.turn, 0});  // somebody may be
   const MessageId from = resumes ? lower.resume : first_below(below ? lower.turn : top);
   lower.wrapped = from == first_below(top);
   if (!look_from(turn, slot, lane, from)) end_look(turn, slot, lane, end_of_lane(from), true);
@@ -303,9 +301,20 @@ bool Engine::Impl::start_by_turns(Turn& turn, Slot slot, Slot chosen) {
     lane.lower->favourite = MessageId();
     lane.passed = 0;
     if (started) ++tallies_.lower_turns;
+  } else if (started && is_lowest(id)) {
+    lane.passed = 0;
   } else if (started && lane.passed < Lane::kAllPassed) {
     ++lane.passed;
   }
+  return moved;
+}
+
+// Nothing of the lane is lower, so it passes nobody; unless it has to wait, and higher ones come.
+bool Engine::Impl::start_lowest(Turn& turn, Slot slot, const Lane& lane) {
+  const std::uint8_t number = lane.number;
+  const std::uint64_t before = last_attempt_;
+  const bool moved = try_start(turn, lane.first);
+  if (last_attempt_ != before) residents_[slot].the_lane(number).passed = 0;
   return moved;
 }
 
