@@ -49,5 +49,26 @@ TEST(JobPace, TakesARateOfNothingForOne) {
   EXPECT_EQ(pace.when_due(1), kStart + 1000ms);
 }
 
+TEST(JobPace, SavesAtMostASecondsWorth) {
+  JobPace pace(10, kStart);
+  EXPECT_EQ(pace.due(kStart + 1000ms), 10U);
+  EXPECT_EQ(pace.due(kStart + 1099ms), 10U);
+  EXPECT_EQ(pace.due(kStart + 1100ms), 10U) << "it saves no more than that";
+  EXPECT_EQ(pace.due(kStart + 1199ms), 10U);
+  pace.took(4);
+  EXPECT_EQ(pace.due(kStart + 1199ms), 6U);
+  EXPECT_EQ(pace.due(kStart - 5ms), 0U) << "before it began nothing was earned";
+}
+
+TEST(JobPace, WhoTookMoreThanItHadWaitsForIt) {
+  JobPace pace(10, kStart);
+  pace.took(15);
+  EXPECT_EQ(pace.due(kStart + 1500ms), 0U);
+  EXPECT_EQ(pace.due(kStart + 1600ms), 1U);
+  EXPECT_EQ(pace.when_due(1), kStart + 1600ms);
+  JobPace third(3, kStart);
+  EXPECT_EQ(third.when_due(1), kStart + 334ms) << "rounded up, or nothing would be due then";
+}
+
 }  // namespace
 }  // namespace postrider

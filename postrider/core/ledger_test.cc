@@ -50,5 +50,49 @@ TEST(LedgerKeys, OfASessionAreNewAboveItsHighest) {
   EXPECT_EQ(unknown(-1001), Kind::kExpired);
 }
 
+// req: engine.ledger.1, engine.ledger.5, engine.ledger.6
+TEST(LedgerKeys, AreRememberedForTheWindowAndWhatIsAllowedAhead) {
+  OperationKey key;
+  key.kind = OperationKey::Kind::kOpaque;
+  key.key = "k";
+  Answer done;
+  done.code = AnswerCode::kDone;
+  const Fingerprint print = fingerprint("x");
+  const auto judged = [&](std::int64_t age, std::string answer, const Fingerprint& asked) {
+    const LedgerEntry entry{print, kNow - Duration(age), std::move(answer)};
+    return judge_key(key, asked, entry, std::nullopt, kRule, kNow);
+  };
+  EXPECT_EQ(judged(1099, encode_answer(done), print).kind, Kind::kReplay);
+  EXPECT_TRUE(judged(1099, encode_answer(done), print).answer.replayed);
+  EXPECT_EQ(judged(1100, encode_answer(done), print).kind, Kind::kNew);
+  EXPECT_EQ(judged(1099, encode_answer(done), fingerprint("y")).kind, Kind::kConflict);
+  EXPECT_EQ(judged(0, "\xFF", print).kind, Kind::kExpired) << "nobody can read the answer";
+}
+
+// What is asked for is part of the key's meaning: each field that differs is another command.
+// req: engine.ledger.3
+TEST(LedgerKeys, EveryFieldOfACommandCounts) {
+  Submit submit;
+  submit.destination = "shop";
+  const std::string plain = canonical(submit);
+  const auto differs = [&](auto change) {
+    Submit other = submit;
+    change(other);
+    return canonical(other) != plain;
+  };
+  EXPECT_TRUE(differs([](Submit& it) { it.destination = "bank"; }));
+  EXPECT_TRUE(differs([](Submit& it) { it.lane = 1; }));
+  EXPECT_TRUE(differs([](Submit& it) { it.priority = 1; }));
+  EXPECT_TRUE(differs([](Submit& it) { it.not_before = Timestamp(1); }));
+  EXPECT_TRUE(differs([](Submit& it) { it.expires = Timestamp(1); }));
+  EXPECT_TRUE(differs([](Submit& it) { it.attributes = "a"; }));
+  EXPECT_TRUE(differs([](Submit& it) { it.body = "b"; }));
+  EXPECT_NE(canonical("drop", MessageId{1, 2}), canonical("drop", MessageId{1, 3}));
+  EXPECT_NE(canonical("drop", MessageId{1, 2}), canonical("drop", MessageId{2, 2}));
+  EXPECT_NE(canonical("drop", MessageId{1, 2}), canonical("cancel", MessageId{1, 2}));
+  EXPECT_NE(canonical("pause", "a", "b"), canonical("pause", "a", "c"));
+  EXPECT_NE(canonical("pause", "a", "b"), canonical("pause", "c", "b"));
+}
+
 }  // namespace
 }  // namespace postrider

@@ -67,5 +67,28 @@ TEST(Throttle, StaysWithinABoundThatWasLowered) {
   EXPECT_EQ(throttle.places(), 4U);
 }
 
+// req: engine.fair.3
+TEST(Throttle, CountsEachOutcomeOfTheRoundInWhichItFailed) {
+  Throttle throttle = begun(8);
+  throttle.failed();  // four places; three others are taken to have been open
+  throttle.succeeded(8);
+  throttle.succeeded(8);
+  for (int i = 0; i < 5; ++i) throttle.failed();
+  EXPECT_EQ(throttle.places(), 4U) << "those were open then";
+  throttle.failed();
+  EXPECT_EQ(throttle.places(), 2U);
+}
+
+TEST(Throttle, AfterAClosingEveryFailureCounts) {
+  Throttle throttle = begun(16);
+  throttle.failed();
+  throttle.begin_slowly();
+  throttle.failed();  // so it grows slowly from the first place on
+  throttle.succeeded(16);
+  EXPECT_EQ(throttle.places(), 2U);
+  throttle.succeeded(16);
+  EXPECT_EQ(throttle.places(), 2U);
+}
+
 }  // namespace
 }  // namespace postrider
