@@ -310,5 +310,19 @@ TEST(Timers, AMillionFireAtTheirMillisecondAndNoOther) {
   EXPECT_EQ(count, kCount);
 }
 
+TEST(Timers, TellHowMuchMemoryTheyTake) {
+  Timers timers(Timestamp(1'000'000));
+  const std::size_t empty = timers.memory_bytes();
+  EXPECT_GE(empty, sizeof(Timers));
+  for (int i = 0; i < 1000; ++i) timers.arm(Timestamp(2'000'000 + i), Timer{});
+  const std::size_t some = timers.memory_bytes();
+  EXPECT_GE(some, empty + 1000 * 32);
+  EXPECT_LE(some, empty + 3000 * 128);
+  std::vector<Timer> fired;
+  timers.advance(Timestamp(1'500'000), 10, fired);
+  for (int i = 0; i < 1000; ++i) timers.arm(Timestamp(1'000'000 + i), Timer{});
+  EXPECT_GE(timers.memory_bytes(), some + 1000 * 48) << "those that are late already, too";
+}
+
 }  // namespace
 }  // namespace postrider

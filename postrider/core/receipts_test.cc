@@ -1,0 +1,413 @@
+#include "postrider/core/receipts.h"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "postrider/model/keys.h"
+
+namespace postrider {
+namespace {
+
+constexpr Timestamp kStart{1'000'000};
+
+class ReceiptsTest : public ::testing::Test {
+ protected:
+  ReceiptsTest() {
+    for (Retention* kept :
+         {&options.ledger, &options.log, &options.ends, &options.dead, &options.names,
+          &options.halves, &options.arrivals, &options.audit, &options.history})
+      *kept = {.age = 4h};  // so a bucket closes after an hour
+  }
+  Receipts receipts(Books books = {}) { return {options, std::move(books), kStart}; }
+
+  // A record of so many bytes, key and value.
+  void put(Receipts& of, Kept kept, std::size_t bytes = 10) {
+    const std::string key(4, 'k');
+    of.put_kept(kept, key, std::string(bytes - key.size(), 'v'), out);
+  }
+  std::size_t count(Write::Kind kind) const {
+    const auto& all = out.writes();
+    return static_cast<std::size_t>(std::count_if(
+        all.begin(), all.end(), [kind](const Write& write) { return write.kind == kind; }));
+  }
+  bool has(Write::Kind kind, const std::string& key) const {
+    const auto& all = out.writes();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Write& write) { return write.kind == kind && write.key == key; });
+  }
+  static MessageId id_of(std::uint64_t sequence) {
+    return MessageId::make(DestinationId(5), 0, 0, Sequence(sequence));
+  }
+  void die(Receipts& of, std::uint64_t sequence, Timestamp at = kStart,
+           Phase phase = Phase::kDead) {
+    Message fields;
+    fields.id = id_of(sequence);
+    const Message message = encode_message(fields, {}, "body");
+    EndRecord end;
+    end.id = fields.id;
+    end.phase = phase;
+    end.cause = FailureClass::kServer;
+    end.at = at;
+    end.reason = "HTTP 500";
+    of.end(end, &message, out);
+  }
+  std::size_t letter_size(std::uint64_t sequence, keys::Bucket bucket = 1) const {
+    for (const Write& write : out.writes()) {
+      if (write.key == keys::dead(bucket, id_of(sequence))) return write.value.size();
+    }
+    return 0;
+  }
+
+  EngineOptions options;
+  WriteBatch out;
+};
+
+// req: engine.retain.1
+TEST_F(ReceiptsTest, ABucketClosesAfterAPartOfItsAgeAndGoesWhenItsNewestIsTooOld) {
+  Receipts books = receipts();
+  EXPECT_FALSE(books.retain(kStart + 100h, out)) << "there is nothing";
+  put(books, Kept::kArrivals);
+  out.clear();
+  EXPECT_EQ(books.next_retention(kStart), kStart + 1h);
+  EXPECT_FALSE(books.retain(kStart + 1h - 1ms, out));
+  EXPECT_TRUE(out.empty());
+  EXPECT_TRUE(books.retain(kStart + 1h, out));
+  EXPECT_EQ(books.buckets(Kept::kArrivals), (std::vector<keys::Bucket>{2, 1}));
+  EXPECT_EQ(books.oldest(Kept::kArrivals), 1U);
+  EXPECT_EQ(books.running(Kept::kArrivals), 2U);
+  EXPECT_EQ(books.next_retention(kStart + 1h), kStart + 5h);
+  out.clear();
+  EXPECT_FALSE(books.retain(kStart + 5h - 1ms, out));
+  EXPECT_TRUE(books.retain(kStart + 5h, out));
+  EXPECT_EQ(count(Write::Kind::kRemoveRange), 1U);
+  EXPECT_EQ(out.writes()[0].key, keys::bucket(keys::kArrival, 1));
+  EXPECT_EQ(out.writes()[0].last, keys::bucket(keys::kArrival, 2));
+  EXPECT_EQ(books.buckets(Kept::kArrivals), (std::vector<keys::Bucket>{2}));
+  EXPECT_EQ(books.oldest(Kept::kArrivals), 2U);
+  EXPECT_EQ(books.counters().removed_arrivals, 1U);
+  EXPECT_EQ(books.noted()[static_cast<std::size_t>(LogEntry::Kind::kRemoved)], 1U);
+  EXPECT_EQ(books.next_retention(kStart + 5h), Timestamp::never());
+}
+
+// req: engine.retain.1
+TEST_F(ReceiptsTest, OfSeveralBucketsTheOldestGoesFirst) {
+  Receipts books = receipts();
+  for (int i = 0; i < 3; ++i) {
+    put(books, Kept::kEnds);
+    EXPECT_TRUE(books.retain(kStart + (i + 1) * 1h, out));
+  }
+  EXPECT_EQ(books.buckets(Kept::kEnds), (std::vector<keys::Bucket>{4, 3, 2, 1}));
+  // The newest thing in the first is as old as the second bucket.
+  EXPECT_EQ(books.next_retention(kStart + 3h), kStart + 5h);
+  EXPECT_FALSE(books.retain(kStart + 5h - 1ms, out));
+  EXPECT_TRUE(books.retain(kStart + 5h, out));
+  EXPECT_EQ(books.buckets(Kept::kEnds), (std::vector<keys::Bucket>{4, 3, 2}));
+  EXPECT_TRUE(books.retain(kStart + 7h, out));
+  EXPECT_EQ(books.buckets(Kept::kEnds), (std::vector<keys::Bucket>{4}));
+  EXPECT_EQ(books.counters().removed_ends, 3U);
+}
+
+// req: engine.retain.2
+TEST_F(ReceiptsTest, BucketsCloseAndGoBySize) {
+  options.arrivals.bytes = 400;
+  Receipts books = receipts();
+  put(books, Kept::kArrivals, 100);
+  EXPECT_FALSE(books.retain(kStart, out)) << "a quarter is not more than a quarter";
+  put(books, Kept::kArrivals, 10);
+  EXPECT_TRUE(books.retain(kStart, out));
+  put(books, Kept::kArrivals, 290);
+  EXPECT_EQ(books.sum(Kept::kArrivals).bytes, 400U);
+  EXPECT_EQ(books.sum(Kept::kArrivals).count, 3U);
+  EXPECT_TRUE(books.retain(kStart, out));
+  EXPECT_EQ(books.buckets(Kept::kArrivals).size(), 3U) << "the limit is not passed";
+  put(books, Kept::kArrivals, 10);
+  EXPECT_TRUE(books.retain(kStart, out));
+  EXPECT_EQ(books.buckets(Kept::kArrivals), (std::vector<keys::Bucket>{3, 2}));
+  EXPECT_EQ(books.sum(Kept::kArrivals).bytes, 300U);
+  EXPECT_EQ(books.counters().removed_arrivals, 2U);
+}
+
+// req: engine.retain.2
+TEST_F(ReceiptsTest, BucketsCloseAndGoByNumber) {
+  options.halves.count = 8;
+  Receipts books = receipts();
+  for (int i = 0; i < 8; ++i) {
+    put(books, Kept::kHalves);
+    EXPECT_EQ(books.retain(kStart, out), i % 2 == 1) << i;
+  }
+  EXPECT_EQ(books.sum(Kept::kHalves).count, 8U);
+  EXPECT_EQ(books.buckets(Kept::kHalves).size(), 5U);
+  put(books, Kept::kHalves);
+  EXPECT_TRUE(books.retain(kStart, out));
+  EXPECT_EQ(books.sum(Kept::kHalves).count, 7U) << "the two oldest went";
+  EXPECT_EQ(books.counters().removed_halves, 2U);
+}
+
+TEST_F(ReceiptsTest, ASmallNumberStillHasBucketsOfOne) {
+  options.halves.count = 1;
+  Receipts books = receipts();
+  put(books, Kept::kHalves);
+  EXPECT_TRUE(books.retain(kStart, out));
+  EXPECT_EQ(books.sum(Kept::kHalves).count, 1U);
+  put(books, Kept::kHalves);
+  EXPECT_TRUE(books.retain(kStart, out));
+  EXPECT_EQ(books.sum(Kept::kHalves).count, 1U);
+}
+
+TEST_F(ReceiptsTest, NewsAndNamesThatAreHeldDoNotGoByAge) {
+  Receipts books = receipts();
+  for (const Kept kept : {Kept::kHalves, Kept::kNames, Kept::kArrivals}) put(books, kept);
+  books.retain(kStart + 1h, out);
+  books.hold_news(true);
+  EXPECT_EQ(books.next_retention(kStart + 1h), kStart + 5h) << "that of the others";
+  books.retain(kStart + 100h, out);
+  EXPECT_EQ(books.counters().removed_arrivals, 1U);
+  EXPECT_EQ(books.counters().removed_halves + books.counters().removed_names, 0U);
+  EXPECT_EQ(books.next_retention(kStart + 100h), Timestamp::never());
+  books.hold_news(false);
+  EXPECT_EQ(books.next_retention(kStart + 100h), kStart + 100h + 1ms);
+  books.retain(kStart + 100h, out);
+  EXPECT_EQ(books.counters().removed_halves, 1U);
+  EXPECT_EQ(books.counters().removed_names, 1U);
+}
+
+TEST_F(ReceiptsTest, SessionsGoWithTheLedger) {
+  Receipts books = receipts();
+  put(books, Kept::kLedger);
+  books.retain(kStart + 1h, out);
+  out.clear();
+  books.retain(kStart + 5h, out);
+  EXPECT_TRUE(has(Write::Kind::kRemoveRange, keys::bucket(keys::kSession, 1)));
+  EXPECT_TRUE(has(Write::Kind::kRemoveRange, keys::bucket(keys::kLedger, 1)));
+  EXPECT_EQ(books.counters().removed_ledger, 1U);
+}
+
+// req: engine.log.4
+TEST_F(ReceiptsTest, WhoReadsBehindWhatWasRemovedOfTheLogFellBehind) {
+  Receipts books = receipts();
+  LogEntry entry;
+  books.note(entry);
+  EXPECT_TRUE(books.has_page());
+  books.close_turn(kStart, Duration(0), Sequence(77), out);
+  EXPECT_FALSE(books.has_page());
+  EXPECT_TRUE(has(Write::Kind::kPut, keys::log(1, Sequence(77))));
+  EXPECT_FALSE(books.fell_behind({1, 77, 0}));
+  books.retain(kStart + 1h, out);
+  const std::size_t before = books.noted()[static_cast<std::size_t>(LogEntry::Kind::kRemoved)];
+  books.retain(kStart + 5h, out);
+  EXPECT_EQ(books.noted()[static_cast<std::size_t>(LogEntry::Kind::kRemoved)], before)
+      << "the log says nothing about itself";
+  EXPECT_TRUE(books.fell_behind({1, 76, 0}));
+  EXPECT_TRUE(books.fell_behind({1, 77, 0}));
+  EXPECT_FALSE(books.fell_behind({1, 78, 0}));
+  EXPECT_FALSE(books.fell_behind({1, 0, 0})) << "whoever begins has missed nothing";
+}
+
+// req: engine.dead.1
+TEST_F(ReceiptsTest, ALetterLeavesItsBucketAsItCame) {
+  Receipts books = receipts();
+  die(books, 1);
+  die(books, 2);
+  const std::size_t size = letter_size(1);
+  ASSERT_GT(size, 0U);
+  EXPECT_EQ(books.sum(Kept::kDead).count, 2U);
+  EXPECT_EQ(books.groups().list(std::nullopt).letters, 2U);
+  EXPECT_EQ(books.counters().dead, 2U);
+  out.clear();
+  books.take_letter({.bucket = 1,
+                     .id = id_of(1),
+                     .size = size,
+                     .phase = Phase::kDead,
+                     .cause = FailureClass::kServer},
+                    kStart, out);
+  EXPECT_TRUE(has(Write::Kind::kRemove, keys::dead(1, id_of(1))));
+  EXPECT_EQ(out.writes().size(), 1U) << "the running bucket is in the meta record";
+  EXPECT_EQ(books.sum(Kept::kDead).count, 1U);
+  EXPECT_EQ(books.groups().list(std::nullopt).letters, 1U);
+  books.retain(kStart + 1h, out);
+  out.clear();
+  books.take_letter({.bucket = 1,
+                     .id = id_of(2),
+                     .size = size,
+                     .phase = Phase::kDead,
+                     .cause = FailureClass::kServer},
+                    kStart, out);
+  EXPECT_TRUE(has(Write::Kind::kPut, keys::buckets(keys::kDead))) << "a closed one has a record";
+  EXPECT_EQ(books.sum(Kept::kDead).count, 0U);
+  EXPECT_EQ(books.sum(Kept::kDead).bytes, 0U);
+  EXPECT_EQ(books.groups().list(std::nullopt).letters, 0U);
+}
+
+TEST_F(ReceiptsTest, ALetterThatNobodyCouldReadIsCountedApart) {
+  Receipts books = receipts();
+  die(books, 1);
+  const std::size_t size = letter_size(1);
+  books.take_letter({.bucket = 1, .id = id_of(1), .size = size, .phase = std::nullopt}, kStart,
+                    out);
+  EXPECT_EQ(books.groups().list(std::nullopt).unreadable, 1U);
+  EXPECT_EQ(books.sum(Kept::kDead).count, 0U);
+}
+
+TEST_F(ReceiptsTest, LettersThatGoWithTheirBucketAreTold) {
+  Receipts books = receipts();
+  die(books, 1);
+  EXPECT_FALSE(books.letters_dropped());
+  books.retain(kStart + 1h, out);
+  EXPECT_FALSE(books.letters_dropped());
+  books.retain(kStart + 5h, out);
+  EXPECT_TRUE(books.letters_dropped());
+  EXPECT_FALSE(books.letters_dropped()) << "once";
+  EXPECT_EQ(books.counters().removed_dead, 1U);
+  EXPECT_EQ(books.groups().list(std::nullopt).letters, 0U);
+}
+
+TEST_F(ReceiptsTest, EachEndIsCountedByItsPhase) {
+  Receipts books = receipts();
+  std::uint64_t sequence = 1;
+  for (const Phase phase :
+       {Phase::kDelivered, Phase::kDead, Phase::kExpired, Phase::kCancelled, Phase::kIndeterminate})
+    die(books, sequence++, kStart, phase);
+  const Counters& counters = books.counters();
+  EXPECT_EQ(counters.delivered, 1U);
+  EXPECT_EQ(counters.dead, 1U);
+  EXPECT_EQ(counters.expired, 1U);
+  EXPECT_EQ(counters.cancelled, 1U);
+  EXPECT_EQ(counters.indeterminate, 1U);
+  EXPECT_EQ(books.sum(Kept::kDead).count, 2U);
+  EXPECT_EQ(books.sum(Kept::kHistory).count, 3U);
+  EXPECT_EQ(books.sum(Kept::kEnds).count, 5U);
+  EXPECT_EQ(books.noted()[static_cast<std::size_t>(LogEntry::Kind::kEnd)], 5U);
+}
+
+// The engine arms its timer again when something may have to go earlier than it waits for.
+TEST_F(ReceiptsTest, TheFirstOfABucketMovesTheRetention) {
+  Receipts books = receipts();
+  EXPECT_FALSE(books.retention_moved());
+  put(books, Kept::kAudit);
+  EXPECT_TRUE(books.retention_moved());
+  EXPECT_FALSE(books.retention_moved());
+  put(books, Kept::kAudit);
+  EXPECT_FALSE(books.retention_moved());
+}
+
+TEST_F(ReceiptsTest, TheMetaRecordIsWrittenWithWhateverElseIs) {
+  Receipts books = receipts();
+  books.close_turn(kStart, Duration(0), Sequence(5), out);
+  EXPECT_TRUE(out.empty()) << "nothing happened";
+  EXPECT_FALSE(books.bias_moved(Duration(999)));
+  EXPECT_FALSE(books.bias_moved(Duration(-999)));
+  EXPECT_TRUE(books.bias_moved(Duration(1000)));
+  EXPECT_TRUE(books.bias_moved(Duration(-1000)));
+  books.close_turn(kStart, Duration(999), Sequence(5), out);
+  EXPECT_TRUE(out.empty());
+  books.close_turn(kStart, Duration(1000), Sequence(5), out);
+  EXPECT_EQ(out.writes().size(), 1U);
+  EXPECT_TRUE(has(Write::Kind::kPut, keys::meta()));
+  EXPECT_FALSE(books.bias_moved(Duration(1999))) << "from there on";
+  out.clear();
+  out.put("x", "y");
+  books.close_turn(kStart + 1s, Duration(1000), Sequence(6), out);
+  ASSERT_TRUE(has(Write::Kind::kPut, keys::meta()));
+  const auto meta = decode_meta(out.writes().back().value.view());
+  ASSERT_TRUE(meta.has_value());
+  EXPECT_EQ(meta->clock_floor, kStart + 1s);
+  EXPECT_EQ(meta->wall_bias, Duration(1000));
+}
+
+TEST_F(ReceiptsTest, GroupsThatChangedAreAReasonToWrite) {
+  Receipts books = receipts();
+  EXPECT_FALSE(books.has_page());
+  books.add_parked(id_of(1), kStart, "busy");
+  EXPECT_TRUE(books.has_page());
+  books.close_turn(kStart, Duration(0), Sequence(5), out);
+  EXPECT_FALSE(books.has_page());
+  books.take_parked(id_of(1));
+  EXPECT_TRUE(books.has_page());
+}
+
+TEST_F(ReceiptsTest, NewsThatWaitsIsCountedWhileItsBucketRuns) {
+  Receipts books = receipts();
+  EXPECT_FALSE(books.may_have_halves());
+  put(books, Kept::kHalves);
+  EXPECT_TRUE(books.may_have_halves());
+  books.take_half(2, "k", out);
+  EXPECT_TRUE(books.may_have_halves()) << "of another bucket";
+  books.take_half(1, "k", out);
+  EXPECT_FALSE(books.may_have_halves());
+  books.take_half(1, "k", out);
+  EXPECT_FALSE(books.may_have_halves()) << "there are no fewer than none";
+  put(books, Kept::kHalves);
+  books.retain(kStart + 1h, out);
+  EXPECT_TRUE(books.may_have_halves()) << "closed ones count what came";
+}
+
+// Letters of an older store, or of damaged groups.
+// req: engine.dead.8
+TEST_F(ReceiptsTest, LettersWithoutGroupsAreCountedTogetherAndTheirBucketCloses) {
+  Books old;
+  BucketInfo& running = old.meta.running[static_cast<std::size_t>(Kept::kDead)];
+  running = {.number = 3, .started = kStart, .count = 5, .bytes = 50};
+  old.closed[static_cast<std::size_t>(Kept::kDead)] = {
+      {.number = 2, .started = kStart, .count = 2, .bytes = 20}};
+  GroupRecord known;
+  known.count = 2;
+  old.groups[{2, DestinationId(5), Phase::kDead, FailureClass::kServer}] = known;
+  Receipts books = receipts(old);
+  EXPECT_EQ(books.groups().list(std::nullopt).others, 5U);
+  EXPECT_EQ(books.groups().list(std::nullopt).letters, 7U);
+  EXPECT_TRUE(books.retain(kStart, out)) << "new letters get groups in a new bucket";
+  EXPECT_EQ(books.running(Kept::kDead), 4U);
+  EXPECT_FALSE(books.retain(kStart, out));
+}
+
+TEST_F(ReceiptsTest, AClosedBucketWithoutGroupsClosesNothing) {
+  Books old;
+  old.closed[static_cast<std::size_t>(Kept::kDead)] = {
+      {.number = 1, .started = kStart, .count = 2, .bytes = 20}};
+  old.meta.running[static_cast<std::size_t>(Kept::kDead)] = {.number = 2, .started = kStart};
+  Receipts books = receipts(old);
+  EXPECT_EQ(books.groups().list(std::nullopt).others, 2U);
+  die(books, 1);
+  EXPECT_FALSE(books.retain(kStart, out));
+}
+
+TEST_F(ReceiptsTest, WhereNothingLivesEverythingIsCounted) {
+  Books old;
+  old.meta.counted = false;
+  EXPECT_TRUE(receipts(old).counted());
+  old.meta.counters.accepted = 1;
+  EXPECT_FALSE(receipts(old).counted());
+  old.meta.counted = true;
+  Receipts books = receipts(old);
+  EXPECT_TRUE(books.counted());
+  books.lose_count();
+  EXPECT_FALSE(books.counted());
+}
+
+TEST_F(ReceiptsTest, OlderBucketsMayHaveLongerKeys) {
+  Books old;
+  old.meta.long_names = 3;
+  old.meta.long_halves = 5;
+  const Receipts books = receipts(old);
+  EXPECT_TRUE(books.has_long_keys(Kept::kNames, 3));
+  EXPECT_FALSE(books.has_long_keys(Kept::kNames, 4));
+  EXPECT_TRUE(books.has_long_keys(Kept::kHalves, 5));
+  EXPECT_FALSE(books.has_long_keys(Kept::kHalves, 6));
+}
+
+// Spaces that came later begin when they are first used, and not before the last commit.
+TEST_F(ReceiptsTest, ALaterSpaceBeginsWhenItIsUsed) {
+  Books old;
+  old.meta.clock_floor = kStart + 10min;
+  Receipts books = receipts(old);
+  put(books, Kept::kAudit);
+  EXPECT_EQ(books.next_retention(kStart), kStart + 70min);
+  Receipts fresh = receipts();
+  put(fresh, Kept::kAudit);
+  EXPECT_EQ(fresh.next_retention(kStart), kStart + 1h);
+}
+
+}  // namespace
+}  // namespace postrider
