@@ -54,6 +54,7 @@ class Edges : public ShardRig {
 TEST_F(Edges, StatsTellTheStatesOfWhatIsInMemoryAndTheOldestOfAQueue) {
   open();
   post(configure(next(), "shop", {{"in_flight_max", "1"}}));
+  post(configure(next(), "idle"));
   for (int i = 0; i < 3; ++i) {
     post(submit(next(), "shop"));
     advance(1s);
@@ -62,8 +63,12 @@ TEST_F(Edges, StatsTellTheStatesOfWhatIsInMemoryAndTheOldestOfAQueue) {
   EXPECT_EQ(in_state(told, "webhook", "Sending"), 1U);
   EXPECT_EQ(in_state(told, "webhook", "Queued"), 2U);
   EXPECT_EQ(in_state(told, "webhook", "Waiting"), 0U);
-  ASSERT_EQ(told.queues.size(), 1U);
+  for (const Stats::InState& row : told.in_states)
+    EXPECT_NE(row.state, "Delivered") << "nothing is in an end";
+  ASSERT_EQ(told.queues.size(), 1U) << "one that has nothing is not told of";
   EXPECT_EQ(told.queues[0].messages, 3U);
+  EXPECT_FALSE(told.queues[0].more) << "all are in memory";
+  EXPECT_EQ(told.queues[0].slots, 1U);
   EXPECT_EQ(told.now - told.queues[0].oldest, 3s);
 }
 
@@ -180,6 +185,114 @@ TEST_F(Edges, OrdersOfJobsMakeSenseOrAreRefused) {
   EXPECT_FALSE(phase(JobAction::kRetry, Phase::kDead));
   EXPECT_TRUE(phase(JobAction::kCancel, Phase::kBackoff));
   EXPECT_FALSE(phase(JobAction::kCancel, Phase::kDelivered));
+}
+
+// req: engine.pause.4
+TEST_F(Edges, AHoldFitsByNameProfileAndTenantTogether) {
+  open();
+  post(configure(next(), "eu-shop", {{"tenant", "acme"}}));
+  post(configure(next(), "eu-bank", {{"tenant", "other"}}));
+  post(configure(next(), "eu-post"));
+  post(configure(next(), "us-shop", {{"tenant", "acme"}}));
+  const auto paused = [this](const std::string& name) {
+    Ask event = ask(next(), Ask::What::kDestination);
+    event.destination = name;
+    post(event);
+    return view_of<DestinationView>(ticket_).route.health == Health::kPaused;
+  };
+  PutHold put;
+  put.rule.name = "h";
+  put.rule.destination_prefix = "eu-";
+  put.rule.profile = "webhook";
+  put.rule.tenant = "acme";
+  put.rule.reason = "first";
+  put.caller.ticket = Ticket(next());
+  post(put);
+  EXPECT_EQ(told(ticket_).detail, "held");
+  EXPECT_TRUE(paused("eu-shop"));
+  EXPECT_FALSE(paused("eu-bank"));
+  EXPECT_FALSE(paused("eu-post"));
+  EXPECT_FALSE(paused("us-shop"));
+  put.rule.reason = "second";
+  put.caller.ticket = Ticket(next());
+  post(put);
+  EXPECT_EQ(told(ticket_).detail, "changed");
+  Ask event = ask(next(), Ask::What::kDestination);
+  event.destination = "eu-shop";
+  post(event);
+  EXPECT_EQ(view_of<DestinationView>(ticket_).route.reason, "hold 'h': second");
+  put.rule.profile = "device";
+  put.caller.ticket = Ticket(next());
+  post(put);
+  EXPECT_FALSE(paused("eu-shop"));
+  DropHold drop;
+  drop.name = "none";
+  drop.caller.ticket = Ticket(next());
+  post(drop);
+  EXPECT_EQ(code_of(ticket_), AnswerCode::kNotFound);
+  post(ask(next(), Ask::What::kHolds));
+  EXPECT_EQ(view_of<HoldList>(ticket_).holds.size(), 1U);
+  EXPECT_EQ(stats().holds, 1U);
+}
+
+// req: engine.pause.4
+TEST_F(Edges, AHoldLeavesADisabledDestinationAloneAndMeetsItWhenItIsResumed) {
+  open();
+  post(configure(next(), "shop"));
+  post(submit(next(), "shop"));
+  post(answer(last_attempt(), 410));
+  ASSERT_EQ(put_hold("all", ""), AnswerCode::kDone);
+  const auto health = [this] {
+    Ask event = ask(next(), Ask::What::kDestination);
+    event.destination = "shop";
+    post(event);
+    return view_of<DestinationView>(ticket_).route.health;
+  };
+  EXPECT_EQ(health(), Health::kDisabled);
+  Resume resume;
+  resume.caller.ticket = Ticket(next());
+  resume.destination = "shop";
+  post(resume);
+  EXPECT_EQ(code_of(ticket_), AnswerCode::kDone);
+  EXPECT_EQ(health(), Health::kPaused) << "the hold fits it";
+  EXPECT_EQ(starts().size(), 1U);
+}
+
+// req: engine.job.5
+TEST_F(Edges, AtLeastOneJobMayRunAndIsKept) {
+  options.engine.limits.jobs_running_max = 0;
+  options.engine.limits.jobs_kept_max = 0;
+  options.engine.limits.dry_runs_max = 0;
+  open();
+  post(configure(next(), "shop"));
+  kill("shop");
+  kill("shop");
+  StartJob start;
+  start.order.action = JobAction::kDrop;
+  start.order.rate = 1;
+  start.caller.ticket = Ticket(next());
+  post(start);
+  EXPECT_EQ(code_of(ticket_), AnswerCode::kDone);
+  start.caller.ticket = Ticket(next());
+  post(start);
+  EXPECT_EQ(code_of(ticket_), AnswerCode::kBusy);
+  for (int i = 0; i < 30; ++i) advance(100ms);
+  start.caller.ticket = Ticket(next());
+  post(start);
+  EXPECT_EQ(code_of(ticket_), AnswerCode::kDone);
+  advance(1s);
+  post(ask(next(), Ask::What::kJobs));
+  EXPECT_EQ(view_of<JobList>(ticket_).jobs.size(), 1U);
+  store.holds_reads = true;
+  start.dry_run = true;
+  start.order.filter.reason_prefix = "H";
+  const std::uint64_t first = next();
+  start.caller.ticket = Ticket(first);
+  post(start);
+  start.caller.ticket = Ticket(next());
+  post(start);
+  EXPECT_FALSE(answered(first));
+  EXPECT_EQ(code_of(ticket_), AnswerCode::kBusy);
 }
 
 }  // namespace

@@ -291,5 +291,79 @@ TEST_F(Fairness, ExplainNamesWhatAMessageWaitsFor) {
   EXPECT_EQ(view_of<Explanation>(ticket_).why, "its group of destinations has no place free");
 }
 
+// The turn of a group comes by its clock, when the engine may have no place left.
+// req: engine.fair.2, engine.limit.1
+TEST_F(Fairness, AGroupWhoseTimeHasComeWaitsForAPlaceOfTheEngine) {
+  options.engine.limits.open_attempts_max = 4;
+  open();
+  for (const char* name : {"x", "y", "z"}) {
+    make(name);
+    send(name, 1);
+  }
+  serve([](const std::string&) { return 200; });
+  for (const char* name : {"a", "b"}) make(name, {{"group", "site"}, {"group_rate", "1"}});
+  advance(10s);
+  send("a", 1);
+  send("b", 1);  // waits for the group
+  EXPECT_EQ(open_of("a") + open_of("b"), 1U);
+  for (const char* name : {"x", "y", "z"}) send(name, 1);
+  ASSERT_EQ(open_of(""), 4U);
+  advance(2s);
+  EXPECT_EQ(open_of(""), 4U) << "every place is taken";
+  serve([](const std::string& name) { return name == "x" ? 200 : 0; });
+  EXPECT_EQ(open_of("b"), 1U) << "one was given back";
+}
+
+// req: engine.fair.4
+TEST_F(Fairness, PlacesForUnprovenDestinationsAreExact) {
+  options.engine.limits.open_attempts_max = 16;
+  open();
+  for (int i = 0; i < 20; ++i) {
+    make("new" + std::to_string(i));
+    send("new" + std::to_string(i), 1);
+  }
+  EXPECT_EQ(open_of("new"), 14U) << "two of sixteen are for those who answer";
+  serve([](const std::string& name) { return name == "new0" || name == "new1" ? 503 : 0; });
+  EXPECT_EQ(open_of("new"), 14U) << "as many come in as went";
+  EXPECT_EQ(starts().size(), 16U);
+}
+
+// req: engine.fair.4
+TEST_F(Fairness, WhoWaitedForAPlaceAndIsGoneIsNotLetIn) {
+  options.engine.limits.open_attempts_max = 8;
+  options.engine.limits.residents_max = 0;
+  open();
+  for (int i = 0; i < 9; ++i) {
+    make("new" + std::to_string(i));
+    send("new" + std::to_string(i), 1);
+  }
+  ASSERT_EQ(open_of("new"), 7U);
+  for (const int i : {7, 8}) {
+    Cancel cancel;
+    cancel.caller.ticket = Ticket(++ticket_);
+    cancel.id = id_of(static_cast<std::uint64_t>(2 * i + 2));
+    post(cancel);
+    EXPECT_EQ(code_of(ticket_), AnswerCode::kDone);
+  }
+  serve([](const std::string&) { return 503; });
+  EXPECT_EQ(starts().size(), 7U);
+  send("new8", 1);
+  EXPECT_EQ(started("new8"), 1U);
+}
+
+// req: engine.fair.1
+TEST_F(Fairness, AStartCostsOneAndALookNothing) {
+  options.engine.limits.open_attempts_max = 1;
+  open();
+  make("a", {{"tenant", "heavy"}, {"tenant_weight", "3"}});
+  make("b", {{"tenant", "light"}});
+  send("a", 20);
+  send("b", 20);
+  serve([](const std::string&) { return 200; }, 17);
+  std::string order;
+  for (const StartAttempt& start : starts()) order += name_of(start);
+  EXPECT_NE(order.find("aaabaaabaaab"), std::string::npos) << order;
+}
+
 }  // namespace
 }  // namespace postrider

@@ -269,5 +269,16 @@ RC_GTEST_PROP(Gate, StartsObeyAllLimitsAtOnce, ()) {
   check_starts(limits, starts);
 }
 
+TEST(Gate, OwesNothingForStartsThatNeededNoToken) {
+  const GateLimits free{};
+  const GateLimits one{.tokens_per_second = 1, .tokens_max = 1};
+  GateState taken;
+  taken.take(free, Timestamp(1000));
+  EXPECT_TRUE(taken.permit(one, Timestamp(1000)).open);
+  GateState drained;
+  drained.drain(free, Timestamp(1000));
+  EXPECT_TRUE(drained.permit(one, Timestamp(1000)).open);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -1,0 +1,325 @@
+// A profile is ours, but what it reads comes from outside: whatever it makes of that stays within
+// the limits of names, notes, subjects and submits, and what is beyond them is counted.
+#include "tests/support/task_rig.h"
+
+namespace postrider {
+namespace {
+
+// What the profile says next, whatever arrives.
+struct Says {
+  Received received;
+  Reading reading;
+  std::vector<std::uint16_t> attempts;  // that the news was told to be about
+};
+Says& says() {
+  static Says words;
+  return words;
+}
+
+class Unruly : public TaskRig {
+ protected:
+  Unruly() : spec_(sim::drill_profile()) {
+    says() = {};
+    says().reading.signal = On::kConfirmed;
+    says().reading.silent = true;
+    spec_.receive = [](const Inbound&) { return says().received; };
+    spec_.notice = [](const Facts&, const Notice& notice) {
+      says().attempts.push_back(notice.attempt);
+      return says().reading;
+    };
+    options.engine.profiles = profiles_;
+    options.engine.limits.key_bytes_max = 100;
+    options.engine.limits.body_bytes_max = 50;
+    options.engine.limits.attributes_bytes_max = 40;
+    options.engine.limits.reason_bytes_max = 10;
+  }
+
+  // What was said about `subjects`; the answer's words.
+  std::string arrive(std::vector<Subject> subjects, std::vector<NestedSubmit> submits = {}) {
+    says().received = {std::move(subjects), std::move(submits)};
+    const std::uint64_t ticket = ++questions;
+    post(news(ticket, "x"));
+    turn();
+    EXPECT_EQ(code_of(ticket), AnswerCode::kDone);
+    return told(ticket).detail;
+  }
+  static Subject about(std::vector<ExternalName> names, bool waits = false) {
+    Subject subject;
+    subject.names = std::move(names);
+    subject.waits = waits;
+    return subject;
+  }
+  Subject about(MessageId message) const {
+    Subject subject;
+    subject.message = message;
+    subject.waits = false;
+    return subject;
+  }
+  static NestedSubmit to_bell() {
+    NestedSubmit submit;
+    submit.destination = "bell";
+    return submit;
+  }
+  std::uint64_t refused() { return stats().tallies.refused_readings; }
+
+  ProfileSpec spec_;
+  std::array<const ProfileSpec*, 1> profiles_ = {&spec_};
+};
+
+// req: engine.limit.1
+TEST_F(Unruly, AnArrivalIsAboutSoManySubjectsAndNoMore) {
+  open_with_task();
+  EXPECT_EQ(arrive({}), "0 subjects");
+  EXPECT_EQ(arrive({about(id)}), "1 subject");
+  EXPECT_EQ(arrive(std::vector<Subject>(kSubjectsMax, about(id))), "8 subjects");
+  EXPECT_EQ(refused(), 0U);
+  EXPECT_EQ(arrive(std::vector<Subject>(kSubjectsMax + 2, about(id))), "8 subjects");
+  EXPECT_EQ(refused(), 2U);
+  EXPECT_EQ(stats().tallies.arrivals, 4U);
+}
+
+TEST_F(Unruly, ASubjectFitsOrIsLeftOut) {
+  open_with_task();
+  Subject subject = about(id);
+  subject.detail = std::string(kNotesMax, 'x');
+  EXPECT_EQ(arrive({subject}), "1 subject");
+  subject.detail += 'x';
+  EXPECT_EQ(arrive({subject, about(id)}), "1 subject");
+  EXPECT_EQ(refused(), 1U);
+  const ExternalName name{"s", "n"};
+  EXPECT_EQ(arrive({about(std::vector(kNamesMax, name))}), "1 subject");
+  EXPECT_EQ(arrive({about(std::vector(kNamesMax + 1, name))}), "0 subjects");
+  EXPECT_EQ(refused(), 2U);
+  EXPECT_EQ(arrive({about({{"scope", std::string(31, 'n')}})}), "1 subject") << "36 + 64 bytes";
+  EXPECT_EQ(arrive({about({{"scope", std::string(32, 'n')}})}), "0 subjects");
+  EXPECT_EQ(arrive({about({name, {"scope", std::string(32, 'n')}})}), "0 subjects");
+  EXPECT_EQ(refused(), 4U);
+}
+
+// req: engine.limit.1
+TEST_F(Unruly, AReadingGivesSoManyNamesOfSoManyBytes) {
+  open_with_task();
+  for (std::size_t i = 0; i <= kNamesMax; ++i)
+    says().reading.names.push_back({"s", "name" + std::to_string(i)});
+  says().attempts.clear();
+  arrive({about(id)});
+  EXPECT_EQ(refused(), 1U);
+  for (const std::uint16_t attempt : says().attempts) EXPECT_EQ(attempt, 0U) << "it has no name";
+  says().reading.names.clear();
+  const std::uint64_t before = stats().tallies.unknown_names;
+  for (std::size_t i = 0; i <= kNamesMax; ++i) {
+    arrive({about({{"s", "name" + std::to_string(i)}})});
+    EXPECT_EQ(stats().tallies.unknown_names - before, i == kNamesMax ? 1U : 0U) << i;
+  }
+  // "drill/s" and 93 bytes are a hundred.
+  says().reading.names = {{"s", std::string(93, 'n')}};
+  arrive({about(id)});
+  EXPECT_EQ(refused(), 1U);
+  says().reading.names = {{"s", std::string(94, 'n')}};
+  arrive({about(id)});
+  EXPECT_EQ(refused(), 2U);
+}
+
+// req: engine.arrive.20, engine.limit.1
+TEST_F(Unruly, WhatFollowsFromOneArrivalIsBounded) {
+  open();
+  post(place(1, "mill"));
+  post(place(2, "bell"));
+  const auto accepted = [this] { return stats().counters.accepted; };
+  arrive({}, std::vector<NestedSubmit>(kNestedMax, to_bell()));
+  EXPECT_EQ(accepted(), kNestedMax);
+  EXPECT_EQ(refused(), 0U);
+  arrive({}, std::vector<NestedSubmit>(kNestedMax + 2, to_bell()));
+  EXPECT_EQ(accepted(), 2 * kNestedMax);
+  EXPECT_EQ(refused(), 2U);
+  NestedSubmit full = to_bell();
+  full.lane = 15;
+  full.priority = 7;
+  full.body = std::string(50, 'b');
+  full.attributes = encode_texts({{"note", "0123456789"}});
+  ASSERT_LE(full.attributes.size(), 40U);
+  while (full.attributes.size() < 40)
+    full.attributes = encode_texts({{"note", std::string(40 - full.attributes.size() + 10, 'a')}});
+  ASSERT_EQ(full.attributes.size(), 40U);
+  arrive({}, {full});
+  EXPECT_EQ(accepted(), 2 * kNestedMax + 1) << "everything at its limit";
+  NestedSubmit wrong = full;
+  wrong.lane = 16;
+  arrive({}, {wrong});
+  wrong = full;
+  wrong.body += 'b';
+  arrive({}, {wrong});
+  wrong = full;
+  wrong.attributes = encode_texts({{"note", std::string(60, 'a')}});
+  arrive({}, {wrong});
+  EXPECT_EQ(accepted(), 2 * kNestedMax + 1);
+  EXPECT_EQ(refused(), 5U);
+}
+
+// req: engine.nested.1
+TEST_F(Unruly, WhatFollowsAndIsRefusedThereIsTold) {
+  open();
+  post(place(1, "mill"));
+  NestedSubmit submit;
+  submit.destination = "nobody";
+  arrive({}, {submit});
+  const auto told_of = log(LogEntry::Kind::kUnsent);
+  ASSERT_EQ(told_of.size(), 1U);
+  EXPECT_EQ(told_of[0].reason, "there is n") << "ten bytes of it";
+  EXPECT_EQ(records_in(keys::kNested), 0U);
+  NestedSubmit strange;
+  strange.destination = "mill";
+  strange.attributes = encode_texts({{"method", "none"}});
+  arrive({}, {strange});
+  EXPECT_EQ(log(LogEntry::Kind::kUnsent).size(), 2U);
+  EXPECT_EQ(records_in(keys::kNested), 0U);
+}
+
+TEST_F(Unruly, WhatIsOddIsCountedAndAnAlarmIsTold) {
+  open_with_task();
+  arrive({about(id)});
+  EXPECT_EQ(stats().tallies.mismatched + stats().tallies.adopted + stats().tallies.alarms, 0U);
+  says().reading.mismatched = true;
+  arrive({about(id)});
+  EXPECT_EQ(stats().tallies.mismatched, 1U);
+  says().reading.mismatched = false;
+  says().reading.adopted = true;
+  arrive({about(id)});
+  EXPECT_EQ(stats().tallies.adopted, 1U);
+  EXPECT_EQ(stats().tallies.mismatched, 1U);
+  says().reading.adopted = false;
+  says().reading.alarm = true;
+  says().reading.outcome.reason = "0123456789 and more";
+  arrive({about(id)});
+  EXPECT_EQ(stats().tallies.alarms, 1U);
+  const auto alarms = log(LogEntry::Kind::kAlarm);
+  ASSERT_EQ(alarms.size(), 1U);
+  EXPECT_EQ(alarms[0].id, id);
+  EXPECT_EQ(alarms[0].reason, "0123456789");
+  EXPECT_EQ(alarms[0].attempts, 1U);
+  EXPECT_EQ(alarms[0].at, instant().wall);
+}
+
+// req: engine.note.1
+TEST_F(Unruly, NotesAreWrittenWhenTheyChangeAndWithinTheirLimit) {
+  open_with_task();
+  says().reading.notes = std::string(kNotesMax, 'n');
+  arrive({about(id)});
+  EXPECT_EQ(shown(id).notes.size(), kNotesMax);
+  EXPECT_EQ(refused(), 0U);
+  const std::size_t before = store.bytes_by_space().at(keys::kHot);
+  arrive({about(id)});
+  EXPECT_EQ(store.bytes_by_space().at(keys::kHot), before) << "the same again";
+  says().reading.notes = std::string(kNotesMax + 1, 'm');
+  arrive({about(id)});
+  EXPECT_EQ(refused(), 1U);
+  EXPECT_EQ(shown(id).notes, std::string(kNotesMax, 'n'));
+  restart();
+  EXPECT_EQ(shown(id).notes, std::string(kNotesMax, 'n'));
+}
+
+// req: engine.receipt.1
+TEST_F(Unruly, NewsThatMayNotComeFromOutsideChangesNothing) {
+  open_with_task();
+  says().reading = {};
+  for (const On signal : {On::kDue, On::kTimedOut, On::kExpired, On::kCancelled}) {
+    const std::uint64_t before = stats().tallies.ignored_signals;
+    says().reading.signal = signal;
+    says().reading.then = {};
+    arrive({about(id)});
+    EXPECT_EQ(phase(id), Phase::kInFlight);
+    EXPECT_EQ(stats().tallies.ignored_signals, before + 1);
+    says().reading.signal = On::kConfirmed;
+    says().reading.then = signal;
+    arrive({about(id)});
+    EXPECT_EQ(phase(id), Phase::kInFlight);
+    EXPECT_EQ(stats().tallies.ignored_signals, before + 2);
+  }
+  says().reading.then = {};
+  says().reading.signal = On::kAnswered;
+  arrive({about(id)});
+  EXPECT_EQ(phase(id), Phase::kDelivered);
+}
+
+// req: engine.receipt.1
+TEST_F(Unruly, NewsForAnotherProfileOrForNobodyIsRefused) {
+  open();
+  Arrived event = news(1, "x");
+  event.profile = "none";
+  post(event);
+  EXPECT_EQ(code_of(1), AnswerCode::kNotFound);
+  options.engine.limits.arrival_bytes_max = 3;
+  open();
+  post(news(1, "xxx"));
+  EXPECT_EQ(code_of(1), AnswerCode::kDone);
+  post(news(2, "xxxx"));
+  EXPECT_EQ(code_of(2), AnswerCode::kTooLarge);
+  spec_.receive = nullptr;
+  post(news(3, "x"));
+  EXPECT_EQ(code_of(3), AnswerCode::kNotFound);
+  spec_.receive = [](const Inbound&) { return says().received; };
+  spec_.notice = nullptr;
+  post(news(4, "x"));
+  EXPECT_EQ(code_of(4), AnswerCode::kNotFound);
+}
+
+// req: engine.receipt.2
+TEST_F(Unruly, NewsWithAWindowIsForWhoWasNamedLessThanThatAgo) {
+  open_with_task();
+  says().reading.names = {{"s", "t"}};
+  arrive({about(id)});
+  says().reading.names.clear();
+  says().reading.mismatched = true;  // so that it is counted whom it finds
+  Subject subject = about({{"s", "t"}});
+  subject.window = 10s;
+  advance(9'999ms);
+  arrive({subject});
+  EXPECT_EQ(stats().tallies.mismatched, 1U);
+  advance(1ms);
+  arrive({subject});
+  EXPECT_EQ(stats().tallies.mismatched, 1U) << "ten seconds are too long";
+  subject.window = 0s;
+  arrive({subject});
+  EXPECT_EQ(stats().tallies.mismatched, 2U) << "without a window there is no too long";
+}
+
+// News that waited for its name and the name must be less than the window apart, too.
+TEST_F(Unruly, NewsThatWaitedFindsANameWithinItsWindow) {
+  open_with_task();
+  for (const Duration apart : {Duration(9'999), Duration(10'000)}) {
+    const std::string name = "t" + std::to_string(apart.count());
+    Subject subject = about({{"s", name}}, true);
+    subject.window = 10s;
+    says().reading.mismatched = true;
+    says().reading.names.clear();
+    const std::uint64_t before = stats().tallies.mismatched;
+    arrive({subject});
+    EXPECT_EQ(stats().tallies.mismatched, before);
+    advance(apart);
+    says().reading.names = {{"s", name}};
+    arrive({about(id)});  // this is about it, and names it
+    turn();
+    const bool within = apart < 10s;
+    EXPECT_EQ(stats().tallies.mismatched, before + 1 + (within ? 1 : 0)) << apart.count();
+    EXPECT_EQ(records_in(keys::kHalf), 0U);
+  }
+}
+
+TEST_F(Unruly, TheWordThatAnEndHasIsCounted) {
+  spec_.ended = [](const Facts&, StateIndex, std::string_view) {
+    Legacy legacy;
+    legacy.outcome = "odd";
+    legacy.notes = "the last word";
+    return legacy;
+  };
+  open_with_task();
+  post(answer(last_attempt(), 200));
+  const CountedWords words = stats().tallies.outcomes;
+  ASSERT_EQ(words.size(), 1U);
+  EXPECT_EQ(words[0].word, "odd");
+  EXPECT_EQ(words[0].times, 1U);
+  EXPECT_EQ(shown(id).notes, "the last word");
+}
+
+}  // namespace
+}  // namespace postrider
