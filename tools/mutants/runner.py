@@ -68,6 +68,7 @@ class Runner:
         """`programs`: name -> path; `work`: where the records of what reaches what are kept."""
         self.directory, self.programs, self.work = directory, programs, work
         self.tests, self.reaching, self.always = {}, {}, set()
+        self.budget = BUDGET
 
     def look(self, say):
         """Runs everything once as it is written, and notes which test comes by which mutant."""
@@ -112,7 +113,7 @@ class Runner:
         """Groups of tests of one program that take a second, then eight, then the rest of the budget."""
         spent, group, bound, hashed = 0.0, [], 1.0, False
         for test in tests:
-            if spent + test.seconds > BUDGET:
+            if spent + test.seconds > self.budget:
                 break
             spent += test.seconds
             is_hash = bool(HASHES.search(test.name))

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include <gtest/gtest.h>
 
@@ -24,11 +25,14 @@ class Recorder : public testing::EmptyTestEventListener {
 
   void OnTestStart(const testing::TestInfo& /*test*/) override {
     std::memset(reached, 0, POSTRIDER_MUTANTS + 1);
+    began_ = std::clock();
   }
   void OnTestEnd(const testing::TestInfo& test) override {
     const std::string name = std::string(test.test_suite_name()) + "." + test.name();
     const bool good = !test.result()->Failed() && !test.result()->Skipped();
-    flush(good ? name.c_str() : ("!" + name).c_str(), test.result()->elapsed_time());
+    // Of the processor: a busy machine must not make a test look dear.
+    flush(good ? name.c_str() : ("!" + name).c_str(),
+          static_cast<long>((std::clock() - began_) / (CLOCKS_PER_SEC / 1000)));
   }
 
  private:
@@ -41,6 +45,7 @@ class Recorder : public testing::EmptyTestEventListener {
     std::fflush(out_);
   }
   std::FILE* out_;
+  std::clock_t began_ = 0;
 };
 
 const bool recording = [] {
