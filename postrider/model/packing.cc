@@ -197,10 +197,17 @@ std::size_t word_at(std::string_view text) {
 }
 
 constexpr std::string_view kDigits = "0123456789abcdef";
-constexpr bool is_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
-constexpr unsigned value_of(char c) {
-  return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10);
+constexpr std::uint8_t kNoDigit = 0xFF;
+constexpr std::array<std::uint8_t, 256> make_values() {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(kNoDigit);
+  for (std::size_t i = 0; i < kDigits.size(); ++i)
+    values[static_cast<unsigned char>(kDigits[i])] = static_cast<std::uint8_t>(i);
+  return values;
 }
+constexpr std::array<std::uint8_t, 256> kValues = make_values();
+constexpr unsigned value_of(char c) { return kValues[static_cast<unsigned char>(c)]; }
+constexpr bool is_digit(char c) { return value_of(c) != kNoDigit; }
 constexpr bool has_dash_before(std::size_t byte) {
   return byte == 4 || byte == 6 || byte == 8 || byte == 10;
 }
@@ -214,8 +221,27 @@ void append_digits(std::string& out, std::string_view bytes) {
 }
 
 void append_bytes(std::string& out, std::string_view digits) {
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
-    out.push_back(static_cast<char>(value_of(digits[i]) << 4U | value_of(digits[i + 1])));
+  std::array<char, kHexBytesMax> bytes{};
+  const std::size_t count = std::min(digits.size() / 2, bytes.size());
+  for (std::size_t i = 0; i < count; ++i)
+    bytes[i] = static_cast<char>(value_of(digits[2 * i]) << 4U | value_of(digits[2 * i + 1]));
+  out.append(bytes.data(), count);
+}
+
+// False: it is none.
+bool read_uuid(std::string_view text, std::array<char, kUuidBytes>& bytes) {
+  if (text.size() != kUuidDigits || text[8] != '-' || text[13] != '-' || text[18] != '-' ||
+      text[23] != '-')
+    return false;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < kUuidBytes; ++i, at += 2) {
+    if (has_dash_before(i)) ++at;
+    const unsigned high = value_of(text[at]);
+    const unsigned low = value_of(text[at + 1]);
+    if ((high | low) == kNoDigit) return false;
+    bytes[i] = static_cast<char>(high << 4U | low);
+  }
+  return true;
 }
 
 // How many bytes the digits at the beginning are; 0: too few to be worth it.
@@ -247,12 +273,11 @@ class Packer {
 
  private:
   bool pack_digits(std::string_view rest) {
-    if (rest.size() >= kUuidDigits && rest[8] == '-') {
-      if (const std::string uuid = bytes_of_uuid(rest.substr(0, kUuidDigits)); !uuid.empty()) {
-        piece(kUuid, kUuidDigits);
-        out_ += uuid;
-        return true;
-      }
+    std::array<char, kUuidBytes> uuid;
+    if (rest.size() >= kUuidDigits && read_uuid(rest.substr(0, kUuidDigits), uuid)) {
+      piece(kUuid, kUuidDigits);
+      out_.append(uuid.data(), uuid.size());
+      return true;
     }
     const std::size_t bytes = hex_at(rest);
     if (bytes == 0) return false;
@@ -283,10 +308,13 @@ class Packer {
 
 }  // namespace
 
-std::string pack(std::string_view text) { return Packer(text).run(); }
+std::string pack(std::string_view text) {
+  return text.empty() ? std::string() : Packer(text).run();
+}
 
 std::optional<std::string> unpack(std::string_view bytes, std::size_t size_max) {
   std::string out;
+  if (bytes.empty()) return out;
   out.reserve(std::min(2 * bytes.size() + 64, size_max));
   while (!bytes.empty()) {
     const auto begins = static_cast<std::uint8_t>(bytes[0]);
@@ -311,25 +339,21 @@ std::optional<std::string> unpack(std::string_view bytes, std::size_t size_max) 
 }
 
 std::string text_of_uuid(std::string_view bytes) {
-  std::string out;
-  if (bytes.size() != kUuidBytes) return out;
-  out.reserve(kUuidDigits);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (has_dash_before(i)) out.push_back('-');
-    append_digits(out, bytes.substr(i, 1));
+  if (bytes.size() != kUuidBytes) return {};
+  std::array<char, kUuidDigits> text;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < kUuidBytes; ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    if (has_dash_before(i)) text[at++] = '-';
+    text[at++] = kDigits[byte >> 4U];
+    text[at++] = kDigits[byte & 15U];
   }
-  return out;
+  return {text.data(), text.size()};
 }
 
 std::string bytes_of_uuid(std::string_view text) {
-  std::string out;
-  if (text.size() != kUuidDigits) return out;
-  for (std::size_t at = 0; at < text.size(); at += 2) {
-    if (has_dash_before(out.size()) && text[at] == '-') ++at;
-    if (at + 1 >= text.size() || !is_digit(text[at]) || !is_digit(text[at + 1])) return {};
-    append_bytes(out, text.substr(at, 2));
-  }
-  return out.size() == kUuidBytes ? out : std::string();
+  std::array<char, kUuidBytes> bytes;
+  return read_uuid(text, bytes) ? std::string(bytes.data(), bytes.size()) : std::string();
 }
 
 }  // namespace postrider
