@@ -219,6 +219,25 @@ TEST_F(Restore, ReadsPagesAndNotTheBacklog) {  // req: engine.restore.2, engine.
   EXPECT_EQ(starts().size(), 8U);        // in_flight_max of the hot destination
 }
 
+TEST_F(Restore, LongBacklogIsReadOnceAndLeavesTheCacheAlone) {
+  constexpr std::uint64_t kMessages = 500;
+  make_backlog(kMessages);
+  post(answer(last_attempt(), 200));
+  const std::size_t before = starts().size();
+  const std::uint64_t rows = store.rows();
+  const std::uint64_t scans = store.scans();
+  Resume resume;
+  resume.caller.ticket = Ticket(5);
+  resume.destination = "shop";
+  post(resume);
+  for (std::size_t i = 0; i < kMessages; ++i) post(answer(attempt(before + i), 200));
+  EXPECT_EQ(starts().size(), before + kMessages);
+  EXPECT_LT(store.rows() - rows, kMessages * 5 / 4);  // a row of each page tells of the next
+  // The first page and those that see the end may lie among the messages of others.
+  EXPECT_GE(store.scans() - scans, 10U);
+  EXPECT_GE(store.once() + 3, store.scans() - scans);
+}
+
 TEST_F(Restore, SubmitsAreAcceptedMeanwhile) {  // req: engine.submit.8
   make_backlog(5);
   store.holds_reads = true;

@@ -160,10 +160,12 @@ struct Lane {
   bool cold_ahead = false;  // messages on disk at or behind the cursor
   bool asleep = false;      // FIFO: the head sleeps on disk; its due entry wakes the lane
   bool refilling = false;   // a read is on its way
+  bool deep = false;        // the last one did not see the end of the lane
   std::uint32_t spills =
       0;  // how often its window went to disk: a page read before lacks that part
+  std::uint32_t refill_rows = 0;  // how many that read asked for …
   MessageId cursor;
-  MessageId refill_from;  // where that read began
+  MessageId refill_from;  // … and where it began
   MessageId head;         // lower bound in the owed record; unset: the lane is not owed
   std::unique_ptr<Lower> lower;
   std::uint8_t passed = 0;  // starts since a lower priority had its turn

@@ -185,14 +185,19 @@ void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
   for (Lane& lane : resident.lanes) {
     if (!lane.cold_ahead || lane.asleep || lane.refilling) continue;
     // An empty lane always goes on, and so does one whose window waits for what goes before it.
-    const bool urgent = lane.in_memory == 0 || lane.stuck() ||
-                        (lane.first != kNoSlot && owes_before(lane, entries_[lane.first]));
+    const bool passes =
+        lane.stuck() || (lane.first != kNoSlot && owes_before(lane, entries_[lane.first]));
+    const bool urgent = lane.in_memory == 0 || passes;
     const std::uint32_t used = lane.in_window(limits_.lane_waiters_max);
-    if (!urgent && used * 2 > resident.bound->policy.window_max) continue;
+    const std::uint32_t window_max = resident.bound->policy.window_max;
+    if (!urgent && used * 2 > window_max) continue;
     if (!urgent && window_used() >= limits_.window_bytes_max) continue;
     leave_lru(slot);  // it has something to do
     lane.refilling = true;
     lane.refill_from = lane.cursor;
+    // As much as there is room for, and one more row, which tells that the message before it has no
+    // state; what goes past the window may be far.
+    lane.refill_rows = passes ? 2 * window_max + 1 : window_max - used + 1;
     ++resident.chores;
     turn.out.chores.push_back(
         {.kind = Chore::Kind::kRefill, .destination = resident.id, .lane = lane.number});
@@ -200,12 +205,12 @@ void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
 }
 
 Scan Engine::Impl::refill_scan(const Resident& resident, const Lane& lane) const {
-  // A message and its state are two rows; one more row tells that the message before it has no
-  // state.
-  const std::uint32_t limit = std::max<std::uint32_t>(
-      3, std::min(limits_.refill_rows_max, 2 * resident.bound->policy.window_max + 1));
+  const std::uint32_t limit =
+      std::max<std::uint32_t>(3, std::min(limits_.refill_rows_max, lane.refill_rows));
+  // In the blocks of a deep lane lie none but its own messages, and each is read once; where lanes
+  // are short, neighbours share a block.
   return {keys::cold(lane.refill_from, keys::Part::kMessage),
-          keys::after_prefix(keys::cold_lane(resident.id, lane.number)), limit};
+          keys::after_prefix(keys::cold_lane(resident.id, lane.number)), limit, lane.deep};
 }
 
 void Engine::Impl::refill(Turn& turn, const Chore& chore) {
@@ -264,6 +269,7 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
     cut = after.cursor <= key->id || after.spills != spills;
   }
   Lane& lane = residents_[slot].the_lane(number);
+  lane.deep = !rows.complete;
   if (!cut && rows.complete) lane.cold_ahead = false;
   if (!cut && !rows.complete) {
     // Behind the last row there may be a state that belongs to it; a message that is gone needs no

@@ -33,6 +33,7 @@ class HeldStore final : public Store {
     for (const Scan& scan : reads.scans) {
       Rows rows = memory_.scan(scan);
       rows_ += rows.rows.size();
+      once_ += scan.once ? 1U : 0U;
       found.set(scan, std::move(rows));
     }
     reads_held_.push_back({std::move(found), std::move(done)});
@@ -79,6 +80,7 @@ class HeldStore final : public Store {
   std::uint64_t reads() const { return reads_; }
   std::uint64_t scans() const { return scans_; }
   std::uint64_t rows() const { return rows_; }  // that scans returned
+  std::uint64_t once() const { return once_; }  // scans that leave a cache alone
   // Bytes that commits brought, keys and values, by the first byte of the key.
   const std::map<char, std::size_t>& bytes_by_space() const { return bytes_by_space_; }
 
@@ -105,6 +107,7 @@ class HeldStore final : public Store {
   std::uint64_t reads_ = 0;
   std::uint64_t scans_ = 0;
   std::uint64_t rows_ = 0;
+  std::uint64_t once_ = 0;
   std::map<char, std::size_t> bytes_by_space_;
 };
 
