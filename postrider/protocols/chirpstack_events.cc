@@ -229,11 +229,12 @@ Result<Event> decode_event_json(EventKind kind, std::string_view body) {
   event.kind = kind;
   if (kind == EventKind::kOther) return event;
   if (body.size() > kEventBytesMax) return fail(ErrorCode::kLimit, "the event is too large");
-  POSTRIDER_TRY(object, json::parse_object(body));
+  json::Document document;
+  POSTRIDER_TRY(object, document.parse_object(body));
   Steps steps;
-  steps << read_device(object, event)
-        << read_text(object, "deduplicationId", event.deduplication_id)
-        << read_time(object, event.time) << read_body(object, event) << settle(event);
+  steps << read_device(*object, event)
+        << read_text(*object, "deduplicationId", event.deduplication_id)
+        << read_time(*object, event.time) << read_body(*object, event) << settle(event);
   if (const Result<void> end = steps.end(); !end) return tl::unexpected(end.error());
   return event;
 }

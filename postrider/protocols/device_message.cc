@@ -309,14 +309,15 @@ bool is_plugin_name(std::string_view name) {
 
 Result<DeviceMessage> parse_device_message(std::string_view json) {
   if (json.size() > kMessageBytesMax) return fail(ErrorCode::kLimit, "the body is over 64 KiB");
-  POSTRIDER_TRY(object, json::parse_object(json));
+  json::Document document;
+  POSTRIDER_TRY(object, document.parse_object(json));
   DeviceMessage message;
-  Result<void> read = check_top(object);
-  if (read) read = read_command(object, message.request);
-  if (read) read = read_numbers(object, message);
-  if (read) read = read_texts(object, message);
-  if (read) read = read_data(object, message.request);
-  if (read) read = read_device(object, message);
+  Result<void> read = check_top(*object);
+  if (read) read = read_command(*object, message.request);
+  if (read) read = read_numbers(*object, message);
+  if (read) read = read_texts(*object, message);
+  if (read) read = read_data(*object, message.request);
+  if (read) read = read_device(*object, message);
   if (!read) return tl::unexpected<Error>(read.error());
   return message;
 }

@@ -39,20 +39,35 @@ Result<Number> bounded(const Object& object, std::string_view name) {
 
 }  // namespace
 
-Result<Value> parse(std::string_view text) {
+namespace {
+
+Result<Value> parse_into(boost::json::storage_ptr memory, std::string_view text) {
   if (text.size() > kBytesMax) return fail(ErrorCode::kLimit, "the JSON text is too large");
   boost::json::parse_options options;
   options.max_depth = kDepthMax;
   boost::system::error_code bad;
-  Value value = boost::json::parse({text.data(), text.size()}, bad, {}, options);
+  Value value = boost::json::parse({text.data(), text.size()}, bad, std::move(memory), options);
   if (bad.failed()) return fail(ErrorCode::kInvalid, "this is no JSON: " + bad.message());
   return value;
 }
 
+auto no_object() { return fail(ErrorCode::kInvalid, "this is no JSON object"); }
+
+}  // namespace
+
+Result<Value> parse(std::string_view text) { return parse_into({}, text); }
+
 Result<Object> parse_object(std::string_view text) {
   POSTRIDER_TRY(value, parse(text));
-  if (!value.is_object()) return fail(ErrorCode::kInvalid, "this is no JSON object");
+  if (!value.is_object()) return no_object();
   return std::move(value.get_object());
+}
+
+Result<const Object*> Document::parse_object(std::string_view text) {
+  POSTRIDER_TRY(value, parse_into(&memory_, text));
+  value_.emplace(std::move(value));
+  if (!value_->is_object()) return no_object();
+  return &value_->get_object();
 }
 
 const Value* find(const Object& object, std::string_view name) {

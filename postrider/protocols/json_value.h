@@ -2,6 +2,7 @@
 // JSON is, where a number may come as text. Only codecs include this; it brings Boost.JSON along.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +24,22 @@ using Object = boost::json::object;
 Result<Value> parse(std::string_view text);
 // kInvalid when it is another kind of value.
 Result<Object> parse_object(std::string_view text);
+
+// A text that is read and dropped: its values lie in one piece of memory, which goes with it.
+class Document {
+ public:
+  Document() : memory_(first_.data(), first_.size()) {}
+  Document(const Document&) = delete;
+  Document& operator=(const Document&) = delete;
+
+  // As parse_object; once. What it points to lives as long as the document.
+  Result<const Object*> parse_object(std::string_view text);
+
+ private:
+  std::array<unsigned char, 4096> first_;  // of a small text; a larger one has more
+  boost::json::monotonic_resource memory_;
+  std::optional<Value> value_;
+};
 
 // Absent and null are the same: the default. Another kind of value is kInvalid and names the field.
 const Value* find(const Object& object, std::string_view name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
@@ -404,10 +405,22 @@ Gate endpoint_gate(std::string_view url, const Policy& policy) {
   return {.name = name, .limits = gate_limits(name, policy)};
 }
 
-DeviceMessage command_of(const Message& message) {
-  auto parsed = parse_device_message(message.body);
-  POSTRIDER_CHECK(parsed.has_value());  // it was admitted
-  return std::move(*parsed);
+// An attempt needs its command at every step, so those that were read lately are kept. What is kept
+// follows from the body alone.
+const DeviceMessage& command_of(const Message& message) {
+  struct Kept {
+    std::string body;
+    DeviceMessage command;
+  };
+  constexpr std::size_t kKept = 256;
+  thread_local std::vector<Kept> recent(kKept);
+  Kept& kept = recent[hash64(message.body) % kKept];
+  if (kept.body.empty() || kept.body != message.body) {
+    auto parsed = parse_device_message(message.body);
+    POSTRIDER_CHECK(parsed.has_value());  // it was admitted
+    kept = {std::string(message.body), std::move(*parsed)};
+  }
+  return kept.command;
 }
 
 bool is_push(const Facts& facts) { return way_of(wire_of(facts.destination)) == Way::kPush; }
@@ -507,7 +520,7 @@ GateWords gate_words(GateName name) {
 
 Judgement judge(const Facts& facts) {
   if (is_mint(facts.message.attributes)) return judge_mint(facts);
-  const DeviceMessage command = command_of(facts.message);
+  const DeviceMessage& command = command_of(facts.message);
   const Request& request = command.request;
   if (auto why = unsendable(facts, request)) return {On::kRejected, std::move(*why)};
   // Whoever handed it in beside the public contract, or again, may have told the engine no expiry.

@@ -35,8 +35,8 @@ Gate endpoint_gate(std::string_view url, const Policy& policy);
 // attempt has the same.
 std::string uuid_of(MessageId id, Timestamp at);
 
-// The command of a message that was admitted.
-DeviceMessage command_of(const Message& message);
+// The command of a message that was admitted; good until the next call.
+const DeviceMessage& command_of(const Message& message);
 bool is_push(const Facts& facts);
 // Whether the class of its command demands that an attempt is closed before the next one.
 bool is_careful(const Facts& facts);
