@@ -51,6 +51,7 @@ class Postrider::Impl {
   }
 
   CommitCounters commits() const { return node_->committer().counters(); }
+  StoreMemory store_memory() const { return node_->store().memory(); }
 
   Result<void> close(Duration patience) {
     if (!thread_.joinable()) return {};
@@ -125,6 +126,7 @@ Answer Postrider::call(Event event) {
 }
 
 CommitCounters Postrider::commits() const { return impl_->commits(); }
+StoreMemory Postrider::store_memory() const { return impl_->store_memory(); }
 Result<void> Postrider::close(Duration patience) { return impl_->close(patience); }
 
 }  // namespace postrider

@@ -36,6 +36,7 @@ class Postrider {
   Answer call(Event event);
 
   CommitCounters commits() const;  // what the store was given so far
+  StoreMemory store_memory() const;
 
   // Takes nothing new, lets open attempts end for so long, and closes the store. The Error says
   // what went wrong with it.

@@ -137,6 +137,19 @@ TYPED_TEST_P(StoreConformance, LaterWritesOfABatchWin) {  // req: engine.store.3
   batch.remove_once("passing");
   EXPECT_EQ(this->commit(std::move(batch)), CommitOutcome::kDurable);
   EXPECT_EQ(this->contents(), (Contents{{"range.2", "new"}, {"rewritten", "new"}}));
+
+  WriteBatch plain;  // a store may treat batches without ranges otherwise
+  plain.put("rewritten", "newer");
+  plain.put("second", "old");
+  plain.put_once("passing.2", Blob::copy_of("x"));
+  plain.remove("rewritten");
+  plain.put("second", "new");
+  plain.put("a", "1");
+  plain.remove_once("passing.2");
+  plain.put("rewritten", "newest");
+  EXPECT_EQ(this->commit(std::move(plain)), CommitOutcome::kDurable);
+  EXPECT_EQ(this->contents(),
+            (Contents{{"a", "1"}, {"range.2", "new"}, {"rewritten", "newest"}, {"second", "new"}}));
 }
 
 TYPED_TEST_P(StoreConformance, ScanGivesItsRangeInOrder) {  // req: engine.store.4

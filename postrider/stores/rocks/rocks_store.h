@@ -32,6 +32,13 @@ struct RocksStoreOptions {
   std::shared_ptr<FileFaults> faults;  // shared with the test that switches them
 };
 
+// What RocksDB holds in memory, in bytes.
+struct StoreMemory {
+  std::uint64_t memtables = 0;  // with those that are being written to tables
+  std::uint64_t cache = 0;      // blocks, indexes and filters
+  std::uint64_t tables = 0;     // what open tables keep beside the cache
+};
+
 class RocksStore final : public BlockingStore {
  public:
   // kConflict: another process uses the directory. kInvalid: a newer format. kCorrupt: damaged.
@@ -53,6 +60,7 @@ class RocksStore final : public BlockingStore {
   Result<std::uint64_t> free_bytes() const;  // of the file system, for us
   // RocksDB's own figure of that name, for metrics and benches; 0: there is none.
   std::uint64_t property(const std::string& name) const;
+  StoreMemory memory() const;
 
   // Every record of [first, last) in order, until `visit` says false.
   using Visit = std::function<bool(std::string_view key, std::string_view value)>;
