@@ -2,6 +2,7 @@
 // alike.
 #include "postrider/shard/view.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -170,22 +171,47 @@ TEST(View, ALimitedRangeIsTheFirstPartOfTheMergedOne) {  // req: engine.view.4
   EXPECT_LE(page.next, "f");
 }
 
+TEST(View, ARangeFromItsEndIsTheLastPartOfTheMergedOne) {  // req: engine.view.4
+  ViewModel model;
+  for (const char* key : {"b", "d", "f", "h"}) model.write(put(key, "store"));
+  model.commit();
+  model.durable();
+  WriteBatch above;
+  above.remove("h");
+  above.put("c", "above");
+  above.put("g", "above");
+  model.write(above);
+  const Scan two{"a", "z", 2, false, true};
+  const Found found = model.look(model.ask({.keys = {}, .scans = {two}}));
+  const Rows page = ViewModel::page(found, two);
+  EXPECT_FALSE(page.complete);
+  EXPECT_EQ(ViewModel::rows(page), (RowsSeen{{"g", "above"}, {"f", "store"}}));
+  EXPECT_GT(page.next, "d");
+  EXPECT_LE(page.next, "f");
+}
+
 class RandomViews : public ::testing::TestWithParam<int> {};
 
 // The rows that are told are all that the truth has up to the end of the range, or up to where the
 // page goes on.
 void expect_truth(const ViewModel& model, const Found& found, const Scan& scan) {
   const Rows page = ViewModel::page(found, scan);
-  const std::string& end = page.complete ? scan.last : page.next;
+  const std::string& end = page.complete || scan.backward ? scan.last : page.next;
+  const std::string& begin = page.complete || !scan.backward ? scan.first : page.next;
   std::vector<std::pair<std::string, std::string>> expected;
-  for (auto record = model.truth().lower_bound(scan.first);
+  for (auto record = model.truth().lower_bound(begin);
        record != model.truth().end() && record->first < end; ++record) {
     expected.emplace_back(*record);
   }
+  if (scan.backward) std::reverse(expected.begin(), expected.end());
   EXPECT_EQ(ViewModel::rows(page), expected);
   EXPECT_LE(page.rows.size(), scan.limit);
   if (!page.complete) {
-    EXPECT_GT(page.next, scan.first) << "nobody could go on";
+    if (scan.backward) {
+      EXPECT_LT(page.next, scan.last) << "nobody could go on";
+    } else {
+      EXPECT_GT(page.next, scan.first) << "nobody could go on";
+    }
   }
 }
 
@@ -210,7 +236,9 @@ TEST_P(RandomViews,
         reads.keys = {"p" + std::to_string(rng.below(20))};
         reads.scans = {{"p" + std::to_string(rng.below(20)), "q",
                         static_cast<std::uint32_t>(1 + rng.below(5))},
-                       {"o", "p", static_cast<std::uint32_t>(1 + rng.below(50))}};
+                       {"o", "p", static_cast<std::uint32_t>(1 + rng.below(50))},
+                       {"o", "p" + std::to_string(rng.below(20)),
+                        static_cast<std::uint32_t>(1 + rng.below(5)), false, true}};
         open_reads.push_back(model.ask(reads));
         break;
       }

@@ -65,10 +65,11 @@ class WriteBatch {
 };
 
 struct Scan {
-  std::string first;  // [first, last), ascending
+  std::string first;  // [first, last), ascending …
   std::string last;
   std::uint32_t limit = 0;
-  bool once = false;  // nobody will read it again soon: not worth a place in a cache
+  bool once = false;      // nobody will read it again soon: not worth a place in a cache
+  bool backward = false;  // … or descending, from its end
 
   friend bool operator==(const Scan&, const Scan&) = default;
 };
@@ -86,7 +87,7 @@ struct Rows {
   std::vector<Row> rows;
   bool complete = true;  // false: the limit cut it short
   std::string next;  // filled in by the view when not complete: everything before it is known, go
-                     // on from here
+                     // on from here; backward: everything from it on is, go on up to here
 };
 
 // Answers to Reads. A key that was never asked for is different from one that is not there.

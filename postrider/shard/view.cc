@@ -67,14 +67,13 @@ std::optional<std::optional<Blob>> View::peek(std::string_view key, const WriteB
   return std::nullopt;
 }
 
-void View::overlay(const Index& index, const Scan& scan, const std::string& bound,
-                   std::map<std::string, Blob, std::less<>>& rows) {
+void View::overlay(const Index& index, const Known& known, RowMap& rows) {
   for (const auto& [first, last] : index.ranges) {
     for (auto it = rows.lower_bound(first); it != rows.end() && it->first < last;)
       it = rows.erase(it);
   }
-  for (auto it = index.last.lower_bound(scan.first); it != index.last.end() && it->first < bound;
-       ++it) {
+  for (auto it = index.last.lower_bound(known.first);
+       it != index.last.end() && it->first < known.last; ++it) {
     if (it->second) {
       rows.insert_or_assign(it->first, *it->second);
     } else {
@@ -84,28 +83,38 @@ void View::overlay(const Index& index, const Scan& scan, const std::string& boun
 }
 
 Rows View::merge(const Scan& scan, const Rows& from_store) {
-  std::map<std::string, Blob, std::less<>> rows(from_store.rows.begin(), from_store.rows.end());
+  RowMap rows(from_store.rows.begin(), from_store.rows.end());
   // Where the store was cut short, nothing is known behind its last row.
-  const std::string bound = from_store.complete || from_store.rows.empty()
-                                ? scan.last
-                                : from_store.rows.back().first + '\0';
+  Known known{scan.first, scan.last};
+  if (!from_store.complete && !from_store.rows.empty()) {
+    const std::string& cut = from_store.rows.back().first;
+    (scan.backward ? known.first : known.last) = scan.backward ? cut : cut + '\0';
+  }
   if (!planted(Bug::kReadPastView)) {
     for (Layer& layer : layers_) {
       extend(layer.index, *layer.batch);
-      overlay(layer.index, scan, bound, rows);
+      overlay(layer.index, known, rows);
     }
   }
-  overlay(open_, scan, bound, rows);
+  overlay(open_, known, rows);
   Rows out;
   out.complete = from_store.complete;
-  if (!out.complete) out.next = bound;
-  for (auto& [key, value] : rows) {
-    if (out.rows.size() == scan.limit) {
-      out.complete = false;
-      out.next = out.rows.back().first + '\0';
-      break;
+  if (!out.complete) out.next = scan.backward ? known.first : known.last;
+  const auto fill = [&](auto begin, auto end) {
+    for (auto it = begin; it != end; ++it) {
+      if (out.rows.size() == scan.limit) {
+        const std::string& last = out.rows.back().first;
+        out.complete = false;
+        out.next = scan.backward ? last : last + '\0';
+        return;
+      }
+      out.rows.emplace_back(it->first, it->second);
     }
-    out.rows.emplace_back(key, value);
+  };
+  if (scan.backward) {
+    fill(rows.rbegin(), rows.rend());
+  } else {
+    fill(rows.begin(), rows.end());
   }
   return out;
 }

@@ -48,8 +48,12 @@ class View {
   };
   static void extend(Index& index, const WriteBatch& batch);
   static std::optional<std::optional<Blob>> find(const Index& index, std::string_view key);
-  static void overlay(const Index& index, const Scan& scan, const std::string& bound,
-                      std::map<std::string, Blob, std::less<>>& rows);
+  using RowMap = std::map<std::string, Blob, std::less<>>;
+  struct Known {  // [first, last)
+    std::string first;
+    std::string last;
+  };
+  static void overlay(const Index& index, const Known& known, RowMap& rows);
   Rows merge(const Scan& scan, const Rows& from_store);
 
   std::deque<Layer> layers_;  // oldest first

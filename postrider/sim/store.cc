@@ -16,6 +16,15 @@ std::optional<Blob> SimDisk::get(std::string_view key) const {
 
 Rows SimDisk::scan(const Scan& scan) const {
   Rows rows;
+  if (scan.backward) {
+    for (auto at = records_.lower_bound(scan.last);
+         at != records_.begin() && (--at)->first >= scan.first;) {
+      rows.complete = rows.rows.size() < scan.limit;
+      if (!rows.complete) break;
+      rows.rows.emplace_back(at->first, at->second.value);
+    }
+    return rows;
+  }
   for (auto at = records_.lower_bound(scan.first); at != records_.end() && at->first < scan.last;
        ++at) {
     if (rows.rows.size() == scan.limit) {

@@ -71,8 +71,8 @@ class StoreConformance : public ::testing::Test {
     if (value == nullptr || !value->has_value()) return std::nullopt;
     return std::string((*value)->view());
   }
-  Scanned scan(std::string first, std::string last, std::uint32_t limit) {
-    const Scan asked{std::move(first), std::move(last), limit};
+  Scanned scan(std::string first, std::string last, std::uint32_t limit, bool backward = false) {
+    const Scan asked{std::move(first), std::move(last), limit, false, backward};
     const Found found = read({.keys = {}, .scans = {asked}});
     const Rows* rows = found.scan(asked);
     EXPECT_NE(rows, nullptr) << "the range was asked for and not answered";
@@ -167,6 +167,18 @@ TYPED_TEST_P(StoreConformance, KeysSortAsUnsignedBytes) {  // req: engine.store.
   const std::string zero("k\0z", 3);
   for (const std::string& key : {high, low, zero}) this->put(key, "x");
   EXPECT_EQ(this->scan("k", "l", 10), (Scanned{{zero, low, high}, true}));
+}
+
+TYPED_TEST_P(StoreConformance, ScanBackwardGivesTheSameFromTheEnd) {  // req: engine.store.21
+  for (const char* key : {"a", "b", "bb", "c", "d"}) this->put(key, "x");
+  EXPECT_EQ(this->scan("b", "d", 10, true), (Scanned{{"c", "bb", "b"}, true}));
+  EXPECT_EQ(this->scan("", "zz", 10, true), (Scanned{{"d", "c", "bb", "b", "a"}, true}));
+  EXPECT_EQ(this->scan("b", "b", 10, true), (Scanned{{}, true}));
+  EXPECT_EQ(this->scan("d", "b", 10, true), (Scanned{{}, true}));
+  EXPECT_EQ(this->scan("ba", "bb", 10, true), (Scanned{{}, true}));
+  EXPECT_EQ(this->scan("a", "z", 4, true), (Scanned{{"d", "c", "bb", "b"}, false}));
+  EXPECT_EQ(this->scan("a", "z", 5, true), (Scanned{{"d", "c", "bb", "b", "a"}, true}));
+  EXPECT_EQ(this->scan("b", "z", 4, true), (Scanned{{"d", "c", "bb", "b"}, true}));
 }
 
 TYPED_TEST_P(StoreConformance, ScanKeepsItsLimitAndSaysWhetherThereIsMore) {  // req: engine.store.5
@@ -268,12 +280,15 @@ TYPED_TEST_P(StoreConformance, RandomBatchesEndAsTheNaiveModelSays) {  // req: e
   EXPECT_EQ(this->contents(), model);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(
-    StoreConformance, BatchIsThereAsAWhole, BatchesTakeEffectInTheOrderOfTheCalls,
-    LaterWritesOfABatchWin, ScanGivesItsRangeInOrder, KeysSortAsUnsignedBytes,
-    ScanKeepsItsLimitAndSaysWhetherThereIsMore, RemoveRangeRemovesExactlyItsRange,
-    RemoveRangeOfAnEmptyOrReversedRangeRemovesNothing, RemoveRangeTakesOnceRecordsToo,
-    ReadAnswersEverythingThatWasAsked, ReadSeesWhatIsDurable, AbsentIsNotEmpty, EveryEpochIsNew,
-    CommitOfAnEarlierOwnerFailsAndWritesNothing, RandomBatchesEndAsTheNaiveModelSays);
+REGISTER_TYPED_TEST_SUITE_P(StoreConformance, BatchIsThereAsAWhole,
+                            BatchesTakeEffectInTheOrderOfTheCalls, LaterWritesOfABatchWin,
+                            ScanGivesItsRangeInOrder, ScanBackwardGivesTheSameFromTheEnd,
+                            KeysSortAsUnsignedBytes, ScanKeepsItsLimitAndSaysWhetherThereIsMore,
+                            RemoveRangeRemovesExactlyItsRange,
+                            RemoveRangeOfAnEmptyOrReversedRangeRemovesNothing,
+                            RemoveRangeTakesOnceRecordsToo, ReadAnswersEverythingThatWasAsked,
+                            ReadSeesWhatIsDurable, AbsentIsNotEmpty, EveryEpochIsNew,
+                            CommitOfAnEarlierOwnerFailsAndWritesNothing,
+                            RandomBatchesEndAsTheNaiveModelSays);
 
 }  // namespace postrider

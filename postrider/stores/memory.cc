@@ -114,6 +114,15 @@ std::optional<Blob> MemoryStore::get(std::string_view key) const {
 
 Rows MemoryStore::scan(const Scan& scan) const {
   Rows out;
+  if (scan.backward) {
+    for (auto record = records_.lower_bound(scan.last);
+         record != records_.begin() && (--record)->first >= scan.first;) {
+      out.complete = out.rows.size() < scan.limit;
+      if (!out.complete) break;
+      out.rows.emplace_back(record->first, record->second.value);
+    }
+    return out;
+  }
   for (auto record = records_.lower_bound(scan.first);
        record != records_.end() && record->first < scan.last; ++record) {
     if (out.rows.size() == scan.limit) {

@@ -231,6 +231,30 @@ rocksdb::Status Database::for_each(const rocksdb::ReadOptions& options, std::str
   return status;
 }
 
+rocksdb::Status Database::for_each_backward(const rocksdb::ReadOptions& options,
+                                            std::string_view first, std::string_view last,
+                                            const Visit& visit) {
+  std::vector<FamilyRange> ranges;
+  split_range(first, last, [&](const FamilyRange& range) {
+    ranges.push_back(range);
+    return true;
+  });
+  rocksdb::Status status;
+  bool wanted = true;
+  for (auto range = ranges.rbegin(); wanted && status.ok() && range != ranges.rend(); ++range) {
+    const rocksdb::Slice lower(range->first.data(), range->first.size());
+    const rocksdb::Slice upper(range->last.data(), range->last.size());
+    rocksdb::ReadOptions bounded = options;
+    bounded.iterate_lower_bound = &lower;
+    bounded.iterate_upper_bound = &upper;
+    const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(bounded, handle(range->family)));
+    for (at->SeekToLast(); wanted && at->Valid(); at->Prev())
+      wanted = visit(at->key().ToStringView(), at->value().ToStringView());
+    status = at->status();
+  }
+  return status;
+}
+
 Result<std::uint64_t> epochs_given(Database& database) {
   std::string record;
   const rocksdb::Status status =

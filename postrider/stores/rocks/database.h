@@ -57,6 +57,8 @@ class Database final {
   using Visit = RocksStore::Visit;
   rocksdb::Status for_each(const rocksdb::ReadOptions& options, std::string_view first,
                            std::string_view last, const Visit& visit);
+  rocksdb::Status for_each_backward(const rocksdb::ReadOptions& options, std::string_view first,
+                                    std::string_view last, const Visit& visit);
   rocksdb::Status close();
 
   // Whether a failed write means that there is no space. RocksDB says so itself, unless the write

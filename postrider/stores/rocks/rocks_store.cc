@@ -330,12 +330,14 @@ Result<Rows> RocksStore::Impl::scan(const rocksdb::ReadOptions& options, const S
   Rows out;
   rocksdb::ReadOptions wanted = options;
   wanted.fill_cache = !scan.once;
-  const rocksdb::Status status = database_->for_each(
-      wanted, scan.first, scan.last, [&](std::string_view key, std::string_view value) {
-        out.complete = out.rows.size() < scan.limit;
-        if (out.complete) out.rows.emplace_back(std::string(key), Blob::copy_of(value));
-        return out.complete;
-      });
+  const RocksStore::Visit visit = [&](std::string_view key, std::string_view value) {
+    out.complete = out.rows.size() < scan.limit;
+    if (out.complete) out.rows.emplace_back(std::string(key), Blob::copy_of(value));
+    return out.complete;
+  };
+  const rocksdb::Status status =
+      scan.backward ? database_->for_each_backward(wanted, scan.first, scan.last, visit)
+                    : database_->for_each(wanted, scan.first, scan.last, visit);
   if (!status.ok())
     return tl::unexpected<Error>(rocks::error_of(status, "cannot read " + directory_->path()));
   return out;
