@@ -15,8 +15,11 @@ class DeviceFigures : public DeviceRig {
     post(ask(ticket, Ask::What::kStats));
     return view_of<Stats>(ticket);
   }
-  Stats::Queue queue_named(std::string_view name) {
-    for (const Stats::Queue& queue : stats().queues) {
+  QueueRow queue_named(std::string_view name) {
+    const std::uint64_t ticket = ++tickets;
+    post(ask(ticket, Ask::What::kQueues));
+    const QueuePage page = view_of<QueuePage>(ticket);
+    for (const QueueRow& queue : page.rows) {
       if (queue.destination == name) return queue;
     }
     ADD_FAILURE() << name << " is not told of";
@@ -156,7 +159,7 @@ TEST_F(DeviceFigures, QueuesTellTheirDepthOldestAgePlacesAndNextSlot) {
   open_all();
   for (std::uint64_t i = 0; i < 3; ++i) send(message("READ_CREDIT", meter(i)));
   pass(500ms);
-  Stats::Queue push = queue_named(kPushQueue);
+  QueueRow push = queue_named(kPushQueue);
   EXPECT_EQ(push.messages, 3U);
   EXPECT_FALSE(push.more);
   EXPECT_EQ(push.slots, 1U);
@@ -176,9 +179,11 @@ TEST_F(DeviceFigures, EveryMessageIsCountedInItsStateWhereverItIs) {
     }
     return Stats::InState{};
   };
+  const Duration began = elapsed;
   for (std::uint64_t i = 0; i < 4; ++i) {
     send(message("READ_CREDIT", meter(i)));
     lose(calls("Enqueue").back().attempt, WireEnd::kRefused);
+    pass(1s);
   }
   send(message("READ_CREDIT", meter(4)));
   enqueued("i4");
@@ -191,6 +196,8 @@ TEST_F(DeviceFigures, EveryMessageIsCountedInItsStateWhereverItIs) {
     EXPECT_EQ(counted("Queued").messages, 0U) << when;
     EXPECT_EQ(queue_named(kPushQueue).messages, 6U) << when;
     EXPECT_TRUE(queue_named(kPushQueue).more) << when;
+    EXPECT_EQ(stats().now - queue_named(kPushQueue).oldest, elapsed - began)
+        << when << ": the oldest is on disk only";
   };
   expect("at first");
   EXPECT_EQ(counted("Sending").messages, 1U);

@@ -16,6 +16,29 @@ class Edges : public ShardRig {
     post(ask(next(), Ask::What::kStats));
     return view_of<Stats>(ticket_);
   }
+  // Page by page, as /metrics does; a row that goes on with the last is one with it.
+  std::vector<QueueRow> all_queues(std::uint32_t limit = 1000) {
+    std::vector<QueueRow> out;
+    Ask event = ask(0, Ask::What::kQueues);
+    event.limit = limit;
+    do {
+      event.ticket = Ticket(next());
+      post(event);
+      QueuePage page = view_of<QueuePage>(ticket_);
+      pages_ += 1;
+      EXPECT_LE(page.rows.size(), limit);
+      for (QueueRow& row : page.rows) {
+        if (!out.empty() && out.back().id == row.id) {
+          row.oldest = std::min(row.oldest, out.back().oldest);
+          out.pop_back();
+        }
+        out.push_back(std::move(row));
+      }
+      event.cursor = page.next;
+    } while (!event.cursor.empty());
+    return out;
+  }
+  Duration age_of(const QueueRow& row) { return stats().now - row.oldest; }
   static std::uint64_t in_state(const Stats& stats, std::string_view profile,
                                 std::string_view state) {
     for (const Stats::InState& row : stats.in_states) {
@@ -49,6 +72,7 @@ class Edges : public ShardRig {
   }
 
   std::uint64_t ticket_ = 0;
+  int pages_ = 0;  // of queues
 };
 
 TEST_F(Edges, StatsTellTheStatesOfWhatIsInMemoryAndTheOldestOfAQueue) {
@@ -65,23 +89,139 @@ TEST_F(Edges, StatsTellTheStatesOfWhatIsInMemoryAndTheOldestOfAQueue) {
   EXPECT_EQ(in_state(told, "webhook", "Waiting"), 0U);
   for (const Stats::InState& row : told.in_states)
     EXPECT_NE(row.state, "Delivered") << "nothing is in an end";
-  ASSERT_EQ(told.queues.size(), 1U) << "one that has nothing is not told of";
-  EXPECT_EQ(told.queues[0].messages, 3U);
-  EXPECT_FALSE(told.queues[0].more) << "all are in memory";
-  EXPECT_EQ(told.queues[0].slots, 1U);
-  EXPECT_EQ(told.now - told.queues[0].oldest, 3s);
+  const std::vector<QueueRow> queues = all_queues();
+  ASSERT_EQ(queues.size(), 1U) << "one that has nothing is not told of";
+  EXPECT_EQ(queues[0].messages, 3U);
+  EXPECT_FALSE(queues[0].more) << "all are in memory";
+  EXPECT_EQ(queues[0].slots, 1U);
+  EXPECT_EQ(told.now - queues[0].oldest, 3s);
 }
 
-TEST_F(Edges, StatsTellTheFullestQueuesFirst) {
+// Messages that fail leave memory: the first for the disk at once, by a long back-off.
+// req: engine.census.3, device.obs.1
+TEST_F(Edges, TheOldestOfAQueueIsToldWhereverItIs) {
   open();
-  const auto names = std::to_array<std::string>({"a", "b", "c", "d"});
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    post(configure(next(), names[i], {{"in_flight_max", "1"}}));
-    for (std::size_t n = 0; n < (i * 2) % 5 + 1; ++n) post(submit(next(), names[i]));
+  post(configure(next(), "shop", {{"in_flight_max", "1"}, {"ladder", "1h"}}));
+  post(submit(next(), "shop"));
+  advance(10s);
+  post(answer(last_attempt(), 503));
+  advance(10s);
+  post(submit(next(), "shop"));
+  EXPECT_EQ(stats().in_window, 1U) << "the oldest is on disk only";
+  for (const char* when : {"at first", "after a restart"}) {
+    const std::vector<QueueRow> queues = all_queues();
+    ASSERT_EQ(queues.size(), 1U) << when;
+    EXPECT_EQ(queues[0].destination, "shop");
+    EXPECT_EQ(queues[0].messages, 2U) << when;
+    EXPECT_TRUE(queues[0].more) << when;
+    EXPECT_EQ(age_of(queues[0]), 20s) << when;
+    open();
   }
-  std::vector<std::uint64_t> told;
-  for (const Stats::Queue& queue : stats().queues) told.push_back(queue.messages);
-  EXPECT_EQ(told, std::vector<std::uint64_t>({5, 3, 2, 1}));
+}
+
+// req: engine.census.3, device.obs.1
+TEST_F(Edges, AMessageInAShortSleepHasItsAge) {
+  open();
+  post(configure(next(), "shop", {{"in_flight_max", "1"}, {"ladder", "30s"}}));
+  post(submit(next(), "shop"));
+  advance(5s);
+  post(answer(last_attempt(), 503));
+  advance(1s);
+  EXPECT_EQ(stats().in_window, 0U);
+  const std::vector<QueueRow> queues = all_queues();
+  ASSERT_EQ(queues.size(), 1U);
+  EXPECT_EQ(queues[0].messages, 1U);
+  EXPECT_TRUE(queues[0].more);
+  EXPECT_EQ(age_of(queues[0]), 6s);
+}
+
+// The oldest has the lowest priority of 140: two pages look at 64 each, a third finds it, a fourth
+// goes on behind it. req: engine.census.3
+TEST_F(Edges, TheOldestIsFoundBehindHoweverManyPriorities) {
+  open();
+  post(configure(next(), "bank", {{"in_flight_max", "1"}}));
+  post(configure(next(), "shop", {{"in_flight_max", "1"}}));
+  post(submit(next(), "bank"));
+  for (const char* name : {"bank", "shop"}) {
+    Pause pause;
+    pause.caller.ticket = Ticket(next());
+    pause.destination = name;
+    post(pause);
+  }
+  for (std::uint16_t priority = 0; priority < 140; ++priority) {
+    Submit event = submit(next(), "shop");
+    event.priority = priority;
+    post(event);
+    advance(1s);
+  }
+  const auto queues = all_queues();
+  ASSERT_EQ(queues.size(), 2U);
+  const QueueRow& shop = queues[queues[0].destination == "shop" ? 0 : 1];
+  EXPECT_EQ(shop.messages, 140U);
+  EXPECT_EQ(age_of(shop), 140s);
+  EXPECT_EQ(pages_, 4);
+}
+
+// req: engine.census.3
+TEST_F(Edges, EachQueueIsToldOnceHoweverFewAtATime) {
+  options.engine.limits.residents_max = 2;
+  open();
+  for (int i = 0; i < 9; ++i) {
+    const std::string name = "d" + std::to_string(i);
+    // Some in memory, some in a short sleep, some on disk; the sixth has nothing.
+    post(configure(next(), name, {{"in_flight_max", "1"}, {"ladder", i % 3 == 1 ? "30s" : "1h"}}));
+    if (i != 5) post(submit(next(), name));
+    if (i != 5 && i % 3 != 0) post(answer(last_attempt(), 503));
+    advance(1s);
+  }
+  for (const std::uint32_t limit : {1U, 2U, 7U, 8U, 9U, 1000U}) {
+    std::vector<std::string> names;
+    for (const QueueRow& row : all_queues(limit)) {
+      names.push_back(row.destination);
+      EXPECT_EQ(row.messages, 1U) << row.destination;
+      EXPECT_EQ(age_of(row), 1s * (9 - (row.destination[1] - '0'))) << row.destination;
+    }
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(names, (std::vector<std::string>{"d0", "d1", "d2", "d3", "d4", "d6", "d7", "d8"}))
+        << limit;
+  }
+}
+
+// req: engine.census.3
+TEST_F(Edges, ACursorOfSomethingElseIsNoneOfTheQueues) {
+  open();
+  for (const std::string& cursor :
+       {std::string("D1234567"), std::string("s1"), std::string("C1")}) {
+    Ask event = ask(next(), Ask::What::kQueues);
+    event.cursor = cursor;
+    post(event);
+    EXPECT_EQ(code_of(ticket_), AnswerCode::kInvalid) << cursor;
+  }
+}
+
+// req: api.audit.2
+TEST_F(Edges, TheAuditIsToldFromEitherEnd) {
+  open();
+  for (int i = 0; i < 7; ++i) post(configure(next(), "d" + std::to_string(i)));
+  for (const std::uint32_t limit : {1U, 3U, 6U, 7U, 8U}) {
+    std::array<std::vector<std::string>, 2> told;
+    for (const bool newest_first : {false, true}) {
+      Ask event = ask(0, Ask::What::kAudit);
+      event.limit = limit;
+      event.newest_first = newest_first;
+      do {
+        event.ticket = Ticket(next());
+        post(event);
+        const AuditPage page = view_of<AuditPage>(ticket_);
+        for (const AuditPage::Line& line : page.lines)
+          told[newest_first ? 1 : 0].push_back(line.record.target);
+        event.cursor = page.next;
+      } while (!event.cursor.empty());
+    }
+    EXPECT_EQ(told[0].size(), 7U) << limit;
+    std::reverse(told[1].begin(), told[1].end());
+    EXPECT_EQ(told[0], told[1]) << limit;
+  }
 }
 
 // req: engine.dead.4

@@ -64,6 +64,7 @@ constexpr auto kSections = std::to_array<ConfigSection>({
     {"engine", "limits of messages and memory, and how long things are remembered"},
     {"transport", "the way out: connections to destinations, and where they may lead"},
     {"grpc", "calls to network servers; where [transport] has the same setting, that one counts here too"},
+    {"metrics", "what /metrics tells"},
     {"door", "how much may wait before the door closes"},
     {"device", "the routes of the device profile; its plugins have sections of their own"},
     {"log", "what is told on the standard error"},
@@ -310,6 +311,9 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "message of an answer"},
     {"grpc", "message_bytes_max", kBytes, kGrpc<&GrpcTransportOptions::message_bytes_max>, {0, 64 * kKiB},
      "text of a status, seen by the profile"},
+
+    {"metrics", "destinations_max", kNumber, kApi<&HttpApiOptions::metrics_destinations_max>, {0, 10'000},
+     "destinations with gauges of their own, the deepest; the others are summed as \"(other)\""},
 
     {"door", "waiting_max", kNumber, kHost<&HostOptions::waiting_max>, {1, kMillion},
      "requests that wait for the engine, of all tenants"},

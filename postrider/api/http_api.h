@@ -50,10 +50,11 @@ struct HttpApiOptions {
   std::span<const ProfileSpec* const> profiles;
   std::uint32_t body_bytes_max = 256 * 1024;  // of one message
   std::uint32_t json_depth_max = 32;
-  std::uint32_t json_values_max = 100'000;    // in one JSON text, names included
-  std::uint32_t line_bytes_max = 512 * 1024;  // of one NDJSON line
-  std::uint32_t lines_waiting_max = 1024;     // of one NDJSON request, not answered yet
-  std::uint32_t tails_max = 100;              // clients of /v1/events
+  std::uint32_t json_values_max = 100'000;       // in one JSON text, names included
+  std::uint32_t line_bytes_max = 512 * 1024;     // of one NDJSON line
+  std::uint32_t lines_waiting_max = 1024;        // of one NDJSON request, not answered yet
+  std::uint32_t tails_max = 100;                 // clients of /v1/events
+  std::uint32_t metrics_destinations_max = 100;  // with rows of their own in /metrics
   DeviceApiOptions device;
   std::string version;
   std::function<ProcessFigures()> figures;

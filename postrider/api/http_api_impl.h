@@ -1,13 +1,14 @@
 // HttpApi's inside, split over files by resource: http_api.cc (the table of routes, dispatch),
 // http_api_messages.cc (dead letters too), http_api_destinations.cc, http_api_shape.cc,
-// http_api_jobs.cc (groups, holds and audit too), http_api_status.cc, and those
-// of the device profile: http_api_enqueue.cc, http_api_device_lookup.cc, http_api_ingress.cc,
+// http_api_jobs.cc (groups, holds and audit too), http_api_status.cc, http_api_metrics.cc, and
+// those of the device profile: http_api_enqueue.cc, http_api_device_lookup.cc, http_api_ingress.cc,
 // http_api_mint.cc. Long
 // answers are objects of their own: Listing, Batches (NDJSON) and Tails (events).
 #pragma once
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -191,7 +192,6 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
       "probes";  // health checks have a share of their own
   void get_events(Call& call);
   void get_stats(Call& call);
-  void get_metrics(Call& call);
   void get_livez(Call& call);
   void get_healthz(Call& call);
   void get_readyz(Call& call);
@@ -200,7 +200,14 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void list_profiles(Call& call);
   void get_profile(Call& call);
   ProcessFigures figures() const;
-  HttpResponse metrics_response(const Stats* stats) const;
+
+  // http_api_metrics.cc
+  struct QueueWalk;
+  void get_metrics(Call& call);
+  HttpResponse metrics_response(const Stats* stats, const api::QueueGauges* queues) const;
+  void go_on_walking(const std::shared_ptr<QueueWalk>& walk);
+  void take_queues(const std::shared_ptr<QueueWalk>& walk, Answer& answer);
+  void answer_metrics(const std::string& tenant, std::vector<Waiting> waiting);
 
   HttpApiOptions options_;
   Host& host_;
@@ -215,7 +222,10 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   api::DevicePlugins plugins_;
   std::shared_ptr<api::DeviceQueues> queues_;  // shared with answers that come after the end
   std::vector<Minting> mints_;
-  std::uint64_t unknown_events_ = 0;  // of names that nobody knows
+  std::shared_ptr<QueueWalk> queue_walk_;         // under way
+  std::optional<api::QueueGauges> queue_gauges_;  // what the last one found, …
+  Timestamp gauges_until_;                        // … and how long that is told
+  std::uint64_t unknown_events_ = 0;              // of names that nobody knows
   std::uint64_t double_events_ = 0;
 };
 

@@ -15,8 +15,6 @@ using api::JsonWriter;
 using api::Problem;
 using api::ProblemType;
 
-constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
-
 HttpResponse state_response(int status, std::string_view state) {
   HttpResponse response;
   response.status = status;
@@ -86,33 +84,6 @@ void HttpApi::Impl::get_stats(Call& call) {
     api::write_stats(json, std::get<Stats>(answer.view), figures());
     return response;
   });
-}
-
-HttpResponse HttpApi::Impl::metrics_response(const Stats* stats) const {
-  api::MetricsInput input;
-  input.stats = stats;
-  input.figures = figures();
-  input.ready = host_.state() == Host::State::kRunning;
-  input.tails = tails_.size();
-  input.batches = batches_.size();
-  input.version = options_.version;
-  HttpResponse response;
-  response.content_type = kMetricsType;
-  response.body = api::render_metrics(input, counts_, api::route_rows());
-  return response;
-}
-
-void HttpApi::Impl::get_metrics(Call& call) {
-  Ask ask;
-  ask.what = Ask::What::kStats;
-  const Door door = host_.post(
-      call.tenant, std::move(ask),
-      [weak = weak_from_this(), waiting = call.waiting](Answer answer) {
-        const std::shared_ptr<Impl> self = weak.lock();
-        if (self) self->finish(waiting, self->metrics_response(std::get_if<Stats>(&answer.view)));
-      });
-  // What we know without the engine is better than a gap.
-  if (door != Door::kOpen) finish(call.waiting, metrics_response(nullptr));
 }
 
 void HttpApi::Impl::get_livez(Call& call) { finish(call.waiting, state_response(200, "alive")); }

@@ -79,7 +79,10 @@ TEST_F(ApiStatus, MetricsAreTextForPrometheusAndAgreeWithStats) {
   for (const auto& [name, value] : metrics) EXPECT_TRUE(name.starts_with("postrider_")) << name;
 }
 
+// req: api.metrics.1, api.metrics.2
 TEST_F(ApiStatus, MetricsHaveABoundedNumberOfSeries) {
+  options.metrics_destinations_max = 20;
+  open();
   const std::size_t before = samples(get("/metrics").body).size();
   for (int i = 0; i < 50; ++i) {
     make_destination("d" + std::to_string(i));
@@ -88,7 +91,36 @@ TEST_F(ApiStatus, MetricsHaveABoundedNumberOfSeries) {
     call({"BREW", "/v1/messages"});
   }
   // Five for each of the largest queues, and a few for what is counted for the first time.
-  EXPECT_LE(samples(get("/metrics").body).size(), before + 5 * kQueuesTold + 20);
+  EXPECT_LE(samples(get("/metrics").body).size(), before + 5 * 20 + 20);
+}
+
+// At the limit, one above and one below it.
+// req: api.metrics.2, device.obs.1
+TEST_F(ApiStatus, GaugesOfQueuesAddUpToWhatLives) {
+  for (const std::string name : {"a", "b", "c", "b"}) {
+    make_destination(name);
+    submit(name);
+  }
+  for (const std::uint32_t told_max : {3U, 2U, 4U, 0U}) {
+    options.metrics_destinations_max = told_max;
+    open();
+    const auto metrics = samples(get("/metrics").body);
+    std::uint64_t sum = 0;
+    std::size_t rows = 0;
+    for (const auto& [name, value] : metrics) {
+      if (!name.starts_with("postrider_queue_messages{")) continue;
+      sum += std::stoull(value);
+      ++rows;
+    }
+    EXPECT_EQ(std::to_string(sum), metrics.at("postrider_messages_live")) << told_max;
+    EXPECT_EQ(rows, std::min(told_max + 1, 3U)) << told_max;
+    EXPECT_EQ(metrics.at("postrider_queues"), "3") << told_max;
+    EXPECT_EQ(metrics.contains("postrider_queue_messages{destination=\"(other)\"}"), told_max < 3);
+    if (told_max > 0) {
+      EXPECT_EQ(metrics.at("postrider_queue_messages{destination=\"b\"}"), "2")
+          << "the deepest is told first";
+    }
+  }
 }
 
 // req: api.health.1

@@ -103,7 +103,7 @@ void histogram(std::string& out, const std::string& name, std::string_view help,
   sample(out, name + "_count", {}, sum);
 }
 
-// What is in memory, by state and by destination. Names of destinations need no escaping.
+// Messages by state.
 void append_places(std::string& out, const Stats& stats) {
   const auto by_state = [&](std::string_view name, std::string_view help,
                             std::uint64_t Stats::InState::*count) {
@@ -120,31 +120,45 @@ void append_places(std::string& out, const Stats& stats) {
   if (stats.all_counted)
     by_state("postrider_state_messages", "Messages that live, by state.",
              &Stats::InState::messages);
+}
+
+std::uint64_t age_ms(Timestamp oldest, Timestamp now) {
+  if (!oldest.is_set()) return 0;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>((now - oldest).count(), 0));
+}
+
+// By destination. Their names need no escaping, and none of them has parentheses.
+void append_queues(std::string& out, const QueueGauges& queues, Timestamp now) {
+  one(out, "postrider_queues", "gauge", "Destinations with messages that live.", queues.count());
+  one(out, "postrider_oldest_age_milliseconds", "gauge",
+      "Age of the oldest message that lives, wherever it is.", age_ms(queues.oldest(), now));
   struct Row {
     std::string_view name;
     std::string_view help;
-    std::uint64_t (*value)(const Stats::Queue&, Timestamp);
+    std::uint64_t (*value)(const QueueRow&, Timestamp);
+    bool of_others = true;
   };
   constexpr Row kRows[] = {
       {"postrider_queue_messages", "Messages of a destination that live.",
-       [](const Stats::Queue& it, Timestamp) { return it.messages; }},
+       [](const QueueRow& it, Timestamp) { return it.messages; }},
       {"postrider_queue_more_on_disk", "1 when some of them are on disk only.",
-       [](const Stats::Queue& it, Timestamp) { return std::uint64_t{it.more}; }},
-      {"postrider_queue_oldest_age_milliseconds", "Age of the oldest of them that is in memory.",
-       [](const Stats::Queue& it, Timestamp now) {
-         return static_cast<std::uint64_t>(std::max<std::int64_t>((now - it.oldest).count(), 0));
-       }},
+       [](const QueueRow& it, Timestamp) { return std::uint64_t{it.more}; }},
+      {"postrider_queue_oldest_age_milliseconds", "Age of the oldest of them.",
+       [](const QueueRow& it, Timestamp at) { return age_ms(it.oldest, at); }},
       {"postrider_queue_slots", "Places of the destination that are taken.",
-       [](const Stats::Queue& it, Timestamp) { return it.slots; }},
+       [](const QueueRow& it, Timestamp) { return it.slots; }},
       {"postrider_queue_next_slot_milliseconds", "Until its next message may start.",
-       [](const Stats::Queue& it, Timestamp) {
+       [](const QueueRow& it, Timestamp) {
          return static_cast<std::uint64_t>(it.next_slot.count());
-       }},
+       },
+       false},
   };
   for (const Row& row : kRows) {
     head(out, row.name, "gauge", row.help);
-    for (const Stats::Queue& it : stats.queues)
-      sample(out, row.name, "destination=\"" + it.destination + "\"", row.value(it, stats.now));
+    for (const QueueRow& it : queues.told())
+      sample(out, row.name, "destination=\"" + it.destination + "\"", row.value(it, now));
+    if (row.of_others && queues.others_count() > 0)
+      sample(out, row.name, "destination=\"(other)\"", row.value(queues.others(), now));
   }
 }
 
@@ -295,6 +309,7 @@ std::string render_metrics(const MetricsInput& input, const RequestCounts& count
   if (input.stats != nullptr) {
     append_counters(out, *input.stats);
     append_engine(out, *input.stats);
+    if (input.queues != nullptr) append_queues(out, *input.queues, input.stats->now);
   }
   append_process(out, input.figures);
   append_store(out, input.figures.store);

@@ -10,6 +10,7 @@
 
 #include "postrider/api/http_api.h"
 #include "postrider/api/http_api_router.h"
+#include "postrider/api/queue_gauges.h"
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
 
@@ -38,7 +39,8 @@ class RequestCounts {
 };
 
 struct MetricsInput {
-  const Stats* stats = nullptr;  // null: the engine cannot be asked now
+  const Stats* stats = nullptr;         // null: the engine cannot be asked now
+  const QueueGauges* queues = nullptr;  // null: the same
   ProcessFigures figures;
   bool ready = false;
   std::uint64_t tails = 0;

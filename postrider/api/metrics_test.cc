@@ -11,10 +11,15 @@ class Metrics : public ::testing::Test {
   bool says(const std::string& line) {
     MetricsInput input;
     input.stats = &stats;
+    QueueGauges queues(1);
+    for (const QueueRow& row : rows) queues.add(row);
+    queues.finish();
+    input.queues = &queues;
     const std::string all = "\n" + render_metrics(input, RequestCounts(0), {});
     return all.find("\n" + line + "\n") != std::string::npos;
   }
   Stats stats;
+  std::vector<QueueRow> rows;
 };
 
 // req: device.obs.2
@@ -67,22 +72,41 @@ TEST_F(Metrics, TellEveryTimeThatIsMeasured) {
 // req: device.obs.1
 TEST_F(Metrics, TellOfEachQueueAndEachState) {
   stats.now = Timestamp(10'000);
-  stats.queues.push_back({.destination = "lora.network:7",
-                          .messages = 3,
-                          .more = true,
-                          .oldest = Timestamp(9'500),
-                          .slots = 1,
-                          .next_slot = 1500ms});
+  rows.push_back({.id = DestinationId(1),
+                  .destination = "lora.network:7",
+                  .messages = 3,
+                  .more = true,
+                  .oldest = Timestamp(9'500),
+                  .slots = 1,
+                  .next_slot = 1500ms});
+  for (const std::uint64_t number : {2U, 3U}) {
+    rows.push_back({.id = DestinationId(number),
+                    .destination = "shop",
+                    .messages = 1,
+                    .oldest = Timestamp(9'900 - 500 * static_cast<std::int64_t>(number)),
+                    .slots = 2});
+  }
   stats.in_states.push_back({"device", "AtServer", 5, 2});
   stats.all_counted = true;
-  for (const char* line :
-       {R"(postrider_queue_messages{destination="lora.network:7"} 3)",
-        R"(postrider_queue_more_on_disk{destination="lora.network:7"} 1)",
-        R"(postrider_queue_oldest_age_milliseconds{destination="lora.network:7"} 500)",
-        R"(postrider_queue_slots{destination="lora.network:7"} 1)",
-        R"(postrider_queue_next_slot_milliseconds{destination="lora.network:7"} 1500)",
+  for (const char* line : {
+         R"(postrider_queue_messages{destination="lora.network:7"} 3)",
+             R"(postrider_queue_more_on_disk{destination="lora.network:7"} 1)",
+             R"(postrider_queue_oldest_age_milliseconds{destination="lora.network:7"} 500)",
+             R"(postrider_queue_slots{destination="lora.network:7"} 1)",
+             R"(postrider_queue_next_slot_milliseconds{destination="lora.network:7"} 1500)",
+             "postrider_queues 3", "postrider_oldest_age_milliseconds 1600",
+             R"(postrider_queue_messages{destination="(other)"
+       } 2)
+    ",
+    R"(postrider_queue_more_on_disk{destination="(other)"
+} 0)",
+        R"(postrider_queue_oldest_age_milliseconds{destination="(other)"
+} 1600)",
+        R"(postrider_queue_slots{destination="(other)"
+} 4)",
         R"(postrider_window_state_messages{profile="device",state="AtServer"} 2)",
-        R"(postrider_state_messages{profile="device",state="AtServer"} 5)"})
+        R"(postrider_state_messages{profile="device",state="AtServer"} 5)"
+})
     EXPECT_TRUE(says(line)) << line;
 }
 

@@ -132,9 +132,9 @@ void Engine::Impl::lose_cold(const Turn& turn, const keys::PartKey& key) {
              stored ? stored->state.state : resident.bound->profile->methods[0].initial, false);
 }
 
-void Engine::Impl::put_to_sleep(Slot resident, MessageId id, StateIndex state) {
+void Engine::Impl::put_to_sleep(Slot resident, MessageId id, StateIndex state, Timestamp accepted) {
   const auto number = static_cast<std::uint8_t>(profile_number(resident));
-  if (!hot_sleepers_.emplace(id, Sleeper{number, state}).second) return;
+  if (!hot_sleepers_.emplace(id, Sleeper{accepted, number, state}).second) return;
   ++asleep_[number][state];
   ++asleep_of_[id.destination().value()];
 }
@@ -161,40 +161,6 @@ void Engine::Impl::tell_states(Stats& stats) const {
       if (all > 0 || !is_end(profile.states[i].phase))
         stats.in_states.push_back({profile.name, profile.states[i].name, all, in_memory});
     }
-  }
-}
-
-// Of the destinations with the most messages; of these, only entries in memory are looked at.
-void Engine::Impl::tell_queues(Stats& stats) const {
-  std::vector<std::pair<std::uint64_t, Slot>> largest;
-  for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
-    const Resident& resident = residents_[slot];
-    if (!resident.bound) continue;
-    std::uint64_t messages = resident.in_memory + resident.cold_messages;
-    for (const Lane& lane : resident.lanes)
-      messages -= std::min<std::uint64_t>(messages, lane.cold.size());
-    const auto asleep = asleep_of_.find(resident.id.value());
-    if (asleep != asleep_of_.end()) messages += asleep->second;
-    if (messages > 0) largest.emplace_back(messages, slot);
-  }
-  const std::size_t told = std::min(largest.size(), kQueuesTold);
-  const auto end = largest.begin() + static_cast<std::ptrdiff_t>(told);
-  std::partial_sort(largest.begin(), end, largest.end(), std::greater<>());
-  largest.resize(told);
-  for (const auto& [messages, slot] : largest) {
-    const Resident& resident = residents_[slot];
-    const auto permit = resident.gate.permit(resident.bound->policy.route, turn_now_);
-    Stats::Queue queue{.destination = resident.bound->config.name,
-                       .messages = messages,
-                       .more = messages > resident.in_memory,
-                       .oldest = {},
-                       .slots = resident.gate.in_use()};
-    for (Slot at = resident.newest; at != kNoSlot; at = entries_[at].next_here) {
-      const Timestamp accepted = entries_[at].message.accepted;
-      if (!queue.oldest.is_set() || accepted < queue.oldest) queue.oldest = accepted;
-    }
-    if (!permit.open && permit.again > turn_now_) queue.next_slot = permit.again - turn_now_;
-    stats.queues.push_back(std::move(queue));
   }
 }
 

@@ -537,7 +537,7 @@ void Engine::Impl::sleep(Turn& turn, Slot slot) {
   }
   if (!fifo && entry.hot && is_short && hot_sleepers_.size() < limits_.hot_sleepers_max) {
     store_state(turn, entry);
-    put_to_sleep(entry.destination, id, entry.state.state);
+    put_to_sleep(entry.destination, id, entry.state.state, entry.message.accepted);
     timers_.arm(entry.state.due, Timer{.kind = TimerKind::kWakeHot, .id = id});
     return forget_entry(turn, slot);
   }

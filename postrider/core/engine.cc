@@ -300,7 +300,6 @@ Stats Engine::Impl::stats() const {
   stats.restoring = restoring();
   stats.now = turn_now_;
   tell_states(stats);
-  tell_queues(stats);
   return stats;
 }
 

@@ -3,10 +3,11 @@
 // (destinations in memory), refill.cc (disk to window and back), priorities.cc (turns of the lower
 // ones), poison.cc (who is in the way of others), revival.cc, restore.cc, arrivals.cc (news from
 // outside), fanout.cc, operators.cc, explain.cc, questions.cc, shape.cc, census.cc (how many there
-// are of each). engine.cc only dispatches.
+// are of each), queue_rows.cc (how deep and how old each queue is). engine.cc only dispatches.
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <memory_resource>
 #include <optional>
@@ -42,7 +43,6 @@ class Engine::Impl {
   bool restoring() const { return restoring_hot_ || !owed_scanned_; }
   Stats stats() const;
   void tell_states(Stats& stats) const;
-  void tell_queues(Stats& stats) const;
   std::vector<RowUse> rows_used() const;
   std::size_t memory_bytes() const;
 
@@ -576,8 +576,16 @@ class Engine::Impl {
   void forget_census(Turn& turn, Slot resident);
   void restore_census(Turn& turn, const Chore& chore);
   void lose_cold(const Turn& turn, const keys::PartKey& key);
-  void put_to_sleep(Slot resident, MessageId id, StateIndex state);
+  void put_to_sleep(Slot resident, MessageId id, StateIndex state, Timestamp accepted);
   void wake_sleeper(MessageId id);
+
+  // queue_rows.cc
+  std::optional<Answer> list_queues(Turn& turn, const Ask& ask);
+  std::optional<Answer> go_on_with_queue(Turn& turn, const std::string& cursor);
+  struct QueuePlaces;
+  QueuePlaces queues_from(Turn& turn, const std::string& first, std::uint32_t limit) const;
+  QueueRow queue_row(Turn& turn, DestinationId id, const std::optional<Blob>* census);
+  void look_for_oldest(const Resident& resident, QueueRow& row) const;
 
   // questions.cc
   void on(Turn& turn, const Ask& ask);
@@ -624,7 +632,7 @@ class Engine::Impl {
   Slab<Entry> entries_;
   std::pmr::unordered_map<MessageId, Slot> by_id_{&pool_};
   std::pmr::unordered_map<std::uint64_t, Slot> by_attempt_{&pool_};
-  std::unordered_map<MessageId, Sleeper> hot_sleepers_;
+  std::map<MessageId, Sleeper> hot_sleepers_;  // in order, so that those of a queue stand together
   std::uint64_t window_bytes_ = 0;
   Bodies bodies_;
   bool bodies_wait_ = false;    // references are to be counted down …

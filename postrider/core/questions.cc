@@ -22,13 +22,16 @@ struct Listed {
   char space;
   std::string_view name;
   std::uint32_t limit;
+  bool newest_first = false;
 };
 template <class Page, class Turn, class Decode, class Take>
 std::optional<Answer> list_by_sequence(Turn& turn, std::string_view cursor, const Listed& what,
                                        Decode decode, Take take) {
-  const std::string first = cursor.empty() ? keys::space(what.space) : std::string(cursor);
-  if (first[0] != what.space) return foreign_cursor(what.name);
-  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(what.space)), what.limit});
+  if (!cursor.empty() && cursor[0] != what.space) return foreign_cursor(what.name);
+  Scan scan{keys::space(what.space), keys::after_prefix(keys::space(what.space)), what.limit};
+  scan.backward = what.newest_first;
+  if (!cursor.empty()) (what.newest_first ? scan.last : scan.first) = cursor;
+  const Rows* rows = turn.scan(scan);
   if (rows == nullptr) return std::nullopt;
   Page page;
   for (const Row& row : rows->rows) {
@@ -65,6 +68,7 @@ void Engine::Impl::on(Turn& turn, const Ask& ask) {
     case Ask::What::kOperation: answer = look_up_operation(turn, ask.key); break;
     case Ask::What::kArrivals: answer = list_arrivals(turn, ask); break;
     case Ask::What::kShape: answer = shape(turn, ask); break;
+    case Ask::What::kQueues: answer = list_queues(turn, ask); break;
     case Ask::What::kDeadGroups: answer = list_groups(turn, ask); break;
     case Ask::What::kJobs:
     case Ask::What::kJob: answer = list_jobs(ask); break;
@@ -387,11 +391,11 @@ std::optional<Answer> Engine::Impl::list_arrivals(Turn& turn, const Ask& ask) {
 
 std::optional<Answer> Engine::Impl::list_audit(Turn& turn, const Ask& ask) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
-  return list_by_sequence<AuditPage>(turn, ask.cursor, {keys::kAudit, "the audit", limit},
-                                     decode_audit,
-                                     [](AuditPage& page, Sequence sequence, AuditRecord&& it) {
-                                       page.lines.push_back({sequence, std::move(it)});
-                                     });
+  return list_by_sequence<AuditPage>(
+      turn, ask.cursor, {keys::kAudit, "the audit", limit, ask.newest_first}, decode_audit,
+      [](AuditPage& page, Sequence sequence, AuditRecord&& it) {
+        page.lines.push_back({sequence, std::move(it)});
+      });
 }
 
 // A list must not fill the cache: only the name is read. Empty: it is gone, or must be read first.

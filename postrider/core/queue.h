@@ -310,6 +310,7 @@ struct Resident {
 
 // A hot message in back-off that is not in memory.
 struct Sleeper {
+  Timestamp accepted;
   std::uint8_t profile = 0;  // its number
   StateIndex state = 0;
 };

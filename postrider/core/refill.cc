@@ -328,7 +328,7 @@ bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message,
     if (sleeps && hot && !fifo) {
       if (!hot_sleepers_.contains(id))
         timers_.arm(due, Timer{.kind = TimerKind::kWakeHot, .id = id});
-      put_to_sleep(slot, id, stored->state.state);
+      put_to_sleep(slot, id, stored->state.state, message.accepted);
       return false;
     }
     if (sleeps && !hot && !fifo) return false;  // its due entry wakes it

@@ -206,17 +206,7 @@ struct Stats {
   std::vector<InState> in_states;
   // False: of messages that are not in memory some are not counted yet, or never were.
   bool all_counted = false;
-  struct Queue {
-    std::string destination;
-    std::uint64_t messages = 0;  // that live
-    bool more = false;           // some of them are on disk only
-    Timestamp oldest;            // of those in memory, when it was accepted
-    std::uint64_t slots = 0;     // places taken
-    Duration next_slot{0};       // until the next may start, as far as time decides
-  };
-  std::vector<Queue> queues;  // the destinations with the most messages, of those in memory
 };
-inline constexpr std::size_t kQueuesTold = 20;
 
 struct LogPage {
   std::vector<LogEntry> entries;
@@ -296,6 +286,23 @@ struct ShapePage {
   std::string next;            // ask from here; empty: that was all
 };
 
+// One destination's messages, in memory and on disk alike.
+struct QueueRow {
+  DestinationId id;
+  std::string destination;     // its name; empty: it cannot be read
+  std::uint64_t messages = 0;  // that live
+  bool more = false;           // some of them are on disk only
+  Timestamp oldest;            // when it was accepted
+  std::uint64_t slots = 0;     // places taken
+  Duration next_slot{0};       // until the next may start, as far as time decides
+};
+struct QueuePage {
+  // By number of the destination, none is empty. The first may be the last of the page before
+  // again, when not all of that one was looked at: then the older of both is its oldest.
+  std::vector<QueueRow> rows;
+  std::string next;  // ask from here; empty: that was all
+};
+
 struct DestinationPage {
   std::vector<DestinationView> destinations;
   std::string next;  // ask from here; empty: that was all
@@ -338,7 +345,8 @@ struct Answer {
   MessageId id;
   std::string detail;
   std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView,
-               DestinationPage, MessagePage, MessageView, ArrivalPage, ShapePage, DeadGroupList,
+               DestinationPage, MessagePage, MessageView, ArrivalPage, ShapePage, QueuePage,
+               DeadGroupList,
                JobList, DryRun, AuditPage, HoldList, FanoutView, FanoutGroupPage>
       view;
 };

@@ -28,7 +28,7 @@ struct AuditPage {
     Sequence sequence;
     AuditRecord record;
   };
-  std::vector<Line> lines;  // the oldest first
+  std::vector<Line> lines;  // in the order that was asked for
   std::string next;         // ask from here; empty: that was all
 };
 

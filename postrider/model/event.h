@@ -169,7 +169,8 @@ struct Ask {
     kOperation,     // what became of a key, without acting
     kArrivals,      // what arrived, as it came, by cursor
     kShape,         // the ages of those that live, by destination; a bounded piece, by cursor
-    kDeadGroups,    // how many dead letters there are, by destination, phase and cause
+    kQueues,      // how deep and how old each destination's is; those that are not empty, by cursor
+    kDeadGroups,  // how many dead letters there are, by destination, phase and cause
     kJobs,
     kJob,
     kAudit,  // what operators did, by cursor
@@ -187,7 +188,8 @@ struct Ask {
   OperationKey key;    // kOperation
   JobId job;           // kJob
   std::string group;   // kFanoutGroup
-  bool contents = false;  // kDeadLetters: with their messages
+  bool contents = false;      // kDeadLetters: with their messages
+  bool newest_first = false;  // kAudit
   std::uint32_t limit = 100;
 };
 

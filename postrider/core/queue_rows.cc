@@ -1,0 +1,188 @@
+// How deep each queue is and how old its oldest message, in memory and on disk alike, for those who
+// watch. Nothing is written for it. What is accepted later has a larger sequence, and messages of
+// one lane and one priority lie by sequence; so the oldest on disk is the first record of one of
+// these runs, and a look at each run is enough, however many messages there are.
+#include <algorithm>
+#include <map>
+
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::uint32_t kQueuesAtOnce = 128;  // in one answer
+constexpr std::size_t kRunsAtOnce = 64;       // of one queue that are looked at for one answer
+constexpr std::size_t kLaneKeyBytes = 7;      // space, shard, destination, lane
+constexpr std::size_t kRunKeyBytes = 9;       // … and priority
+
+void take_older(Timestamp& oldest, Timestamp accepted) {
+  if (!oldest.is_set() || accepted < oldest) oldest = accepted;
+}
+
+// The destination of a key of the cold space, or of the beginning of one.
+std::optional<DestinationId> destination_of(std::string_view key) {
+  if (key.size() < kLaneKeyBytes) return std::nullopt;
+  std::uint64_t number = 0;
+  for (const char byte : key.substr(1, kLaneKeyBytes - 1))
+    number = (number << 8) | static_cast<unsigned char>(byte);
+  return DestinationId(number >> 4);
+}
+
+// Looks at the first message of each run from `from` on. Returns where to go on; empty: those were
+// all, or something must be read first.
+template <class Turn>
+std::string look_at_runs(Turn& turn, DestinationId id, std::string from, Timestamp& oldest) {
+  const std::string last = keys::after_prefix(keys::cold_lane(id, kLanes - 1));
+  for (std::size_t looks = 0; from < last; ++looks) {
+    if (looks == kRunsAtOnce) return from;
+    const Rows* rows = turn.scan({from, last, 1});
+    if (rows == nullptr) return {};
+    if (rows->rows.empty()) {
+      if (rows->complete) return {};
+      from = rows->next;  // what was there is leaving
+      continue;
+    }
+    const std::string& key = rows->rows[0].first;
+    const auto parsed = keys::parse_cold(key);
+    const auto message = decode_message(rows->rows[0].second);
+    const bool readable = parsed && parsed->part == keys::Part::kMessage && message;
+    if (readable) take_older(oldest, message->accepted);
+    from = readable ? keys::after_prefix(key.substr(0, kRunKeyBytes)) : key + '\0';
+  }
+  return {};
+}
+
+}  // namespace
+
+// Destinations with messages: their census when that has a record, and the number behind them.
+struct Engine::Impl::QueuePlaces {
+  std::map<std::uint64_t, std::optional<Blob>> census;
+  std::optional<std::uint64_t> next;  // unset: those were all
+};
+
+Engine::Impl::QueuePlaces Engine::Impl::queues_from(Turn& turn, const std::string& first,
+                                                    std::uint32_t limit) const {
+  QueuePlaces out;
+  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kCensus)), limit});
+  if (rows == nullptr) return out;
+  for (const Row& row : rows->rows) {
+    if (const auto id = keys::parse_destination(row.first)) out.census[id->value()] = row.second;
+  }
+  if (!rows->complete) {
+    const auto behind = keys::parse_destination(rows->next.substr(0, rows->next.size() - 1));
+    if (behind) out.next = behind->value() + 1;
+  }
+  // Those whose messages are all in memory, or in a short sleep, have no record.
+  const auto from = keys::parse_destination(first).value_or(DestinationId(0)).value();
+  const auto add = [&](std::uint64_t number) {
+    if (number >= from && (!out.next || number < *out.next)) out.census.try_emplace(number);
+  };
+  for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
+    const Resident& resident = residents_[slot];
+    if (resident.bound && resident.in_memory + resident.cold_messages > 0) add(resident.id.value());
+  }
+  for (const auto& [number, count] : asleep_of_) add(number);
+  if (out.census.size() > limit) {
+    const auto cut = std::next(out.census.begin(), limit);
+    out.next = cut->first;
+    out.census.erase(cut, out.census.end());
+  }
+  return out;
+}
+
+void Engine::Impl::look_for_oldest(const Resident& resident, QueueRow& row) const {
+  for (Slot at = resident.newest; at != kNoSlot; at = entries_[at].next_here)
+    take_older(row.oldest, entries_[at].message.accepted);
+}
+
+// Everything but the oldest on disk. Destinations that are not in memory stay outside: a look must
+// not fill the cache.
+QueueRow Engine::Impl::queue_row(Turn& turn, DestinationId id, const std::optional<Blob>* census) {
+  QueueRow row{.id = id};
+  if (const auto asleep = asleep_of_.find(id.value()); asleep != asleep_of_.end()) {
+    row.messages = asleep->second;
+    row.more = true;
+    const auto end = hot_sleepers_.lower_bound({(id.value() + 1) << 20, 0});
+    for (auto it = hot_sleepers_.lower_bound({id.value() << 20, 0}); it != end; ++it)
+      take_older(row.oldest, it->second.accepted);
+  }
+  Timestamp next;
+  if (const auto found = by_destination_.find(id.value()); found != by_destination_.end()) {
+    const Resident& resident = residents_[found->second];
+    const auto permit = resident.gate.permit(resident.bound->policy.route, turn.now);
+    std::uint64_t cold = resident.cold_messages;
+    for (const Lane& lane : resident.lanes) cold -= std::min<std::uint64_t>(cold, lane.cold.size());
+    row.destination = resident.bound->config.name;
+    row.messages += resident.in_memory + cold;
+    row.more = row.more || cold > 0;
+    row.slots = resident.gate.in_use();
+    look_for_oldest(resident, row);
+    next = std::max(resident.route.closed_until, permit.open ? Timestamp() : permit.again);
+  } else {
+    const auto* route = turn.get(keys::route(id));
+    row.destination = name_of_destination(turn, id);
+    const auto counted = census != nullptr && census->has_value()
+                             ? decode_census((*census)->view())
+                             : Result<CensusRecord>(fail(ErrorCode::kNotFound, {}));
+    if (counted) {
+      for (const auto& [state, count] : counted->states) row.messages += count;
+    }
+    row.more = row.messages > 0;
+    if (route != nullptr) next = read_route(turn, id, *route).closed_until;
+  }
+  if (next > turn.now) row.next_slot = next - turn.now;
+  return row;
+}
+
+std::optional<Answer> Engine::Impl::list_queues(Turn& turn, const Ask& ask) {
+  const std::string space = keys::space(keys::kCensus);
+  if (ask.cursor.starts_with(keys::kCold)) return go_on_with_queue(turn, ask.cursor);
+  if (!ask.cursor.empty() && (!ask.cursor.starts_with(space) || ask.cursor.size() != 9)) {
+    Answer invalid;
+    invalid.code = AnswerCode::kInvalid;
+    invalid.detail = "this is not a cursor of the queues; ask without one, from the beginning";
+    return invalid;
+  }
+  QueuePlaces places = queues_from(turn, ask.cursor.empty() ? space : ask.cursor,
+                                   std::clamp<std::uint32_t>(ask.limit, 1, kQueuesAtOnce));
+  if (turn.lacks()) return std::nullopt;
+  QueuePage page;
+  if (places.next) page.next = keys::census(DestinationId(*places.next));
+  for (const auto& [number, census] : places.census) {
+    const DestinationId id(number);
+    QueueRow row = queue_row(turn, id, &census);
+    if (row.messages == 0) continue;
+    std::string left;
+    if (row.more) left = look_at_runs(turn, id, keys::cold_lane(id, 0), row.oldest);
+    page.rows.push_back(std::move(row));
+    if (left.empty()) continue;
+    page.next = std::move(left);
+    break;
+  }
+  if (turn.lacks()) return std::nullopt;
+  Answer answer;
+  answer.view = std::move(page);
+  return answer;
+}
+
+// One destination of more runs than one answer looks at.
+std::optional<Answer> Engine::Impl::go_on_with_queue(Turn& turn, const std::string& cursor) {
+  const std::optional<DestinationId> id = destination_of(cursor);
+  Answer answer;
+  if (!id) {
+    answer.code = AnswerCode::kInvalid;
+    answer.detail = "this is not a cursor of the queues; ask without one, from the beginning";
+    return answer;
+  }
+  const auto* census = turn.get(keys::census(*id));
+  QueuePage page;
+  QueueRow row = queue_row(turn, *id, census);
+  page.next = look_at_runs(turn, *id, cursor, row.oldest);
+  if (turn.lacks()) return std::nullopt;
+  if (page.next.empty()) page.next = keys::census(DestinationId(id->value() + 1));
+  if (row.messages > 0) page.rows.push_back(std::move(row));
+  answer.view = std::move(page);
+  return answer;
+}
+
+}  // namespace postrider
