@@ -425,7 +425,8 @@ TEST_F(Limits, AFullChunkOfDestinationsIsLookedThroughAndNothingBeyondIt) {
   for (int i = 0; i < 64; ++i) post(place(++questions, "mill" + std::to_string(i)));
   post(message(++questions, {{"method", "post"}}, "mill63"));
   EXPECT_EQ(stats().residents, 64U);
-  EXPECT_EQ(stats().queues.size(), 1U);
+  post(ask(++questions, Ask::What::kQueues));
+  EXPECT_EQ(view_of<QueuePage>(questions).rows.size(), 1U);
   PutHold hold;
   hold.caller.ticket = Ticket(++questions);
   hold.rule.name = "all";
