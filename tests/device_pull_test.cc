@@ -47,6 +47,44 @@ TEST_F(DevicePull, CreatesATaskAndAsksForItByItsNumber) {
   EXPECT_EQ(field(report(id), "data"), "123.45") << report(id);
 }
 
+// req: device.poll.12
+TEST_F(DevicePull, ATaskOfAnotherWayIsNotAskedForUntilThatWayIsBack) {
+  open_all();
+  far_side = [this](const StartAttempt& call) {
+    if (call.request.target.empty()) lose(call.attempt, WireEnd::kNoName);
+  };
+  const MessageId id = with_task(pulled("READ_CREDIT"), "t1");  // no number, as version 2 has them
+  add_queue(kPullQueue, pull_settings("calin-v2"));
+  pass(1h);
+  EXPECT_EQ(state(id), "AwaitTask");
+  EXPECT_TRUE(polls().empty());
+  far_side = [this](const StartAttempt& call) {
+    if (is_poll(call)) answer_poll(call, "True", "123.45,ON", "Current Credit Register");
+  };
+  add_queue(kPullQueue, pull_settings());
+  pass(1h);
+  EXPECT_EQ(polls().size(), 1U);
+  EXPECT_EQ(outcome(id), "executed");
+}
+
+// req: device.poll.12
+TEST_F(DevicePull, ATaskIsNotAskedForAtANetworkServerThatCannotExpressItsCommand) {
+  constexpr std::string_view kLong = "123456789012345678901";
+  ASSERT_FALSE(chirpstack::dev_eui_of(kLong));
+  open_all();
+  far_side = [this](const StartAttempt& call) {
+    if (call.request.target.empty()) lose(call.attempt, WireEnd::kNoName);
+  };
+  const MessageId id = with_task(pulled("TURN_ON", kLong));
+  NamedTexts push = push_settings();
+  put(push, {"plugin", "calin"});
+  add_queue(kPullQueue, push);
+  pass(1h);
+  EXPECT_TRUE(calls("GetQueue").empty());
+  EXPECT_NE(outcome(id), "executed");
+  EXPECT_EQ(creates().size(), 1U);
+}
+
 // req: device.st.2
 TEST_F(DevicePull, NeverShowsSentToDevice) {
   open_all();

@@ -107,6 +107,14 @@ Result<calin::Call> vendor_call(const Facts& facts, AttemptKind kind) {
                : calin::poll_call_v2(credentials_v2(facts), request, task);
 }
 
+// The way of a queue may change while commands are at work: then the new far side cannot be asked
+// about what the old one has. Without a target the question fails, until the command expires.
+WireRequest unaskable() {
+  WireRequest request;
+  request.verb = "POST";
+  return request;
+}
+
 struct Missing {  // why there was no answer
   FailureClass failure;
   bool sent;
@@ -272,6 +280,10 @@ void hide_secrets(const Facts& facts, std::string& reason) {
 
 Reading classify_poll(const Facts& facts, const WireReply& reply) {
   if (const auto none = missing(reply)) {
+    // The vendor is not to blame for what it was not asked.
+    if (reply.end == WireEnd::kNoName && !vendor_call(facts, AttemptKind::kProbe))
+      return reading_of(On::kFailed, Certainty::kUnknown, FailureClass::kServer,
+                        "it was handed over by another way");
     return reading_of(On::kFailed, Certainty::kUnknown, none->failure, none->reason);
   }
   Notes notes = decode_notes(facts.notes);
@@ -534,14 +546,16 @@ Judgement judge(const Facts& facts) {
 
 WireRequest encode(const Facts& facts, AttemptKind kind) {
   if (is_mint(facts.message.attributes)) return encode_mint_call(facts);
+  const bool asks = kind != AttemptKind::kSend;
   if (!is_push(facts)) {
     const auto made = vendor_call(facts, kind);
-    POSTRIDER_CHECK(made.has_value());  // judge has seen to it
-    return post(facts, *made);
+    POSTRIDER_CHECK(asks || made.has_value());  // judge has seen to it
+    return made ? post(facts, *made) : unaskable();
   }
-  if (kind == AttemptKind::kProbe) {
-    const auto eui = chirpstack::dev_eui_of(command_of(facts.message).request.meter);
-    POSTRIDER_CHECK(eui.has_value());
+  if (asks) {
+    const Request request = command_of(facts.message).request;
+    if (unsendable(facts, request)) return unaskable();
+    const auto eui = chirpstack::dev_eui_of(request.meter);
     return call(facts, chirpstack::kGetQueuePath, chirpstack::encode_get_queue(*eui));
   }
   if (wire_of(facts.destination) == Wire::kChirpstackMqtt) return publish(facts);
