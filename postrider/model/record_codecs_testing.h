@@ -14,10 +14,13 @@
 #include "postrider/model/audit.h"
 #include "postrider/model/dead_groups.h"
 #include "postrider/model/destination.h"
+#include "postrider/model/fanout.h"
 #include "postrider/model/holds.h"
 #include "postrider/model/jobs.h"
 #include "postrider/model/message.h"
+#include "postrider/model/packing.h"
 #include "postrider/model/records.h"
+#include "postrider/model/trail.h"
 
 namespace postrider {
 
@@ -104,7 +107,29 @@ inline std::optional<std::string> job_again(std::string_view bytes) {
   return encode_job(*job);
 }
 
-inline constexpr std::array<RecordCodec, 25> kRecordCodecs = {{
+inline std::optional<std::string> body_again(std::string_view bytes) {
+  const Result<std::string_view> body = decode_body(bytes);
+  if (!body) return std::nullopt;
+  if (body_in(Blob::copy_of(bytes)) != *body) check_failed("the same body", __FILE__, __LINE__);
+  return std::string(encode_body(*body).view());
+}
+
+inline std::optional<std::string> trail_again(std::string_view bytes) {
+  const Result<Trail> trail = decode_trail(bytes);
+  if (!trail) return std::nullopt;
+  for (const Step& step : *trail) use_names(step.on);
+  return encode_trail(*trail);
+}
+
+inline std::optional<std::string> packed_again(std::string_view bytes) {
+  constexpr std::size_t kUnpackedMax = 1000;
+  const std::optional<std::string> text = unpack(bytes, kUnpackedMax);
+  if (!text) return std::nullopt;
+  if (text->size() > kUnpackedMax) check_failed("within its limit", __FILE__, __LINE__);
+  return pack(*text);
+}
+
+inline constexpr std::array<RecordCodec, 29> kRecordCodecs = {{
     {"Message", true, &message_again},
     {"State", true, &state_again},
     {"Config", true, &plain_again<&decode_config, &encode_config>},
@@ -128,8 +153,12 @@ inline constexpr std::array<RecordCodec, 25> kRecordCodecs = {{
     {"FanoutGroup", true, &plain_again<&decode_fanout_group, &encode_fanout_group>},
     {"BodyCount", true, &plain_again<&decode_body_count, &encode_body_count>},
     {"Audit", true, &plain_again<&decode_audit, &encode_audit>},
+    {"Body", true, &body_again},
     {"Answer", false, &answer_again},
     {"Texts", false, &plain_again<&decode_texts, &encode_texts>},
+    {"Fanout", false, &plain_again<&decode_fanout, &encode_fanout>},
+    {"Trail", false, &trail_again},
+    {"Packed", false, &packed_again},
 }};
 
 inline const RecordCodec& record_codec(std::string_view name) {

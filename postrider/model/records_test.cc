@@ -143,6 +143,18 @@ Job any_job() {
   return job;
 }
 
+Trail any_trail() {
+  Trail trail(*rc::gen::inRange<std::size_t>(0, 4));
+  for (Step& step : trail) {
+    step.at = any_time();
+    step.state = any<StateIndex>();
+    step.on = any_enum<On>(kSignals);
+    step.times = any<std::uint16_t>();
+    step.reason = any_text();
+  }
+  return trail;
+}
+
 DestinationConfig any_config() {
   return {
       .name = any_text(), .profile = any_text(), .settings = any_texts(), .removed = any<bool>()};
@@ -492,6 +504,13 @@ INSTANTIATE_TEST_SUITE_P(
         Sample{"End", [] { return encode_end(any_end()); }},
         Sample{"Dead", [] { return encode_dead(any_letter(), any_text()); }},
         Sample{"Answer", [] { return encode_answer(any_answer()); }},
+        Sample{"Body", [] { return std::string(encode_body(any_body()).view()); }},
+        Sample{"Fanout",
+               [] {
+                 return encode_fanout(
+                     {FanoutId(any<std::uint64_t>()), {{any_text(), any_id()}}, {any_text()}});
+               }},
+        Sample{"Trail", [] { return encode_trail(any_trail()); }},
         Sample{"Texts", [] { return encode_texts(any_texts()); }}),
     [](const auto& one) { return std::string(one.param.name); });
 

@@ -28,11 +28,21 @@ namespace {
 // some two million years.
 constexpr std::uint8_t kNear = 1;
 
+// Times count from the earliest; the sum wraps around, so that any two are told apart and damaged
+// bytes are some other time.
+std::uint64_t after(Timestamp from, Timestamp at) {
+  return static_cast<std::uint64_t>(at.ms()) - static_cast<std::uint64_t>(from.ms());
+}
+Timestamp read_time(Reader& reader, Timestamp from) {
+  const std::uint64_t sum = static_cast<std::uint64_t>(from.ms()) + reader.varint();
+  return Timestamp(static_cast<std::int64_t>(sum));
+}
+
 void read_old(Reader& reader, Trail& trail) {
   const Timestamp from(reader.i64());
   while (reader.ok() && !reader.at_end()) {
     Step step;
-    step.at = from + Duration(static_cast<std::int64_t>(reader.varint()));
+    step.at = read_time(reader, from);
     step.state = reader.u8();
     const std::uint8_t on = reader.u8();
     step.times = reader.varint16();
@@ -54,7 +64,7 @@ std::string encode_trail(const Trail& trail) {
   writer.u8(kNear).varint(static_cast<std::uint64_t>(from.ms()));
   for (const Step& step : trail) {
     const bool more = step.times != 1 || !step.reason.empty();
-    writer.varint(static_cast<std::uint64_t>((step.at - from).count()))
+    writer.varint(after(from, step.at))
         .u8(step.state)
         .u8(static_cast<std::uint8_t>(static_cast<unsigned>(step.on) << 1U | (more ? 1U : 0U)));
     if (more) writer.varint(step.times).text(step.reason);
@@ -74,7 +84,7 @@ Result<Trail> decode_trail(std::string_view bytes) {
   const Timestamp from(static_cast<std::int64_t>(reader.varint()));
   while (reader.ok() && !reader.at_end()) {
     Step step;
-    step.at = from + Duration(static_cast<std::int64_t>(reader.varint()));
+    step.at = read_time(reader, from);
     step.state = reader.u8();
     const std::uint8_t on = reader.u8();
     if (on / 2 >= kSignals || trail.size() > kTrailStepsMax) reader.fail();

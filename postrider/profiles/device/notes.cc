@@ -32,17 +32,28 @@ void write_happened(Writer& writer, const std::vector<Happened>& all) {
   }
 }
 
+// So far behind `from`. What no clock ever said is not ours, and would not be fit to reckon with.
+Timestamp read_time(Reader& reader, Timestamp from) {
+  constexpr std::uint64_t kEver = INT64_MAX / 4;
+  const std::uint64_t behind = reader.varint();
+  if (behind > kEver - static_cast<std::uint64_t>(from.ms())) {
+    reader.fail();
+    return {};
+  }
+  return from + Duration(static_cast<std::int64_t>(behind));
+}
+
 std::vector<Happened> read_happened(Reader& reader) {
   std::vector<Happened> out;
-  std::int64_t wall = 0;
+  Timestamp wall;
   for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
-    wall += static_cast<std::int64_t>(reader.varint() & INT64_MAX >> 1);
+    wall = read_time(reader, wall);
     const std::uint8_t what = reader.u8();
     if (what >= kHappenings || out.size() >= kHappenedMax) {
       reader.fail();
       break;
     }
-    out.push_back({Timestamp(wall), static_cast<Happening>(what)});
+    out.push_back({wall, static_cast<Happening>(what)});
   }
   return out;
 }
@@ -150,7 +161,7 @@ Notes decode_notes(std::string_view bytes) {
   notes.executed = (flags & kExecuted) != 0;
   notes.may_have_run = (flags & kMayHaveRun) != 0;
   notes.attempt = static_cast<std::uint16_t>(reader.varint());
-  notes.absent_since = Timestamp(static_cast<std::int64_t>(reader.varint()));
+  notes.absent_since = read_time(reader, Timestamp());
   notes.item = reader.text();
   if ((flags & kUuid) != 0) notes.item = text_of_uuid(notes.item);
   notes.proofs = reader.text();
