@@ -127,32 +127,17 @@ int show(const Parsed& parsed) {
 int drop(const Parsed& parsed) { return command_each(parsed, "DELETE", "/v1/groups/", ""); }
 
 int send(const Parsed& parsed) {
-  const Result<std::string> members = send_members(parsed);
-  if (!members && members.error().code == ErrorCode::kInvalid)
-    return complain(parsed, members.error());
-  int code = kExitOk;
-  const std::optional<Session> session = Session::open(parsed, code);
-  if (!session) return code;
-  if (!members) {
-    session->complain(members.error().detail);
-    return kExitFailure;
-  }
-  ClientRequest request;
-  request.method = "POST";
-  request.path = path_of(parsed.operands[0]) + "/messages";
-  request.body = "{" + *members;
+  Handover what{.path = path_of(parsed.operands[0]) + "/messages", .members = {}};
   if (const std::string* type = parsed.find("--type"))
-    request.body += ",\"type\":" + json_text(*type);
-  request.body += "}";
-  add_key(parsed, request);
-  const std::optional<Json> accepted = session->ask(request);
-  if (!accepted) return kExitFailure;
-  if (session->json()) return kExitOk;
-  print(shown(accepted->at("id")) + "\n");
-  for (const Json& member : accepted->list("members"))
-    print(shown(member.at("message")) + " " + shown(member.at("destination")) + "\n");
-  for (const Json& name : accepted->list("skipped")) print("left out: " + shown(name.text) + "\n");
-  return kExitOk;
+    what.members = "\"type\":" + json_text(*type);
+  return hand_over(parsed, what, [](const Session& session, const Json& accepted) {
+    if (session.json()) return kExitOk;
+    print(shown(accepted.at("id")) + "\n");
+    for (const Json& member : accepted.list("members"))
+      print(shown(member.at("message")) + " " + shown(member.at("destination")) + "\n");
+    for (const Json& name : accepted.list("skipped")) print("left out: " + shown(name.text) + "\n");
+    return kExitOk;
+  });
 }
 
 constexpr std::string_view kSendMore =

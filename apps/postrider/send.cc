@@ -58,8 +58,7 @@ Result<std::string> headers_member(const Parsed& parsed) {
   return members.empty() ? members : ",\"headers\":{" + members + "}";
 }
 
-}  // namespace
-
+// The members of the JSON object, without braces.
 Result<std::string> send_members(const Parsed& parsed) {
   POSTRIDER_TRY(lane, parsed.number("--lane", 0, 0, kLaneMax));
   POSTRIDER_TRY(priority, parsed.number("--priority", 0, 0, kPriorityMax));
@@ -81,33 +80,20 @@ Result<std::string> send_members(const Parsed& parsed) {
   return text;
 }
 
-namespace {
-
 int send(const Parsed& parsed) {
-  const Result<std::string> body = send_members(parsed);
-  if (!body && body.error().code == ErrorCode::kInvalid) return complain(parsed, body.error());
-  int code = kExitOk;
-  const std::optional<Session> session = Session::open(parsed, code);
-  if (!session) return code;
-  if (!body) {
-    session->complain(body.error().detail);
-    return kExitFailure;
-  }
-  ClientRequest request;
-  request.method = "POST";
-  request.path = "/v1/messages";
-  request.body = "{\"destination\":" + json_text(parsed.operands[0]) + "," + *body + "}";
-  add_key(parsed, request);
   const bool waits = parsed.has("--wait");
-  const std::optional<Json> accepted = session->ask(request, !waits);
-  if (!accepted) return kExitFailure;
-  const std::string id = accepted->at("id");
-  if (!waits) {
-    if (!session->json()) print(shown(id) + "\n");
+  const Handover what{.path = "/v1/messages",
+                      .members = "\"destination\":" + json_text(parsed.operands[0]),
+                      .prints = !waits};
+  return hand_over(parsed, what, [&](const Session& session, const Json& accepted) {
+    const std::string id = accepted.at("id");
+    if (waits) {
+      return wait_for_end(session, id,
+                          parsed.duration("--time-out", Duration(0)).value_or(Duration(0)));
+    }
+    if (!session.json()) print(shown(id) + "\n");
     return kExitOk;
-  }
-  return wait_for_end(*session, id,
-                      parsed.duration("--time-out", Duration(0)).value_or(Duration(0)));
+  });
 }
 
 constexpr Command kCommand = {"send",
@@ -119,6 +105,27 @@ constexpr Command kCommand = {"send",
                               kMore};
 
 }  // namespace
+
+int hand_over(const Parsed& parsed, const Handover& what,
+              const std::function<int(const Session&, const Json&)>& then) {
+  const Result<std::string> members = send_members(parsed);
+  if (!members && members.error().code == ErrorCode::kInvalid)
+    return complain(parsed, members.error());
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  if (!members) {
+    session->complain(members.error().detail);
+    return kExitFailure;
+  }
+  ClientRequest request;
+  request.method = "POST";
+  request.path = what.path;
+  request.body = "{" + what.members + (what.members.empty() ? "" : ",") + *members + "}";
+  add_key(parsed, request);
+  const std::optional<Json> accepted = session->ask(request, what.prints);
+  return accepted ? then(*session, *accepted) : kExitFailure;
+}
 
 int run_send(Arguments arguments) { return run_command("", kCommand, arguments); }
 

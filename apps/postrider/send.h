@@ -1,9 +1,13 @@
 // What `send` and `group send` share: a message from options and operands.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
+#include "apps/postrider/json.h"
 #include "apps/postrider/options.h"
+#include "apps/postrider/session.h"
 #include "postrider/base/result.h"
 
 namespace postrider {
@@ -17,8 +21,15 @@ inline constexpr OptionRow kSendPriority = {"--priority", "N", "0 to 65535 (0); 
 inline constexpr OptionRow kSendDelay = {"--delay", "DURATION", "no attempt before it"};
 inline constexpr OptionRow kSendExpiresIn = {"--expires-in", "DURATION", "no attempt after it"};
 
-// The members of the JSON object, without braces: body, headers, lane and the like. The body is the
-// second operand, or the standard input.
-Result<std::string> send_members(const Parsed& parsed);
+// Hands over a message made of options and operands: body (the second operand, or the standard
+// input), headers, lane and the like. Complains itself; what was accepted goes to `then`, whose
+// code is that of the command.
+struct Handover {
+  std::string path;
+  std::string members;  // of the JSON object, beside those: "destination":"shop"
+  bool prints = true;   // with --json the answer is printed as it came
+};
+int hand_over(const Parsed& parsed, const Handover& what,
+              const std::function<int(const Session&, const Json&)>& then);
 
 }  // namespace postrider

@@ -1,23 +1,11 @@
 // Destinations: put, look, list, hold, limit, remove, test.
 #include <array>
 
-#include "postrider/api/http_api_impl.h"
-#include "postrider/api/http_api_listing.h"
-#include "postrider/api/http_api_render.h"
-#include "postrider/api/http_api_texts.h"
-#include "postrider/api/json_fields.h"
+#include "postrider/api/http_api_routes.h"
 #include "postrider/base/nearest.h"
 
 namespace postrider {
 namespace {
-
-using api::Checked;
-using api::JsonKind;
-using api::JsonValue;
-using api::JsonWriter;
-using api::MaybeValue;
-using api::Problem;
-using api::ProblemType;
 
 constexpr std::size_t kReasonBytesMax = 200;
 constexpr Duration kTestLife{3'600'000};

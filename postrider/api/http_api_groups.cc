@@ -1,22 +1,10 @@
 // Groups of destinations, and messages to all who subscribe.
 #include <array>
 
-#include "postrider/api/http_api_impl.h"
-#include "postrider/api/http_api_listing.h"
-#include "postrider/api/http_api_render.h"
-#include "postrider/api/http_api_texts.h"
-#include "postrider/api/json_fields.h"
+#include "postrider/api/http_api_routes.h"
 
 namespace postrider {
 namespace {
-
-using api::Checked;
-using api::JsonKind;
-using api::JsonValue;
-using api::JsonWriter;
-using api::MaybeValue;
-using api::Problem;
-using api::ProblemType;
 
 Problem bad(std::string detail, std::string field) {
   return api::complaint(ProblemType::kInvalidField, std::move(detail), std::move(field));
