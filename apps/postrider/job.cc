@@ -21,7 +21,12 @@ constexpr auto kRunOptions = std::to_array<OptionRow>(
      kJobRate, kJobDryRun, kJobReason, kKeyRow});
 constexpr auto kListOptions = std::to_array<OptionRow>({kLimitRow});
 constexpr auto kCommandOptions = std::to_array<OptionRow>({kKeyRow});
-constexpr auto kAuditOptions = std::to_array<OptionRow>({kLimitRow, kCursorRow, kAllRow});
+constexpr auto kAuditOptions = std::to_array<OptionRow>({
+    {"--oldest", "", "the oldest first"},
+    kLimitRow,
+    kCursorRow,
+    kAllRow,
+});
 
 std::string span_text(const std::string& ms) {
   if (ms.empty()) return "";
@@ -126,7 +131,9 @@ int audit(const Parsed& parsed) {
   const std::optional<Session> session = Session::open(parsed, code);
   if (!session) return code;
   Table table({"WHEN", "WHO", "ACTION", "TARGET", "EFFECT", "REASON"});
-  return session->list(parsed, "/v1/audit", "audit", std::move(table), audit_row);
+  const std::string_view path =
+      parsed.has("--oldest") ? "/v1/audit?order=oldest" : "/v1/audit?order=newest";
+  return session->list(parsed, path, "audit", std::move(table), audit_row);
 }
 
 // clang-format off
@@ -136,7 +143,7 @@ constexpr auto kVerbTable = std::to_array<Command>({
     {"show", {"ID", 1, 1}, "Shows how far a job is.", {}, true, show},
     {"cancel", {"ID…", 1, kOperandsMax}, "Stops jobs; what they did stays.", kCommandOptions, true, cancel},
 });
-constexpr Command kAudit = {"audit", {}, "Lists what operators did, the oldest first.", kAuditOptions, true, audit};
+constexpr Command kAudit = {"audit", {}, "Lists what operators did, the newest first.", kAuditOptions, true, audit};
 // clang-format on
 
 }  // namespace

@@ -87,7 +87,7 @@ struct HttpApi::Impl::Table {
     {{"GET",    "/v1/holds",                        kRead,     kNothing, false, kJson,   ""}, &Self::list_holds},
     {{"PUT",    "/v1/holds/{name}",                 kOperate,  kBody,    true,  kJson,   ""}, &Self::put_hold},
     {{"DELETE", "/v1/holds/{name}",                 kOperate,  kNothing, true,  kJson,   ""}, &Self::delete_hold},
-    {{"GET",    "/v1/audit",                        kRead,     kNothing, false, kJson,   "cursor limit"}, &Self::list_audit},
+    {{"GET",    "/v1/audit",                        kRead,     kNothing, false, kJson,   "cursor limit order"}, &Self::list_audit},
     {{"GET",    "/v1/events",                       kRead,     kNothing, false, kStream, "from"}, &Self::get_events},
     {{"GET",    "/v1/shape",                        kRead,     kNothing, false, kJson,   "destination cursor limit"}, &Self::get_shape},
     {{"GET",    "/v1/stats",                        kRead,     kNothing, false, kJson,   ""}, &Self::get_stats},

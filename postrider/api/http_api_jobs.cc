@@ -2,24 +2,12 @@
 // did.
 #include <array>
 
-#include "postrider/api/http_api_impl.h"
 #include "postrider/api/http_api_letters.h"
-#include "postrider/api/http_api_listing.h"
-#include "postrider/api/http_api_render.h"
-#include "postrider/api/http_api_texts.h"
-#include "postrider/api/json_fields.h"
+#include "postrider/api/http_api_routes.h"
 #include "postrider/model/keys.h"
 
 namespace postrider {
 namespace {
-
-using api::Checked;
-using api::JsonKind;
-using api::JsonValue;
-using api::JsonWriter;
-using api::MaybeValue;
-using api::Problem;
-using api::ProblemType;
 
 constexpr std::string_view kJobIdRule = "a job's id has 16 hexadecimal digits";
 constexpr std::uint32_t kRateMax = 100'000;
@@ -296,6 +284,14 @@ void HttpApi::Impl::list_audit(Call& call) {
   auto listing = std::make_shared<Listing>();
   listing->name = "audit";
   listing->ask.what = Ask::What::kAudit;
+  if (const std::string* order = call.query.find("order")) {
+    listing->ask.newest_first = *order == "newest";
+    if (*order != "newest" && *order != "oldest") {
+      return refuse(call.waiting,
+                    api::complaint(ProblemType::kInvalidParameter,
+                                   "order is oldest or newest: which comes first", "order"));
+    }
+  }
   listing->take = [](JsonWriter& json, const Answer& answer, std::string& next) {
     const auto& page = std::get<AuditPage>(answer.view);
     for (const AuditPage::Line& line : page.lines) api::write_audit(json, line);

@@ -127,6 +127,34 @@ TEST_F(ApiJobs, AuditTellsWhoDidWhat) {
   EXPECT_EQ(everything_said.find("token-o"), std::string::npos);
 }
 
+// req: api.audit.2
+TEST_F(ApiJobs, AuditIsListedFromEitherEnd) {
+  for (const char* name : {"a", "b", "c"}) make_destination(name);
+  const auto targets = [&](const std::string& order, const std::string& limit) {
+    std::vector<std::string> out;
+    std::string cursor;
+    do {
+      const Reply page = get("/v1/audit?limit=" + limit + order + cursor);
+      EXPECT_EQ(page.status, 200);
+      for (const auto& line : page.json().at("audit").as_array())
+        out.emplace_back(line.at("target").as_string().c_str());
+      const std::string next = page.text("next");
+      cursor = next.empty() ? "" : "&cursor=" + next;
+    } while (!cursor.empty());
+    return out;
+  };
+  for (const char* limit : {"1", "2", "3", "100"}) {
+    std::vector<std::string> newest = targets("&order=newest", limit);
+    const std::vector<std::string> oldest = targets("&order=oldest", limit);
+    ASSERT_GE(newest.size(), 3U);
+    EXPECT_EQ(newest[0], "c") << limit;
+    EXPECT_EQ(oldest, targets("", limit)) << "that is the default";
+    std::reverse(newest.begin(), newest.end());
+    EXPECT_EQ(newest, oldest) << limit;
+  }
+  EXPECT_EQ(get("/v1/audit?order=sideways").problem(), "invalid-parameter");
+}
+
 // req: api.holds.1
 TEST_F(ApiJobs, HoldsPauseWhatTheyFit) {
   EXPECT_EQ(

@@ -114,8 +114,8 @@ constexpr std::string_view kPaths = R"json({
       "default": {"$ref": "#/components/responses/Problem"}}}},
 "/v1/audit": {
   "get": {
-    "operationId": "listAudit", "tags": ["audit"], "summary": "What operators did, the oldest first",
-    "parameters": [{"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
+    "operationId": "listAudit", "tags": ["audit"], "summary": "What operators did, the oldest first or the newest",
+    "parameters": [{"name": "order", "in": "query", "description": "Which comes first; oldest is the default. A cursor goes on in the order in which it was made", "schema": {"enum": ["oldest", "newest"]}}, {"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
     "responses": {
       "200": {"description": "A page", "content": {"application/json": {"schema": {
         "type": "object", "additionalProperties": false, "required": ["audit"], "properties": {
