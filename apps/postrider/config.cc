@@ -16,6 +16,8 @@ namespace {
 
 constexpr auto kInitOptions =
     std::to_array<OptionRow>({{"--force", "", "write over a file that is there"}});
+constexpr auto kCheckOptions =
+    std::to_array<OptionRow>({{"--config", "FILE", "the same as FILE, as serve takes it"}});
 
 int failure(const Parsed& parsed, const std::string& what) {
   std::fprintf(stderr, "postrider %s: %s\n", parsed.command.c_str(), what.c_str());
@@ -48,7 +50,7 @@ int init(const Parsed& parsed) {
 
 // What the daemon would say, with the environment as it is here.
 int check(const Parsed& parsed) {
-  const std::string path = parsed.operands.empty() ? "" : parsed.operands[0];
+  const std::string path = parsed.operands.empty() ? parsed.text("--config") : parsed.operands[0];
   const Result<Config> config = load_config(path, process_environment());
   if (!config) {
     std::fprintf(stderr, "%s\n", config.error().detail.c_str());
@@ -78,7 +80,7 @@ int reference(const Parsed& /*parsed*/) {
 // clang-format off
 constexpr auto kVerbTable = std::to_array<Command>({
     {"init", {"[FILE]", 0, 1}, "Writes a file with every setting and what it means.", kInitOptions, false, init},
-    {"check", {"[FILE]", 0, 1}, "Says what is wrong with a file, or what it amounts to.", {}, false, check},
+    {"check", {"[FILE]", 0, 1}, "Says what is wrong with a file, or what it amounts to.", kCheckOptions, false, check},
     {"reference", {}, "Prints all settings as Markdown.", {}, false, reference},
 });
 // clang-format on

@@ -15,7 +15,7 @@ constexpr auto kNouns = std::to_array<Noun>({
     {"msg", run_msg,
      "ls | get | explain | timeline | cancel | retry | resend: messages, and where they are"},
     {"dest", run_dest,
-     "put | ls | show | pause | resume | wake | limit | test | rm: where they go"},
+     "put | ls | show | pause | resume | wake | limit | test | recover | rm: where they go"},
     {"group", run_group,
      "put | add | remove | ls | show | rm | send: one message for many destinations"},
     {"dlq", run_dlq, "ls | groups | show | redrive | drop | export | import: dead letters"},

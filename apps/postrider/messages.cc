@@ -13,6 +13,7 @@ namespace {
 
 constexpr Duration kFirstPause{20};
 constexpr Duration kLongestPause{1000};
+constexpr Duration kPatience{2000};  // before it is told why a message has not ended
 
 bool is_over(std::string_view phase) {
   constexpr auto kEnds = std::to_array<std::string_view>(
@@ -121,6 +122,7 @@ int wait_for_end(const Session& session, const std::string& id, Duration time_ou
   request.path = message_path(id);
   const auto begin = std::chrono::steady_clock::now();
   Duration pause = kFirstPause;
+  std::string said;
   while (true) {
     const std::optional<Json> message = session.ask(request, false);
     if (!message) return kExitFailure;
@@ -135,6 +137,12 @@ int wait_for_end(const Session& session, const std::string& id, Duration time_ou
       session.complain("the message has not ended yet");
       if (!session.json()) print(explain_message(*message, wall_now()));
       return kExitFailure;
+    }
+    // Nobody should have to guess what it waits for; each reason is told once.
+    if (const std::string why = message->at("why");
+        !session.json() && why != said && std::chrono::steady_clock::now() - begin >= kPatience) {
+      session.complain("waits: " + shown(why));
+      said = why;
     }
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, kLongestPause);

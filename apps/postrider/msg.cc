@@ -87,7 +87,8 @@ constexpr auto kVerbTable = std::to_array<Command>({
     {"cancel", {"ID…", 1, kOperandsMax}, "Ends messages without delivering them.", kCommandOptions, true, cancel},
     {"retry", {"ID…", 1, kOperandsMax}, "Does not wait any longer for the next attempt.", kCommandOptions, true, retry},
     {"resend", {"ID…", 1, kOperandsMax}, "Sends the content of messages again, each as a new message.", kCommandOptions, true, resend,
-     "Of messages that live, of dead letters, and of whatever ended at a destination with the setting history = on. The old ones stay as they are.\n"
+     "Of messages that live, of dead letters, and of whatever ended at a destination with the setting\n"
+     "history = on. The old ones stay as they are.\n"
      "By a filter: postrider job run resend --destination NAME --since 2h\n"},
 });
 // clang-format on
