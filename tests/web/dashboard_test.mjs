@@ -188,7 +188,7 @@ describe("without tokens", () => {
   // req: dashboard.keys.1
   test("everything can be reached by keys, and the keys are listed", async () => {
     await shown(".law");
-    for (const [key, hash] of [["d", "#/destinations"], ["l", "#/dead-letters"], ["j", "#/jobs"], ["p", "#/profiles"], ["a", "#/audit"], ["o", "#/"]]) {
+    for (const [key, hash] of [["d", "#/destinations"], ["g", "#/groups"], ["l", "#/dead-letters"], ["j", "#/jobs"], ["p", "#/profiles"], ["a", "#/audit"], ["o", "#/"]]) {
       await page.keyboard.press("g");
       await page.keyboard.press(key);
       await page.waitForFunction((wanted) => location.hash === wanted, hash);
@@ -228,7 +228,7 @@ describe("without tokens", () => {
     const job = await rig.ask("POST", "/v1/jobs", { action: "redrive", filter: { destination: "legacy" }, reason: "to be refused, at some length, because it is disabled" });
     await rig.ask("PUT", "/v1/holds/a-name-without-much-room-to-break-it", { destination_prefix: "nobody", reason: "for the width" });
     await page.setViewportSize({ width: 360, height: 740 });
-    for (const hash of ["/", "/destinations", "/destinations/crm", `/messages/${ids.backoff[0]}`, `/messages/${ids.dead[0]}`, "/dead-letters", "/jobs", `/jobs/${job.id}`, "/audit", "/profiles/webhook", "/profiles/device"]) {
+    for (const hash of ["/", "/destinations", "/destinations/crm", `/messages/${ids.backoff[0]}`, `/messages/${ids.dead[0]}`, "/groups", "/dead-letters", "/jobs", `/jobs/${job.id}`, "/audit", "/profiles/webhook", "/profiles/device"]) {
       await openHash(hash);
       await page.waitForFunction(() => document.querySelector("[aria-busy]") === null);
       assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360, `${hash} is too wide`);

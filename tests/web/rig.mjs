@@ -189,6 +189,10 @@ export async function fillBulk(rig) {
   await start({ action: "redrive", filter: { destination: "harbour-east", phase: "dead", cause: "rejected" }, rate: 1, reason: "slowly, they are small" });
   await rig.ask("PUT", "/v1/holds/crane", { destination_prefix: "harbour-", reason: "the crane is inspected" });
   await rig.ask("PUT", "/v1/holds/unpaid", { tenant: "yard", reason: "their bill" });
+  await rig.ask("PUT", "/v1/groups/customers", { members: [
+    { destination: "shop", types: ["order.*", "refund"] }, { destination: "shop-eu", types: ["order.*"] }, { destination: "ledger", types: [] }, { destination: "crm", types: ["news"] },
+  ], skip_closed: true });
+  await rig.ask("POST", "/v1/groups/customers/members", { members: [{ destination: "billing", types: ["order.paid", "refund"] }] });
 }
 
 export async function openBrowser() {

@@ -20,11 +20,12 @@ const job = (await rig.ask("GET", "/v1/jobs")).jobs.find((it) => it.state === "r
 const pages = {
   overview: "/#/", destinations: "/#/destinations", destination: "/#/destinations/crm", message: `/#/messages/${one}`,
   ended: `/#/messages/${dead}`, dead: "/#/dead-letters", jobs: "/#/jobs", job: `/#/jobs/${job}`, held: "/#/destinations/harbour-east", audit: "/#/audit",
+  groups: "/#/groups", group: "/#/groups/customers",
   webhook: "/#/profiles/webhook", device: "/#/profiles/device", pull: "/#/profiles/device?method=pull-closed",
 };
 // Dialogs: the page that they stand on, and the button that opens them.
 const dialogs = {
-  redrive: ["/#/dead-letters", /^Redrive rejected/], drop: ["/#/dead-letters", /^Drop rejected/], hold: ["/#/destinations", /^Put a hold/],
+  redrive: ["/#/dead-letters", /^Redrive rejected/], drop: ["/#/dead-letters", /^Drop rejected/], hold: ["/#/destinations", /^Put a hold/], new_job: ["/#/jobs", /^New job/],
 };
 const looks = [
   { name: "light", width: 1280, height: 860, scheme: "light" },
@@ -56,6 +57,7 @@ const kept = [
   ["overview-light", "light", 1180, 900, "/#/"], ["overview-narrow", "light", 360, 740, "/#/"], ["destination-dark", "dark", 1180, 640, "/#/destinations/crm"],
   ["message-light", "light", 1100, 520, `/#/messages/${one}`], ["profile-light", "light", 1100, 420, "/#/profiles/webhook", /^Sending/],
   ["redrive-light", "light", 1100, 600, "/#/dead-letters", /^Redrive rejected/], ["jobs-dark", "dark", 1180, 440, "/#/jobs"], ["holds-light", "light", 1180, 560, "/#/destinations"],
+  ["group-light", "light", 1180, 600, "/#/groups/customers"], ["new-job-dark", "dark", 1100, 640, "/#/jobs", /^New job/],
 ];
 mkdirSync(`${out}/kept`, { recursive: true });
 for (const [name, colorScheme, width, height, path, button] of kept) {

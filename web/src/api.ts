@@ -4,7 +4,7 @@ import { countAges, joinPages } from "./shape.ts";
 import type { PhaseAges, Shape } from "./shape.ts";
 import { EventParser } from "./sse.ts";
 import type {
-  AuditLine, DeadGroupList, Destination, DryRun, Explanation, Health, Hold, HoldRule, Job, JobOrder, LogEvent, Message, Profile, ShapePage,
+  AuditLine, DeadGroupList, Destination, DryRun, Explanation, FanoutGroup, FanoutMember, Health, Hold, HoldRule, Job, JobOrder, LogEvent, Message, Profile, ShapePage,
   ShapeRow, Stats, Timeline, WhoAmI,
 } from "./types.ts";
 
@@ -12,6 +12,7 @@ const kPage = 1000;
 const kShapePagesMax = 3; // of what the daemon counts
 const kAgePagesMax = 3; // of messages that are counted here
 const kDestinationPagesMax = 10;
+const kGroupPagesMax = 3;
 const kReconnectDelay = 2000;
 
 // What was refused, in the daemon's own words (RFC 9457).
@@ -155,6 +156,8 @@ export const explain = (id: string, signal?: AbortSignal) =>
 export const timeline = (id: string, signal?: AbortSignal) =>
   call<Timeline>("GET", `/v1/messages/${segment(id)}/timeline`, { signal });
 export const cancel = (id: string) => call<Done>("POST", `/v1/messages/${segment(id)}/cancel`);
+// A new message with the content of an old one, which stays as it is.
+export const resend = (id: string) => call<{ id: string; resends: string }>("POST", `/v1/messages/${segment(id)}/resend`);
 export const retry = (id: string) => call<Done>("POST", `/v1/messages/${segment(id)}/retry`);
 
 // Ages of live messages by destination; the daemon counts. `profile` leaves out the others.
@@ -201,10 +204,20 @@ export const holds = (signal?: AbortSignal) => call<{ holds: Hold[] }>("GET", "/
 export const putHold = (name: string, rule: HoldRule) => call<Done>("PUT", `/v1/holds/${segment(name)}`, { body: rule });
 export const releaseHold = (name: string) => call<Done>("DELETE", `/v1/holds/${segment(name)}`);
 
-export async function audit(cursor: string | undefined, signal?: AbortSignal): Promise<Page<AuditLine>> {
-  const answer = await call<{ audit: AuditLine[]; next?: string }>("GET", "/v1/audit" + queryOf({ limit: kPage, cursor }), { signal });
+// From the newest line back.
+export async function audit(of: { limit: number; cursor?: string }, signal?: AbortSignal): Promise<Page<AuditLine>> {
+  const answer = await call<{ audit: AuditLine[]; next?: string }>("GET", "/v1/audit" + queryOf({ order: "newest", ...of }), { signal });
   return { items: answer.audit, next: answer.next };
 }
+
+// Groups of destinations, for messages to all who subscribe
+
+export const groups = (signal?: AbortSignal) => walk<FanoutGroup>("/v1/groups", "groups", {}, kGroupPagesMax, signal);
+export const group = (name: string, signal?: AbortSignal) => call<FanoutGroup>("GET", `/v1/groups/${segment(name)}`, { signal });
+export const putMember = (name: string, member: FanoutMember) =>
+  call<Done>("POST", `/v1/groups/${segment(name)}/members`, { body: { members: [member] } });
+export const removeMember = (name: string, destinationName: string) =>
+  call<Done>("DELETE", `/v1/groups/${segment(name)}/members${queryOf({ destination: destinationName })}`);
 
 // Profiles
 

@@ -1,5 +1,6 @@
 // What a job's figures mean. Pure.
 import { span } from "./format.ts";
+import { kLivePhases } from "./types.ts";
 import type { Job, JobAction, JobFilter } from "./types.ts";
 
 // On a button, in a dry run, and of a job.
@@ -16,6 +17,29 @@ export const kActionWords: Record<JobAction, { verb: string; would: string; does
     does: "what has ended and is kept as history is sent once more, each as a new message",
   },
 };
+
+// Which phases an action can be about; none: it says itself.
+export const kActionPhases: Record<JobAction, readonly string[]> = {
+  redrive: ["dead", "expired"],
+  drop: ["dead", "expired"],
+  retry: [],
+  cancel: kLivePhases,
+  resend: ["delivered", "cancelled", "indeterminate"],
+};
+export const kActions = Object.keys(kActionWords) as JobAction[];
+export const kCauses = ["connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired", "none"] as const;
+
+// What somebody typed, as a filter: nothing for fields that are empty or that the action does not know. Times are of the
+// place where the browser is.
+export function filterFrom(action: JobAction, fields: JobFilter): JobFilter {
+  const phase = kActionPhases[action].includes(fields.phase ?? "") ? fields.phase : undefined;
+  const time = (text: string | undefined) => {
+    const at = text === undefined || text === "" ? NaN : Date.parse(text);
+    return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+  };
+  const wanted = { ...fields, phase, since: time(fields.since), until: time(fields.until) };
+  return Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined && value !== ""));
+}
 
 export function isAlive(job: Job): boolean {
   return job.state === "running" || job.state === "waiting";

@@ -8,6 +8,7 @@ export const helpShown = signal(false);
 export const kPlaces: { key: string; to: string; name: string }[] = [
   { key: "o", to: "#/", name: "Overview" },
   { key: "d", to: "#/destinations", name: "Destinations" },
+  { key: "g", to: "#/groups", name: "Groups" },
   { key: "l", to: "#/dead-letters", name: "Dead letters" },
   { key: "j", to: "#/jobs", name: "Jobs" },
   { key: "p", to: "#/profiles", name: "Profiles" },

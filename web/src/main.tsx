@@ -9,6 +9,7 @@ import { Audit } from "./pages/audit.tsx";
 import { DeadLetters } from "./pages/dead_letters.tsx";
 import { DestinationPage } from "./pages/destination.tsx";
 import { Destinations } from "./pages/destinations.tsx";
+import { GroupPage, Groups } from "./pages/groups.tsx";
 import { JobPage, Jobs } from "./pages/jobs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { Overview } from "./pages/overview.tsx";
@@ -27,6 +28,8 @@ function page(): { title: string; body: ComponentChildren } {
       return name === undefined
         ? { title: "Destinations", body: <Destinations /> }
         : { title: name, body: <DestinationPage key={name} name={name} /> };
+    case "groups":
+      return name === undefined ? { title: "Groups", body: <Groups /> } : { title: `Group ${name}`, body: <GroupPage key={name} name={name} /> };
     case "messages": return { title: `Message ${name ?? ""}`, body: <MessagePage key={name} id={name ?? ""} /> };
     case "dead-letters": return { title: "Dead letters", body: <DeadLetters /> };
     case "jobs":

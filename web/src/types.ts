@@ -145,6 +145,17 @@ export interface LogEvent {
   detail?: string;
 }
 
+export interface FanoutMember {
+  destination: string;
+  types: string[]; // none: everything
+}
+export interface FanoutGroup {
+  name: string;
+  members: FanoutMember[];
+  skip_closed: boolean;
+  changed_at?: string;
+}
+
 export type JobAction = "redrive" | "drop" | "retry" | "cancel" | "resend";
 export interface JobFilter {
   destination?: string;

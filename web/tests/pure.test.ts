@@ -1,12 +1,13 @@
 // The parts of the dashboard that compute: no browser, no daemon.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { emptyTrail, goOn, newestFirst, older, placeOf } from "../src/audit.ts";
+import { extended, placeOf, refreshed } from "../src/audit.ts";
+import { gets, typesOf, wrongType } from "../src/fanout.ts";
 import { missing, segments } from "../src/conservation.ts";
 import * as format from "../src/format.ts";
 import { actionsOf, filterOf, groupByCause, reasonsOf } from "../src/groups.ts";
 import { fits, holdOn, isPausedApart, ruleText } from "../src/holds.ts";
-import { duration, filterText, isAlive, share } from "../src/jobs.ts";
+import { duration, filterFrom, filterText, isAlive, share } from "../src/jobs.ts";
 import { isJobId, isMessageId, link, parseRoute } from "../src/paths.ts";
 import * as rates from "../src/rates.ts";
 import { bucketOf, countAges, heat, joinPages, kAges } from "../src/shape.ts";
@@ -218,31 +219,43 @@ test("the hold that paused a destination is told from a pause by somebody", () =
   assert.ok(!isPausedApart({ health: "normal" }));
 });
 
-test("the audit is walked to its end once, grows there, and is fetched backwards", async () => {
-  const line = (target: string): AuditLine => ({ actor: "ops", action: "pause", target });
-  const lines = Array.from({ length: 23 }, (_, index) => line(String(index)));
-  const asked: (string | undefined)[] = [];
-  const ask = async (cursor: string | undefined) => {
-    asked.push(cursor);
-    const from = Number(cursor ?? 0);
-    return { items: lines.slice(from, from + 10), ...(from + 10 < lines.length ? { next: String(from + 10) } : {}) };
-  };
-  const targets = (of: { target: string }[]) => of.map((one) => Number(one.target));
-  let trail = await goOn(emptyTrail(), ask, 1);
-  assert.equal(trail.ended, false, "bounded");
-  trail = await goOn(trail, ask, 9);
-  assert.ok(trail.ended);
-  assert.deepEqual(asked, [undefined, "10", "20"]);
-  assert.deepEqual(targets(newestFirst(trail)), [22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10]);
-  lines.push(...Array.from({ length: 9 }, (_, index) => line(String(23 + index))));
-  trail = await goOn(trail, ask, 9);
-  assert.deepEqual(asked.slice(3), ["20", "30"], "only the end is asked for again");
-  assert.deepEqual(targets(newestFirst(trail)), Array.from({ length: 22 }, (_, index) => 31 - index));
-  assert.equal(trail.from, 1);
-  trail = await older(trail, ask);
-  assert.deepEqual(targets(newestFirst(trail)), Array.from({ length: 32 }, (_, index) => 31 - index));
-  assert.equal(await older(trail, ask), trail, "there is nothing older");
-  assert.deepEqual(targets(newestFirst(await goOn(emptyTrail(), async () => ({ items: [] }), 9))), []);
+test("the audit grows at its new end and goes back at its old one", () => {
+  const lines = (from: number, to: number): AuditLine[] => Array.from({ length: from - to + 1 }, (_, index) => ({ actor: "ops", action: "pause", target: String(from - index) }));
+  const targets = (of: { lines: { target: string }[] }) => of.lines.map((one) => Number(one.target));
+  const numbers = (from: number, to: number) => lines(from, to).map((one) => Number(one.target));
+  let trail = refreshed(undefined, { items: lines(29, 20), next: "20" });
+  trail = extended(trail, { items: lines(19, 10), next: "10" });
+  assert.deepEqual([targets(trail), trail.next], [numbers(29, 10), "10"]);
+  trail = refreshed(trail, { items: lines(29, 20), next: "20" });
+  assert.deepEqual([targets(trail), trail.next], [numbers(29, 10), "10"], "nothing came");
+  trail = refreshed(trail, { items: lines(38, 29), next: "29" });
+  assert.deepEqual([targets(trail), trail.next], [numbers(38, 10), "10"], "nine came, one line is known");
+  trail = refreshed(trail, { items: lines(58, 49), next: "49" });
+  assert.deepEqual([targets(trail), trail.next], [numbers(58, 49), "49"], "there is a gap: begun anew");
+  assert.deepEqual(refreshed(undefined, { items: [] }), { lines: [], next: undefined });
+  assert.deepEqual(targets(refreshed(refreshed(undefined, { items: [] }), { items: lines(2, 1) })), [2, 1]);
+  assert.deepEqual(targets(refreshed(refreshed(undefined, { items: lines(2, 1) }), { items: lines(4, 1) })), [4, 3, 2, 1]);
+});
+
+test("a member gets what it subscribes to", () => {
+  const member = (...types: string[]) => ({ destination: "shop", types });
+  for (const [one, type, expected] of [
+    [member(), "", true], [member(), "order.paid", true], [member("*"), "order.paid", true], [member("*"), "", false],
+    [member("order.*"), "order.paid", true], [member("order.*"), "order", false], [member("order.*"), "orders.paid", false],
+    [member("order.paid", "refund"), "refund", true], [member("order.paid"), "order.paid.late", false],
+  ] as const) assert.equal(gets(one, type), expected, `${one.types.join()} ${type}`);
+  assert.deepEqual(typesOf(" order.*, refund  order.*,"), ["order.*", "refund"]);
+  assert.equal(wrongType(["order.*", "*", "a-b_c.1"]), undefined);
+  for (const bad of ["order*", "ord er", "a/b", "x".repeat(129)]) assert.equal(wrongType(["ok", bad]), bad);
+});
+
+test("a free filter has what was typed and what its action knows", () => {
+  assert.deepEqual(filterFrom("redrive", {}), {});
+  assert.deepEqual(filterFrom("redrive", { destination: "shop", phase: "dead", cause: "", reason_prefix: "HTTP" }), { destination: "shop", phase: "dead", reason_prefix: "HTTP" });
+  assert.deepEqual(filterFrom("cancel", { phase: "dead" }), {}, "a phase of another action");
+  assert.deepEqual(filterFrom("cancel", { phase: "backoff" }), { phase: "backoff" });
+  assert.deepEqual(filterFrom("retry", { phase: "parked" }), {});
+  assert.deepEqual(filterFrom("resend", { since: "2026-01-01T00:00Z", until: "half" }), { since: "2026-01-01T00:00:00.000Z" });
 });
 
 test("a line of the audit leads to what it is about", () => {

@@ -1,16 +1,15 @@
 // What operators did, the newest first.
 import { useRef, useState } from "preact/hooks";
 import * as api from "../api.ts";
-import { emptyTrail, goOn, newestFirst, older, placeOf } from "../audit.ts";
+import { extended, placeOf, refreshed } from "../audit.ts";
 import type { Trail } from "../audit.ts";
-import { clock, count, plural } from "../format.ts";
+import { clock, plural } from "../format.ts";
 import { now, usePoll } from "../hooks.ts";
 import type { AuditLine } from "../types.ts";
 import { Empty, Pending, say } from "../ui.tsx";
 
 const kEvery = 5000;
-const kPagesMax = 50; // in one go; the next round goes on
-const kShown = 100; // lines more for each click
+const kPage = 100; // lines; more of them for each click
 
 function Line({ line }: { line: AuditLine }) {
   const place = placeOf(line);
@@ -27,24 +26,24 @@ function Line({ line }: { line: AuditLine }) {
 }
 
 export function Audit() {
-  const trail = useRef<Trail>(emptyTrail());
-  const [shown, setShown] = useState(kShown);
+  const trail = useRef<Trail | undefined>(undefined);
   const [filter, setFilter] = useState("");
-  const [earlier, setEarlier] = useState(0); // pages that were asked for; only to draw again
+  const [pages, setPages] = useState(1); // that were asked for; only to draw again
   const found = usePoll(async (signal) => {
-    trail.current = await goOn(trail.current, (cursor) => api.audit(cursor, signal), kPagesMax);
+    trail.current = refreshed(trail.current, await api.audit({ limit: kPage }, signal));
     return trail.current;
   }, kEvery, []);
   const known = found.data === undefined ? undefined : trail.current;
   const words = filter.toLowerCase();
-  const lines = known === undefined ? [] : newestFirst(known).filter((line) =>
+  const lines = known === undefined ? [] : known.lines.filter((line) =>
     [line.actor, line.action, line.target, line.reason ?? ""].join(" ").toLowerCase().includes(words));
-  const more = async () => {
-    if (lines.length > shown) return setShown(shown + kShown);
+  const older = async () => {
+    const before = trail.current;
+    if (before?.next === undefined) return;
     try {
-      trail.current = await older(trail.current, api.audit);
-      setEarlier(earlier + 1);
-      setShown(shown + kShown);
+      const page = await api.audit({ limit: kPage, cursor: before.next });
+      if (trail.current?.next === before.next) trail.current = extended(trail.current, page);
+      setPages(pages + 1);
     } catch (error) {
       say(error instanceof Error ? error.message : String(error), true);
     }
@@ -57,20 +56,19 @@ export function Audit() {
       </div>
       {known === undefined ? <Pending error={found.error} what="audit" /> : (
         <>
-          {!known.ended && <p class="faint" role="status">Looking for the newest: {count(known.starts.length - 1)} pages were read so far.</p>}
           {lines.length === 0 ? (
-            filter !== "" ? <Empty title="No line is like that"><button type="button" class="action" onClick={() => setFilter("")}>Show all of them</button></Empty>
+            filter !== "" ? <Empty title="No line is like that">{known.next !== undefined && "Of those that were fetched; older ones may be. "}<button type="button" class="action" onClick={() => setFilter("")}>Show all of them</button></Empty>
               : <Empty title="Nothing was done yet">Each change by an operator is written here, with the change itself: who, what, and why.</Empty>
           ) : (
             <div class="scroll">
               <table class="stacked">
                 <thead><tr><th>at</th><th>who</th><th>did</th><th class="wide">on</th><th class="wide">why</th><th>effect</th></tr></thead>
-                <tbody>{lines.slice(0, shown).map((line, index) => <Line key={lines.length - index} line={line} />)}</tbody>
+                <tbody>{lines.map((line, index) => <Line key={lines.length - index} line={line} />)}</tbody>
               </table>
             </div>
           )}
-          {(lines.length > shown || known.from > 0) && (
-            <p class="pages"><button type="button" class="action" onClick={() => void more()}>Older</button><span class="faint">{plural(Math.min(shown, lines.length), "line")} shown</span></p>
+          {known.next !== undefined && (
+            <p class="pages"><button type="button" class="action" onClick={() => void older()}>Older</button><span class="faint">{plural(lines.length, "line")} shown</span></p>
           )}
         </>
       )}

@@ -1,21 +1,20 @@
 // One destination: how it is, how old its messages are, and what happens to them now.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import * as api from "../api.ts";
 import { HeatMap, PhaseBar } from "../charts.tsx";
-import { clock, count, plural, span } from "../format.ts";
-import { now, usePoll, visible } from "../hooks.ts";
+import { count, span } from "../format.ts";
+import { now, usePoll } from "../hooks.ts";
 import { link } from "../paths.ts";
 import { kAges } from "../shape.ts";
-import { EventParser } from "../sse.ts";
 import { kLivePhases } from "../types.ts";
-import type { Destination, LogEvent } from "../types.ts";
+import type { Destination } from "../types.ts";
 import { Action, Badge, Empty, Figure, MessageLink, Pending, When } from "../ui.tsx";
 import { DestinationActions, Why, hasWhy } from "./destinations.tsx";
 import { HoldDialog } from "./holds.tsx";
+import { Tail } from "./tail.tsx";
 
 const kEvery = 3000;
 const kShapeEvery = 10_000;
-const kTailMax = 200;
 const kMessagesShown = 20;
 
 function Settings({ one }: { one: Destination }) {
@@ -95,45 +94,6 @@ function Messages({ name }: { name: string }) {
   );
 }
 
-function Tail({ id }: { id: string }) {
-  const [events, setEvents] = useState<LogEvent[]>([]);
-  const [connected, setConnected] = useState(false);
-  const [running, setRunning] = useState(true);
-  const parser = useRef(new EventParser()); // knows where to go on
-  const shown = visible.value;
-  useEffect(() => {
-    // A browser has six connections to a daemon; tabs that nobody looks at keep none of them.
-    if (!running || !shown) return;
-    const stop = new AbortController();
-    const take = (all: LogEvent[]) => {
-      const ours = all.filter((event) => event.destination_id === id || event.kind === "fell-behind").reverse();
-      if (ours.length > 0) setEvents((before) => [...ours, ...before].slice(0, kTailMax));
-    };
-    api.follow(parser.current, take, setConnected, stop.signal).catch(() => setConnected(false));
-    return () => stop.abort();
-  }, [id, running, shown]);
-  return (
-    <section class="card" aria-labelledby="tail">
-      <div class="head">
-        <h2 id="tail">Live tail <span class={connected && running ? "pulse on" : "pulse"} role="img" aria-label={connected && running ? "connected" : "not connected"} /></h2>
-        <button type="button" class="action" onClick={() => setRunning(!running)} aria-pressed={!running}>{running ? "Freeze" : "Go on"}</button>
-      </div>
-      {events.length === 0 ? <p class="faint">{running ? "Ends and notices appear here as they happen." : "Frozen. Go on to see what happened meanwhile."}</p> : (
-        <ol class="tail" aria-live="off">
-          {events.map((event, index) => (
-            <li key={`${event.id ?? ""}${event.at ?? ""}${events.length - index}`}>
-              <time class="mono faint">{clock(event.at, now.peek())}</time>
-              {event.phase !== undefined && event.kind === "end" ? <Badge kind="phase" of={event.phase} /> : <span class="badge">{event.kind}</span>}
-              {event.id !== undefined && <MessageLink id={event.id} />}
-              <span>{[event.attempts !== undefined ? plural(event.attempts, "attempt") : "", event.cause, event.reason].filter((text) => text !== undefined && text !== "").join(" · ")}</span>
-            </li>
-          ))}
-        </ol>
-      )}
-    </section>
-  );
-}
-
 // A hold on this one alone would be a pause: by its tenant, when it has one, or by its name, which can be shortened.
 function givenBy(one: Destination): { tenant?: string; destination_prefix?: string } {
   const tenant = one.settings["tenant"] ?? "";
@@ -178,7 +138,7 @@ export function DestinationPage({ name }: { name: string }) {
       </div>
       <div class="columns">
         <Ages name={name} />
-        <Tail id={one.destination_id} />
+        <Tail ids={[one.destination_id]} />
       </div>
       <Messages name={name} />
       <Settings one={one} />

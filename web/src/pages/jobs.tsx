@@ -1,4 +1,5 @@
 // Jobs: bulk actions that run in the daemon.
+import { useState } from "preact/hooks";
 import * as api from "../api.ts";
 import { count, percent, plural, span } from "../format.ts";
 import { now, usePoll } from "../hooks.ts";
@@ -6,6 +7,7 @@ import { duration, filterRows, filterText, isAlive, kActionWords, share } from "
 import { link } from "../paths.ts";
 import type { Job } from "../types.ts";
 import { Action, DestinationLink, Empty, Figure, Pending, When, attempt } from "../ui.tsx";
+import { NewJob } from "./new_job.tsx";
 
 const kEvery = 2000;
 const kOneEvery = 1000;
@@ -54,11 +56,16 @@ function Row({ job, reload }: { job: Job; reload: () => void }) {
 
 export function Jobs() {
   const found = usePoll(api.jobs, kEvery, []);
+  const [making, setMaking] = useState(false);
   return (
     <>
-      <div class="head"><h1>Jobs</h1></div>
+      <div class="head">
+        <h1>Jobs</h1>
+        <Action run={() => setMaking(true)} label="New job: dry run first">New job…</Action>
+      </div>
+      {making && <NewJob close={() => setMaking(false)} />}
       {found.data === undefined ? <Pending error={found.error} what="jobs" /> : found.data.length === 0 ? (
-        <Empty title="No job runs, and none is remembered">What is done to a group of <a href="#/dead-letters">dead letters</a> becomes a job; <code>postrider job run --help</code> tells of other filters.</Empty>
+        <Empty title="No job runs, and none is remembered">What is done to a group of <a href="#/dead-letters">dead letters</a> becomes a job; a new one goes by any filter.</Empty>
       ) : (
         <div class="scroll">
           <table class="stacked">

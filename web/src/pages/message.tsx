@@ -10,6 +10,7 @@ import type { Explanation, Message, Timeline } from "../types.ts";
 import { Action, Badge, DestinationLink, Dialog, Empty, MessageLink, Pending, attempt, say } from "../ui.tsx";
 
 const kEvery = 2000;
+const kOnce = 600_000; // a dialog does not stay open for long
 
 const kNextWords: Record<Explanation["next"], string> = {
   attempt: "the next attempt",
@@ -100,17 +101,56 @@ function Content({ message }: { message: Message }) {
         <div><dt>priority</dt><dd>{message.priority}</dd></div>
         {Object.entries(message.headers ?? {}).map(([name, value]) => <div key={name}><dt>{name}</dt><dd class="mono">{value}</dd></div>)}
       </dl>
-      {!message.has_body ? <p class="faint">The body of an ended message is not kept.</p>
+      {!message.has_body ? <p class="faint">The body of an ended message is not kept, unless its destination has <code>history = on</code>.</p>
         : body === undefined ? <button type="button" class="action" onClick={() => void show()}>Show the body</button>
         : <pre class="body" tabIndex={0} aria-label="Body">{body === "" ? "(empty)" : body}</pre>}
     </section>
   );
 }
 
+// As with many: first what would happen, and how it is there; then the same for good.
+function ResendDialog({ message, close }: { message: Message; close: () => void }) {
+  const name = message.destination ?? "";
+  const found = usePoll((signal) => api.destination(name, signal), kOnce, [name]);
+  const [busy, setBusy] = useState(false);
+  const run = async () => {
+    setBusy(true);
+    try {
+      const answer = await api.resend(message.id);
+      say("Resend: a new message is on its way");
+      close();
+      go(link(["messages", answer.id]));
+    } catch (error) {
+      setBusy(false);
+      say(`Resend: ${error instanceof Error ? error.message : String(error)}`, true);
+    }
+  };
+  const health = found.data?.health;
+  return (
+    <Dialog title="Resend this message?" close={close}>
+      {found.data === undefined ? <Pending error={found.error} what="destination" /> : (
+        <p class="forecast">
+          Dry run: <strong>1 message</strong> of {bytes(message.body_bytes ?? 0)} would be sent once more to <b>{name}</b>, as a new message.
+          {" "}<span class="faint">This one stays as it is: {message.phase}. Nothing was changed.</span>
+        </p>
+      )}
+      {health !== undefined && health !== "normal" && <p class="alarm">{name} is not well (<Badge kind="health" of={health} />): what is sent there now waits, or is refused, or fails again.</p>}
+      {message.phase === "delivered" && <p class="faint">It was delivered: the far side gets it twice, with another id.</p>}
+      {message.phase === "indeterminate" && <p class="alarm">Nobody knows whether it was delivered: the far side may get it twice.</p>}
+      <div class="buttons">
+        <button type="button" class="action" onClick={close}>Leave it</button>
+        <Action strong run={() => void run()} disabled={found.data === undefined || busy}>Resend it</Action>
+      </div>
+    </Dialog>
+  );
+}
+
 function Actions({ message, done }: { message: Message; done: () => void }) {
   const [asking, setAsking] = useState(false);
+  const [again, setAgain] = useState(false);
   const live = kLivePhases.some((phase) => phase === message.phase);
   const letter = message.phase === "parked" || ((message.phase === "dead" || message.phase === "expired") && message.has_body);
+  const kept = !live && !letter && message.has_body; // as history
   const redrive = () => attempt("Redrive", async () => {
     const answer = await api.redriveOne(message.id);
     if (answer.redrives !== undefined) go(link(["messages", answer.id]));
@@ -120,7 +160,9 @@ function Actions({ message, done }: { message: Message; done: () => void }) {
     <span class="actions">
       {live && <Action run={() => void attempt("Retry", () => api.retry(message.id), done)}>Retry now</Action>}
       {letter && <Action run={() => void redrive()}>Redrive</Action>}
+      {kept && <Action run={() => setAgain(true)}>Resend…</Action>}
       {live && <Action danger run={() => setAsking(true)}>Cancel…</Action>}
+      {again && <ResendDialog message={message} close={() => setAgain(false)} />}
       {asking && (
         <Dialog title="Cancel this message?" close={() => setAsking(false)}>
           <p>It ends as cancelled and is not sent any more. While an attempt is open, the attempt decides.</p>
