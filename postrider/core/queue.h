@@ -160,7 +160,7 @@ struct Lane {
   bool cold_ahead = false;  // messages on disk at or behind the cursor
   bool asleep = false;      // FIFO: the head sleeps on disk; its due entry wakes the lane
   bool refilling = false;   // a read is on its way
-  bool deep = false;        // the last one did not see the end of the lane
+  bool deep = false;        // there was one before: it goes on behind its first page
   std::uint32_t spills =
       0;  // how often its window went to disk: a page read before lacks that part
   std::uint32_t refill_rows = 0;  // how many that read asked for …

@@ -207,8 +207,8 @@ void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
 Scan Engine::Impl::refill_scan(const Resident& resident, const Lane& lane) const {
   const std::uint32_t limit =
       std::max<std::uint32_t>(3, std::min(limits_.refill_rows_max, lane.refill_rows));
-  // In the blocks of a deep lane lie none but its own messages, and each is read once; where lanes
-  // are short, neighbours share a block.
+  // Whoever wakes may share a block with neighbours that wake with it; who reads on reads alone,
+  // and each message once.
   return {keys::cold(lane.refill_from, keys::Part::kMessage),
           keys::after_prefix(keys::cold_lane(resident.id, lane.number)), limit, lane.deep};
 }
@@ -269,7 +269,7 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
     cut = after.cursor <= key->id || after.spills != spills;
   }
   Lane& lane = residents_[slot].the_lane(number);
-  lane.deep = !rows.complete;
+  lane.deep = true;
   if (!cut && rows.complete) lane.cold_ahead = false;
   if (!cut && !rows.complete) {
     // Behind the last row there may be a state that belongs to it; a message that is gone needs no
