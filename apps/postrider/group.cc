@@ -28,6 +28,8 @@ constexpr auto kSendOptions = std::to_array<OptionRow>({
     kSendHeader,
     kSendLane,
     kSendPriority,
+    kSendOrderKey,
+    kSendEventId,
     kSendDelay,
     kSendExpiresIn,
     kKeyRow,

@@ -66,6 +66,8 @@ std::string describe_message(const Json& message, Timestamp now) {
   facts.add("expires", moment_long(message.at("expires_at"), now));
   facts.add("lane", message.at("lane"));
   facts.add("priority", message.at("priority"));
+  facts.add("order key", shown(message.at("order_key")));
+  facts.add("event id", shown(message.at("event_id")));
   facts.add("content type", shown(message.at("content_type")));
   if (const Json* headers = message.find("headers")) {
     for (std::size_t i = 0; i < headers->names.size(); ++i)
@@ -91,6 +93,7 @@ std::string explain_message(const Json& message, Timestamp now) {
                            (since.empty() ? "" : ", since " + moment_long(since, now)));
   facts.add("  why", shown(message.at("why")));
   facts.add("  next", next_text(message, now));
+  facts.add("  order key", shown(message.at("order_key")));
   const std::string last = last_text(message);
   facts.add("  so far", attempts_text(message) + (last.empty() ? "" : ", the last: " + last));
   facts.add("  accepted", moment_long(message.at("accepted_at"), now));

@@ -21,6 +21,8 @@ constexpr auto kOptions = std::to_array<OptionRow>({
     kSendHeader,
     kSendLane,
     kSendPriority,
+    kSendOrderKey,
+    kSendEventId,
     kSendDelay,
     kSendExpiresIn,
     kKeyRow,
@@ -72,7 +74,8 @@ Result<std::string> send_members(const Parsed& parsed) {
   if (lane != 0) text += ",\"lane\":" + std::to_string(lane);
   if (priority != 0) text += ",\"priority\":" + std::to_string(priority);
   for (const auto& [option, member] :
-       {std::pair("--content-type", "content_type"), std::pair("--delay", "delay"),
+       {std::pair("--content-type", "content_type"), std::pair("--order-key", "order_key"),
+        std::pair("--event-id", "event_id"), std::pair("--delay", "delay"),
         std::pair("--expires-in", "expires_in")}) {
     if (const std::string* value = parsed.find(option))
       text.append(",\"").append(member).append("\":").append(json_text(*value));

@@ -18,6 +18,10 @@ inline constexpr OptionRow kSendHeader = {"--header", "NAME:VALUE", "sent with t
 inline constexpr OptionRow kSendLane = {
     "--lane", "N", "0 to 15 (0); messages of one lane keep their order if the destination says so"};
 inline constexpr OptionRow kSendPriority = {"--priority", "N", "0 to 65535 (0); higher goes first"};
+inline constexpr OptionRow kSendOrderKey = {"--order-key", "KEY",
+                                            "messages of one lane and key go one after the other"};
+inline constexpr OptionRow kSendEventId = {
+    "--event-id", "ID", "for the destination's id_header, instead of the message's id"};
 inline constexpr OptionRow kSendDelay = {"--delay", "DURATION", "no attempt before it"};
 inline constexpr OptionRow kSendExpiresIn = {"--expires-in", "DURATION", "no attempt after it"};
 

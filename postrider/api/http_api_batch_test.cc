@@ -49,6 +49,23 @@ TEST_F(ApiBatch, AnswersEachLineInOrder) {
   EXPECT_EQ(transport.started.size(), 3U);
 }
 
+// req: api.order.1
+TEST_F(ApiBatch, LinesOfOneKeyGoOneAfterTheOther) {
+  const Stream batch = stream();
+  batch.sink(line(R"(,"order_key":"a")") + line(R"(,"order_key":"a")") +
+                 line(R"(,"order_key":"b")") + line(R"(,"order_key":"")"),
+             true);
+  settle();
+  const auto lines = answers(batch);
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_NE(lines[3].find("problem:invalid-field"), std::string::npos) << lines[3];
+  EXPECT_EQ(transport.started.size(), 2U);
+  answer_last(200);
+  EXPECT_EQ(transport.started.size(), 2U);
+  answer(transport.started[0].attempt, 200);
+  EXPECT_EQ(transport.started.size(), 3U);
+}
+
 TEST_F(ApiBatch, DoesNotCareHowTheBytesAreCut) {
   const std::string all = line() + "\r\n" + line() + line();
   for (std::size_t piece = 1; piece < 40; piece += 6) {

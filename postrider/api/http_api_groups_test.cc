@@ -105,6 +105,24 @@ TEST_F(ApiGroups, ServeAllWhoSubscribeUnderOneKey) {
   EXPECT_EQ(names(post("/v1/groups/customers/messages", R"({"body":"x"})")), "shop ");
 }
 
+// req: api.order.1, api.fanout.2
+TEST_F(ApiGroups, KeepTheOrderOfAKeyAtEachMember) {
+  const auto send = [&](const std::string& key) {
+    return post("/v1/groups/customers/messages",
+                R"({"type":"order.paid","body":1,"order_key":")" + key + "\"}");
+  };
+  ASSERT_EQ(send("a").status, 202);
+  EXPECT_EQ(transport.started.size(), 2U);
+  ASSERT_EQ(send("a").status, 202);
+  EXPECT_EQ(transport.started.size(), 2U);
+  ASSERT_EQ(send("b").status, 202);
+  EXPECT_EQ(transport.started.size(), 4U);
+  answer(transport.started[0].attempt, 200);
+  ASSERT_EQ(transport.started.size(), 5U);
+  EXPECT_EQ(transport.started[4].request.target, transport.started[0].request.target);
+  EXPECT_EQ(send("").problem(), "invalid-field");
+}
+
 // req: api.fanout.2
 TEST_F(ApiGroups, RefuseAWholeMessageAndSayWhy) {
   const auto bad = [&](const std::string& body) {

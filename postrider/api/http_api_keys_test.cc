@@ -49,7 +49,8 @@ TEST_F(ApiKeys, OtherContentIsAConflictThatTellsNothing) {
   EXPECT_EQ(everything_said.find("4711"), std::string::npos);
   for (const std::string_view field :
        {R"("lane":1)", R"("priority":1)", R"("delay":"1s")", R"("expires_in":"1h")",
-        R"("content_type":"a/b")", R"("headers":{"a":"b"})"}) {
+        R"("content_type":"a/b")", R"("headers":{"a":"b"})", R"("order_key":"k")",
+        R"("event_id":"e")"}) {
     EXPECT_EQ(
         post("/v1/messages",
              R"({"destination":"shop","body":"stored-4711",)" + std::string(field) + "}", key("k"))

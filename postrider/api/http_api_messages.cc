@@ -124,10 +124,10 @@ void HttpApi::Impl::get_timeline(Call& call) {
 }
 
 void HttpApi::Impl::explain_message(Call& call) {
-  ask_message(call, Ask::What::kExplain, [](Answer& answer) {
+  ask_message(call, Ask::What::kMessage, [](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
-    api::write_explanation(json, std::get<Explanation>(answer.view));
+    api::write_explanation(json, std::get<MessageView>(answer.view));
     return response;
   });
 }

@@ -112,6 +112,74 @@ TEST_F(ApiMessages, KeepsLaneAndPriority) {
   EXPECT_EQ(reply.number("priority"), 65535);
 }
 
+// req: api.order.1, webhook.order.2
+TEST_F(ApiMessages, OneAfterTheOtherWithinAKeyAndOthersBesideThem) {
+  const auto hand_in = [&](const std::string& body, const std::string& key) {
+    return post("/v1/messages", R"({"destination":"shop","body":")" + body + R"(","priority":9,)" +
+                                    R"("order_key":")" + key + "\"}")
+        .text("id");
+  };
+  hand_in("a1", "customer 7");
+  const std::string second = hand_in("a2", "customer 7");
+  hand_in("b1", "customer 8");
+  ASSERT_EQ(transport.started.size(), 2U);
+  EXPECT_EQ(transport.started[0].request.body, "a1");
+  EXPECT_EQ(transport.started[1].request.body, "b1");
+  EXPECT_EQ(transport.started[0].request.headers.find("order-key"), "") << "it is ours alone";
+
+  EXPECT_EQ(get("/v1/messages/" + second).text("order_key"), "customer 7");
+  EXPECT_EQ(get("/v1/messages/" + second).number("priority"), 0);
+  const Reply why = get("/v1/messages/" + second + "/explain");
+  EXPECT_EQ(why.text("order_key"), "customer 7");
+  EXPECT_EQ(why.text("why"), "earlier messages of its order come first");
+
+  answer_last(200);  // b1
+  EXPECT_EQ(transport.started.size(), 2U);
+  answer(transport.started[0].attempt, 503);  // a1 has not ended, and stays in front
+  EXPECT_EQ(transport.started.size(), 2U);
+  pass(1h);
+  ASSERT_EQ(transport.started.size(), 3U);
+  EXPECT_EQ(transport.started[2].request.body, "a1");
+  answer_last(200);
+  ASSERT_EQ(transport.started.size(), 4U);
+  EXPECT_EQ(transport.started[3].request.body, "a2");
+}
+
+// req: api.order.2
+TEST_F(ApiMessages, AnOrderKeyAndAnEventIdHaveOneTo128PrintableCharacters) {
+  for (const std::string field : {"order_key", "event_id"}) {
+    const auto with = [&](const std::string& value) {
+      return post("/v1/messages",
+                  R"({"destination":"shop","body":1,")" + field + "\":" + value + "}");
+    };
+    const auto text = [](std::size_t size) { return "\"" + std::string(size, 'k') + "\""; };
+    for (const std::size_t size : {1U, 127U, 128U}) EXPECT_EQ(with(text(size)).status, 202) << size;
+    EXPECT_EQ(with(R"("a b~!")").status, 202);
+    for (const std::string& bad :
+         {text(0), text(129), std::string("7"), std::string("null"), std::string(R"(" a")"),
+          std::string(R"("a ")"), std::string(R"("a\nb")"), std::string(R"("\u00e9")")}) {
+      const Reply reply = with(bad);
+      EXPECT_EQ(reply.status, 400) << bad;
+      EXPECT_EQ(reply.problem(), "invalid-field") << bad;
+      EXPECT_EQ(reply.text("field"), field) << bad;
+    }
+  }
+}
+
+// req: api.order.3
+TEST_F(ApiMessages, TheIdOfAnEventAndItsTypeReachTheReceiver) {
+  make_destination("bus", R"(,"id_header":"X-Event","format":"cloudevents")");
+  const Reply reply =
+      post("/v1/messages", R"({"destination":"bus","body":1,"event_id":"e-4711",)"
+                           R"("headers":{"ce-type":"order.paid","Ce-Subject":"7"}})");
+  ASSERT_EQ(reply.status, 202) << reply.body;
+  const WireRequest& request = transport.started.back().request;
+  EXPECT_EQ(request.headers.find("x-event"), "e-4711");
+  EXPECT_EQ(request.headers.find("ce-type"), "order.paid");
+  EXPECT_EQ(request.headers.find("ce-subject"), "7");
+  EXPECT_EQ(get("/v1/messages/" + reply.text("id")).text("event_id"), "e-4711");
+}
+
 struct BadBody {
   std::string_view json;
   std::string_view problem;

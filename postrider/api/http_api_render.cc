@@ -62,6 +62,8 @@ void write_attributes(JsonWriter& json, std::string_view bytes) {
   if (texts.empty()) return;
   for (const auto& [name, value] : texts) {
     if (name == "content-type") json.field("content_type", value);
+    if (name == "order-key") json.field("order_key", value);
+    if (name == "event-id") json.field("event_id", value);
     if (name == "traceparent" || name == "tracestate") json.field(name, value);
   }
   json.name("headers").open_object();
@@ -186,6 +188,14 @@ void write_done(std::string& out, const Answer& answer, std::string_view about,
 void write_explanation(JsonWriter& json, const Explanation& explanation) {
   json.open_object();
   write_explanation_fields(json, explanation);
+  json.close_object();
+}
+
+void write_explanation(JsonWriter& json, const MessageView& view) {
+  json.open_object();
+  write_explanation_fields(json, view.explanation);
+  const NamedTexts texts = decode_texts(view.attributes).value_or(NamedTexts());
+  if (const std::string* key = find_text(texts, "order-key")) json.field("order_key", *key);
   json.close_object();
 }
 

@@ -25,6 +25,7 @@ void write_accepted(std::string& out, MessageId id, std::string_view destination
 void write_done(std::string& out, const Answer& answer, std::string_view about,
                 std::string_view subject);
 void write_explanation(JsonWriter& json, const Explanation& explanation);
+void write_explanation(JsonWriter& json, const MessageView& view);  // with the key of its order
 void write_message(JsonWriter& json, const MessageView& view, bool with_body);
 // From what is recorded: attempts between the first and the last are not.
 void write_timeline(JsonWriter& json, const MessageView& view);

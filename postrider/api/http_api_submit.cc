@@ -6,6 +6,7 @@
 #include "postrider/api/http_api_texts.h"
 #include "postrider/api/json_fields.h"
 #include "postrider/base/codec.h"
+#include "postrider/profiles/webhook/rules.h"
 #include "postrider/protocols/base64.h"
 #include "postrider/protocols/http_text.h"
 
@@ -20,6 +21,8 @@ enum Field : std::size_t {
   kHeaders,
   kTraceparent,
   kTracestate,
+  kOrderKey,
+  kEventId,
   kLane,
   kPriority,
   kNotBefore,
@@ -31,9 +34,10 @@ enum Field : std::size_t {
   kFields
 };
 constexpr std::array<std::string_view, kFields> kNames = {
-    "destination", "body",       "body_base64", "content_type",    "headers",
-    "traceparent", "tracestate", "lane",        "priority",        "not_before",
-    "delay",       "expires_at", "expires_in",  "idempotency_key", "type"};
+    "destination",     "body",       "body_base64", "content_type", "headers",
+    "traceparent",     "tracestate", "order_key",   "event_id",     "lane",
+    "priority",        "not_before", "delay",       "expires_at",   "expires_in",
+    "idempotency_key", "type"};
 constexpr std::size_t kNameBytesMax = 200;
 constexpr std::uint32_t kPriorityMax = 65535;
 
@@ -121,6 +125,23 @@ std::optional<Problem> read_headers(const JsonValue& value, NamedTexts& attribut
   return problem;
 }
 
+// Here and not only in the profile, so that the field is named as it was written.
+std::optional<Problem> read_name(const Found& found, Field field, std::string_view attribute,
+                                 NamedTexts& attributes) {
+  if (!found[field]) return std::nullopt;
+  auto text = read_text(*found[field], kNames[field]);
+  if (!text) return text.error();
+  if (text->empty() || text->size() > webhook::kKeyBytesMax || !is_header_value(*text)) {
+    return complaint(ProblemType::kInvalidField,
+                     std::string(kNames[field]) + " has 1 to " +
+                         std::to_string(webhook::kKeyBytesMax) +
+                         " printable ASCII characters, and no blank at its ends",
+                     std::string(kNames[field]));
+  }
+  attributes.emplace_back(attribute, std::move(*text));
+  return std::nullopt;
+}
+
 std::optional<Problem> read_attributes(const Found& found, NamedTexts& attributes) {
   if (found[kContentType]) {
     auto text = read_text(*found[kContentType], kNames[kContentType]);
@@ -146,8 +167,10 @@ std::optional<Problem> read_attributes(const Found& found, NamedTexts& attribute
     }
     attributes.emplace_back("tracestate", std::move(*text));
   }
-  if (found[kHeaders]) return read_headers(*found[kHeaders], attributes);
-  return std::nullopt;
+  std::optional<Problem> problem = read_name(found, kOrderKey, "order-key", attributes);
+  if (!problem) problem = read_name(found, kEventId, "event-id", attributes);
+  if (!problem && found[kHeaders]) problem = read_headers(*found[kHeaders], attributes);
+  return problem;
 }
 
 std::optional<Problem> read_times(const Found& found, Draft& draft) {

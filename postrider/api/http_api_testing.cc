@@ -212,12 +212,16 @@ std::vector<std::string> ApiRig::Stream::lines() const {
   return lines;
 }
 
-void ApiRig::answer_last(int status) {
-  ASSERT_FALSE(transport.started.empty());
+void ApiRig::answer(AttemptId attempt, int status) {
   WireReply reply;
   reply.status = status;
-  host->attempt_ended(transport.started.back().attempt, std::move(reply));
+  host->attempt_ended(attempt, std::move(reply));
   settle();
+}
+
+void ApiRig::answer_last(int status) {
+  ASSERT_FALSE(transport.started.empty());
+  answer(transport.started.back().attempt, status);
 }
 
 void ApiRig::make_destination(const std::string& name, const std::string& more_settings) {

@@ -136,6 +136,7 @@ class ApiRig : public ::testing::Test {
 
   void settle();  // everything that can happen now
   void pass(Duration time);
+  void answer(AttemptId attempt, int status);
   void answer_last(int status);  // the attempt that was started last
   void make_destination(const std::string& name, const std::string& more_settings = {});
   std::string submit(const std::string& destination);  // the id

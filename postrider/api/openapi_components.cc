@@ -47,6 +47,8 @@ constexpr std::string_view kComponents = R"json({
   "Health": {"enum": ["normal", "wait", "probe", "paused", "disabled"]},
   "Done": {"enum": ["done", "nothing", "pending"], "description": "nothing: it was so already; pending: happens unless an open attempt succeeds, or when it can"},
 
+  "OrderKey": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]([ -~]*[!-~])?$", "description": "Messages of one lane and key go one after the other; they have no priority"},
+  "EventId": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]([ -~]*[!-~])?$", "description": "What the destination's id_header carries instead of the message's id"},
   "Message": {"type": "object", "additionalProperties": false, "required": ["destination"], "properties": {
     "destination": {"type": "string"},
     "body": {"description": "A text is sent as it is, any other value as compact JSON"},
@@ -54,6 +56,7 @@ constexpr std::string_view kComponents = R"json({
     "content_type": {"type": "string"},
     "headers": {"type": "object", "additionalProperties": {"type": "string"}},
     "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
+    "order_key": {"$ref": "#/components/schemas/OrderKey"}, "event_id": {"$ref": "#/components/schemas/EventId"},
     "lane": {"type": "integer", "minimum": 0, "maximum": 15},
     "priority": {"type": "integer", "minimum": 0, "maximum": 65535, "description": "Higher first; a FIFO lane has none"},
     "not_before": {"type": "string", "format": "date-time"}, "delay": {"$ref": "#/components/schemas/Duration"},
@@ -88,6 +91,7 @@ constexpr std::string_view kComponents = R"json({
     "health": {"$ref": "#/components/schemas/Health"},
     "cancel_wanted": {"type": "boolean", "description": "true, or absent"},
     "redrives": {"$ref": "#/components/schemas/Id"}, "fanout": {"$ref": "#/components/schemas/JobId"},
+    "order_key": {"type": "string", "description": "Not in lists"},
     "gap": {"$ref": "#/components/schemas/Id", "description": "A message before it in its order that was parked out of the way"}}},
   "MessageView": {"type": "object", "additionalProperties": false, "required": ["id", "phase", "state", "place", "why", "next", "attempts", "health", "lane", "priority", "has_body"], "properties": {
     "id": {"$ref": "#/components/schemas/Id"}, "destination": {"type": "string"},
@@ -101,6 +105,7 @@ constexpr std::string_view kComponents = R"json({
     "lane": {"$ref": "#/components/schemas/Count"}, "priority": {"$ref": "#/components/schemas/Count"},
     "not_before": {"$ref": "#/components/schemas/Time"}, "first_attempt_at": {"$ref": "#/components/schemas/Time"},
     "content_type": {"type": "string"}, "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
+    "order_key": {"type": "string"}, "event_id": {"type": "string"},
     "headers": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Those that hold secrets are ***"},
     "has_body": {"type": "boolean", "description": "An ended message keeps none, unless it is a dead letter"},
     "body_bytes": {"$ref": "#/components/schemas/Count"},

@@ -67,6 +67,7 @@ constexpr std::string_view kPaths = R"json({
         "body": {"description": "A text is sent as it is, any other value as compact JSON"}, "body_base64": {"type": "string"},
         "content_type": {"type": "string"}, "headers": {"type": "object", "additionalProperties": {"type": "string"}},
         "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
+        "order_key": {"$ref": "#/components/schemas/OrderKey"}, "event_id": {"$ref": "#/components/schemas/EventId"},
         "lane": {"type": "integer", "minimum": 0, "maximum": 15}, "priority": {"type": "integer", "minimum": 0, "maximum": 65535},
         "not_before": {"type": "string"}, "delay": {"type": "string"}, "expires_at": {"type": "string"}, "expires_in": {"type": "string"}}}}}},
     "responses": {

@@ -30,6 +30,18 @@ Answer refused(Door door) {
 
 }  // namespace
 
+std::string encode_attributes(const MessageAttributes& attributes) {
+  NamedTexts texts;
+  const auto add = [&texts](std::string_view name, const std::string& value) {
+    if (!value.empty()) texts.emplace_back(name, value);
+  };
+  add("content-type", attributes.content_type);
+  add("order-key", attributes.order_key);
+  add("event-id", attributes.event_id);
+  for (const auto& [name, value] : attributes.headers) texts.emplace_back("header." + name, value);
+  return texts.empty() ? std::string() : encode_texts(texts);
+}
+
 class Postrider::Impl {
  public:
   Result<void> open(NodeOptions options, Node::MakeTransport make) {

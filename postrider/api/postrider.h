@@ -6,6 +6,12 @@
 //                                                  .settings = {{"url", "https://…"}}}});
 //   auto answer = (*rider)->call(postrider::Submit{.destination = "shop", .body = "{}"});
 //   // answer.code == kAccepted: the message is on disk, and will have exactly one end.
+//
+//   // Those of one customer one after the other, and others beside them:
+//   auto next = (*rider)->call(postrider::Submit{
+//       .destination = "shop",
+//       .attributes = postrider::encode_attributes({.order_key = "customer-7"}),
+//       .body = "{}"});
 #pragma once
 
 #include <functional>
@@ -13,9 +19,20 @@
 
 #include "postrider/api/node.h"
 #include "postrider/model/answer.h"
+#include "postrider/model/attributes.h"
 #include "postrider/model/event.h"
 
 namespace postrider {
+
+// What a message for a webhook carries besides its body: for Submit::attributes and
+// FanOut::attributes. What is empty is not said.
+struct MessageAttributes {
+  std::string content_type;
+  std::string order_key;  // messages of one lane and key go one after the other; 1 to 128 bytes
+  std::string event_id;   // for the destination's id_header, instead of the message's id; likewise
+  NamedTexts headers;
+};
+std::string encode_attributes(const MessageAttributes& attributes);
 
 class Postrider {
  public:

@@ -49,12 +49,13 @@ TEST(SendCommand, TakesEverythingAMessageCanHave) {
   const Ran ran = daemon.run(
       "send billing b --content-type text/plain --header 'x-a: 1' --header x-b:2 --lane 3 "
       "--priority "
-      "9 --delay 5s --expires-in 2h --idempotency-key k-1 --json",
+      "9 --delay 5s --expires-in 2h --idempotency-key k-1 --order-key 'a b' --event-id e-1 --json",
       "");
   EXPECT_EQ(ran.output, "{\"id\":\"x\"}\n");
   EXPECT_EQ(daemon.body(0),
             R"({"destination":"billing","body":"b","headers":{"x-a":"1","x-b":"2"},"lane":3,)"
-            R"("priority":9,"content_type":"text/plain","delay":"5s","expires_in":"2h"})");
+            R"("priority":9,"content_type":"text/plain","order_key":"a b","event_id":"e-1",)"
+            R"("delay":"5s","expires_in":"2h"})");
   EXPECT_NE(daemon.request(0).find("\r\nidempotency-key: k-1\r\n"), std::string::npos);
 }
 
@@ -228,21 +229,30 @@ TEST(MsgCommand, ExplainsInAFewLines) {
   EXPECT_EQ(daemon.run("msg explain " + kId + " --json", "").output, message + "\n");
 }
 
+// req: cli.msg.2
+TEST(MsgCommand, ExplainsWhoseOrderAMessageIsIn) {
+  std::string message = waiting_message();
+  message.replace(message.size() - 1, 1, ",\"order_key\":\"customer 7\"}");
+  Daemon daemon({{.body = message}});
+  const Ran ran = daemon.run("msg explain " + kId, "");
+  EXPECT_NE(ran.output.find("\n  order key  customer 7\n"), std::string::npos) << ran.output;
+}
+
 TEST(MsgCommand, ShowsAMessageAndItsBody) {
   const std::string message =
       "{\"id\":\"" + kId +
       "\",\"destination\":\"billing\",\"phase\":\"queued\",\"attempts\":0,\"content_type\":\"text/"
       "plain\",\"headers\":{\"x-a\":\"1\"},\"has_body\":true,\"body_bytes\":3,\"lane\":2,"
-      "\"priority\":0";
+      "\"priority\":0,\"order_key\":\"k 7\",\"event_id\":\"e-1\"";
   Daemon daemon({{.body = message + "}"},
                  {.body = message + ",\"body\":\"a\\nb\"}"},
                  {.body = message + ",\"body_base64\":\"/wB6\"}"},
                  {.body = "{\"has_body\":false}"}});
-  EXPECT_EQ(
-      daemon.run("msg get " + kId, "").output,
-      "id            " + kId +
-          "\ndestination   billing\nphase         queued\nattempts      0\nlane          2\n"
-          "priority      0\ncontent type  text/plain\nheader x-a    1\nbody          3 bytes\n");
+  EXPECT_EQ(daemon.run("msg get " + kId, "").output,
+            "id            " + kId +
+                "\ndestination   billing\nphase         queued\nattempts      0\nlane          2\n"
+                "priority      0\norder key     k 7\nevent id      e-1\ncontent type  "
+                "text/plain\nheader x-a    1\nbody          3 bytes\n");
   EXPECT_EQ(daemon.run("msg get --body " + kId, "").output, "a\nb");
   EXPECT_EQ(daemon.run("msg get --body " + kId, "").output, std::string("\xff\x00z", 3));
   const Ran gone = daemon.run("msg get --body " + kId);
@@ -494,7 +504,7 @@ TEST(GroupCommand, ChangesListsShowsAndSends) {
             "NAME  MEMBERS  CLOSED ONES  CHANGED\neu    2        left out     10m ago\n");
   EXPECT_EQ(daemon.run("group show eu", "").output,
             "MEMBER  SUBSCRIBES TO\nshop    a.*, b\nbank    everything\n");
-  EXPECT_EQ(daemon.run("group send eu hello --type a.x --priority 2", "").output,
+  EXPECT_EQ(daemon.run("group send eu hello --type a.x --priority 2 --order-key k", "").output,
             "00000000000000aa\nm1 shop\nleft out: bank\n");
   EXPECT_EQ(daemon.run("group rm eu", "").output, "eu: done\n");
   EXPECT_EQ(daemon.first_line(0), "PUT /v1/groups/eu");
@@ -506,7 +516,8 @@ TEST(GroupCommand, ChangesListsShowsAndSends) {
   EXPECT_NE(daemon.request(1).find("\"types\":[\"a.*\",\"b\"]"), std::string::npos);
   EXPECT_EQ(daemon.first_line(2), "DELETE /v1/groups/eu/members?destination=bank");
   EXPECT_EQ(daemon.first_line(5), "POST /v1/groups/eu/messages");
-  EXPECT_NE(daemon.request(5).find("{\"body\":\"hello\",\"priority\":2,\"type\":\"a.x\"}"),
+  EXPECT_NE(daemon.request(5).find("{\"body\":\"hello\",\"priority\":2,\"order_key\":\"k\","
+                                   "\"type\":\"a.x\"}"),
             std::string::npos)
       << daemon.request(5);
   EXPECT_EQ(daemon.first_line(6), "DELETE /v1/groups/eu");

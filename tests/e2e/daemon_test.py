@@ -246,6 +246,40 @@ class Stop(harness.Case):
         self.assertEqual(ids, {message})
 
 
+class Order(harness.Case):
+    # req: cli.send.4, api.order.1, webhook.order.2
+    def test_messages_of_one_key_arrive_one_after_the_other_and_another_key_passes(self):
+        release = threading.Event()
+        self.addCleanup(release.set)
+
+        def answer(request):
+            if request.body == b"a1":
+                release.wait(harness.PATIENCE)
+            return 200, {}, b""
+        receiver = self.receiver(answer)
+        daemon = self.daemon("--dev")
+        client = daemon.client()
+        client.put_destination("shop", url=receiver.url, time_out="5m")
+        here = {"POSTRIDER_URL": daemon.url}
+
+        def send(body, key):
+            done = self.run_program("send", "shop", body, "--order-key", key, environment=here)
+            self.assertEqual(done.returncode, 0, done)
+            return done.stdout.strip()
+        first = send("a1", "customer 7")
+        receiver.got(1)
+        second, third = send("a2", "customer 7"), send("b1", "customer 8")
+        client.wait_for(third, "delivered")
+        self.assertEqual([request.body for request in receiver.requests], [b"a1", b"b1"])
+        explained = self.run_program("msg", "explain", second, environment=here).stdout
+        self.assertIn("earlier messages of its order come first", explained)
+        self.assertIn("customer 7", explained)
+        release.set()
+        client.wait_for(second, "delivered")
+        self.assertEqual([request.body for request in receiver.requests], [b"a1", b"b1", b"a2"])
+        self.assertEqual(client.explain(first)["phase"], "delivered")
+
+
 class Loops(harness.Case):
     # req: daemon.loops.2
     def test_further_loops_deliver_and_drain_like_one(self):
