@@ -84,7 +84,7 @@ std::string CalinSink::Impl::counts() const {
   api::JsonWriter writer(out);
   writer.open_object().count("creates", counts.creates).count("taken", counts.taken);
   writer.count("polls", counts.polls).count("logins", counts.logins);
-  writer.count("unauthorized", counts.unauthorized);
+  writer.count("unauthorized", counts.unauthorized).count("tokens", counts.tokens);
   writer.count("runs", meters_.ledger.runs().size());
   writer.count("doubled", meters_.ledger.doubled().size()).close_object();
   return out;
@@ -123,7 +123,8 @@ std::string CalinSink::Impl::summary() const {
   const sim::VendorCounts& counts = vendor_.counts();
   return std::to_string(counts.creates) + " commands: " + std::to_string(counts.taken) +
          " taken, " + std::to_string(meters_.ledger.runs().size()) + " run; " +
-         std::to_string(counts.polls) + " polls, " + std::to_string(counts.logins) + " logins";
+         std::to_string(counts.polls) + " polls, " + std::to_string(counts.logins) + " logins, " +
+         std::to_string(counts.tokens) + " tokens made";
 }
 
 Result<std::unique_ptr<CalinSink>> CalinSink::open(CalinSinkOptions options) {

@@ -13,6 +13,7 @@ using device::Request;
 using device::Response;
 
 constexpr std::size_t kLoginsMax = 10'000;
+constexpr std::size_t kTokenDigits = 20;
 constexpr std::string_view kPage =
     "<html><head><title>Server Error</title></head><body>Runtime Error</body></html>";
 
@@ -80,12 +81,10 @@ void Vendor::serve(const VendorCall& call) {
 void Vendor::serve_v1(const VendorCall& call) {
   const VendorPath path = read_path_v1(call.path);
   if (path.kind == VendorCallKind::kOther) return reply(call, 404, std::string(kPage), "text/html");
+  if (path.kind == VendorCallKind::kMint) return mint(call);
   const Result<VendorCredentials> who = read_credentials_v1(call.body);
   if (!who) return reply(call, 400, R"({"Message":"The request is invalid."})");
-  const bool known = (options_.company.empty() || who->company == options_.company) &&
-                     (options_.user.empty() || who->user == options_.user) &&
-                     (options_.password.empty() || who->password == options_.password);
-  if (!known) return reply(call, 200, error_answer_v1("02", "wrong user or password"));
+  if (!is_known(*who)) return reply(call, 200, error_answer_v1("02", "wrong user or password"));
   if (path.kind == VendorCallKind::kCreate)
     return create(call, read_create_body_v1(path.command, call.body));
   poll(call, read_poll_body_v1(call.body).value_or(""), path.command);
@@ -99,18 +98,47 @@ void Vendor::serve_v2(const VendorCall& call) {
     ++counts_.unauthorized;
     return reply(call, 401, error_answer_v2(401, "unauthorized"));
   }
+  if (path.kind == VendorCallKind::kMint) return mint(call);
   if (path.kind == VendorCallKind::kCreate)
     return create(call, read_create_body_v2(path.command, call.body));
   poll(call, read_poll_body_v2(call.body).value_or(""), path.command);
 }
 
+bool Vendor::is_known(const VendorCredentials& who) const {
+  return (options_.company.empty() || who.company == options_.company) &&
+         (options_.user.empty() || who.user == options_.user) &&
+         (options_.password.empty() || who.password == options_.password);
+}
+
+// Fails as creating does: before the token is made, or when it is.
+void Vendor::mint(const VendorCall& call) {
+  const bool v1 = options_.version == 1;
+  if (chance(faults.lose_calls)) return end_without_reply(call, CallEnd::kCut);
+  if (chance(faults.errors))
+    return reply(call, static_cast<int>(faults.error_status), std::string(kPage), "text/html");
+  const auto refuse = [&](std::int64_t code, std::string_view reason) {
+    reply(call, 200, v1 ? mint_refusal_v1(code, reason) : error_answer_v2(code, reason));
+  };
+  const Result<VendorMint> wanted =
+      v1 ? read_mint_body_v1(call.body) : read_mint_body_v2(call.body);
+  if (!wanted) return refuse(3, wanted.error().detail);
+  if (v1 && !is_known(wanted->who)) return refuse(2, "wrong user or password");
+  if (chance(faults.refuse)) return refuse(1, "the meter has no account");
+  const std::string number = std::to_string(++counts_.tokens);
+  const std::string token = "7" + std::string(kTokenDigits - 1 - number.size(), '0') + number;
+  if (chance(faults.lose_replies)) return end_without_reply(call, CallEnd::kCut);
+  if (chance(faults.hang)) return end_without_reply(call, CallEnd::kSilent);
+  if (chance(faults.fail_taken)) return reply(call, 502, std::string(kPage), "text/html");
+  if (chance(faults.html)) return reply(call, 200, std::string(kPage), "text/html");
+  std::string answer = v1 ? mint_answer_v1(token) : mint_answer_v2(token);
+  if (chance(faults.garbage)) answer.resize(answer.size() / 2);
+  reply(call, 200, std::move(answer));
+}
+
 void Vendor::log_in(const VendorCall& call) {
   ++counts_.logins;
   const Result<VendorCredentials> who = read_login_body_v2(call.body);
-  const bool known = who && (options_.company.empty() || who->company == options_.company) &&
-                     (options_.user.empty() || who->user == options_.user) &&
-                     (options_.password.empty() || who->password == options_.password);
-  if (!known || chance(faults.fail_logins))
+  if (!who || !is_known(*who) || chance(faults.fail_logins))
     return reply(call, 200, error_answer_v2(1, "wrong user or password"));
   std::string jwt;
   const Timestamp ends = now() + options_.login_life;

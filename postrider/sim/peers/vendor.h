@@ -22,6 +22,8 @@
 
 namespace postrider::sim {
 
+struct VendorCredentials;
+
 // Percentages, unless the name says otherwise; vendor_fault_rows() says what each does.
 struct VendorFaults {
   std::uint32_t hang = 0;
@@ -83,6 +85,7 @@ struct VendorCounts {
   std::uint64_t polls = 0;
   std::uint64_t logins = 0;
   std::uint64_t unauthorized = 0;
+  std::uint64_t tokens = 0;  // that were made, also those whose answer was lost
 };
 
 class Vendor {
@@ -116,6 +119,8 @@ class Vendor {
   void log_in(const VendorCall& call);
   bool is_logged_in(std::string_view authorization);
   void create(const VendorCall& call, const Result<device::Request>& request);
+  void mint(const VendorCall& call);
+  bool is_known(const VendorCredentials& who) const;
   void poll(const VendorCall& call, std::string_view task, device::Command kind);
   std::string take(const device::Request& request, std::uint64_t tag);
   void run(std::uint64_t task, bool reaches);

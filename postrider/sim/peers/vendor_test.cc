@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/protocols/calin.h"
+#include "postrider/protocols/device_mint.h"
 
 namespace postrider::sim {
 namespace {
@@ -121,6 +122,36 @@ TEST_P(VendorVersions, RunsATaskAndTellsHowItWent) {
     EXPECT_EQ(rig.meters.ledger.count(request).open, 0U);
   }
   EXPECT_TRUE(rig.meters.at("47003333623").relay_on());
+}
+
+// req: cli.sink.3
+TEST_P(VendorVersions, MakesTokensOrFailsAsTheFaultSays) {
+  device::Mint mint;
+  mint.plugin = "calin";
+  mint.meter = "47003333623";
+  mint.issued = kStart;
+  mint.kwh = device::make_decimal(5, 0);
+  const auto made = [&] {
+    const bool v1 = GetParam() == 1;
+    const VendorReply reply =
+        rig.call(v1 ? device::mint_call_v1({{"acme", "u", "p"}, "v"}, mint)
+                    : device::mint_call_v2({{"u", "p", "acme", "c"}, "v", "serial"}, mint));
+    return v1 ? device::read_mint_v1(Rig::http(reply)) : device::read_mint_v2(Rig::http(reply));
+  };
+  const auto first = made();
+  EXPECT_EQ(first.verdict, SendVerdict::kAccepted) << first.reason;
+  EXPECT_EQ(first.item.size(), 20U);
+  mint.type = Command::kClearTamper;
+  mint.kwh.reset();
+  const auto second = made();
+  EXPECT_EQ(second.verdict, SendVerdict::kAccepted) << second.reason;
+  EXPECT_NE(second.item, first.item);
+  rig.vendor->faults.refuse = 100;
+  EXPECT_EQ(made().verdict, SendVerdict::kFailed);
+  rig.vendor->faults.refuse = 0;
+  rig.vendor->faults.html = 100;
+  EXPECT_EQ(made().verdict, SendVerdict::kUnknown);
+  EXPECT_EQ(rig.vendor->counts().tokens, 3U) << "the last was made, and nobody was told";
 }
 
 TEST_P(VendorVersions, RejectsAUsedToken) {

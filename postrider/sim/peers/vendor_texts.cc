@@ -77,6 +77,19 @@ constexpr auto kServices = std::to_array<Service>({
     {"Token", "Token", Command::kDeliverPreexistingToken},
 });
 
+struct Generator {
+  Command command;
+  std::string_view path_v1;
+  std::string_view path_v2;
+};
+constexpr auto kGenerators = std::to_array<Generator>({
+    {Command::kTopUpKwh, "/POS_Purchase", "/API/Token/CreditToken/Generate"},
+    {Command::kClearCredit, "/Maintenance_ClearCredit", "/API/Token/ClearCreditToken/Generate"},
+    {Command::kClearTamper, "/Maintenance_ClearTamper", "/API/Token/ClearTamperToken/Generate"},
+    {Command::kSetPowerLimit, "/Maintenance_SetMaxPower",
+     "/API/Token/SetMaximumPowerLimitToken/Generate"},
+});
+
 std::string two(int number) {
   return {static_cast<char>('0' + number / 10 % 10), static_cast<char>('0' + number % 10)};
 }
@@ -141,6 +154,9 @@ std::string encode_text(std::string_view text) {
 
 VendorPath read_path_v1(std::string_view path) {
   constexpr std::string_view kFront = "/COMM_Remote";
+  for (const Generator& generator : kGenerators) {
+    if (path == generator.path_v1) return {VendorCallKind::kMint, generator.command};
+  }
   if (!path.starts_with(kFront)) return {};
   path.remove_prefix(kFront.size());
   for (const Service& service : kServices) {
@@ -154,6 +170,9 @@ VendorPath read_path_v1(std::string_view path) {
 VendorPath read_path_v2(std::string_view path) {
   constexpr std::string_view kFront = "/API/RemoteMeterTask/";
   if (path == "/API/User/Login") return {VendorCallKind::kLogin, Command::kReadCredit};
+  for (const Generator& generator : kGenerators) {
+    if (path == generator.path_v2) return {VendorCallKind::kMint, generator.command};
+  }
   if (!path.starts_with(kFront)) return {};
   path.remove_prefix(kFront.size());
   for (const Service& service : kServices) {
@@ -162,6 +181,37 @@ VendorPath read_path_v2(std::string_view path) {
     if (path == "Get" + task) return {VendorCallKind::kPoll, service.command};
   }
   return {};
+}
+
+Result<VendorMint> read_mint_body_v1(std::string_view body) {
+  POSTRIDER_TRY(object, json::parse_object(body));
+  POSTRIDER_TRY(company, json::text_of(object, "company_name"));
+  POSTRIDER_TRY(user, json::text_of(object, "user_name"));
+  POSTRIDER_TRY(password, json::text_of(object, "password"));
+  POSTRIDER_TRY(meter, json::text_of(object, "meter_number"));
+  if (meter.empty()) return invalid("there is no meter");
+  return VendorMint{{company, user, password}, meter};
+}
+
+Result<VendorMint> read_mint_body_v2(std::string_view body) {
+  POSTRIDER_TRY(object, json::parse_object(body));
+  POSTRIDER_TRY(meter, json::text_of(object, "meterId"));
+  if (meter.empty()) return invalid("there is no meter");
+  return VendorMint{{}, meter};
+}
+
+std::string mint_answer_v1(std::string_view token) {
+  return R"({"result_code":0,"reason":"OK","result":{"token":")" + std::string(token) + R"("}})";
+}
+
+// Reasons are ours, and plain.
+std::string mint_refusal_v1(std::int64_t code, std::string_view reason) {
+  return R"({"result_code":)" + std::to_string(code) + R"(,"reason":")" + std::string(reason) +
+         R"("})";
+}
+
+std::string mint_answer_v2(std::string_view token) {
+  return R"({"code":0,"reason":"success","result":{"token":")" + std::string(token) + R"("}})";
 }
 
 Result<VendorCredentials> read_credentials_v1(std::string_view body) {

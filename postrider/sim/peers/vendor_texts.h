@@ -14,7 +14,7 @@
 
 namespace postrider::sim {
 
-enum class VendorCallKind : std::uint8_t { kCreate, kPoll, kLogin, kOther };
+enum class VendorCallKind : std::uint8_t { kCreate, kPoll, kLogin, kMint, kOther };
 // What a path is for. `command` is one of the service's kind: a read, a token, TURN_ON or SET_DATE.
 struct VendorPath {
   VendorCallKind kind = VendorCallKind::kOther;
@@ -46,6 +46,17 @@ Result<std::string> read_poll_body_v2(std::string_view body);
 std::string create_answer_v2(std::string_view task);
 std::string error_answer_v2(std::int64_t code, std::string_view reason);
 std::string poll_answer_v2(const device::Request& request, const device::Response* response);
+
+// A token is to be made: for which meter, and in version 1 by whom.
+struct VendorMint {
+  VendorCredentials who;
+  std::string meter;
+};
+Result<VendorMint> read_mint_body_v1(std::string_view body);
+Result<VendorMint> read_mint_body_v2(std::string_view body);
+std::string mint_answer_v1(std::string_view token);
+std::string mint_refusal_v1(std::int64_t code, std::string_view reason);
+std::string mint_answer_v2(std::string_view token);
 
 // Another request with an answer of another kind: what a vendor that lies answers for.
 device::Request another_request(const device::Request& request);
