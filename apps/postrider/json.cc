@@ -1,11 +1,21 @@
 #include "apps/postrider/json.h"
 
+#include <array>
+#include <charconv>
+
 #include <boost/json.hpp>
 
 namespace postrider {
 namespace {
 
 constexpr std::size_t kDepthMax = 32;  // the parser keeps it, so the recursion below is bounded
+
+// As people write it: 564.59, not 5.6459E2.
+std::string plain_text(double number) {
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  return {digits.data(), end.ptr};
+}
 
 Json copy_of(const boost::json::value& value) {
   Json out;
@@ -17,9 +27,12 @@ Json copy_of(const boost::json::value& value) {
       break;
     case boost::json::kind::int64:
     case boost::json::kind::uint64:
-    case boost::json::kind::double_:
       out.kind = Json::Kind::kNumber;
       out.text = boost::json::serialize(value);
+      break;
+    case boost::json::kind::double_:
+      out.kind = Json::Kind::kNumber;
+      out.text = plain_text(value.get_double());
       break;
     case boost::json::kind::string:
       out.kind = Json::Kind::kText;
