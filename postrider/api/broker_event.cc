@@ -4,14 +4,15 @@
 
 namespace postrider {
 
-Result<Arrived> device_arrival(const BrokerEvent& event, std::string_view events) {
+Result<Arrived> device_arrival(const BrokerEvent& event, const BrokerPlugin& plugin) {
   // No message of protobuf that is an event begins with a brace.
   const bool json = event.bytes.starts_with('{');
   return api::make_arrival({.plugin = event.plugin,
                             .kind = chirpstack::parse_event_kind(event.event),
                             .format = json ? api::EventFormat::kJson : api::EventFormat::kProtobuf,
                             .bytes = event.bytes,
-                            .events = events});
+                            .events = plugin.events,
+                            .pair_window = plugin.pair_window});
 }
 
 }  // namespace postrider

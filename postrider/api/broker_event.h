@@ -20,7 +20,11 @@ struct BrokerEvent {
 // event. The same event, brought twice, has the same key.
 using MakeArrival = std::function<Result<Arrived>(const BrokerEvent& event)>;
 
-// `events` is the destination of the plugin's own events; empty: none.
-Result<Arrived> device_arrival(const BrokerEvent& event, std::string_view events);
+// What the plugin is told in its settings; empty: nothing.
+struct BrokerPlugin {
+  std::string_view events;
+  std::string_view pair_window = {};
+};
+Result<Arrived> device_arrival(const BrokerEvent& event, const BrokerPlugin& plugin);
 
 }  // namespace postrider

@@ -24,13 +24,13 @@ Event txack() {
 Result<Arrived> arrive(const Event& event, bool protobuf = false,
                        std::string_view plugin = "lorawan") {
   const std::string bytes = protobuf ? encode_event_protobuf(event) : encode_event_json(event);
-  return device_arrival({.plugin = plugin, .event = name_of(event.kind), .bytes = bytes}, "");
+  return device_arrival({.plugin = plugin, .event = name_of(event.kind), .bytes = bytes}, {});
 }
 
 TEST(BrokerEvent, SaysWhoBroughtWhatAsTheProfileReadsIt) {
   const std::string bytes = encode_event_json(txack());
-  const auto arrived =
-      device_arrival({.plugin = "lorawan", .event = "txack", .bytes = bytes}, "billing");
+  const auto arrived = device_arrival({.plugin = "lorawan", .event = "txack", .bytes = bytes},
+                                      {.events = "billing"});
   ASSERT_TRUE(arrived) << arrived.error().detail;
   EXPECT_EQ(arrived->profile, "device");
   EXPECT_EQ(arrived->source, "lorawan txack json billing");
@@ -87,7 +87,7 @@ TEST(BrokerEvent, EventsThatDifferInWhatTellsThemApartAreDifferent) {
 
 TEST(BrokerEvent, UnknownWordsAndBytesThatAreNoEventAreRefused) {
   const auto code_of = [](std::string_view event, std::string_view bytes) {
-    const auto arrived = device_arrival({.plugin = "lorawan", .event = event, .bytes = bytes}, "");
+    const auto arrived = device_arrival({.plugin = "lorawan", .event = event, .bytes = bytes}, {});
     return arrived ? std::optional<ErrorCode>() : arrived.error().code;
   };
   EXPECT_EQ(code_of("location", "{}"), ErrorCode::kNotFound);

@@ -39,6 +39,7 @@ Result<Arrived> make_arrival(const IngressEvent& event) {
   arrived.source.append(" ").append(chirpstack::name_of(event.kind));
   arrived.source.append(json ? " json " : " protobuf ");
   arrived.source.append(event.events.empty() ? "-" : event.events);
+  if (!event.pair_window.empty()) arrived.source.append(" ").append(event.pair_window);
   arrived.bytes = event.bytes;
   arrived.caller.said = identity_of(event.plugin, read);
   arrived.caller.key.kind = OperationKey::Kind::kOpaque;

@@ -49,7 +49,8 @@ void HttpApi::Impl::take_ingress(Call& call) {
                          .kind = kind,
                          .format = bytes ? api::EventFormat::kProtobuf : api::EventFormat::kJson,
                          .bytes = call.request.body,
-                         .events = api::setting_of(plugin->settings, "events")});
+                         .events = api::setting_of(plugin->settings, "events"),
+                         .pair_window = api::setting_of(plugin->settings, "pair_window")});
   if (!arrived) return finish(call.waiting, api::device_error({400, arrived.error().detail}));
   const Door door =
       host_.post(api::kIngressTenant, std::move(*arrived),

@@ -137,7 +137,7 @@ Result<void> Node::Impl::make_brokers(const NodeOptions& options, const Ended& e
   };
   hooks.arrival = options.arrival;
   if (!hooks.arrival)
-    hooks.arrival = [](const BrokerEvent& event) { return device_arrival(event, ""); };
+    hooks.arrival = [](const BrokerEvent& event) { return device_arrival(event, {}); };
   POSTRIDER_TRY(made, Brokers::make(loop_.context(), std::move(all), std::move(hooks)));
   brokers_ = made.get();
   auto ways = std::make_unique<SwitchTransport>(std::move(transport_));

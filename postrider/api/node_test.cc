@@ -292,7 +292,9 @@ class NodeBrokerTest : public NodeTest {
     field.mqtt.client_id = "postrider-field";
     field.mqtt.subscriptions = {"application/+/device/+/event/+"};
     options.brokers = {field};
-    options.arrival = [](const BrokerEvent& event) { return device_arrival(event, "billing"); };
+    options.arrival = [](const BrokerEvent& event) {
+      return device_arrival(event, {.events = "billing"});
+    };
   }
   void open_ready() {
     open();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "postrider/model/profile.h"
+#include "postrider/profiles/device/rules.h"
 #include "postrider/protocols/chirpstack_events.h"
 #include "postrider/protocols/meter_frame.h"
 
@@ -27,6 +28,7 @@ struct Unsolicited {
   std::string events;  // the destination that hears of it
   std::string meter;
   Timestamp wall;
+  Duration pair_window = kPairWindow;  // of the plugin
 };
 NestedSubmit join_event(const Unsolicited& from, const chirpstack::Event& event);
 NestedSubmit report_event(const Unsolicited& from, const chirpstack::Event& event,

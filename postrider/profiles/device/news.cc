@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "postrider/base/codec.h"
+#include "postrider/base/durations.h"
 #include "postrider/base/planted.h"
 #include "postrider/profiles/device/events.h"
 #include "postrider/profiles/device/response.h"
@@ -99,11 +100,11 @@ Subject about_device(News news, const Event& event, GateName gate) {
   return subject;
 }
 
-Subject about_uplink(const Event& event, GateName gate) {
+Subject about_uplink(const Event& event, GateName gate, Duration window) {
   Subject subject = about_device(News::kUplink, event, gate);
   if (event.deduplication_id.empty()) return subject;
   subject.names.push_back(pair_name(event.dev_eui, event.deduplication_id));
-  subject.window = kPairWindow;
+  subject.window = window;
   subject.waits = true;
   const std::string kind = answer_kind(event.data);
   if (!kind.empty()) subject.witness = owed_answer(event.dev_eui, kind);
@@ -122,7 +123,7 @@ void receive_uplink(const Event& event, const Unsolicited& from, GateName gate, 
   }
   Event kept = event;
   if (too_long) kept.data.clear();  // no frame of a meter: an uplink without a response
-  out.subjects.push_back(about_uplink(kept, gate));
+  out.subjects.push_back(about_uplink(kept, gate, from.pair_window));
 }
 
 Reading silent() {
@@ -282,7 +283,7 @@ ExternalName nameless_item(std::string_view dev_eui) { return {"nameless", std::
 
 Received receive(const Inbound& inbound) {
   const std::vector<std::string_view> words = words_of(inbound.source);
-  if (words.size() != 4) return {};
+  if (words.size() != 4 && words.size() != 5) return {};
   const EventKind kind = chirpstack::parse_event_kind(words[1]);
   const auto event = words[2] == "protobuf" ? chirpstack::decode_event_protobuf(kind, inbound.bytes)
                                             : chirpstack::decode_event_json(kind, inbound.bytes);
@@ -292,7 +293,10 @@ Received receive(const Inbound& inbound) {
   const Unsolicited from{.plugin = std::string(words[0]),
                          .events = std::string(words[3] == "-" ? std::string_view() : words[3]),
                          .meter = *meter,
-                         .wall = inbound.wall};
+                         .wall = inbound.wall,
+                         .pair_window = words.size() == 5
+                                            ? parse_duration(words[4]).value_or(kPairWindow)
+                                            : kPairWindow};
   const GateName gate = device_gate(*meter);
   Received out;
   switch (kind) {

@@ -9,8 +9,9 @@
 
 namespace postrider::device {
 
-// The source of an arrival: "PLUGIN EVENT FORMAT EVENTS", FORMAT json or protobuf, EVENTS the
-// destination that hears of what comes unsolicited, or "-".
+// The source of an arrival: "PLUGIN EVENT FORMAT EVENTS [WINDOW]", FORMAT json or protobuf, EVENTS
+// the destination that hears of what comes unsolicited, or "-", WINDOW the plugin's pair_window
+// where it is not the usual one.
 Received receive(const Inbound& inbound);
 Reading notice(const Facts& facts, const Notice& notice);
 

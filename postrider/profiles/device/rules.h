@@ -12,7 +12,8 @@ namespace postrider::device {
 
 enum class Way : std::uint8_t { kPush, kPull };
 
-// An acknowledgement and the uplink that carried it are less than this apart.
+// An acknowledgement and the uplink that carried it are less than this apart, unless the plugin
+// says otherwise.
 inline constexpr Duration kPairWindow = 10s;
 // Two looks without the item that are this far apart prove that it is gone; one does not.
 inline constexpr Duration kLooksApart = 5s;

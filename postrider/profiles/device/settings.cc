@@ -154,6 +154,13 @@ Result<void> set_time_out(Draft& draft, std::string_view value) {
   return {};
 }
 
+// News that waits for its other half is not kept for as long as other time-outs may be.
+Result<void> set_pair_window(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(window, duration_of(value, {.low = 100ms, .high = 10min}));
+  time_out(draft, TimeOut::kPair) = window;
+  return {};
+}
+
 Result<void> set_life(Draft& draft, std::string_view value) {
   POSTRIDER_TRY(life, duration_of(value, {.low = 1min, .high = 7 * 24h}));
   draft.policy.life_max = life;
@@ -255,6 +262,7 @@ constexpr std::array<settings::Setting<Draft>, kSettingCount> kSettings = {{
     {{"poll_time_out", "120s", "", "100ms to 24h", "of asking the vendor for a task"}, set_time_out<TimeOut::kCall>},
     {{"server_time_out", "15m", "", "100ms to 24h", "until the server is asked whether it still has a command"}, set_time_out<TimeOut::kStage>},
     {{"air_time_out", "12s", "", "100ms to 24h", "from transmission to acknowledgement"}, set_time_out<TimeOut::kLate>},
+    {{"pair_window", "10s", "", "100ms to 10m", "an acknowledgement and the uplink with the answer are less than this apart"}, set_pair_window},
     {{"life_max", "7d", "", "1m to 7d", "a command expires at this age; 48h for pull"}, set_life},
     {{"expires_after", "24h", "", "1m to 7d", "how long the server may keep a command"}, set_expires_after},
     {{"server_expiry", "true", "", "true or false", "whether the server knows expires_at: ChirpStack from 4.10 on does"}, set_flag},

@@ -17,7 +17,7 @@ namespace postrider::device {
 // By what its commands travel.
 enum class Wire : std::uint8_t { kChirpstack, kChirpstackMqtt, kCalinV1, kCalinV2 };
 
-inline constexpr std::size_t kSettingCount = 41;
+inline constexpr std::size_t kSettingCount = 42;
 extern const std::array<SettingRow, kSettingCount> kSettingRows;
 
 Result<Policy> configure(const NamedTexts& settings);
