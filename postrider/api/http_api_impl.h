@@ -225,8 +225,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   std::shared_ptr<QueueWalk> queue_walk_;         // under way
   std::optional<api::QueueGauges> queue_gauges_;  // what the last one found, …
   Timestamp gauges_until_;                        // … and how long that is told
-  std::uint64_t unknown_events_ = 0;              // of names that nobody knows
-  std::uint64_t double_events_ = 0;
+  std::uint64_t unknown_events_ = 0;              // at ingress, of names that nobody knows
 };
 
 struct HttpApi::Impl::Call {

@@ -57,7 +57,6 @@ void HttpApi::Impl::take_ingress(Call& call) {
                  [weak = weak_from_this(), waiting = call.waiting](const Answer& answer) {
                    const std::shared_ptr<Impl> self = weak.lock();
                    if (!self) return;
-                   if (answer.replayed) ++self->double_events_;
                    if (answer.code == AnswerCode::kUnavailable)
                      return self->finish(waiting, api::device_error(api::interrupted()));
                    if (const auto problem = api::problem_of(answer))

@@ -59,12 +59,24 @@ TEST_F(DeviceIngress, WaitsForNothingThatAnEventCauses) {
   EXPECT_EQ(arrivals().size(), 20U);
 }
 
+// req: device.ack.3
+TEST_F(DeviceIngress, TellsTheWindowInWhichHalvesOfThePluginBelongTogether) {
+  options.device.plugins[0].settings.emplace_back("pair_window", "3s");
+  open();
+  EXPECT_EQ(bring("up", up()).status, 204);
+  ASSERT_EQ(arrivals().size(), 1U);
+  EXPECT_EQ(arrivals()[0].source, "lorawan up json - 3s");
+}
+
 // req: device.api.8
 TEST_F(DeviceIngress, RefusesWhatIsNoEvent) {
   EXPECT_EQ(error(400, post("/ingress/lorawan", up(), secret())), "the parameter event is missing");
   for (const char* body : {"", "{", "[]", "{}", R"({"deviceInfo":{}})", "not json"})
     EXPECT_NE(error(400, bring("up", body)), "") << body;
+  const std::string_view unknown = "\npostrider_device_events_unknown_total ";
+  EXPECT_NE(get("/metrics").body.find(std::string(unknown) + "0\n"), std::string::npos);
   EXPECT_EQ(bring("location", "whatever").status, 204) << "nobody knows it: counted, and left";
+  EXPECT_NE(get("/metrics").body.find(std::string(unknown) + "1\n"), std::string::npos);
   EXPECT_NE(error(404, post("/ingress/nobody?event=up", up())), "");
   EXPECT_NE(error(404, post("/ingress/calin?event=up", up())), "") << "a vendor tells no events";
   EXPECT_TRUE(arrivals().empty());

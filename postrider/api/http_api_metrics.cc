@@ -22,6 +22,7 @@ HttpResponse HttpApi::Impl::metrics_response(const Stats* stats,
   input.ready = host_.state() == Host::State::kRunning;
   input.tails = tails_.size();
   input.batches = batches_.size();
+  input.unknown_events = unknown_events_;
   input.version = options_.version;
   HttpResponse response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";

@@ -315,6 +315,8 @@ std::string render_metrics(const MetricsInput& input, const RequestCounts& count
   append_store(out, input.figures.store);
   one(out, "postrider_event_readers", "gauge", "Clients that follow the events.", input.tails);
   one(out, "postrider_batches", "gauge", "NDJSON requests under way.", input.batches);
+  one(out, "postrider_device_events_unknown_total", "counter",
+      "Events at ingress whose names nobody knows; taken and left.", input.unknown_events);
   append_requests(out, counts, rows);
   return out;
 }

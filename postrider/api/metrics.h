@@ -45,6 +45,7 @@ struct MetricsInput {
   bool ready = false;
   std::uint64_t tails = 0;
   std::uint64_t batches = 0;
+  std::uint64_t unknown_events = 0;  // at ingress, of names that nobody knows
   std::string version;
 };
 
