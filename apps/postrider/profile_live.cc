@@ -34,8 +34,23 @@ void add_states(Counts& counts, const Json* states) {
   }
 }
 
+// Of one method, by a look at all messages: nobody keeps count of those.
+std::optional<Counts> count_method(const Session& session, const ProfileSpec& profile,
+                                   std::string_view method) {
+  Counts counts;
+  const bool looked = walk_shape(session, "", [&](const Json& one) {
+    if (one.at("profile") != profile.name) return;
+    const Json* methods = one.find("methods");
+    add_states(counts, methods == nullptr ? nullptr : methods->find(method));
+  });
+  if (!looked) return std::nullopt;
+  return counts;
+}
+
 // As the daemon counts them; while it cannot tell, by a look at all messages.
-std::optional<Counts> count(const Session& session, const ProfileSpec& profile) {
+std::optional<Counts> count(const Session& session, const ProfileSpec& profile,
+                            std::string_view method) {
+  if (!method.empty() && profile.methods.size() > 1) return count_method(session, profile, method);
   Counts counts;
   ClientRequest request;
   request.path = "/v1/stats";
@@ -52,28 +67,48 @@ std::optional<Counts> count(const Session& session, const ProfileSpec& profile) 
   return counts;
 }
 
-// "due → Sending": where a state leads, by all methods together.
+// What leads from a state to another, and in which methods.
+struct Way {
+  StateIndex to = 0;
+  std::vector<std::string_view> methods;
+  std::vector<std::string_view> signals;
+};
+
+void add_way(std::vector<Way>& ways, StateIndex to, std::string_view signal,
+             const std::vector<std::string_view>& methods) {
+  const auto same = [&](const Way& way) { return way.to == to && way.methods == methods; };
+  auto way = std::find_if(ways.begin(), ways.end(), same);
+  if (way == ways.end()) way = ways.insert(ways.end(), {to, methods, {}});
+  way->signals.push_back(signal);
+}
+
+std::string joined(const std::vector<std::string_view>& words) {
+  std::string out;
+  for (const std::string_view word : words) out.append(out.empty() ? "" : ", ").append(word);
+  return out;
+}
+
+// "due → Sending". What does not hold for every method that has the state says for which it does.
 std::string ways_out(const ProfileSpec& profile, std::string_view method, StateIndex from) {
-  std::vector<std::pair<StateIndex, std::vector<std::string_view>>> ways;
+  std::map<std::pair<StateIndex, On>, std::vector<std::string_view>> found;
+  std::size_t users = 0;
   for (const Method& one : profile.methods) {
     if (!method.empty() && one.name != method) continue;
+    bool uses = false;
     for (const Transition& row : one.rows) {
-      if ((row.from & in(from)) == 0 || row.verb == Do::kIgnore || row.to == from) continue;
-      auto way = std::find_if(ways.begin(), ways.end(),
-                              [&](const auto& known) { return known.first == row.to; });
-      if (way == ways.end()) way = ways.insert(ways.end(), {row.to, {}});
-      auto& signals = way->second;
-      const std::string_view signal = name_of(row.on);
-      if (std::find(signals.begin(), signals.end(), signal) == signals.end())
-        signals.push_back(signal);
+      if ((row.from & in(from)) == 0 || row.verb == Do::kIgnore) continue;
+      uses = true;
+      if (row.to != from) found[{row.to, row.on}].push_back(one.name);
     }
+    users += uses ? 1 : 0;
   }
+  std::vector<Way> ways;
+  for (const auto& [way, methods] : found) add_way(ways, way.first, name_of(way.second), methods);
   std::string out;
-  for (const auto& [to, signals] : ways) {
-    out.append(out.empty() ? "" : " · ");
-    for (std::size_t i = 0; i < signals.size(); ++i)
-      out.append(i == 0 ? "" : ", ").append(signals[i]);
-    out.append(" → ").append(profile.states[to].name);
+  for (const Way& way : ways) {
+    out.append(out.empty() ? "" : " · ").append(joined(way.signals));
+    out.append(" → ").append(profile.states[way.to].name);
+    if (way.methods.size() < users) out.append(" (").append(joined(way.methods)).append(")");
   }
   return out;
 }
@@ -109,15 +144,29 @@ std::string draw(const ProfileSpec& profile, std::string_view method, const Coun
          (counts.all == 1 ? " message lives\n" : " messages live\n");
 }
 
-std::string as_json(const ProfileSpec& profile, const Counts& counts) {
+std::string as_markdown(const ProfileSpec& profile, std::string_view method, const Counts& counts) {
+  std::string out = "| state | phase | messages | leads to |\n|---|---|---|---|\n";
+  for (std::size_t i = 0; i < profile.states.size(); ++i) {
+    const StateRow& state = profile.states[i];
+    const auto index = static_cast<StateIndex>(i);
+    if (is_end(state.phase) || !is_used(profile, method, index)) continue;
+    out.append("| ").append(state.name).append(" | ").append(name_of(state.phase));
+    out.append(" | ").append(std::to_string(counts.of(state.name)));
+    out.append(" | ").append(ways_out(profile, method, index)).append(" |\n");
+  }
+  return out;
+}
+
+std::string as_json(const ProfileSpec& profile, std::string_view method, const Counts& counts) {
   std::string states;
   for (const StateRow& state : profile.states) {
     if (is_end(state.phase)) continue;
     states.append(states.empty() ? "" : ",").append(json_text(state.name)).append(":");
     states.append(std::to_string(counts.of(state.name)));
   }
-  return "{\"profile\":" + json_text(profile.name) + ",\"live\":" + std::to_string(counts.all) +
-         ",\"states\":{" + states + "}}\n";
+  const std::string of_method = method.empty() ? "" : ",\"method\":" + json_text(method);
+  return "{\"profile\":" + json_text(profile.name) + of_method +
+         ",\"live\":" + std::to_string(counts.all) + ",\"states\":{" + states + "}}\n";
 }
 
 std::string as_mermaid(const ProfileSpec& profile, std::string_view method, const Counts& counts) {
@@ -139,10 +188,12 @@ int show_live(const Parsed& parsed, const ProfileSpec& profile, std::string_view
   const std::optional<Session> session = Session::open(parsed, code);
   if (!session) return code;
   const auto look = [&](const Session& asked, std::string& text) {
-    const std::optional<Counts> counts = count(asked, profile);
+    const std::optional<Counts> counts = count(asked, profile, method);
     if (!counts) return kExitFailure;
     if (format == RenderFormat::kJson) {
-      text = as_json(profile, *counts);
+      text = as_json(profile, method, *counts);
+    } else if (format == RenderFormat::kMarkdown) {
+      text = as_markdown(profile, method, *counts);
     } else if (format == RenderFormat::kMermaid) {
       text = as_mermaid(profile, method, *counts);
     } else {

@@ -258,6 +258,15 @@ void write_shape(JsonWriter& json, const ShapeRow& row) {
   json.close_object().name("states").open_object();
   for (const auto& [state, count] : row.states) json.text_name(state).number(count);
   json.close_object();
+  if (!row.methods.empty()) {
+    json.name("methods").open_object();
+    for (const auto& [method, states] : row.methods) {
+      json.text_name(method).open_object();
+      for (const auto& [state, count] : states) json.text_name(state).number(count);
+      json.close_object();
+    }
+    json.close_object();
+  }
   time_field(json, "oldest_at", row.oldest);
   time_field(json, "next_at", row.next_at);
   json.close_object();

@@ -56,6 +56,9 @@ void HttpApi::Impl::take_shape(const std::shared_ptr<Shape>& shape, Answer& answ
     for (std::size_t i = 0; i < kAges; ++i) sum.ages[i] += row.ages[i];
     for (std::size_t i = 0; i < kPhases; ++i) sum.phases[i] += row.phases[i];
     for (const auto& [state, count] : row.states) sum.states[state] += count;
+    for (const auto& [method, states] : row.methods) {
+      for (const auto& [state, count] : states) sum.methods[method][state] += count;
+    }
     sum.oldest = std::min(sum.oldest, row.oldest);
     if (row.next_at.is_set() && (!sum.next_at.is_set() || row.next_at < sum.next_at))
       sum.next_at = row.next_at;

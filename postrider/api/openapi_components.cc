@@ -155,6 +155,7 @@ constexpr std::string_view kComponents = R"json({
       "counts": {"type": "array", "items": {"$ref": "#/components/schemas/Count"}}, "total": {"$ref": "#/components/schemas/Count"},
       "phases": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
       "states": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}, "description": "By the profile's own names; none is 0"},
+      "methods": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}}, "description": "The same by method, where the profile has several"},
       "oldest_at": {"$ref": "#/components/schemas/Time"}, "next_at": {"$ref": "#/components/schemas/Time"}}}},
     "looked_at": {"$ref": "#/components/schemas/Count"}, "next": {"type": "string"}}},
 

@@ -137,6 +137,8 @@ void Engine::Impl::count_in(Turn& turn, const Message& message, const Row* state
   if (one.profile == nullptr || now.state >= one.profile->states.size()) return;
   const StateRow& state_row = one.profile->states[now.state];
   ++one.row.states[state_row.name];
+  if (one.profile->methods.size() > 1 && message.method < one.profile->methods.size())
+    ++one.row.methods[one.profile->methods[message.method].name][state_row.name];
   const Phase phase = state_row.phase;
   ++one.row.phases[static_cast<std::size_t>(phase)];
   if (phase == Phase::kBackoff) one.row.next_at = older(one.row.next_at, now.due);

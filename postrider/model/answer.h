@@ -275,10 +275,12 @@ struct ShapeRow {
   std::string name;
   std::array<std::uint64_t, kAges> ages{};
   std::array<std::uint64_t, kPhases> phases{};
-  std::string_view profile;                          // empty: we do not have it any more
-  std::map<std::string_view, std::uint64_t> states;  // by the profile's own names; none is 0
-  Timestamp oldest;                                  // when it was accepted
-  Timestamp next_at;  // of its back-offs, the first that ends; unset: none
+  std::string_view profile;  // empty: we do not have it any more
+  using States = std::map<std::string_view, std::uint64_t>;
+  States states;                               // by the profile's own names; none is 0
+  std::map<std::string_view, States> methods;  // the same by method, where there are several
+  Timestamp oldest;                            // when it was accepted
+  Timestamp next_at;                           // of its back-offs, the first that ends; unset: none
 };
 struct ShapePage {
   std::vector<ShapeRow> rows;
