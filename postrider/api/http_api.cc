@@ -1,7 +1,11 @@
 #include "postrider/api/http_api.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
+#include "postrider/api/device_ingress.h"
+#include "postrider/api/http_api_device.h"
 #include "postrider/api/http_api_impl.h"
 #include "postrider/api/http_api_texts.h"
 #include "postrider/api/http_assets.h"
@@ -26,6 +30,19 @@ Split split_target(std::string_view target) {
   const std::size_t mark = target.find('?');
   if (mark == std::string_view::npos) return {target, {}};
   return {target.substr(0, mark), target.substr(mark + 1)};
+}
+
+// The device routes say no in their own words, also to bodies that nobody collects.
+std::optional<HttpResponse> too_large(const HttpRequest& request, std::string_view path) {
+  const bool event = path.starts_with("/ingress/");
+  if (!event && path != "/message/enqueue" && path != "/token/generate") return std::nullopt;
+  const std::string_view text = request.header("content-length");
+  std::uint64_t length = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), length);
+  const std::uint64_t most = event ? api::kIngressBytesMax : device::kMessageBytesMax;
+  if (text.empty() || read.ec != std::errc() || length <= most) return std::nullopt;
+  return api::device_error(
+      {413, event ? "an event has at most 256 KiB" : "the body is over 64 KiB"});
 }
 
 }  // namespace
@@ -190,6 +207,11 @@ void HttpApi::Impl::handle(const HttpRequest& request, HttpExchangePtr exchange)
 
 HttpBodySink HttpApi::Impl::stream(const HttpRequest& request, const HttpExchangePtr& exchange) {
   const std::string_view path = split_target(request.target).path;
+  if (auto refusal = too_large(request, path)) {
+    refusal->close = true;
+    finish({exchange, Table::kNoRoute, clock_.read().boot}, std::move(*refusal));
+    return [](std::string_view, bool) {};
+  }
   const bool letters = path == kImport;
   const bool batch = request.method == "POST" && (letters || path == Table::kRows[0].pattern) &&
                      api::is_media_type(request.header("content-type"), kNdjson);

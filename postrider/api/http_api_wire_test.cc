@@ -57,6 +57,24 @@ TEST_F(ApiWire, TakesAMessageAndTellsOfIt) {
   EXPECT_EQ(told.header("Cache-Control"), "no-store");
 }
 
+// req: device.lim.1
+TEST_F(ApiWire, RefusesAnEventThatNobodyWouldCollectInTheWordsOfItsRoute) {
+  const auto client = wire.connect();
+  const std::string head =
+      "POST /ingress/lorawan?event=up HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
+  const HttpReply reply = reply_to(*client, head + "content-length: 10000000\r\n\r\n");
+  EXPECT_EQ(reply.status, 413);
+  EXPECT_EQ(reply.header("content-type"), "application/json");
+  EXPECT_EQ(reply.body, R"({"error":"an event has at most 256 KiB"})");
+  const auto other = wire.connect();
+  const HttpReply command =
+      reply_to(*other,
+               "POST /message/enqueue HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
+               "content-length: 65537\r\n\r\n");
+  EXPECT_EQ(command.status, 413);
+  EXPECT_EQ(command.body, R"({"error":"the body is over 64 KiB"})");
+}
+
 TEST_F(ApiWire, AnswersHeadWithoutABody) {
   const auto client = wire.connect();
   EXPECT_EQ(reply_to(*client, "HEAD /livez HTTP/1.1\r\nhost: a\r\n\r\n", true).status, 200);
