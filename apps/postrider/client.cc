@@ -366,7 +366,8 @@ Result<ClientAnswer> follow(const ClientOptions& options, const ClientRequest& r
   POSTRIDER_TRY(target, parse_target(options.url));
   Wire wire;
   const auto pass = [](const Error& error) { return fail(error.code, error.detail); };
-  if (const Result<void> opened = wire.open(target, options.time_out); !opened)
+  if (const Result<void> opened = wire.open(target, std::max(options.time_out, request.patience));
+      !opened)
     return pass(opened.error());
   if (const Result<void> sent = wire.write_all(request_text(options, target, request)); !sent)
     return pass(sent.error());

@@ -29,6 +29,7 @@ struct ClientRequest {
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string content_type = "application/json";  // of the body, when there is one
+  Duration patience{0};  // longer than the client's time-out, for what takes its time; 0: that
 };
 
 struct ClientAnswer {

@@ -1,4 +1,4 @@
-// postrider device send | show | history | cancel | queue: commands for devices.
+// postrider device send | show | history | cancel | token | queue: commands for devices.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -12,6 +12,7 @@
 #include "postrider/model/ids.h"
 #include "postrider/protocols/device_command.h"
 #include "postrider/protocols/device_message.h"
+#include "postrider/protocols/device_mint.h"
 #include "postrider/protocols/device_ulid.h"
 #include "postrider/protocols/http_text.h"
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr Duration kFirstPause{50};
 constexpr Duration kLongestPause{1000};
+constexpr Duration kTokenPatience{180'000};  // a vendor may take two minutes, and the daemon waits
 constexpr std::uint64_t kPriorityMax = 65535;
 constexpr std::uint64_t kNetworkMax = 4'294'967'295;
 constexpr std::uint64_t kPagesMax = 1000;  // of messages that a queue is counted by
@@ -39,6 +41,20 @@ constexpr auto kSendOptions = std::to_array<OptionRow>({
     {"--wait", "", "until it has ended; fails unless it was executed"},
     {"--time-out", "DURATION", "with --wait: not longer than this"},
 });
+constexpr auto kTokenOptions = std::to_array<OptionRow>({
+    {"--plugin", "NAME", "who makes the token, as it is configured; needed"},
+    {"--kwh", "N", "of TOP_UP_KWH"},
+    {"--power-limit", "WATT", "of SET_POWER_LIMIT"},
+    {"--decoder-key", "@FILE",
+     "16 hexadecimal digits, where the plugin has an sts_url; - is the standard input"},
+    {"--issued", "TIME", "RFC 3339 (now); the same with the same --correlation"},
+    {"--correlation", "ID", "your own id: asked again, it gives the same token"},
+});
+constexpr std::string_view kTokenMore =
+    "TYPE is one of TOP_UP_KWH, CLEAR_CREDIT, CLEAR_TAMPER, SET_POWER_LIMIT; in small letters and\n"
+    "with '-' if you like. METER is the device's external reference. The token is printed, and\n"
+    "delivered by 'postrider device send'. A reply of the vendor that was lost is not asked for\n"
+    "again: 'postrider device history ID' tells.\n";
 constexpr auto kPhaseOptions =
     std::to_array<OptionRow>({{"--phase", "A|B|C", "when several commands share the id"}});
 constexpr auto kQueueOptions =
@@ -267,6 +283,56 @@ int send(const Parsed& parsed) {
   return kExitOk;
 }
 
+Result<std::string> mint_of(const Parsed& parsed) {
+  device::Mint mint;
+  POSTRIDER_TRY(type, command_of(parsed.operands[0]));
+  mint.type = type;
+  mint.meter = parsed.operands[1];
+  mint.plugin = parsed.text("--plugin");
+  mint.correlation = parsed.text("--correlation");
+  mint.issued = wall_now();
+  if (const std::string* issued = parsed.find("--issued")) {
+    const auto time = parse_moment(*issued);
+    if (!time) return fail(ErrorCode::kInvalid, "--issued is a time like 2026-08-12T14:30:00Z");
+    mint.issued = *time;
+  }
+  const auto number = [&](const char* option) {
+    return device::parse_decimal(parsed.text(option));
+  };
+  if (parsed.has("--kwh") && !(mint.kwh = number("--kwh")))
+    return fail(ErrorCode::kInvalid, "--kwh is a number");
+  if (parsed.has("--power-limit") && !(mint.power_limit = number("--power-limit")))
+    return fail(ErrorCode::kInvalid, "--power-limit is a number");
+  if (const std::string* key = parsed.find("--decoder-key")) {
+    if (*key != "-" && !key->starts_with('@'))
+      return fail(ErrorCode::kInvalid, "--decoder-key is @FILE or -: keys are not for the screen");
+    POSTRIDER_TRY(bytes, read_file(*key == "-" ? *key : key->substr(1), device::kIdBytesMax));
+    while (!bytes.empty() && static_cast<unsigned char>(bytes.back()) <= ' ') bytes.pop_back();
+    mint.decoder_key = std::move(bytes);
+  }
+  std::string text = device::encode_mint(mint);
+  POSTRIDER_TRY(checked,
+                device::parse_mint(text));  // what is wrong is told before anything is sent
+  return device::encode_mint(checked);
+}
+
+int token(const Parsed& parsed) {
+  const Result<std::string> body = mint_of(parsed);
+  if (!body) return complain(parsed, body.error());
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  ClientRequest request;
+  request.method = "POST";
+  request.path = "/token/generate";
+  request.patience = kTokenPatience;
+  request.body = *body;
+  const std::optional<Json> answer = session->ask(request);
+  if (!answer) return kExitFailure;
+  if (!session->json()) print(shown(answer->at("token")) + "\n");
+  return kExitOk;
+}
+
 int show(const Parsed& parsed) {
   int code = kExitOk;
   const std::optional<Session> session = Session::open(parsed, code);
@@ -433,6 +499,7 @@ constexpr auto kVerbTable = std::to_array<Command>({
     {"show", {"ID", 1, 1}, "Shows a command that lives, and why it is where it is. ID is a correlation id or the id of a message.", kPhaseOptions, true, show},
     {"history", {"ID", 1, 1}, "Shows what became of a command, until 7 days after its end.", kPhaseOptions, true, history},
     {"cancel", {"ID…", 1, 1000}, "Cancels commands that wait; fails unless all were.", {}, true, cancel},
+    {"token", {"TYPE METER", 2, 2}, "Has a token made for a meter, and prints it.", kTokenOptions, true, token, kTokenMore},
     {"queue", {"[NAME]", 0, 1}, "Shows the queues of networks and gateways, and what they hold.", kQueueOptions, true, queue},
 });
 // clang-format on

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kPluginKeys[] = {"profile",    "settings",      "secret",
                                             "secret_env", "secret_header", "secret_file"};
 // Settings that may come from a file or a variable.
-constexpr std::string_view kHidden[] = {"api_key", "password"};
+constexpr std::string_view kHidden[] = {"api_key", "password", "vend_password"};
 
 // "api_key_env" to "api_key"; empty when it is not of that kind.
 std::string_view hidden_setting(std::string_view name) {

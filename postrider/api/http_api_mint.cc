@@ -16,6 +16,9 @@ constexpr std::string_view kTokens = ".tokens";  // behind the plugin's name: it
 constexpr Duration kMintPatience{150'000};       // a vendor may take two minutes
 constexpr std::size_t kMintsMax = 1000;          // that wait for their end
 
+const api::DeviceRefusal kUsed{
+    409, "correlationId or Idempotency-Key was used with other content; nothing was done"};
+
 HttpResponse mint_error(int status, std::string_view what, MessageId id) {
   HttpResponse response;
   response.status = status;
@@ -46,6 +49,10 @@ void HttpApi::Impl::generate_token(Call& call) {
   submit.destination = mint->plugin + std::string(kTokens);
   submit.attributes = device::mint_attributes();
   submit.body = device::encode_mint(*mint);
+  if (!mint->correlation.empty()) {
+    submit.caller.key = api::device_key(mint->correlation, "");
+    submit.caller.said = submit.body;
+  }
   const std::string tenant(call.tenant);
   if (!queues_->has(submit.destination)) {
     const Door door =
@@ -61,6 +68,8 @@ void HttpApi::Impl::generate_token(Call& call) {
                  [weak = weak_from_this(), waiting = call.waiting, tenant](const Answer& answer) {
                    const std::shared_ptr<Impl> self = weak.lock();
                    if (!self) return;
+                   if (answer.code == AnswerCode::kConflict)
+                     return self->finish(waiting, api::device_error(kUsed));
                    if (const auto problem = api::problem_of(answer))
                      return self->refuse(waiting, *problem);
                    self->mints_.push_back({waiting, tenant, answer.id, self->clock_.read().boot});
@@ -75,7 +84,10 @@ void HttpApi::Impl::look_at_mints() {
   for (Minting& mint : mints) {
     if (now - mint.since >= kMintPatience) {
       finish(mint.waiting,
-             mint_error(504, "the vendor has not answered yet; ask for its history", mint.id));
+             mint_error(504,
+                        "the vendor has not answered yet; ask for its history, or repeat with its "
+                        "correlationId or Idempotency-Key",
+                        mint.id));
       continue;
     }
     Ask ask;

@@ -14,8 +14,8 @@
 namespace postrider::device {
 namespace {
 
-constexpr auto kTop =
-    std::to_array<std::string_view>({"type", "pluginId", "issueDateString", "device", "payload"});
+constexpr auto kTop = std::to_array<std::string_view>(
+    {"type", "pluginId", "issueDateString", "device", "payload", "correlationId"});
 constexpr auto kDevice = std::to_array<std::string_view>({"externalReference", "decoderKey"});
 constexpr auto kPayload = std::to_array<std::string_view>({"kwh", "powerLimit"});
 
@@ -131,6 +131,10 @@ Result<Mint> parse_mint(std::string_view json) {
   if (!time || !time->is_set())
     return wrong("issueDateString", "must be a time like 2026-08-12T14:30:00Z");
   mint.issued = *time;
+  if (json::find(object, "correlationId") != nullptr) {
+    POSTRIDER_TRY(correlation, needed(object, "correlationId", kIdBytesMax));
+    mint.correlation = correlation;
+  }
   Result<void> read = read_device(object, mint);
   if (read) read = read_amounts(object, mint);
   if (!read) return tl::unexpected<Error>(read.error());
@@ -147,6 +151,7 @@ std::string encode_mint(const Mint& mint) {
   out.text("externalReference", mint.meter);
   if (!mint.decoder_key.empty()) out.text("decoderKey", mint.decoder_key);
   out.end_object();
+  if (!mint.correlation.empty()) out.text("correlationId", mint.correlation);
   if (mint.kwh || mint.power_limit) {
     out.begin_object("payload");
     if (mint.kwh) out.raw("kwh", to_text(*mint.kwh));

@@ -24,6 +24,7 @@ struct Mint {
   std::string meter;
   std::string decoder_key;             // hexadecimal; empty: none. A secret.
   Timestamp issued;                    // wall time
+  std::string correlation;             // the caller's own id; empty: none
   std::optional<Decimal> kwh;          // TOP_UP_KWH
   std::optional<Decimal> power_limit;  // SET_POWER_LIMIT, in W
   friend bool operator==(const Mint&, const Mint&) = default;

@@ -8,6 +8,7 @@
 #include "postrider/profiles/device/notes.h"
 #include "postrider/profiles/device/rules.h"
 #include "postrider/profiles/device/table.h"
+#include "postrider/protocols/device_mint.h"
 #include "postrider/protocols/device_text.h"
 #include "postrider/protocols/device_ulid.h"
 #include "postrider/protocols/http_text.h"
@@ -103,6 +104,7 @@ void write_message(JsonText& out, const Told& told, std::string_view queue) {
   const DeviceMessage& command = told.command;
   out.text("id", to_ulid(told.id.high, told.id.low));
   out.text("commandType", name_of(command.request.command));
+  if (told.makes_token) out.raw("makesToken", "true");
   out.raw("priority", std::to_string(command.priority));
   out.text("pluginId", command.plugin);
   out.raw("networkId", command.network ? std::to_string(*command.network) : "null");
@@ -119,10 +121,37 @@ void write_message(JsonText& out, const Told& told, std::string_view queue) {
   write_end(out, told);
 }
 
+// The making of a token, told as a command of its kind.
+Result<DeviceMessage> command_of_mint(std::string_view text) {
+  POSTRIDER_TRY(mint, parse_mint(text));
+  DeviceMessage out;
+  out.request.command = mint.type;
+  out.request.meter = mint.meter;
+  out.plugin = mint.plugin;
+  out.correlation = mint.correlation;
+  return out;
+}
+
+std::string response_of_mint(const Notes& notes) {
+  if (!notes.executed || notes.item.empty()) return {};
+  JsonText out;
+  out.begin_object();
+  out.text("status", "EXECUTION_SUCCESS");
+  out.begin_object("data");
+  out.text("token", masked_token(notes.item));
+  out.end_object();
+  out.end_object();
+  return out.take();
+}
+
 Result<Told> told_by(const MessageView& view) {
-  const Notes notes = decode_notes(view.notes);
-  auto command = parse_device_message(notes.summary.empty() ? view.body : notes.summary);
+  Notes notes = decode_notes(view.notes);
+  const std::string& text = notes.summary.empty() ? view.body : notes.summary;
+  auto command = parse_device_message(text);
+  const bool made = !command;
+  if (made) command = command_of_mint(text);
   if (!command) return fail(ErrorCode::kNotFound, "nothing is known of its command");
+  if (made) notes.response = response_of_mint(notes);
   mask_token(*command);
   // Of an ended message the last step is its end.
   std::optional<StateIndex> state = parse_state(view.explanation.state);
@@ -134,7 +163,8 @@ Result<Told> told_by(const MessageView& view) {
               .trail = view.trail,
               .response = notes.response,
               .outcome = notes.outcome,
-              .may_have_run = notes.may_have_run};
+              .may_have_run = notes.may_have_run,
+              .makes_token = made};
 }
 
 void write_transitions(JsonText& out, Timestamp accepted, const Trail& trail) {
@@ -252,7 +282,8 @@ Result<std::string> report_message(const DeviceView& view) {
 
 Result<std::string> report_history(const DeviceView& view) {
   POSTRIDER_TRY(told, told_by(view.message));
-  const Notes notes = decode_notes(view.message.notes);
+  Notes notes = decode_notes(view.message.notes);
+  if (told.makes_token) notes.item.clear();
   JsonText out;
   out.begin_object();
   write_message(out, told, view.queue);

@@ -23,6 +23,7 @@ struct Told {
   std::string response;  // JSON; empty: none
   std::string outcome;   // empty: it has not ended
   bool may_have_run = false;
+  bool makes_token = false;  // it brings none, it has one made
 };
 
 // The `message` of an event.

@@ -272,7 +272,7 @@ void hide_secrets(const Facts& facts, std::string& reason) {
   if (reason.empty()) return;
   const std::string token = command_of(facts.message).request.token;
   reason = without(std::move(reason), token, masked_token(token));
-  for (const std::string_view name : {"password", "api_key"}) {
+  for (const std::string_view name : {"vend_password", "password", "api_key"}) {
     const std::string_view secret = setting(facts.destination, name);
     if (secret.size() >= kSecretBytesMin) reason = without(std::move(reason), secret, "…");
   }
