@@ -70,7 +70,7 @@ TEST_F(DeviceHistory, TellsAttemptsTransitionsEventsAndOutcome) {
   const std::string told = history(id);
   EXPECT_EQ(field(told, "outcome"), "executed");
   EXPECT_EQ(all(list(told, "attempts"), "number"), "1 2");
-  EXPECT_EQ(all(list(told, "attempts"), "closed"), "not-taken open") << told;
+  EXPECT_EQ(all(list(told, "attempts"), "closed"), "not-taken answered") << told;
   EXPECT_EQ(all(list(told, "transitions"), "state"),
             "Queued Sending ToRetry Queued Sending AtServer OnAir HalfAck Done");
   const std::string events = list(told, "events");

@@ -191,10 +191,14 @@ void write_transitions(JsonText& out, Timestamp accepted, const Trail& trail) {
   out.end_array();
 }
 
-// What a retry left behind without a proof is superseded: it may run yet, and nobody minds.
-std::string_view closing_of(const Notes& notes, std::uint16_t number, bool left_behind) {
+// What a retry left behind without a proof is superseded: it may run yet, and nobody minds. The one
+// that was answered can no longer run either: it did, or was refused.
+std::string_view closing_of(const Notes& notes, std::uint16_t number, bool left_behind,
+                            bool answered) {
   const Proof proof = notes.proof(number);
-  return proof == Proof::kNone && left_behind ? std::string_view("superseded") : name_of(proof);
+  if (proof != Proof::kNone) return name_of(proof);
+  if (left_behind) return "superseded";
+  return answered ? std::string_view("answered") : name_of(proof);
 }
 
 void write_attempts(JsonText& out, const Trail& trail, const Notes& notes) {
