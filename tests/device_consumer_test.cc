@@ -87,7 +87,7 @@ class DeviceConsumer : public DeviceRig {
   std::size_t answered_ = 0;
 };
 
-// req: device.ev.7
+// req: device.ev.7 by scenario A18
 TEST_F(DeviceConsumer, WhatItMissedWhileItWasAwayFollowsInOrderWhenItAnswersAgain) {
   open_with();
   for (std::uint64_t i = 1; i <= 4; ++i) read(i);

@@ -171,6 +171,7 @@ TEST(DeviceWorlds, UseEveryRowThatTheyCanReach) {
 }
 
 // req: device.adm.6, device.adm.10, device.adm.11, device.ev.1, device.poll.5
+// req: device.crash.2 by scenario A20
 TEST(DeviceWorlds, PassSeedsOfThisCommit) {
   const std::uint64_t first = seed_of_commit();
   for (std::uint64_t i = 0; i < 8; ++i) {
