@@ -58,7 +58,7 @@ constexpr std::string_view kTokenMore =
 constexpr auto kPhaseOptions =
     std::to_array<OptionRow>({{"--phase", "A|B|C", "when several commands share the id"}});
 constexpr auto kQueueOptions =
-    std::to_array<OptionRow>({{"--plugin", "NAME", "queues of this plugin only"}});
+    std::to_array<OptionRow>({{"--plugin", "NAME", "queues of this plugin only"}, kWatchRow});
 constexpr std::string_view kSendMore =
     "COMMAND is one of READ_VOLTAGE, READ_CURRENT, READ_POWER, READ_POWER_LIMIT, READ_CREDIT,\n"
     "READ_VERSION, READ_DATE, READ_TIME, TURN_ON, TURN_OFF, SET_DATE, SET_TIME, CLEAR_CREDIT,\n"
@@ -455,15 +455,12 @@ std::string json_of(const Depth& depth) {
   return out + "}";
 }
 
-int queue(const Parsed& parsed) {
-  int code = kExitOk;
-  const std::optional<Session> session = Session::open(parsed, code);
-  if (!session) return code;
-  std::optional<std::vector<Depth>> queues = find_queues(*session, parsed);
+int look_at_queues(const Parsed& parsed, const Session& session, std::string& text) {
+  std::optional<std::vector<Depth>> queues = find_queues(session, parsed);
   if (!queues) return kExitFailure;
   if (queues->empty() && !parsed.operands.empty()) {
-    session->complain("there is no queue '" + parsed.operands[0] +
-                      "'; 'postrider device queue' lists them");
+    session.complain("there is no queue '" + parsed.operands[0] +
+                     "'; 'postrider device queue' lists them");
     return kExitFailure;
   }
   const Timestamp now = wall_now();
@@ -471,7 +468,7 @@ int queue(const Parsed& parsed) {
       {"QUEUE", "HEALTH", "DEPTH", "IN FLIGHT", "TO RETRY", "OLDEST", "NEXT SLOT", "REASON"});
   std::string json;
   for (Depth& depth : *queues) {
-    if (!count_messages(*session, depth)) return kExitFailure;
+    if (!count_messages(session, depth)) return kExitFailure;
     json.append(json.empty() ? "" : ",").append(json_of(depth));
     const auto moment = [&](Timestamp at) {
       return at.is_set() ? moment_text(to_rfc3339(at), now) : std::string();
@@ -485,12 +482,21 @@ int queue(const Parsed& parsed) {
                {moment(depth.next)},
                {shown(depth.reason, 100), Colour::kFaint}});
   }
-  if (session->json()) {
-    print("{\"queues\":[" + json + "]}\n");
+  if (session.json()) {
+    text = "{\"queues\":[" + json + "]}\n";
   } else {
-    print(table.empty() ? "none\n" : table.text());
+    text = table.empty() ? "none\n" : table.text();
   }
   return kExitOk;
+}
+
+int queue(const Parsed& parsed) {
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  return postrider::show(parsed, *session, [&parsed](const Session& asked, std::string& text) {
+    return look_at_queues(parsed, asked, text);
+  });
 }
 
 // clang-format off

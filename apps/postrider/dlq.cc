@@ -14,10 +14,13 @@ namespace {
 constexpr auto kListOptions = std::to_array<OptionRow>({kLimitRow, kCursorRow, kAllRow, kWatchRow});
 constexpr auto kShowOptions =
     std::to_array<OptionRow>({{"--body", "", "the body as it is, and nothing else"}});
-constexpr auto kCommandOptions = std::to_array<OptionRow>(
+constexpr auto kDropOptions = std::to_array<OptionRow>(
     {kJobDestination, kJobPrefix, kJobPhase, kJobCause, kJobSince, kJobUntil, kJobReasonPrefix,
-     kJobRate, kJobDryRun, kJobReason, kKeyRow});
-constexpr auto kGroupOptions = std::to_array<OptionRow>({kJobDestination, kLimitRow});
+     kJobAll, kJobRate, kJobDryRun, kJobReason, kKeyRow});
+constexpr auto kRedriveOptions = std::to_array<OptionRow>(
+    {kJobDestination, kJobPrefix, kJobPhase, kJobCause, kJobSince, kJobUntil, kJobReasonPrefix,
+     kJobAll, kJobRate, kJobEvery, kJobDryRun, kJobReason, kKeyRow});
+constexpr auto kGroupOptions = std::to_array<OptionRow>({kJobDestination, kLimitRow, kWatchRow});
 
 std::vector<Table::Cell> row_of(const Json& letter, Timestamp now) {
   const std::string phase = shown(letter.at("phase"));
@@ -66,6 +69,17 @@ std::vector<Table::Cell> group_row(const Json& group, Timestamp now) {
           {shown(group.at("example")), Colour::kFaint}};
 }
 
+std::string describe_groups(const Json& list) {
+  Table table({"DESTINATION", "PHASE", "CAUSE", "COUNT", "FIRST", "LAST", "REASON", "EXAMPLE"});
+  for (const Json& group : list.list("groups")) table.add(group_row(group, wall_now()));
+  std::string text = table.empty() ? "none\n" : table.text();
+  if (list.at("unlisted_groups") != "0")
+    text += list.at("unlisted_groups") + " more groups: --limit\n";
+  if (list.at("others") != "0")
+    text += list.at("others") + " letters of groups that have no place of their own\n";
+  return text;
+}
+
 int groups(const Parsed& parsed) {
   int code = kExitOk;
   const std::optional<Session> session = Session::open(parsed, code);
@@ -73,31 +87,26 @@ int groups(const Parsed& parsed) {
   ClientRequest request;
   request.path = "/v1/dead-letters/groups" +
                  query_of(parsed, {{"--destination", "destination"}, {"--limit", "limit"}});
-  const std::optional<Json> list = session->ask(request);
-  if (!list) return kExitFailure;
-  if (session->json()) return kExitOk;
-  Table table({"DESTINATION", "PHASE", "CAUSE", "COUNT", "FIRST", "LAST", "REASON", "EXAMPLE"});
-  for (const Json& group : list->list("groups")) table.add(group_row(group, wall_now()));
-  print(table.empty() ? "none\n" : table.text());
-  if (list->at("unlisted_groups") != "0")
-    print(list->at("unlisted_groups") + " more groups: --limit\n");
-  if (list->at("others") != "0")
-    print(list->at("others") + " letters of groups that have no place of their own\n");
-  return kExitOk;
+  return postrider::show(parsed, *session, [&request](const Session& asked, std::string& text) {
+    const std::optional<Json> list = asked.ask(request);
+    if (!list) return kExitFailure;
+    if (!asked.json()) text = describe_groups(*list);
+    return kExitOk;
+  });
 }
 
 // By ids, one by one and at once; or by a filter, as a job.
 int by_ids_or_job(const Parsed& parsed, std::string_view action, std::string_view method,
                   std::string_view verb) {
   const bool filtered = std::any_of(
-      kCommandOptions.begin(), kCommandOptions.end(),
+      kRedriveOptions.begin(), kRedriveOptions.end(),
       [&parsed](const OptionRow& row) { return row.name != kKeyRow.name && parsed.has(row.name); });
   if (filtered && !parsed.operands.empty())
     return usage_error(parsed.command, "give ids or a filter, not both");
   if (filtered) return start_job(parsed, {.action = action});
   if (parsed.operands.empty())
     return usage_error(parsed.command,
-                       "say which: ids, or a filter like --destination NAME or --prefix ''");
+                       "say which: ids, or a filter like --destination NAME, or --all");
   return command_each(parsed, method, "/v1/dead-letters/", verb);
 }
 
@@ -109,8 +118,8 @@ constexpr auto kVerbTable = std::to_array<Command>({
     {"ls", {}, "Lists dead letters.", kListOptions, true, list},
     {"show", {"ID", 1, 1}, "Shows a dead letter.", kShowOptions, true, show},
     {"groups", {}, "Counts dead letters by destination, phase and cause.", kGroupOptions, true, groups},
-    {"redrive", {"[ID…]", 0, kOperandsMax}, "Sends dead letters again, each as a new message: these, or by a job those that the options name.", kCommandOptions, true, redrive},
-    {"drop", {"[ID…]", 0, kOperandsMax}, "Forgets dead letters: these, or by a job those that the options name.", kCommandOptions, true, drop},
+    {"redrive", {"[ID…]", 0, kOperandsMax}, "Sends dead letters again, each as a new message: these, or by a job those that the options name.", kRedriveOptions, true, redrive},
+    {"drop", {"[ID…]", 0, kOperandsMax}, "Forgets dead letters: these, or by a job those that the options name.", kDropOptions, true, drop},
     {"export", {}, "Prints all dead letters with their bodies, one JSON object per line.", {}, true, export_letters},
     {"import", {"FILE", 1, 1}, "Makes a new message of each line of an export, once; - is the standard input.", {}, true, import_letters},
 });

@@ -21,7 +21,7 @@ constexpr auto kPutOptions = std::to_array<OptionRow>({
 });
 constexpr auto kAddOptions = std::to_array<OptionRow>({kTypeRow, kKeyRow});
 constexpr auto kCommandOptions = std::to_array<OptionRow>({kKeyRow});
-constexpr auto kListOptions = std::to_array<OptionRow>({kLimitRow, kCursorRow, kAllRow});
+constexpr auto kListOptions = std::to_array<OptionRow>({kLimitRow, kCursorRow, kAllRow, kWatchRow});
 constexpr auto kSendOptions = std::to_array<OptionRow>({
     {"--type", "TYPE", "of the event; without it only members that want everything are served"},
     kSendContentType,

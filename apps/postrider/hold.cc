@@ -18,6 +18,7 @@ constexpr auto kPutOptions = std::to_array<OptionRow>({
     kKeyRow,
 });
 constexpr auto kCommandOptions = std::to_array<OptionRow>({kKeyRow});
+constexpr auto kListOptions = std::to_array<OptionRow>({kWatchRow});
 
 std::string path_of(std::string_view name) { return "/v1/holds/" + percent_encode(name); }
 
@@ -70,13 +71,14 @@ int list(const Parsed& parsed) {
   if (!session) return code;
   ClientRequest request;
   request.path = "/v1/holds";
-  const std::optional<Json> answer = session->ask(request);
-  if (!answer) return kExitFailure;
-  if (session->json()) return kExitOk;
-  Table table({"NAME", "WHAT", "SINCE", "BY", "REASON"});
-  for (const Json& hold : answer->list("holds")) table.add(row_of(hold, wall_now()));
-  print(table.empty() ? "none\n" : table.text());
-  return kExitOk;
+  return show(parsed, *session, [&request](const Session& asked, std::string& text) {
+    const std::optional<Json> answer = asked.ask(request);
+    if (!answer) return kExitFailure;
+    Table table({"NAME", "WHAT", "SINCE", "BY", "REASON"});
+    for (const Json& hold : answer->list("holds")) table.add(row_of(hold, wall_now()));
+    if (!asked.json()) text = table.empty() ? "none\n" : table.text();
+    return kExitOk;
+  });
 }
 
 int remove(const Parsed& parsed) { return command_each(parsed, "DELETE", "/v1/holds/", ""); }
@@ -84,7 +86,7 @@ int remove(const Parsed& parsed) { return command_each(parsed, "DELETE", "/v1/ho
 // clang-format off
 constexpr auto kVerbTable = std::to_array<Command>({
     {"put", {"NAME", 1, 1}, "Pauses every destination that it fits, for as long as it stands.", kPutOptions, true, put},
-    {"ls", {}, "Lists holds.", {}, true, list},
+    {"ls", {}, "Lists holds.", kListOptions, true, list},
     {"rm", {"NAME…", 1, kOperandsMax}, "Lets what it paused go on.", kCommandOptions, true, remove},
 });
 // clang-format on

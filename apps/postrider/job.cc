@@ -2,6 +2,7 @@
 // that a filter names. postrider audit: what operators did.
 #include "apps/postrider/job.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -12,20 +13,26 @@
 #include "postrider/api/http_api_texts.h"
 #include "postrider/api/json_writer.h"
 #include "postrider/base/durations.h"
+#include "postrider/base/nearest.h"
+#include "postrider/model/jobs.h"
 
 namespace postrider {
 namespace {
 
 constexpr auto kRunOptions = std::to_array<OptionRow>(
     {kJobDestination, kJobPrefix, kJobPhase, kJobCause, kJobSince, kJobUntil, kJobReasonPrefix,
-     kJobRate, kJobDryRun, kJobReason, kKeyRow});
-constexpr auto kListOptions = std::to_array<OptionRow>({kLimitRow});
+     kJobAll, kJobRate, kJobEvery, kJobDryRun, kJobReason, kKeyRow});
+constexpr auto kFilters = std::to_array<OptionRow>(
+    {kJobDestination, kJobPrefix, kJobPhase, kJobCause, kJobSince, kJobUntil, kJobReasonPrefix});
+constexpr auto kListOptions = std::to_array<OptionRow>({kLimitRow, kWatchRow});
+constexpr auto kShowOptions = std::to_array<OptionRow>({kWatchRow});
 constexpr auto kCommandOptions = std::to_array<OptionRow>({kKeyRow});
 constexpr auto kAuditOptions = std::to_array<OptionRow>({
     {"--oldest", "", "the oldest first"},
     kLimitRow,
     kCursorRow,
     kAllRow,
+    kWatchRow,
 });
 
 std::string span_text(const std::string& ms) {
@@ -56,9 +63,13 @@ std::string filter_of(const Json& job) {
 }
 
 std::vector<Table::Cell> row_of(const Json& job, Timestamp now) {
-  return {{shown(job.at("id"))},           {shown(job.at("action"))},
-          {shown(job.at("state"))},        {progress_of(job)},
-          {job.at("rate") + "/s"},         {moment_text(job.at("created_at"), now)},
+  return {{shown(job.at("id"))},
+          {shown(job.at("action"))},
+          {shown(job.at("state"))},
+          {progress_of(job)},
+          {job.at("rate") + "/s"},
+          {span_text(job.at("every_ms"))},
+          {moment_text(job.at("created_at"), now)},
           {filter_of(job), Colour::kFaint}};
 }
 
@@ -85,40 +96,70 @@ int list(const Parsed& parsed) {
   int code = kExitOk;
   const std::optional<Session> session = Session::open(parsed, code);
   if (!session) return code;
-  Table table({"ID", "ACTION", "STATE", "DONE", "RATE", "MADE", "FILTER"});
+  Table table({"ID", "ACTION", "STATE", "DONE", "RATE", "EVERY", "MADE", "FILTER"});
   return session->list(parsed, "/v1/jobs", "jobs", std::move(table), row_of);
 }
 
-int show(const Parsed& parsed) {
+std::string describe(const Json& job, Timestamp now) {
+  FactList facts;
+  facts.add("id", shown(job.at("id")), Colour::kStrong);
+  facts.add("action", shown(job.at("action")));
+  facts.add("filter", filter_of(job));
+  facts.add("state", shown(job.at("state")));
+  facts.add("done", progress_of(job));
+  facts.add("looked at", job.at("looked"));
+  facts.add("last refusal", shown(job.at("last_refusal")));
+  facts.add("rate", job.at("rate") + " per second");
+  facts.add("every", span_text(job.at("every_ms")));
+  facts.add("rounds", job.at("rounds"));
+  facts.add("next round", moment_long(job.at("next_at"), now));
+  facts.add("remaining", span_text(job.at("remaining_ms")));
+  facts.add("made", moment_long(job.at("created_at"), now));
+  facts.add("ended", moment_long(job.at("finished_at"), now));
+  facts.add("by", shown(job.at("actor")));
+  facts.add("reason", shown(job.at("reason")));
+  return facts.text();
+}
+
+int show_job(const Parsed& parsed) {
   int code = kExitOk;
   const std::optional<Session> session = Session::open(parsed, code);
   if (!session) return code;
   ClientRequest request;
   request.path = "/v1/jobs/" + percent_encode(parsed.operands[0]);
-  const std::optional<Json> job = session->ask(request);
-  if (!job) return kExitFailure;
-  if (session->json()) return kExitOk;
-  const Timestamp now = wall_now();
-  FactList facts;
-  facts.add("id", shown(job->at("id")), Colour::kStrong);
-  facts.add("action", shown(job->at("action")));
-  facts.add("filter", filter_of(*job));
-  facts.add("state", shown(job->at("state")));
-  facts.add("done", progress_of(*job));
-  facts.add("looked at", job->at("looked"));
-  facts.add("last refusal", shown(job->at("last_refusal")));
-  facts.add("rate", job->at("rate") + " per second");
-  facts.add("remaining", span_text(job->at("remaining_ms")));
-  facts.add("made", moment_long(job->at("created_at"), now));
-  facts.add("ended", moment_long(job->at("finished_at"), now));
-  facts.add("by", shown(job->at("actor")));
-  facts.add("reason", shown(job->at("reason")));
-  print(facts.text());
-  return kExitOk;
+  return show(parsed, *session, [&request](const Session& asked, std::string& text) {
+    const std::optional<Json> job = asked.ask(request);
+    if (!job) return kExitFailure;
+    if (!asked.json()) text = describe(*job, wall_now());
+    return kExitOk;
+  });
 }
 
 int cancel(const Parsed& parsed) { return command_each(parsed, "POST", "/v1/jobs/", "cancel"); }
-int run(const Parsed& parsed) { return start_job(parsed, {.action = parsed.operands[0]}); }
+
+int run(const Parsed& parsed) {
+  std::array<std::string_view, kJobActions> names{};
+  for (std::size_t i = 0; i < kJobActions; ++i) names[i] = name_of(static_cast<JobAction>(i));
+  const std::string& action = parsed.operands[0];
+  if (std::find(names.begin(), names.end(), action) == names.end())
+    return usage_error(parsed.command,
+                       "unknown action '" + action + "'" + did_you_mean(action, names));
+  return start_job(parsed, {.action = action});
+}
+
+// What was forgotten must not become everything.
+Result<void> check_filter(const Parsed& parsed, const JobWish& wish) {
+  const bool filtered =
+      !wish.destination.empty() ||
+      std::any_of(kFilters.begin(), kFilters.end(),
+                  [&parsed](const OptionRow& row) { return !parsed.text(row.name).empty(); });
+  const bool all = parsed.has("--all");
+  if (filtered && all) return fail(ErrorCode::kInvalid, "give --all or a filter, not both");
+  if (filtered || all || parsed.has("--dry-run")) return {};
+  return fail(ErrorCode::kInvalid,
+              "say which: a filter like --destination NAME, or --all; "
+              "--dry-run counts them first");
+}
 
 std::vector<Table::Cell> audit_row(const Json& line, Timestamp now) {
   return {{moment_text(line.at("at"), now)}, {shown(line.at("actor"))},
@@ -140,7 +181,7 @@ int audit(const Parsed& parsed) {
 constexpr auto kVerbTable = std::to_array<Command>({
     {"run", {"ACTION", 1, 1}, "Does one thing to everything that the options name: redrive, drop, retry, cancel or resend.", kRunOptions, true, run},
     {"ls", {}, "Lists jobs, the newest first.", kListOptions, true, list},
-    {"show", {"ID", 1, 1}, "Shows how far a job is.", {}, true, show},
+    {"show", {"ID", 1, 1}, "Shows how far a job is.", kShowOptions, true, show_job},
     {"cancel", {"ID…", 1, kOperandsMax}, "Stops jobs; what they did stays.", kCommandOptions, true, cancel},
 });
 constexpr Command kAudit = {"audit", {}, "Lists what operators did, the newest first.", kAuditOptions, true, audit};
@@ -151,6 +192,9 @@ constexpr Command kAudit = {"audit", {}, "Lists what operators did, the newest f
 int start_job(const Parsed& parsed, const JobWish& wish) {
   const Result<std::uint64_t> rate = parsed.number("--rate", 0, 1, 100'000);
   if (!rate) return complain(parsed, rate.error());
+  if (const auto every = parsed.duration("--every", Duration(0)); !every)
+    return complain(parsed, every.error());
+  if (const auto good = check_filter(parsed, wish); !good) return complain(parsed, good.error());
   int code = kExitOk;
   const std::optional<Session> session = Session::open(parsed, code);
   if (!session) return code;
@@ -169,7 +213,9 @@ int start_job(const Parsed& parsed, const JobWish& wish) {
   add_time(json, parsed, "--until", "until");
   add_option(json, parsed, "--reason-prefix", "reason_prefix");
   json.close_object();
+  if (parsed.has("--all")) json.flag("all", true);
   if (*rate > 0) json.count("rate", *rate);
+  add_option(json, parsed, "--every", "every");
   if (parsed.has("--dry-run")) json.flag("dry_run", true);
   add_option(json, parsed, "--reason", "reason");
   json.close_object();

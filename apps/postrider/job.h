@@ -19,6 +19,9 @@ inline constexpr OptionRow kJobUntil = {"--until", "TIME", "ended before then"};
 inline constexpr OptionRow kJobReasonPrefix = {"--reason-prefix", "TEXT",
                                                "whose last outcome begins so"};
 inline constexpr OptionRow kJobRate = {"--rate", "N", "per second, 1 to 100000 (100)"};
+inline constexpr OptionRow kJobAll = {"--all", "", "everything there is, instead of a filter"};
+inline constexpr OptionRow kJobEvery = {
+    "--every", "DURATION", "for redrive: begin anew so long after each beginning, like 24h"};
 inline constexpr OptionRow kJobDryRun = {"--dry-run", "", "count, forecast, and change nothing"};
 inline constexpr OptionRow kJobReason = {"--reason", "TEXT", "why, for the audit"};
 
@@ -28,7 +31,8 @@ struct JobWish {
   std::string_view destination;
   std::string_view key_suffix;  // when one command starts several
 };
-// Starts it, or counts what it would do; the exit code.
+// Starts it, or counts what it would do; the exit code. What names nothing is refused unless --all
+// says that everything is meant.
 int start_job(const Parsed& parsed, const JobWish& wish);
 
 }  // namespace postrider

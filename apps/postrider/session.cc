@@ -163,13 +163,15 @@ int Session::list(const Parsed& parsed, std::string_view path, std::string_view 
   const Result<std::uint64_t> limit = parsed.number("--limit", kLimitDefault, 1, kLimitMax);
   if (!limit) return postrider::complain(parsed, limit.error());
   const Wanted wanted{path, name, parsed.text("--cursor"), *limit, parsed.has("--all"), row};
-  if (parsed.has("--watch")) {
-    return watch(parsed, *this, [&](const Session& session, std::string& text) {
-      return session.list_once(wanted, table, text);
-    });
-  }
+  return show(parsed, *this, [&](const Session& session, std::string& text) {
+    return session.list_once(wanted, table, text);
+  });
+}
+
+int show(const Parsed& parsed, const Session& session, const Look& look) {
+  if (parsed.has("--watch")) return watch(parsed, session, look);
   std::string text;
-  const int code = list_once(wanted, std::move(table), text);
+  const int code = look(session, text);
   print(text);
   return code;
 }

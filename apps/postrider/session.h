@@ -64,6 +64,9 @@ inline constexpr OptionRow kKeyRow = {"--idempotency-key", "KEY",
 using Look = std::function<int(const Session& session, std::string& text)>;
 int watch(const Parsed& parsed, Session session, const Look& look);
 
+// The same once, or with --watch until it is stopped. The exit code.
+int show(const Parsed& parsed, const Session& session, const Look& look);
+
 // Adds the header when the key was given.
 void add_key(const Parsed& parsed, ClientRequest& request);
 

@@ -71,9 +71,19 @@ Checked<bool> read_flag(const JsonValue& value, const std::string& field) {
   return api::refuse(ProblemType::kInvalidField, field + " is true or false", field);
 }
 
+// A filter that was forgotten, or whose value came out empty, must not become everything.
+std::optional<Problem> check_extent(const StartJob& start, bool all) {
+  const bool filtered = start.order.filter != JobFilter();
+  if (filtered && all)
+    return api::complaint(ProblemType::kInvalidField, "say all or a filter, not both", "all");
+  if (filtered || all || start.dry_run) return std::nullopt;
+  return api::complaint(ProblemType::kMissingField,
+                        "filter is missing: say what it is about, or \"all\": true", "filter");
+}
+
 std::optional<Problem> read_job(const JsonValue& root, StartJob& start) {
-  constexpr auto kNames =
-      std::to_array<std::string_view>({"action", "filter", "rate", "dry_run", "reason", "every"});
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"action", "filter", "rate", "dry_run", "reason", "every", "all"});
   std::array<MaybeValue, kNames.size()> found;
   if (auto problem = api::read_members(root, kNames, found)) return problem;
   if (!found[0])
@@ -93,6 +103,9 @@ std::optional<Problem> read_job(const JsonValue& root, StartJob& start) {
   if (found[4] && !problem) problem = store(read_line(*found[4], "reason"), order.reason);
   if (found[5] && !problem)
     problem = store(api::read_duration(*found[5], "every", Duration(60'000)), order.every);
+  bool all = false;
+  if (found[6] && !problem) problem = store(read_flag(*found[6], "all"), all);
+  if (!problem) problem = check_extent(start, all);
   return problem;
 }
 

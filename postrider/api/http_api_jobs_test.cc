@@ -83,24 +83,48 @@ TEST_F(ApiJobs, AreRefusedWhenTheyMakeNoSense) {
   EXPECT_EQ(problem(R"({"action":"drop","filter":{"since":"yesterday"}})"), "invalid-field");
   EXPECT_EQ(problem(R"({"action":"drop","filter":{"destination":"nobody"}})"), "not-found");
   EXPECT_EQ(problem(R"({"action":"drop","dry_run":1})"), "invalid-field");
-  EXPECT_EQ(problem(R"({"action":"drop","every":"24h"})"), "invalid-content");
+  EXPECT_EQ(problem(R"({"action":"drop","all":true,"every":"24h"})"), "invalid-content");
   EXPECT_EQ(problem(R"({"action":"redrive","every":"1s"})"), "invalid-field");
+}
+
+// req: api.jobs.3
+TEST_F(ApiJobs, AreNotAboutEverythingUnlessTheySaySo) {
+  dead_letter("shop");
+  for (const std::string_view action : {"redrive", "drop", "retry", "cancel", "resend"}) {
+    const std::string begin = R"({"action":")" + std::string(action) + "\"";
+    for (const std::string_view rest :
+         {"}", R"(,"filter":{}})", R"(,"filter":{"destination":""}})",
+          R"(,"filter":{"destination_prefix":"","reason_prefix":""}})", R"(,"all":false})",
+          R"(,"rate":5,"reason":"x"})"}) {
+      const Reply reply = post("/v1/jobs", begin + std::string(rest));
+      EXPECT_EQ(reply.problem(), "missing-field") << action << rest << reply.body;
+      EXPECT_EQ(reply.text("field"), "filter") << action << rest;
+    }
+    EXPECT_EQ(post("/v1/jobs", begin + R"(,"dry_run":true})").status, 200) << action;
+  }
+  EXPECT_TRUE(get("/v1/jobs").json().at("jobs").as_array().empty());
+  EXPECT_EQ(post("/v1/jobs", R"({"action":"drop","all":true,"filter":{"cause":"gone"}})").problem(),
+            "invalid-field");
+  EXPECT_EQ(post("/v1/jobs", R"({"action":"drop","all":1})").problem(), "invalid-field");
+  const std::string id = start(R"({"action":"drop","all":true})");
+  pass(1s);
+  EXPECT_EQ(get("/v1/jobs/" + id).number("done"), 1);
 }
 
 // req: api.jobs.2
 TEST_F(ApiJobs, AreStartedOnceUnderOneKey) {
   const RigHeaders key = {{"idempotency-key", "once"}};
-  const Reply first = post("/v1/jobs", R"({"action":"drop"})", key);
-  const Reply again = post("/v1/jobs", R"({"action":"drop"})", key);
+  const Reply first = post("/v1/jobs", R"({"action":"drop","all":true})", key);
+  const Reply again = post("/v1/jobs", R"({"action":"drop","all":true})", key);
   EXPECT_EQ(again.text("id"), first.text("id"));
   EXPECT_EQ(again.header("Idempotency-Replayed"), "true");
-  EXPECT_EQ(post("/v1/jobs", R"({"action":"redrive"})", key).status, 422);
+  EXPECT_EQ(post("/v1/jobs", R"({"action":"redrive","all":true})", key).status, 422);
   EXPECT_EQ(get("/v1/jobs").json().at("jobs").as_array().size(), 1U);
 }
 
 // req: api.jobs.1
 TEST_F(ApiJobs, BeginAnewOncePerPeriod) {
-  const std::string id = start(R"({"action":"redrive","every":"24h"})");
+  const std::string id = start(R"({"action":"redrive","all":true,"every":"24h"})");
   pass(1s);
   EXPECT_EQ(get("/v1/jobs/" + id).text("state"), "waiting");
   EXPECT_EQ(get("/v1/jobs/" + id).number("every_ms"), 86'400'000);

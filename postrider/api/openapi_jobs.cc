@@ -47,6 +47,7 @@ constexpr std::string_view kPaths = R"json({
       "type": "object", "additionalProperties": false, "required": ["action"], "properties": {
         "action": {"enum": ["redrive", "drop", "retry", "cancel", "resend"]}, "filter": {"$ref": "#/components/schemas/JobFilter"},
         "rate": {"type": "integer", "minimum": 1, "maximum": 100000, "description": "Actions per second; 100 when it is left out"},
+        "all": {"type": "boolean", "description": "Everything there is: needed when the filter names nothing and it is no dry run"},
         "dry_run": {"type": "boolean"}, "reason": {"type": "string", "maxLength": 200},
         "every": {"type": "string", "description": "A duration like 24h, for redrive: begin anew so long after each beginning"}}}}}},
     "responses": {

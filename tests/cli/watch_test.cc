@@ -114,6 +114,36 @@ TEST(Watch, ComesAgainUntilTheDaemonIsGoneAndTellsIt) {
   EXPECT_TRUE(has(ran, "Stopping"));
 }
 
+// req: cli.watch.1
+TEST(Watch, IsForEveryList) {
+  const Reply gone{.body = R"({"type":"x","title":"Stopping","status":503})",
+                   .status = 503,
+                   .content_type = "application/problem+json"};
+  const std::pair<const char*, const char*> cases[] = {
+      {"msg ls", R"({"messages":[]})"},
+      {"dest ls", R"({"destinations":[]})"},
+      {"dlq ls", R"({"dead_letters":[]})"},
+      {"dlq groups", R"({"groups":[],"unlisted_groups":0,"others":0})"},
+      {"job ls", R"({"jobs":[]})"},
+      {"job show aa", R"({"id":"aa","state":"none"})"},
+      {"hold ls", R"({"holds":[]})"},
+      {"group ls", R"({"groups":[]})"},
+      {"audit", R"({"audit":[]})"},
+      {"device queue", R"({"destinations":[]})"}};
+  // All at once: each waits a second between its looks.
+  std::vector<std::thread> all;
+  for (const auto& [command, body] : cases) {
+    all.emplace_back([&gone, command = std::string(command), body = std::string(body)] {
+      Daemon daemon({{.body = body}, gone});
+      const Ran ran = daemon.run(command + " --watch=1", "");
+      EXPECT_EQ(ran.code, 1) << command;
+      EXPECT_NE(ran.output.find("none"), std::string::npos) << command << ran.output;
+      EXPECT_EQ(daemon.requests().size(), 2U) << command;
+    });
+  }
+  for (std::thread& one : all) one.join();
+}
+
 // req: cli.completion.1
 TEST(CompletionCommand, KnowsEveryCommandVerbAndOption) {
   const Ran bash = run("completion bash", "", "");
