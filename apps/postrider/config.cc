@@ -58,6 +58,11 @@ int check(const Parsed& parsed) {
   }
   for (const std::string& warning : config->warnings)
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  for (const UnheardEvents& it : unheard_events(*config))
+    std::fprintf(stderr,
+                 "warning: plugin '%s' tells its events to the destination '%s', which is not in "
+                 "this file: until somebody puts it, nobody hears them\n",
+                 it.plugin.c_str(), it.destination.c_str());
   std::string listens;
   for (const HttpListen& listener : listeners(*config))
     listens.append(listens.empty() ? "" : ", ").append(listener.address);

@@ -107,6 +107,14 @@ std::vector<HttpListen> listeners(const Config& config);
 // or a Unix socket.
 bool is_loopback_listen(std::string_view address);
 
+// Plugins whose events are for a destination that the file does not have. It may be in the store,
+// as somebody put it there: `config check` can only warn, and the daemon looks.
+struct UnheardEvents {
+  std::string plugin;
+  std::string destination;
+};
+std::vector<UnheardEvents> unheard_events(const Config& config);
+
 // A file with every setting at its default, commented out, and what it means: `config init`.
 std::string config_template();
 

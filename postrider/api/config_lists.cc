@@ -285,15 +285,37 @@ void ConfigReader::finish_destination(DestinationDraft& draft) {
     return;
   }
   if (draft.spoiled) return;
-  const Result<Policy> policy = profile->configure(config.settings);
-  if (policy) return;
-  const std::string& detail = policy.error().detail;
-  std::uint32_t line = draft.line;
-  for (const auto& [name, where] : draft.lines) {
-    if (detail.starts_with(name + ":") || detail.find("'" + name + "'") != std::string::npos)
-      line = where;
+  check_settings(*profile,
+                 {"destination '" + config.name + "'", config.settings, draft.lines, draft.line});
+}
+
+// A profile stops at the first mistake. Those behind it are found by leaving out what was wrong,
+// and only mistakes that a setting makes all by itself are believed then: others may come of what
+// was left out. What a secret may be depends on other settings.
+void ConfigReader::check_settings(const ProfileSpec& profile, Settings settings) {
+  for (bool first = true;; first = false) {
+    const Result<Policy> policy = profile.configure(settings.given);
+    if (policy) return;
+    const std::string& detail = policy.error().detail;
+    const auto named = [&detail](const std::string& name) {
+      return detail.starts_with(name + ":") || detail.find("'" + name + "'") != std::string::npos;
+    };
+    const auto wrong = std::find_if(settings.given.begin(), settings.given.end(),
+                                    [&](const NamedText& text) { return named(text.first); });
+    const bool found = wrong != settings.given.end();
+    if (!first) {
+      if (!found || wrong->first == "secret") return;
+      const Result<Policy> alone = profile.configure({*wrong});
+      if (alone || alone.error().detail != detail) return;
+    }
+    std::uint32_t line = settings.line;
+    for (const auto& [name, where] : settings.lines) {
+      if (named(name)) line = where;
+    }
+    problem(line, settings.who + ": " + detail);
+    if (!found) return;
+    settings.given.erase(wrong);
   }
-  problem(line, "destination '" + config.name + "': " + detail);
 }
 
 void ConfigReader::finish_destinations() {

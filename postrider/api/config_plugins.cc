@@ -115,15 +115,8 @@ void ConfigReader::finish_plugin(const std::string& name, PluginDraft& draft) {
             "plugin '" + name + "': the secret has characters that a header cannot carry");
   const ProfileSpec* const profile = find_profile(kDeviceProfile);
   if (draft.spoiled || profile == nullptr) return;
-  const Result<Policy> policy = profile->configure(api::queue_settings(plugin));
-  if (policy) return;
-  const std::string& detail = policy.error().detail;
-  std::uint32_t line = draft.line;
-  for (const auto& [setting, where] : draft.lines) {
-    if (detail.starts_with(setting + ":") || detail.find("'" + setting + "'") != std::string::npos)
-      line = where;
-  }
-  problem(line, "plugin '" + name + "': " + detail);
+  check_settings(*profile,
+                 {"plugin '" + name + "'", api::queue_settings(plugin), draft.lines, draft.line});
 }
 
 // Messages live for up to 7 d, and so long is their history kept: their ids must be known as long.
@@ -177,6 +170,18 @@ void ConfigReader::finish_plugins() {
   }
   remember_correlations();
   check_plugin_names();
+}
+
+std::vector<UnheardEvents> unheard_events(const Config& config) {
+  std::vector<UnheardEvents> out;
+  for (const DevicePlugin& plugin : config.api.device.plugins) {
+    const std::string name(api::setting_of(plugin.settings, "events"));
+    const bool there =
+        std::any_of(config.destinations.begin(), config.destinations.end(),
+                    [&name](const DestinationConfig& one) { return one.name == name; });
+    if (!name.empty() && !there) out.push_back({plugin.name, name});
+  }
+  return out;
 }
 
 }  // namespace postrider

@@ -1,4 +1,5 @@
 // [plugins.NAME] of a configuration.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -162,6 +163,57 @@ TEST(ConfigPlugins, KeepCorrelationIdsForTheWholeLifeOfAMessageAndItsHistory) {
   EXPECT_NE(warnings_of("[engine]\nkey_window = \"20h\"\n" + std::string(kSettings))
                 .find("engine.key_window is shorter than 15d"),
             std::string::npos);
+}
+
+// req: config.plugins.3
+TEST(ConfigPlugins, NameDestinationsForTheirEventsThatAreNotInTheFile) {
+  const auto unheard = [](const std::string& text) {
+    const Result<Config> config = read(text);
+    std::string out = config ? "" : config.error().detail;
+    if (!config) return out;
+    for (const UnheardEvents& it : unheard_events(*config))
+      out += it.plugin + ">" + it.destination + " ";
+    return out;
+  };
+  const std::string plugin = std::string(kSettings) + "events = \"billing\"\n";
+  const std::string billing = "[destinations.billing.settings]\nurl = \"https://b.example\"\n";
+  EXPECT_EQ(unheard(plugin), "lorawan>billing ");
+  EXPECT_EQ(unheard(plugin + billing), "");
+  EXPECT_EQ(unheard(billing + plugin), "");
+  EXPECT_EQ(unheard(std::string(kSettings)), "") << "who names none wants none";
+}
+
+// req: config.plugins.2
+TEST(ConfigPlugins, AllMistakesOfOneAreToldAtOnce) {
+  const std::string problems = problems_of(
+      "[plugins.lorawan.settings]\nway = \"chirpstack\"\nurl = \"ftp://x\"\nspacing = \"soon\"\n"
+      "retrys = 3\nretries = \"many\"\n[destinations.shop.settings]\nurl = \"https://s.example\"\n"
+      "rate = \"fast\"\ntime_out = \"x\"\n");
+  for (const char* begin :
+       {"p.toml:3: plugin 'lorawan': url: ", "p.toml:4: plugin 'lorawan': spacing: ",
+        "p.toml:5: plugin 'lorawan': unknown setting 'retrys'",
+        "p.toml:6: plugin 'lorawan': retries: ", "p.toml:9: destination 'shop': rate: ",
+        "p.toml:10: destination 'shop': time_out: "})
+    EXPECT_NE(("\n" + problems).find("\n" + std::string(begin)), std::string::npos)
+        << begin << "\nis not in\n"
+        << problems;
+  EXPECT_EQ(std::count(problems.begin(), problems.end(), '\n'), 5) << problems;
+}
+
+// req: config.plugins.2
+TEST(ConfigPlugins, WhatFollowsFromAMistakeIsNotToldAsAnother) {
+  const auto count = [](const std::string& text) {
+    const std::string problems = problems_of(text);
+    return std::count(problems.begin(), problems.end(), '\n') + (problems.empty() ? 0 : 1);
+  };
+  EXPECT_EQ(count("[plugins.p.settings]\nway = \"chirpstak\"\nurl = \"http://127.0.0.1:1\"\n"), 1);
+  EXPECT_EQ(count("[plugins.p.settings]\nway = \"chirpstack\"\nurl = \"http://127.0.0.1:1\"\n"
+                  "closed_base = \"soon\"\nclosed_max = \"1s\"\n"),
+            1)
+      << "whether it is below closed_base nobody can tell";
+  EXPECT_EQ(count("[destinations.d.settings]\nurl = \"https://d.example\"\nsignature = "
+                  "\"hmac-sha256-bdy\"\nsecret = \"plain words\"\n"),
+            1);
 }
 
 TEST(ConfigPlugins, WarnOfBrokersThatAreNotThere) {

@@ -15,6 +15,7 @@
 #include "postrider/api/config.h"
 #include "postrider/api/config_rows.h"
 #include "postrider/api/config_toml.h"
+#include "postrider/model/profile.h"
 
 namespace postrider {
 
@@ -86,6 +87,14 @@ class ConfigReader {
   void read_destination_setting(const TomlEntry& entry, DestinationDraft& draft);
   void finish_destinations();
   void finish_destination(DestinationDraft& draft);
+  // What a profile says to settings: all that is wrong, not only the first.
+  struct Settings {
+    std::string who;  // "destination 'shop'"
+    NamedTexts given;
+    const std::map<std::string, std::uint32_t>& lines;
+    std::uint32_t line;  // of the whole
+  };
+  void check_settings(const ProfileSpec& profile, Settings settings);
   // A secret from one of `secret`, `secret_file`, `secret_env`, which entry.path.back() says; the
   // same for `password`.
   // Nothing: the problem is noted.

@@ -149,6 +149,7 @@ class Daemon::Impl {
   void reload();
   void put_destinations(const std::vector<DestinationConfig>& destinations);
   void put_sink();
+  void look_for_listeners();
   void look_around();
   void watch_space();
   void watch_brokers();
@@ -220,6 +221,7 @@ Result<void> Daemon::Impl::start() {
   put_destinations(options_.config.destinations);
   if (options_.dev) put_sink();
   for (const std::string& warning : options_.config.warnings) log_.warning(warning);
+  look_for_listeners();
   node_->loop().every(kTick, [this] { look_around(); });
   node_->loop().every(kLookAtSpace, [this] { watch_space(); });
   if (node_->brokers() != nullptr) node_->loop().every(kLookAtBrokers, [this] { watch_brokers(); });
@@ -291,6 +293,23 @@ void Daemon::Impl::put_sink() {
   }
 }
 
+// Events for a destination that nobody has put yet are told to nobody. Whoever put it by hand has
+// it in the store, so the engine is asked.
+void Daemon::Impl::look_for_listeners() {
+  for (const UnheardEvents& it : unheard_events(options_.config)) {
+    Ask ask;
+    ask.what = Ask::What::kDestination;
+    ask.destination = it.destination;
+    // When the door is shut nobody is warned; a reload looks again.
+    static_cast<void>(node_->host().post({}, std::move(ask), [this, it](const Answer& answer) {
+      if (answer.code == AnswerCode::kNotFound)
+        log_.warning(
+            "a plugin tells its events to a destination that is not there: nobody hears them",
+            {{"plugin", it.plugin}, {"destination", it.destination}});
+    }));
+  }
+}
+
 void Daemon::Impl::wait_for_signal() {
   signals_->async_wait([this](const boost::system::error_code& error, int number) {
     if (error) return;
@@ -329,6 +348,7 @@ void Daemon::Impl::reload() {
   options_.config.drain_time_out = loaded->drain_time_out;
   options_.config.destinations = loaded->destinations;
   put_destinations(loaded->destinations);
+  look_for_listeners();
   log_.info(
       "reloaded: tokens, log, drain, destinations and plugins; other settings need a restart");
   notify_manager("READY=1");

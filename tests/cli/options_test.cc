@@ -164,5 +164,22 @@ TEST(ConfigCommand, SaysWhatIsWrongAndWhere) {
   EXPECT_TRUE(mentions(run("config check", "POSTRIDER_SERVER_LISTEN=0.0.0.0:80"), "needs a token"));
 }
 
+// req: config.plugins.3
+TEST(ConfigCommand, WarnsOfEventsThatNobodyHears) {
+  const cli::TemporaryDirectory directory;
+  const std::string plugin =
+      "[plugins.lorawan.settings]\nway = \"chirpstack\"\nurl = \"http://127.0.0.1:8080\"\n"
+      "events = \"billing\"\n";
+  const Ran ran = run("config check " + directory.write("a.toml", plugin));
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(mentions(ran,
+                       "warning: plugin 'lorawan' tells its events to the destination "
+                       "'billing', which is not in this file"))
+      << ran.output;
+  const std::string billing = "[destinations.billing.settings]\nurl = \"https://b.example\"\n";
+  EXPECT_FALSE(
+      mentions(run("config check " + directory.write("b.toml", plugin + billing)), "warning"));
+}
+
 }  // namespace
 }  // namespace postrider

@@ -136,6 +136,22 @@ class Reload(harness.Case):
         hands.wait_for(hands.send("late", "after the reload"), "delivered")
         self.assertEqual(receiver.got()[0].body, b"after the reload")
 
+    # req: config.plugins.3
+    def test_events_that_nobody_hears_are_warned_of_until_somebody_does(self):
+        words = "a plugin tells its events to a destination that is not there"
+        plugin = ('[plugins.lorawan.settings]\nway = "chirpstack"\nurl = "http://127.0.0.1:1"\n'
+                  'events = "billing"\n')
+        daemon = self.daemon("--dev", config=plugin)
+        daemon.wait_for_log(words)
+        daemon.wait_ready().put_destination("billing", url="http://127.0.0.1:1")
+        daemon.signal(signal.SIGHUP)
+        daemon.wait_for_log("reloaded")
+        daemon.config.write_text(plugin.replace("billing", "nobody"))
+        daemon.signal(signal.SIGHUP)
+        daemon.wait_for_log(words, times=2)
+        self.assertEqual([line.split("destination=")[1].split()[0] for line in daemon.log().splitlines()
+                          if words in line], ["billing", "nobody"])
+
     # req: daemon.process.4
     def test_of_a_broken_file_changes_nothing(self):
         receiver = self.receiver()
