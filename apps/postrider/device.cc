@@ -207,7 +207,16 @@ std::string describe_history(const Json& message, Timestamp now) {
                {step.at("times")},
                {shown(step.at("reason"), 100)}});
   }
-  return describe(message) + (table.empty() ? "" : "\n" + table.text());
+  Table runs({"RUN", "ACCEPTED", "STATUS", "OUTCOME", "MAY HAVE RUN"});
+  for (const Json& run : message.list("runs")) {
+    runs.add({{shown(run.at("id"))},
+              {moment_long(run.at("acceptedAt"), now)},
+              {shown(run.at("deliveryStatus"))},
+              {shown(run.at("outcome")), colour_of_outcome(run.at("outcome"))},
+              {run.at("mayHaveRun")}});
+  }
+  return describe(message) + (table.empty() ? "" : "\n" + table.text()) +
+         (runs.empty() ? "" : "\n" + runs.text());
 }
 
 // Why it has not been sent yet, in the engine's words.

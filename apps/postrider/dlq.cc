@@ -19,7 +19,8 @@ constexpr auto kDropOptions = std::to_array<OptionRow>(
      kJobAll, kJobRate, kJobDryRun, kJobReason, kKeyRow});
 constexpr auto kRedriveOptions = std::to_array<OptionRow>(
     {kJobDestination, kJobPrefix, kJobPhase, kJobCause, kJobSince, kJobUntil, kJobReasonPrefix,
-     kJobAll, kJobRate, kJobEvery, kJobDryRun, kJobReason, kKeyRow});
+     kJobAll, kJobRate, kJobEvery, kJobDryRun, kJobReason, kEvenIfItRan, kKeyRow});
+constexpr auto kImportOptions = std::to_array<OptionRow>({kEvenIfItRan});
 constexpr auto kGroupOptions = std::to_array<OptionRow>({kJobDestination, kLimitRow, kWatchRow});
 
 std::vector<Table::Cell> row_of(const Json& letter, Timestamp now) {
@@ -107,7 +108,8 @@ int by_ids_or_job(const Parsed& parsed, std::string_view action, std::string_vie
   if (parsed.operands.empty())
     return usage_error(parsed.command,
                        "say which: ids, or a filter like --destination NAME, or --all");
-  return command_each(parsed, method, "/v1/dead-letters/", verb);
+  const std::string_view query = parsed.has(kEvenIfItRan.name) ? kEvenIfItRanQuery : "";
+  return command_each(parsed, method, "/v1/dead-letters/", std::string(verb).append(query));
 }
 
 int redrive(const Parsed& parsed) { return by_ids_or_job(parsed, "redrive", "POST", "redrive"); }
@@ -121,7 +123,7 @@ constexpr auto kVerbTable = std::to_array<Command>({
     {"redrive", {"[ID…]", 0, kOperandsMax}, "Sends dead letters again, each as a new message: these, or by a job those that the options name.", kRedriveOptions, true, redrive},
     {"drop", {"[ID…]", 0, kOperandsMax}, "Forgets dead letters: these, or by a job those that the options name.", kDropOptions, true, drop},
     {"export", {}, "Prints all dead letters with their bodies, one JSON object per line.", {}, true, export_letters},
-    {"import", {"FILE", 1, 1}, "Makes a new message of each line of an export, once; - is the standard input.", {}, true, import_letters},
+    {"import", {"FILE", 1, 1}, "Makes a new message of each line of an export, once; - is the standard input.", kImportOptions, true, import_letters},
 });
 // clang-format on
 

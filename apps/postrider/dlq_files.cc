@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "apps/postrider/job.h"
 #include "apps/postrider/messages.h"
 #include "apps/postrider/output.h"
 #include "apps/postrider/session.h"
@@ -94,6 +95,7 @@ int import_letters(const Parsed& parsed) {
     ClientRequest request;
     request.method = "POST";
     request.path = "/v1/dead-letters/import";
+    if (parsed.has(kEvenIfItRan.name)) request.path += kEvenIfItRanQuery;
     request.content_type = "application/x-ndjson";
     request.body = file->substr(at, end - at);
     const Result<ClientAnswer> answer = ask(session->client(), request);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto kRunOptions = std::to_array<OptionRow>(
     {kJobDestination, kJobPrefix, kJobPhase, kJobCause, kJobSince, kJobUntil, kJobReasonPrefix,
-     kJobAll, kJobRate, kJobEvery, kJobDryRun, kJobReason, kKeyRow});
+     kJobAll, kJobRate, kJobEvery, kJobDryRun, kJobReason, kEvenIfItRan, kKeyRow});
 constexpr auto kFilters = std::to_array<OptionRow>(
     {kJobDestination, kJobPrefix, kJobPhase, kJobCause, kJobSince, kJobUntil, kJobReasonPrefix});
 constexpr auto kListOptions = std::to_array<OptionRow>({kLimitRow, kWatchRow});
@@ -217,6 +217,7 @@ int start_job(const Parsed& parsed, const JobWish& wish) {
   if (*rate > 0) json.count("rate", *rate);
   add_option(json, parsed, "--every", "every");
   if (parsed.has("--dry-run")) json.flag("dry_run", true);
+  if (parsed.has(kEvenIfItRan.name)) json.flag("even_if_it_ran", true);
   add_option(json, parsed, "--reason", "reason");
   json.close_object();
   const std::optional<Json> answer = session->ask(request);

@@ -24,6 +24,11 @@ inline constexpr OptionRow kJobEvery = {
     "--every", "DURATION", "for redrive: begin anew so long after each beginning, like 24h"};
 inline constexpr OptionRow kJobDryRun = {"--dry-run", "", "count, forecast, and change nothing"};
 inline constexpr OptionRow kJobReason = {"--reason", "TEXT", "why, for the audit"};
+inline constexpr OptionRow kEvenIfItRan = {
+    "--even-if-it-ran", "",
+    "device commands: send again also what may have run; look at the meter first"};
+
+inline constexpr std::string_view kEvenIfItRanQuery = "?even_if_it_ran=true";
 
 // What the options do not say: the action, and the destination unless --destination does.
 struct JobWish {

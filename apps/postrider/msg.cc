@@ -2,6 +2,7 @@
 // are.
 #include <array>
 
+#include "apps/postrider/job.h"
 #include "apps/postrider/messages.h"
 #include "apps/postrider/output.h"
 #include "apps/postrider/session.h"
@@ -21,6 +22,7 @@ constexpr auto kListOptions = std::to_array<OptionRow>({
 constexpr auto kGetOptions =
     std::to_array<OptionRow>({{"--body", "", "the body as it is, and nothing else"}});
 constexpr auto kCommandOptions = std::to_array<OptionRow>({kKeyRow});
+constexpr auto kResendOptions = std::to_array<OptionRow>({kEvenIfItRan, kKeyRow});
 
 std::vector<Table::Cell> row_of(const Json& message, Timestamp now) {
   const std::string phase = shown(message.at("phase"));
@@ -75,7 +77,10 @@ int get(const Parsed& parsed) { return show(parsed, "", describe_message); }
 int explain(const Parsed& parsed) { return show(parsed, "explain", explain_message); }
 int timeline(const Parsed& parsed) { return show(parsed, "timeline", describe_timeline); }
 int cancel(const Parsed& parsed) { return command_each(parsed, "POST", "/v1/messages/", "cancel"); }
-int resend(const Parsed& parsed) { return command_each(parsed, "POST", "/v1/messages/", "resend"); }
+int resend(const Parsed& parsed) {
+  const std::string_view query = parsed.has(kEvenIfItRan.name) ? kEvenIfItRanQuery : "";
+  return command_each(parsed, "POST", "/v1/messages/", std::string("resend").append(query));
+}
 int retry(const Parsed& parsed) { return command_each(parsed, "POST", "/v1/messages/", "retry"); }
 
 // clang-format off
@@ -86,7 +91,7 @@ constexpr auto kVerbTable = std::to_array<Command>({
     {"timeline", {"ID", 1, 1}, "Shows what happened to a message so far.", {}, true, timeline},
     {"cancel", {"ID…", 1, kOperandsMax}, "Ends messages without delivering them.", kCommandOptions, true, cancel},
     {"retry", {"ID…", 1, kOperandsMax}, "Does not wait any longer for the next attempt.", kCommandOptions, true, retry},
-    {"resend", {"ID…", 1, kOperandsMax}, "Sends the content of messages again, each as a new message.", kCommandOptions, true, resend,
+    {"resend", {"ID…", 1, kOperandsMax}, "Sends the content of messages again, each as a new message.", kResendOptions, true, resend,
      "Of messages that live, of dead letters, and of whatever ended at a destination with the setting\n"
      "history = on. The old ones stay as they are.\n"
      "By a filter: postrider job run resend --destination NAME --since 2h\n"},

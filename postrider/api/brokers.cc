@@ -26,6 +26,7 @@ bool is_refusal(AnswerCode code) {
     case AnswerCode::kNotFound:
     case AnswerCode::kDisabled:
     case AnswerCode::kEnded:
+    case AnswerCode::kMayHaveRun:
     case AnswerCode::kInvalid:
     case AnswerCode::kTooLarge:
     case AnswerCode::kNotEmpty: return true;

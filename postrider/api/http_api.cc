@@ -72,7 +72,7 @@ struct HttpApi::Impl::Table {
     {{"GET",    "/v1/messages/{id}/explain",        kRead,     kNothing, false, kJson,   ""}, &Self::explain_message},
     {{"POST",   "/v1/messages/{id}/cancel",         kOperate,  kNothing, true,  kJson,   ""}, &Self::cancel_message},
     {{"POST",   "/v1/messages/{id}/retry",          kOperate,  kNothing, true,  kJson,   ""}, &Self::retry_message},
-    {{"POST",   "/v1/messages/{id}/resend",         kOperate,  kNothing, true,  kJson,   ""}, &Self::resend_message},
+    {{"POST",   "/v1/messages/{id}/resend",         kOperate,  kNothing, true,  kJson,   "even_if_it_ran"}, &Self::resend_message},
     {{"GET",    "/v1/operations/{key}",             kSubmit | kRead, kNothing, false, kJson, ""}, &Self::get_operation},
     {{"GET",    "/v1/destinations",                 kRead,     kNothing, false, kJson,   "prefix health busy cursor limit"}, &Self::list_destinations},
     {{"PUT",    "/v1/destinations/{name}",          kOperate,  kBody,    true,  kJson,   ""}, &Self::put_destination},
@@ -85,10 +85,10 @@ struct HttpApi::Impl::Table {
     {{"POST",   "/v1/destinations/{name}/test",     kOperate,  kNothing, true,  kJson,   ""}, &Self::test_destination},
     {{"GET",    "/v1/dead-letters",                 kRead,     kNothing, false, kJson,   "cursor limit"}, &Self::list_dead_letters},
     {{"GET",    "/v1/dead-letters/export",          kRead,     kNothing, false, kNdjson, "cursor limit"}, &Self::export_dead_letters},
-    {{"POST",   kImport,                            kOperate,  kAny,     false, kNdjson, ""}, &Self::import_dead_letters},
+    {{"POST",   kImport,                            kOperate,  kAny,     false, kNdjson, "even_if_it_ran"}, &Self::import_dead_letters},
     {{"GET",    "/v1/dead-letters/groups",          kRead,     kNothing, false, kJson,   "destination limit"}, &Self::list_dead_groups},
     {{"GET",    "/v1/dead-letters/{id}",            kRead,     kNothing, false, kJson,   "body"}, &Self::get_dead_letter},
-    {{"POST",   "/v1/dead-letters/{id}/redrive",    kOperate,  kNothing, true,  kJson,   ""}, &Self::redrive_dead_letter},
+    {{"POST",   "/v1/dead-letters/{id}/redrive",    kOperate,  kNothing, true,  kJson,   "even_if_it_ran"}, &Self::redrive_dead_letter},
     {{"DELETE", "/v1/dead-letters/{id}",            kOperate,  kNothing, true,  kJson,   ""}, &Self::drop_dead_letter},
     {{"POST",   "/v1/jobs",                         kOperate,  kBody,    true,  kJson,   ""}, &Self::post_job},
     {{"GET",    "/v1/jobs",                         kRead,     kNothing, false, kJson,   "limit"}, &Self::list_jobs},
@@ -228,6 +228,12 @@ HttpBodySink HttpApi::Impl::stream(const HttpRequest& request, const HttpExchang
                              "the Idempotency-Key of a batch has at most 240 characters, because "
                              "line n has the key KEY#n");
   }
+  bool regardless = false;
+  if (!problem) {
+    auto said = call->query.flag("even_if_it_ran");
+    if (!said) problem = std::move(said.error());
+    if (said) regardless = *said;
+  }
   if (problem) {
     // Nothing more is read of what may be endless.
     HttpResponse response = api::problem_response(*problem);
@@ -245,7 +251,8 @@ HttpBodySink HttpApi::Impl::stream(const HttpRequest& request, const HttpExchang
                          .key = std::move(call->key),
                          .traceparent = std::string(request.header("traceparent")),
                          .tracestate = std::string(request.header("tracestate")),
-                         .letters = letters});
+                         .letters = letters,
+                         .even_if_it_ran = regardless});
 }
 
 // Nothing of ours is to be guessed at, or kept by anybody in between.

@@ -112,6 +112,7 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
       refuse(number, submit.error());
       return true;
     }
+    submit->even_if_it_ran = start_.even_if_it_ran;
     return post(number, std::move(*submit));
   }
 

@@ -29,7 +29,8 @@ struct BatchStart {
   OperationKey key;  // of the whole: line n has the key KEY#n
   std::string traceparent;
   std::string tracestate;
-  bool letters = false;  // lines are dead letters from elsewhere
+  bool letters = false;         // lines are dead letters from elsewhere
+  bool even_if_it_ran = false;  // letters: whoever brings them takes it upon himself
 };
 
 class Batches {

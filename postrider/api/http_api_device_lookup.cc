@@ -40,6 +40,20 @@ const MessageView* choose(const std::vector<api::Told>& told, bool ended) {
   return chosen;
 }
 
+// The newest run first: it says where the command is now.
+void add_runs(const api::Told& told, MessageId id, std::vector<MessageId>& out) {
+  const auto* page = std::get_if<MessagePage>(&told.answer.view);
+  if (page == nullptr) return out.push_back(id);
+  for (auto run = page->messages.rbegin(); run != page->messages.rend(); ++run)
+    out.push_back(run->id);
+}
+
+// As it is told to callers, or as the other routes tell it.
+std::optional<MessageId> parse_any_id(const std::string& text) {
+  if (const auto ulid = device::parse_ulid(text)) return MessageId{ulid->high, ulid->low};
+  return parse_message_id(text);
+}
+
 // One answer of all phases: whatever stays alive could not be cancelled.
 std::string_view result_of(const std::vector<api::Told>& told) {
   bool cancelled = false;
@@ -65,8 +79,9 @@ bool read_ids(const api::JsonValue& list, std::vector<std::string>& ids) {
 
 }  // namespace
 
-// The messages of a correlation id, of all phases or of one; or the one that has it as its ULID.
-// Nothing was found when `ids` is empty; `refusal` says when nobody could tell.
+// The messages of a correlation id, of all phases or of one; or the one that has it as its id. Of
+// each all runs, when it was sent again, the newest first. Nothing was found when `ids` is empty;
+// `refusal` says when nobody could tell.
 void HttpApi::Impl::find_device(std::string_view tenant, const std::string& name,
                                 const std::string* phase, DeviceFound then) {
   std::vector<Event> events;
@@ -87,37 +102,57 @@ void HttpApi::Impl::find_device(std::string_view tenant, const std::string& name
                      ids.push_back(one.answer.id);
                  }
                  const auto refusal = api::unanswered(told);
-                 const auto ulid = device::parse_ulid(name);
-                 if (!ids.empty() || !ulid || refusal) return then(ids, refusal);
-                 self->check_device(tenant, {ulid->high, ulid->low}, then);
+                 const auto id = parse_any_id(name);
+                 if (!refusal && !ids.empty()) return self->follow_runs(tenant, ids, then);
+                 if (!id || refusal) return then(ids, refusal);
+                 self->check_device(tenant, *id, then);
                });
+}
+
+void HttpApi::Impl::follow_runs(std::string_view tenant, const std::vector<MessageId>& ids,
+                                const DeviceFound& then) {
+  std::vector<Event> events;
+  for (const MessageId id : ids) {
+    Ask ask;
+    ask.what = Ask::What::kRuns;
+    ask.id = id;
+    events.emplace_back(std::move(ask));
+  }
+  api::ask_all(host_, tenant, std::move(events), [ids, then](const std::vector<api::Told>& told) {
+    std::vector<MessageId> runs;
+    for (std::size_t i = 0; i < ids.size(); ++i) add_runs(told[i], ids[i], runs);
+    then(runs, api::unanswered(told));
+  });
 }
 
 // Ids of messages are no secrets, and these routes are for those of the device profile only.
 void HttpApi::Impl::check_device(std::string_view tenant, MessageId id, const DeviceFound& then) {
   std::vector<Event> events;
   events.emplace_back(ask_for(id));
-  api::ask_all(
-      host_, tenant, std::move(events),
-      [weak = weak_from_this(), tenant = std::string(tenant), id,
-       then](const std::vector<api::Told>& told) {
-        const std::shared_ptr<Impl> self = weak.lock();
-        if (!self) return;
-        const auto* view = std::get_if<MessageView>(&told[0].answer.view);
-        if (view == nullptr) return then({}, api::unanswered(told));
-        Ask ask;
-        ask.what = Ask::What::kDestination;
-        ask.destination = view->explanation.destination;
-        std::vector<Event> more;
-        more.emplace_back(std::move(ask));
-        api::ask_all(
-            self->host_, tenant, std::move(more), [id, then](const std::vector<api::Told>& about) {
-              const auto* queue = std::get_if<DestinationView>(&about[0].answer.view);
-              const bool ours = queue != nullptr && queue->config.profile == kDeviceProfile;
-              then(ours ? std::vector<MessageId>{id} : std::vector<MessageId>{},
-                   api::unanswered(about));
-            });
-      });
+  api::ask_all(host_, tenant, std::move(events),
+               [weak = weak_from_this(), tenant = std::string(tenant), id,
+                then](const std::vector<api::Told>& told) {
+                 const std::shared_ptr<Impl> self = weak.lock();
+                 if (!self) return;
+                 const auto* view = std::get_if<MessageView>(&told[0].answer.view);
+                 if (view == nullptr) return then({}, api::unanswered(told));
+                 Ask ask;
+                 ask.what = Ask::What::kDestination;
+                 ask.destination = view->explanation.destination;
+                 std::vector<Event> more;
+                 more.emplace_back(std::move(ask));
+                 api::ask_all(self->host_, tenant, std::move(more),
+                              [weak, tenant, id, then](const std::vector<api::Told>& about) {
+                                const std::shared_ptr<Impl> still = weak.lock();
+                                if (!still) return;
+                                const auto* queue =
+                                    std::get_if<DestinationView>(&about[0].answer.view);
+                                const bool ours =
+                                    queue != nullptr && queue->config.profile == kDeviceProfile;
+                                if (!ours) return then({}, api::unanswered(about));
+                                still->follow_runs(tenant, {id}, then);
+                              });
+               });
 }
 
 void HttpApi::Impl::show_device(Call& call, bool history) {
@@ -150,7 +185,12 @@ void HttpApi::Impl::show_first(const Waiting& waiting, std::string_view tenant,
                  const MessageView* const view = choose(told, history);
                  if (view == nullptr)
                    return self->finish(waiting, api::device_error({404, std::string(kNotThere)}));
-                 const device::DeviceView shown{*view, view->explanation.destination};
+                 std::vector<const MessageView*> runs;  // the oldest first
+                 for (auto one = told.rbegin(); one != told.rend(); ++one) {
+                   if (const auto* run = std::get_if<MessageView>(&one->answer.view))
+                     runs.push_back(run);
+                 }
+                 const device::DeviceView shown{*view, view->explanation.destination, runs};
                  auto text =
                      history ? device::report_history(shown) : device::report_message(shown);
                  if (!text)

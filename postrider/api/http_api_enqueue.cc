@@ -177,9 +177,25 @@ void HttpApi::Impl::take_enqueued(const std::shared_ptr<Enqueue>& job, std::size
   item.text = shown_or_named(view, item.submit.destination);
 }
 
-// A repeat: the message that there is, as it is now.
+// A repeat: the message that there is, as it is now; and when it was sent again, its newest run.
 void HttpApi::Impl::show_existing(const std::shared_ptr<Enqueue>& job, std::size_t index,
                                   MessageId id) {
+  job->open += 2;  // one for ourselves, so that nothing is over while we are here
+  follow_runs(
+      job->tenant, {id},
+      [weak = weak_from_this(), job, index](const std::vector<MessageId>& runs,
+                                            const std::optional<api::DeviceRefusal>& refusal) {
+        const std::shared_ptr<Impl> self = weak.lock();
+        if (!self) return;
+        if (refusal) job->fail(job->items[index], *refusal);
+        if (!refusal) self->show_run(job, index, runs.front());
+        --job->open;
+        self->settle_enqueue(job);
+      });
+  --job->open;
+}
+
+void HttpApi::Impl::show_run(const std::shared_ptr<Enqueue>& job, std::size_t index, MessageId id) {
   Ask ask;
   ask.what = Ask::What::kMessage;
   ask.id = id;

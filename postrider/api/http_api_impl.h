@@ -135,6 +135,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void submit_item(const std::shared_ptr<Enqueue>& job, std::size_t index);
   void take_enqueued(const std::shared_ptr<Enqueue>& job, std::size_t index, const Answer& answer);
   void show_existing(const std::shared_ptr<Enqueue>& job, std::size_t index, MessageId id);
+  void show_run(const std::shared_ptr<Enqueue>& job, std::size_t index, MessageId id);
   void settle_enqueue(const std::shared_ptr<Enqueue>& job);
 
   // http_api_mint.cc
@@ -159,6 +160,8 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void find_device(std::string_view tenant, const std::string& name, const std::string* phase,
                    DeviceFound then);
   void check_device(std::string_view tenant, MessageId id, const DeviceFound& then);
+  void follow_runs(std::string_view tenant, const std::vector<MessageId>& ids,
+                   const DeviceFound& then);
   void show_device(Call& call, bool history);
   void show_first(const Waiting& waiting, std::string_view tenant,
                   const std::vector<MessageId>& ids, bool history);

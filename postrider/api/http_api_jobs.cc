@@ -83,7 +83,7 @@ std::optional<Problem> check_extent(const StartJob& start, bool all) {
 
 std::optional<Problem> read_job(const JsonValue& root, StartJob& start) {
   constexpr auto kNames = std::to_array<std::string_view>(
-      {"action", "filter", "rate", "dry_run", "reason", "every", "all"});
+      {"action", "filter", "rate", "dry_run", "reason", "every", "all", "even_if_it_ran"});
   std::array<MaybeValue, kNames.size()> found;
   if (auto problem = api::read_members(root, kNames, found)) return problem;
   if (!found[0])
@@ -105,6 +105,8 @@ std::optional<Problem> read_job(const JsonValue& root, StartJob& start) {
     problem = store(api::read_duration(*found[5], "every", Duration(60'000)), order.every);
   bool all = false;
   if (found[6] && !problem) problem = store(read_flag(*found[6], "all"), all);
+  if (found[7] && !problem)
+    problem = store(read_flag(*found[7], "even_if_it_ran"), order.even_if_it_ran);
   if (!problem) problem = check_extent(start, all);
   return problem;
 }

@@ -27,11 +27,13 @@ enum Field : std::size_t {
   kReason,
   kAcceptedAt,
   kDiedAt,
+  // For the engine that takes it: whether to send it again might do it twice.
+  kMayHaveRun,
   kFields
 };
 constexpr std::array<std::string_view, kFields> kNames = {
-    "id",    "destination", "lane",     "priority", "attributes_base64", "body_base64",
-    "phase", "cause",       "attempts", "reason",   "accepted_at",       "died_at"};
+    "id",    "destination", "lane",   "priority",    "attributes_base64", "body_base64", "phase",
+    "cause", "attempts",    "reason", "accepted_at", "died_at",           "may_have_run"};
 
 using Found = std::array<MaybeValue, kFields>;
 
@@ -80,6 +82,21 @@ std::optional<Problem> read_names(const Found& found, Submit& submit) {
   return std::nullopt;
 }
 
+// What the line says; one that says nothing has not ruled it out, unless there was no attempt.
+std::optional<Problem> read_ran(const Found& found, Submit& submit) {
+  submit.origin_ran = true;
+  if (const MaybeValue& said = found[kMayHaveRun]) {
+    if (said->kind() != JsonKind::kTrue && said->kind() != JsonKind::kFalse)
+      return wrong(kMayHaveRun, "this is true or false");
+    submit.origin_ran = said->kind() == JsonKind::kTrue;
+    return std::nullopt;
+  }
+  std::uint32_t attempts = 1;
+  auto problem = read_number(found, kAttempts, UINT16_MAX, attempts);
+  submit.origin_ran = attempts != 0;
+  return problem;
+}
+
 }  // namespace
 
 void append_letter(std::string& out, const DeadLetter& letter,
@@ -96,6 +113,8 @@ void append_letter(std::string& out, const DeadLetter& letter,
   json.count("attempts", letter.attempts);
   if (!letter.reason.empty()) json.field("reason", letter.reason);
   json.field("accepted_at", to_text(message->accepted)).field("died_at", to_text(letter.at));
+  if (letter.again != DeadLetter::Again::kNotAsked)
+    json.flag("may_have_run", letter.again == DeadLetter::Again::kMustNot);
   json.close_object();
   out.push_back('\n');
 }
@@ -111,6 +130,7 @@ Checked<Submit> LetterReader::read(std::string_view line, std::string_view tenan
   if (!problem) problem = read_names(found, submit);
   if (!problem) problem = read_number(found, kLane, kLanes - 1, lane);
   if (!problem) problem = read_number(found, kPriority, UINT16_MAX, priority);
+  if (!problem) problem = read_ran(found, submit);
   if (!problem) problem = read_bytes(found, kAttributes, submit.attributes);
   if (!problem && !decode_texts(submit.attributes))
     problem = wrong(kAttributes, "these are not attributes of ours");

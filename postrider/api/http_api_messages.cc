@@ -155,6 +155,11 @@ void HttpApi::Impl::command_message(Call& call) {
   if (!id)
     return refuse(call.waiting, api::complaint(ProblemType::kNotFound, std::string(kIdRule), "id"));
   Command command;
+  if constexpr (std::is_same_v<Command, Redrive>) {
+    const auto regardless = call.query.flag("even_if_it_ran");
+    if (!regardless) return refuse(call.waiting, regardless.error());
+    command.even_if_it_ran = *regardless;
+  }
   command.caller = call.caller();
   command.id = *id;
   post(call, std::move(command), [id = *id](Answer& answer) {

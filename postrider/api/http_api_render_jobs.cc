@@ -62,6 +62,7 @@ void write_job(JsonWriter& json, const Job& job) {
   time_field(json, "finished_at", job.finished);
   text_field(json, "actor", job.actor);
   text_field(json, "reason", job.order.reason);
+  if (job.order.even_if_it_ran) json.flag("even_if_it_ran", true);
   if (job.order.every > Duration(0)) {
     json.count("every_ms", static_cast<std::uint64_t>(job.order.every.count()));
     json.count("rounds", job.rounds);

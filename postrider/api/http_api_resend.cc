@@ -12,6 +12,7 @@ struct HttpApi::Impl::Resend {
   std::string tenant;
   MessageId id;
   Caller caller;
+  bool even_if_it_ran = false;
 };
 
 void HttpApi::Impl::resend_message(Call& call) {
@@ -20,7 +21,10 @@ void HttpApi::Impl::resend_message(Call& call) {
     return refuse(call.waiting, api::complaint(ProblemType::kNotFound,
                                                "a message's id has 32 hexadecimal digits", "id"));
   }
+  const auto regardless = call.query.flag("even_if_it_ran");
+  if (!regardless) return refuse(call.waiting, regardless.error());
   auto job = std::make_shared<Resend>();
+  job->even_if_it_ran = *regardless;
   job->waiting = call.waiting;
   job->tenant = call.tenant;
   job->id = *id;
@@ -58,6 +62,8 @@ void HttpApi::Impl::resend_found(const std::shared_ptr<Resend>& job, const Answe
     submit.priority = view->priority;
     submit.attributes = view->attributes;
     submit.body = view->body;
+    submit.origin = job->id;
+    submit.even_if_it_ran = job->even_if_it_ran;
     // As long a life as the original had.
     if (it.expires.is_set()) submit.expires = clock_.read().wall + (it.expires - it.accepted);
   }

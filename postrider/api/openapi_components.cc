@@ -9,6 +9,7 @@ constexpr std::string_view kComponents = R"json({
 "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
 "parameters": {
   "IdempotencyKey": {"name": "Idempotency-Key", "in": "header", "description": "1 to 255 printable characters, plain or in quotes. A UUID of version 7 is recognised as too old when nobody can tell any more.", "schema": {"type": "string"}},
+  "EvenIfItRan": {"name": "even_if_it_ran", "in": "query", "description": "Send it again although it may have been done already (409 may-have-run without); for device commands", "schema": {"type": "boolean"}},
   "Traceparent": {"name": "traceparent", "in": "header", "description": "W3C Trace Context; sent with the message", "schema": {"type": "string"}},
   "Tracestate": {"name": "tracestate", "in": "header", "schema": {"type": "string"}},
   "Id": {"name": "id", "in": "path", "required": true, "schema": {"$ref": "#/components/schemas/Id"}},
@@ -171,7 +172,8 @@ constexpr std::string_view kComponents = R"json({
     "lane": {"$ref": "#/components/schemas/Count"}, "priority": {"$ref": "#/components/schemas/Count"},
     "attributes_base64": {"type": "string"}, "body_base64": {"type": "string"},
     "phase": {"enum": ["dead", "expired"]}, "cause": {"$ref": "#/components/schemas/Failure"}, "attempts": {"$ref": "#/components/schemas/Count"},
-    "reason": {"type": "string"}, "accepted_at": {"$ref": "#/components/schemas/Time"}, "died_at": {"$ref": "#/components/schemas/Time"}}},
+    "reason": {"type": "string"}, "accepted_at": {"$ref": "#/components/schemas/Time"}, "died_at": {"$ref": "#/components/schemas/Time"},
+    "may_have_run": {"type": "boolean", "description": "Of device commands: to send it again might do it twice"}}},
   "JobId": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
   "GroupMember": {"type": "object", "additionalProperties": false, "required": ["destination"], "properties": {
     "destination": {"type": "string"},
@@ -192,7 +194,7 @@ constexpr std::string_view kComponents = R"json({
     "created_at": {"$ref": "#/components/schemas/Time"}, "finished_at": {"$ref": "#/components/schemas/Time"},
     "actor": {"type": "string"}, "reason": {"type": "string"}, "expected": {"$ref": "#/components/schemas/Count"},
     "looked": {"$ref": "#/components/schemas/Count"}, "done": {"$ref": "#/components/schemas/Count"}, "refused": {"$ref": "#/components/schemas/Count"},
-    "last_refusal": {"type": "string"}, "remaining_ms": {"$ref": "#/components/schemas/Count"}}},
+    "last_refusal": {"type": "string"}, "even_if_it_ran": {"type": "boolean", "description": "true, or absent"}, "remaining_ms": {"$ref": "#/components/schemas/Count"}}},
 
   "Event": {"type": "object", "additionalProperties": false, "required": ["kind"], "properties": {
     "kind": {"enum": ["end", "destination-closed", "destination-disabled", "destination-open", "parked", "removed", "quarantined", "late", "altered", "unsent", "alarm", "gap", "fell-behind"]},
@@ -240,8 +242,11 @@ constexpr std::string_view kComponents = R"json({
     "id": {"$ref": "#/components/schemas/Ulid"}, "deliveryQueueId": {"type": "string"},
     "deliveryStatus": {"enum": ["QUEUED", "SENT_TO_NS", "DELIVERED_TO_NS", "SENT_TO_DEVICE", "TO_RETRY", "DELIVERY_SUCCESSFUL", "DELIVERY_FAILED"]},
     "response": {"type": "object"}, "retryCount": {"$ref": "#/components/schemas/Count"}, "failureHistory": {"type": "array", "items": {}},
-    "outcome": {"enum": ["executed", "refused", "failed", "expired", "cancelled", "unknown"]}, "mayHaveRun": {"type": "boolean"}}},
-  "DeviceHistory": {"type": "object", "required": ["id"], "properties": {"id": {"$ref": "#/components/schemas/Ulid"}}},
+    "outcome": {"enum": ["executed", "refused", "failed", "expired", "cancelled", "unknown"]}, "mayHaveRun": {"type": "boolean"},
+    "makesToken": {"type": "boolean", "description": "true, or absent: POST /token/generate asked for it"}}},
+  "DeviceHistory": {"type": "object", "required": ["id"], "properties": {"id": {"$ref": "#/components/schemas/Ulid"},
+    "runs": {"type": "array", "description": "When it was sent again: each time with what became of it, the oldest first", "items": {"type": "object", "required": ["id", "acceptedAt", "deliveryStatus"], "properties": {
+      "id": {"$ref": "#/components/schemas/Ulid"}, "acceptedAt": {"type": "string"}, "deliveryStatus": {"type": "string"}, "outcome": {"type": "string"}, "mayHaveRun": {"type": "boolean"}}}}}},
   "Ulid": {"type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"},
   "DeviceCancelled": {"type": "object", "additionalProperties": false, "required": ["correlationId", "result"], "properties": {
     "correlationId": {"type": "string"}, "result": {"enum": ["CANCELLED", "NOT_CANCELLABLE", "NOT_FOUND"]}}},

@@ -27,7 +27,7 @@ constexpr std::string_view kPaths = R"json({
           "message": {"$ref": "#/components/schemas/DeviceMessage"}, "error": {"type": "string"}}}}}}}}},
       "default": {"$ref": "#/components/responses/DeviceError"}}}},
 "/message/{id}": {
-  "parameters": [{"name": "id", "in": "path", "required": true, "description": "A correlation id, or the id of a message", "schema": {"type": "string"}}],
+  "parameters": [{"name": "id", "in": "path", "required": true, "description": "A correlation id, or the id of a message, as a ULID or as /v1 shows it", "schema": {"type": "string"}}],
   "get": {
     "operationId": "getCommand", "tags": ["device"], "summary": "A command that lives; 404 once it has ended",
     "parameters": [{"$ref": "#/components/parameters/MeterPhase"}],
@@ -35,7 +35,7 @@ constexpr std::string_view kPaths = R"json({
       "200": {"$ref": "#/components/responses/DeviceMessage"},
       "default": {"$ref": "#/components/responses/DeviceError"}}}},
 "/message/{id}/history": {
-  "parameters": [{"name": "id", "in": "path", "required": true, "description": "A correlation id, or the id of a message", "schema": {"type": "string"}}],
+  "parameters": [{"name": "id", "in": "path", "required": true, "description": "A correlation id, or the id of a message, as a ULID or as /v1 shows it", "schema": {"type": "string"}}],
   "get": {
     "operationId": "getCommandHistory", "tags": ["device"], "summary": "What became of a command, until 7 days after its end",
     "parameters": [{"$ref": "#/components/parameters/MeterPhase"}],

@@ -35,6 +35,7 @@ constexpr std::string_view kPaths = R"json({
 "/v1/dead-letters/import": {
   "post": {
     "operationId": "importDeadLetters", "tags": ["dead letters"], "summary": "Lines of an export become new messages, each once",
+    "parameters": [{"$ref": "#/components/parameters/EvenIfItRan"}],
     "requestBody": {"required": true, "content": {"application/x-ndjson": {"schema": {"$ref": "#/components/schemas/LetterLine"}}}},
     "responses": {
       "200": {"description": "One line per line", "content": {"application/x-ndjson": {"schema": {"$ref": "#/components/schemas/LineAnswer"}}}},
@@ -49,7 +50,8 @@ constexpr std::string_view kPaths = R"json({
         "rate": {"type": "integer", "minimum": 1, "maximum": 100000, "description": "Actions per second; 100 when it is left out"},
         "all": {"type": "boolean", "description": "Everything there is: needed when the filter names nothing and it is no dry run"},
         "dry_run": {"type": "boolean"}, "reason": {"type": "string", "maxLength": 200},
-        "every": {"type": "string", "description": "A duration like 24h, for redrive: begin anew so long after each beginning"}}}}}},
+        "every": {"type": "string", "description": "A duration like 24h, for redrive: begin anew so long after each beginning"},
+        "even_if_it_ran": {"type": "boolean", "description": "Send again also what may have been done already; device commands that may have are refused otherwise"}}}}}},
     "responses": {
       "200": {"description": "What it would be", "content": {"application/json": {"schema": {
         "type": "object", "additionalProperties": false, "required": ["dry_run", "action", "matched", "looked", "complete", "rate", "forecast_ms"], "properties": {

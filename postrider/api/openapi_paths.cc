@@ -71,7 +71,7 @@ constexpr std::string_view kPaths = R"json({
   "parameters": [{"$ref": "#/components/parameters/Id"}],
   "post": {
     "operationId": "resendMessage", "tags": ["messages"], "summary": "A new message with the content of one that lives or is a dead letter",
-    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, {"$ref": "#/components/parameters/EvenIfItRan"}],
     "responses": {
       "202": {"description": "The new message is durable", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Resent"}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}},
@@ -182,7 +182,7 @@ constexpr std::string_view kPaths = R"json({
   "parameters": [{"$ref": "#/components/parameters/Id"}],
   "post": {
     "operationId": "redriveDeadLetter", "tags": ["dead letters"], "summary": "Send it again, as a new message; a parked one is revived",
-    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, {"$ref": "#/components/parameters/EvenIfItRan"}],
     "responses": {
       "202": {"description": "A new message is durable", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Redriven"}}}},
       "200": {"$ref": "#/components/responses/MessageDone"},

@@ -47,6 +47,7 @@ constexpr std::array<ProblemRow, kProblemTypes> kRows = {{
     {T::kStopping,             "stopping",               503, "The daemon is stopping"},
     {T::kInterrupted,          "interrupted",            503, "Nobody can tell yet whether it happened"},
     {T::kTooManyReaders,       "too-many-readers",       503, "Too many readers follow the events"},
+    {T::kMayHaveRun,           "may-have-run",           409, "To send it again might do it twice"},
 }};
 // clang-format on
 
@@ -160,6 +161,7 @@ std::optional<Problem> problem_of(const Answer& answer) {
       problem.detail.append("; resume it when it is there again, or put it again to keep it");
       break;
     case AnswerCode::kEnded: problem.type = T::kAlreadyEnded; break;
+    case AnswerCode::kMayHaveRun: problem.type = T::kMayHaveRun; break;
     case AnswerCode::kInvalid: problem.type = T::kInvalidContent; break;
     case AnswerCode::kTooLarge: problem.type = T::kTooLarge; break;
     case AnswerCode::kNotEmpty:

@@ -51,8 +51,9 @@ enum class ProblemType : std::uint8_t {
   kStopping,
   kInterrupted,
   kTooManyReaders,
+  kMayHaveRun,
 };
-inline constexpr std::size_t kProblemTypes = 32;
+inline constexpr std::size_t kProblemTypes = 33;
 
 struct ProblemRow {
   ProblemType type;

@@ -80,8 +80,9 @@ enum class Bug : std::uint8_t {
   kPoisonTooLate,
   kGapNotMarked,
   kGapKeepsGate,
+  kSentAgainBlindly,
 };
-inline constexpr std::size_t kBugs = 68;
+inline constexpr std::size_t kBugs = 69;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -153,6 +154,7 @@ constexpr std::string_view name_of(Bug bug) {
       "poison-too-late",
       "gap-not-marked",
       "gap-keeps-gate",
+      "sent-again-blindly",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");

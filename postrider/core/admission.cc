@@ -55,8 +55,8 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
            answer.detail = *why;
            return answer;
          }
-         const bool bounded = residents_[destined.slot].bound->profile->bounded;
-         if (bounded && receipts_.counters().live() >= limits_.live_max) {
+         const ProfileSpec& profile = *residents_[destined.slot].bound->profile;
+         if (profile.bounded && receipts_.counters().live() >= limits_.live_max) {
            answer.code = AnswerCode::kFull;
            answer.detail =
                "too many messages are alive already; nothing was done, and nothing was thrown out "
@@ -67,6 +67,15 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
            answer.code = AnswerCode::kInvalid;
            answer.detail = "the message has expired already";
            return answer;
+         }
+         if (submit.origin.is_set()) {
+           auto refusal = refuse_again(turn, profile,
+                                       {.former = submit.origin,
+                                        .attributes = submit.attributes,
+                                        .body = submit.body,
+                                        .told_ran = submit.origin_ran,
+                                        .regardless = submit.even_if_it_ran});
+           if (turn.lacks() || refusal) return refusal;
          }
          auto accepted = take_message(turn, {.resident = destined.slot,
                                              .lane = submit.lane,
@@ -83,6 +92,7 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
            answer.detail = id.error().detail;
            return answer;
          }
+         if (submit.origin.is_set()) note_run(turn, profile, submit.origin, *id);
          answer.code = AnswerCode::kAccepted;
          answer.id = *id;
          return answer;

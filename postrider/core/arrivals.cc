@@ -64,6 +64,10 @@ NameEntry Engine::Impl::find_name(Turn& turn, std::string_view tail, Duration wi
   return found;
 }
 
+NameEntry Engine::Impl::find_named(Turn& turn, std::string_view scope, std::string_view name) {
+  return find_name(turn, tail_of(scope, name));
+}
+
 void Engine::Impl::put_name(Turn& turn, std::string_view scope, std::string_view name,
                             const NameEntry& entry) {
   const std::string tail = tail_of(scope, name);

@@ -199,6 +199,7 @@ class Engine::Impl {
     HalfEntry entry = {};
   };
   NameEntry find_name(Turn& turn, std::string_view tail, Duration window = Duration(0));
+  NameEntry find_named(Turn& turn, std::string_view scope, std::string_view name);
   void put_name(Turn& turn, std::string_view scope, std::string_view name, const NameEntry& entry);
   Waiting find_halves(Turn& turn, std::string_view tail);
   static std::string tail_in(std::string_view key);
@@ -466,8 +467,9 @@ class Engine::Impl {
   // `moves`: what it refers to goes on with a new message.
   void take_letter(Turn& turn, const Buried& buried, bool moves = false);
   Answer retry_now(Turn& turn, Slot slot);
-  Answer redrive_letter(Turn& turn, Slot resident, const Buried& buried);
-  std::optional<Answer> send_content(Turn& turn, Slot resident, const Buried& buried);
+  Answer redrive_letter(Turn& turn, Slot resident, const Buried& buried, bool regardless);
+  std::optional<Answer> send_content(Turn& turn, Slot resident, const Buried& buried,
+                                     bool regardless);
   std::optional<Answer> put_destination(Turn& turn, Slot resident, const DestinationConfig& config);
   std::optional<Answer> remove_destination(Turn& turn, Slot resident,
                                            const DestinationConfig& config);
@@ -478,6 +480,21 @@ class Engine::Impl {
   std::optional<Answer> change_health(Turn& turn, const std::string& name,
                                       std::optional<HealthOn> on, std::string_view reason);
   std::optional<DestinationId> free_probe(Turn& turn, std::string_view name);
+
+  // again.cc
+  struct Again {  // somebody wants to make a new message of this one
+    MessageId former;
+    std::string_view attributes;
+    std::string_view body;
+    bool told_ran = false;    // where it came from could not rule it out
+    bool regardless = false;  // whoever asks takes it upon himself
+  };
+  void look_at_runs(Turn& turn, const ProfileSpec& profile, MessageId former);
+  std::string why_not_again(Turn& turn, const ProfileSpec& profile, const Again& again);
+  std::optional<Answer> refuse_again(Turn& turn, const ProfileSpec& profile, const Again& again);
+  void note_run(Turn& turn, const ProfileSpec& profile, MessageId former, MessageId id);
+  DeadLetter::Again again_of_letter(Turn& turn, MessageId id, const Blob& content);
+  std::optional<Answer> list_runs(Turn& turn, MessageId first);
 
   // jobs.cc
   void on(Turn& turn, const StartJob& start);

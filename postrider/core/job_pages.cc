@@ -64,7 +64,13 @@ Engine::Impl::JobPage Engine::Impl::read_page(Turn& turn, const Job& job) {
     case JobAction::kCancel: read_live(turn, job, only, page); break;
   }
   if (turn.lacks()) return page;
-  for (const JobItem& item : page.items) find_destination(turn, item.id.destination());
+  const bool sends =
+      job.order.action == JobAction::kRedrive || job.order.action == JobAction::kResend;
+  for (const JobItem& item : page.items) {
+    const Destined destined = find_destination(turn, item.id.destination());
+    if (sends && destined.slot != kNoSlot)
+      look_at_runs(turn, *residents_[destined.slot].bound->profile, item.id);
+  }
   return page;
 }
 
@@ -225,8 +231,10 @@ Engine::Impl::Acted Engine::Impl::act_on_letter(Turn& turn, const Job& job, cons
   if (!destined.known) return {};
   if (destined.slot == kNoSlot) return {Acted::Kind::kRefused, "its destination is gone"};
   const bool resends = job.order.action == JobAction::kResend;
-  const Answer answer = resends ? send_content(turn, destined.slot, buried).value_or(Answer())
-                                : redrive_letter(turn, destined.slot, buried);
+  const bool regardless = job.order.even_if_it_ran;
+  const Answer answer =
+      resends ? send_content(turn, destined.slot, buried, regardless).value_or(Answer())
+              : redrive_letter(turn, destined.slot, buried, regardless);
   if (answer.code == AnswerCode::kAccepted) return {Acted::Kind::kDone, {}};
   return {Acted::Kind::kRefused, answer.detail};
 }

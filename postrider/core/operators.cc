@@ -243,13 +243,13 @@ void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
          if (!destined.known) return std::nullopt;
          if (destined.slot == kNoSlot)
            return answer_with(AnswerCode::kNotFound, "its destination is gone", redrive.id);
-         return redrive_letter(turn, destined.slot, buried);
+         return redrive_letter(turn, destined.slot, buried, redrive.even_if_it_ran);
        });
 }
 
-Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried) {
+Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried, bool regardless) {
   const MessageId old = buried.end->id;
-  const std::optional<Answer> answer = send_content(turn, slot, buried);
+  const std::optional<Answer> answer = send_content(turn, slot, buried, regardless);
   if (!answer) return {};  // something must be read first
   if (answer->code != AnswerCode::kAccepted) return *answer;
   take_letter(turn, buried, true);
@@ -258,7 +258,8 @@ Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried)
 }
 
 // A new message linked to the old one: an end is an end.
-std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Buried& buried) {
+std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Buried& buried,
+                                                 bool regardless) {
   const MessageId old = buried.end->id;
   if (const auto why = closed_to_new(residents_[slot]))
     return answer_with(AnswerCode::kDisabled, *why, old);
@@ -270,6 +271,13 @@ std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Bu
     return answer_with(AnswerCode::kNotFound, "its content cannot be read; it is in quarantine",
                        old);
   }
+  const ProfileSpec& profile = *residents_[slot].bound->profile;
+  auto refusal = refuse_again(turn, profile,
+                              {.former = old,
+                               .attributes = message->attributes,
+                               .body = message->body,
+                               .regardless = regardless});
+  if (turn.lacks() || refusal) return refusal;
   const auto accepted =
       take_message(turn, {.resident = slot,
                           .lane = old.lane(),
@@ -283,6 +291,7 @@ std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Bu
   if (!accepted) return std::nullopt;
   const Result<MessageId>& id = *accepted;
   if (!id) return answer_with(AnswerCode::kInvalid, id.error().detail, old);
+  note_run(turn, profile, old, *id);
   return answer_with(AnswerCode::kAccepted, {}, *id);
 }
 

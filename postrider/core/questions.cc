@@ -76,6 +76,7 @@ void Engine::Impl::on(Turn& turn, const Ask& ask) {
     case Ask::What::kHolds: answer = list_holds(); break;
     case Ask::What::kFanoutGroups: answer = list_fanout_groups(turn, ask); break;
     case Ask::What::kFanoutGroup: answer = show_group(turn, ask); break;
+    case Ask::What::kRuns: answer = list_runs(turn, ask.id); break;
   }
   if (turn.lacks()) return;
   POSTRIDER_CHECK(answer.has_value());
@@ -164,6 +165,7 @@ std::optional<Answer> Engine::Impl::list_dead(Turn& turn, const Ask& ask) {
           if (!message) continue;
           content = encode_whole(*message);
         }
+        dead->letter.again = again_of_letter(turn, dead->letter.id, content);
         out.contents.push_back(
             {name_of_destination(turn, dead->letter.id.destination()), std::move(content)});
       }
@@ -190,8 +192,12 @@ bool Engine::Impl::list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, 
     if (state == nullptr || !state->has_value()) continue;
     const auto decoded = decode_state((*state)->view());
     if (!decoded) continue;
-    out.letters.push_back({*id, Phase::kParked, decoded->state.since, decoded->state.failure,
-                           decoded->state.attempts, decoded->reason});
+    out.letters.push_back({.id = *id,
+                           .phase = Phase::kParked,
+                           .at = decoded->state.since,
+                           .cause = decoded->state.failure,
+                           .attempts = decoded->state.attempts,
+                           .reason = decoded->reason});
     if (ask.contents) out.contents.emplace_back();
   }
   if (!rows->complete) out.next = rows->next;

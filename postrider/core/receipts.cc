@@ -143,7 +143,12 @@ void Receipts::end(const EndRecord& end, const Message* content, WriteBatch& out
   if (content != nullptr) {
     const Kept kept = leaves_letter(end.phase) ? Kept::kDead : Kept::kHistory;
     stored.content_bucket = running(kept);
-    const DeadLetter dead{end.id, end.phase, end.at, end.cause, end.attempts, end.reason};
+    const DeadLetter dead{.id = end.id,
+                          .phase = end.phase,
+                          .at = end.at,
+                          .cause = end.cause,
+                          .attempts = end.attempts,
+                          .reason = end.reason};
     // History outlives those with whom the message shared its body, and has it whole.
     const bool whole = kept == Kept::kHistory && content->shared.id != 0;
     const Blob record = whole ? encode_whole(*content) : content->record;

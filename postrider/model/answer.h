@@ -42,8 +42,9 @@ enum class AnswerCode : std::uint8_t {
   kUnavailable,  // we were interrupted and cannot tell whether it happened: ask again, with the key
   kFull,         // as many messages live as may
   kBusy,         // as much of this kind as may be is under way: ask again later
+  kMayHaveRun,   // to send it again might do it twice; nothing was done
 };
-inline constexpr std::size_t kAnswerCodes = 15;
+inline constexpr std::size_t kAnswerCodes = 16;
 std::string_view name_of(AnswerCode code);
 
 // Where a message is, why, and what comes next.
@@ -222,6 +223,9 @@ struct DeadLetter {
   Timestamp at;
   FailureClass cause = FailureClass::kNone;
   std::uint16_t attempts = 0;
+  // Whether the profile minds its being sent again; told with its content, where a profile does.
+  enum class Again : std::uint8_t { kNotAsked, kMay, kMustNot };
+  Again again = Again::kNotAsked;
   std::string reason;
 };
 

@@ -46,12 +46,14 @@ struct Submit {
   Caller caller;
   std::string destination;
   std::uint8_t lane = 0;
-  std::uint16_t priority = 0;  // higher first; a FIFO lane has none
+  std::uint16_t priority = 0;   // higher first; a FIFO lane has none
+  bool origin_ran = false;      // `origin`: where it came from could not rule out that it was done
+  bool even_if_it_ran = false;  // `origin`: whoever asks takes it upon himself
   Timestamp not_before;
   Timestamp expires;
   std::string attributes;  // encode_texts
   std::string body;
-  MessageId origin = {};  // a message of elsewhere that it was made from; told, not looked for
+  MessageId origin = {};  // a message, of here or elsewhere, that it was made from
 };
 struct FanOut {  // one message for each member of a group that subscribes to the type
   Caller caller;
@@ -86,6 +88,7 @@ struct RetryNow {  // revives a parked message, ends a back-off
 struct Redrive {  // a new message from a dead letter
   Caller caller;
   MessageId id;
+  bool even_if_it_ran = false;  // whoever asks takes it upon himself
 };
 struct Drop {  // a dead letter for good
   Caller caller;
@@ -177,10 +180,11 @@ struct Ask {
     kHolds,
     kFanoutGroups,  // all of them, by cursor
     kFanoutGroup,
+    kRuns,  // a message and those that were made of it, as a MessagePage, oldest first
   };
   Ticket ticket;
   What what = What::kStats;
-  MessageId id;  // kExplain, kMessage
+  MessageId id;  // kExplain, kMessage, kRuns
   std::string
       destination;     // kDestination; kMessages, kShape, kDeadGroups: of this one only, when set
   LogPosition from;    // kLog

@@ -9,7 +9,8 @@ namespace postrider {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
-constexpr std::uint8_t kNone = 0xFF;  // stands for an unset enumerator
+constexpr std::uint8_t kVersionRegardless = 2;  // the order says: even if it ran
+constexpr std::uint8_t kNone = 0xFF;            // stands for an unset enumerator
 constexpr std::size_t kIdDigits = 16;
 
 template <class Enum>
@@ -104,11 +105,12 @@ std::string encode_order(const JobOrder& order) {
   std::string out;
   Writer writer(out);
   put_order(writer, order);
+  if (order.even_if_it_ran) writer.u8(1);
   return out;
 }
 
 std::string encode_job(const Job& job) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(job.order.even_if_it_ran ? kVersionRegardless : kVersion));
   Writer writer(out);
   writer.u64(job.id.value());
   put_order(writer, job.order);
@@ -131,10 +133,13 @@ std::string encode_job(const Job& job) {
 }
 
 Result<Job> decode_job(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  const bool regardless =
+      !record.empty() && static_cast<std::uint8_t>(record[0]) == kVersionRegardless;
+  Reader reader = open_record(record, regardless ? kVersionRegardless : kVersion);
   Job job;
   job.id = JobId(reader.u64());
   job.order = get_order(reader);
+  job.order.even_if_it_ran = regardless;
   job.state = get_enum<JobState>(reader, kJobStates);
   job.actor = reader.text();
   job.created = Timestamp(reader.i64());

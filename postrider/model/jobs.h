@@ -51,8 +51,10 @@ struct JobOrder {
   JobAction action = JobAction::kRedrive;
   JobFilter filter;
   std::uint32_t rate = 0;  // per second; 0: the usual one
-  std::string reason;      // the operator's words
-  Duration every{0};       // begin anew so long after each beginning; 0: once
+  // Send also what may have been done already, where the profile minds that.
+  bool even_if_it_ran = false;
+  std::string reason;  // the operator's words
+  Duration every{0};   // begin anew so long after each beginning; 0: once
   friend bool operator==(const JobOrder&, const JobOrder&) = default;
 };
 

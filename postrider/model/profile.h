@@ -157,6 +157,18 @@ struct Legacy {
   std::string_view outcome = {};          // a constant word of the profile, for the figures
 };
 
+// A message that was there before, and of which somebody wants to make a new one: a dead letter,
+// one that was brought from elsewhere, one that lives.
+struct Former {
+  std::string_view attributes;
+  std::string_view body;
+  bool live = false;           // it has not ended
+  bool again = false;          // another one was made of it already
+  std::uint16_t attempts = 0;  // that it had, as far as anybody knows
+  std::string_view notes =
+      {};  // as they were at its end; empty: none, or they are not kept any more
+};
+
 // What the start of a send brings with it.
 struct Begun {
   std::vector<NestedSubmit> submits = {};
@@ -205,6 +217,9 @@ struct ProfileSpec {
   std::vector<ExternalName> (*abandoned)(const Facts& facts) = nullptr;
   // `facts.state` is the last live one, `end` the one that it leads to.
   Legacy (*ended)(const Facts& facts, StateIndex end, std::string_view reason) = nullptr;
+  // Why a message must not be sent again unless somebody takes that upon himself; empty: it may.
+  // Null: anything may. Of such a profile it is kept which message was made of which.
+  std::string (*why_not_again)(const Former& former) = nullptr;
 };
 
 inline Judgement judge_due(const Facts& /*facts*/) { return {}; }

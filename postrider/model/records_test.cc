@@ -129,6 +129,7 @@ Job any_job() {
   job.order.filter.until = any_time();
   job.order.filter.reason_prefix = any_text();
   job.order.rate = any<std::uint32_t>();
+  job.order.even_if_it_ran = any<bool>();
   job.order.reason = any_text();
   job.order.every = Duration(any<std::uint32_t>());
   job.state = any_enum<JobState>(kJobStates);

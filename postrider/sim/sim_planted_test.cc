@@ -20,6 +20,7 @@ constexpr std::uint64_t kSeedsMax = 500;
 constexpr unsigned kHangSeconds = 120;  // all seeds together take a few; nothing is timed by it
 
 std::string_view profile_of(Bug bug, std::uint64_t seed) {
+  if (bug == Bug::kSentAgainBlindly) return "device";
   if (bug >= Bug::kNothingLearnt) return seed % 2 == 0 ? "webhook" : "drill";
   if (bug >= Bug::kTxAckAsTextOnly || bug == Bug::kOlderNameIgnored) return "device";
   if (bug >= Bug::kGateNeverCloses) return "drill";  // only it uses what is wrong
@@ -123,6 +124,7 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.80, engine.bug.81, engine.bug.82, engine.sim.60
 // req: engine.sim.40, engine.sim.41, engine.sim.42, engine.sim.54, engine.sim.55
 // req: engine.bug.66, engine.bug.67, engine.bug.68, engine.bug.69, engine.bug.74
+// req: engine.bug.83
 TEST_P(PlantedBug, IsCaughtWhereTheTrueEnginePasses) {
   const Hunt result = run_hunt(GetParam());
   ASSERT_NE(result.outcome, Hunt::Outcome::kHang) << "seed " << result.seed << " never ends";
@@ -171,7 +173,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kFailedLookIsAbsence, Bug::kFailedPollResends, Bug::kItemOfAnother,
         Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored, Bug::kBodyFreedEarly,
         Bug::kFanoutTorn, Bug::kBodyLeaked, Bug::kSubscriptionTooWide, Bug::kLowerStarved,
-        Bug::kLowerOnDiskForgotten, Bug::kPoisonTooLate, Bug::kGapNotMarked, Bug::kGapKeepsGate),
+        Bug::kLowerOnDiskForgotten, Bug::kPoisonTooLate, Bug::kGapNotMarked, Bug::kGapKeepsGate,
+        Bug::kSentAgainBlindly),
     name_of_case);
 
 }  // namespace

@@ -77,7 +77,7 @@ TEST(DeviceCommand, SaysWhatIsWrongBeforeItAsks) {
     EXPECT_EQ(ran.code, 2) << arguments;
     EXPECT_NE(ran.output.find(words), std::string::npos) << ran.output;
   }
-  for (const char* verb : {"send", "show", "history", "cancel", "queue"}) {
+  for (const char* verb : {"send", "show", "history", "cancel", "token", "queue"}) {
     const Ran ran = run(std::string("device ") + verb + " --help");
     EXPECT_EQ(ran.code, 0);
     EXPECT_NE(ran.output.find("Usage: postrider device " + std::string(verb)), std::string::npos)
@@ -196,10 +196,14 @@ TEST(ProfileLive, DrawsTheStatesWithTheirMessages) {
   const Reply unknown{.body = R"({"restoring":true})"};
   const Reply known{.body =
                         R"({"states":{"device":{"Queued":2,"OnAir":1},"webhook":{"Queued":1}}})"};
-  Daemon daemon({unknown, first, second, known, known});
+  const Reply shape{.body = R"({"destinations":[{"destination_id":"2","profile":"device",)"
+                            R"("states":{"Queued":5},"methods":{"push-closed":{"Queued":2},)"
+                            R"("push-free":{"Queued":3}}}]})"};
+  Daemon daemon({unknown, first, second, known, shape, shape});
   const Ran ran = daemon.run("profile show device --live", "");
   EXPECT_EQ(ran.code, 0);
-  for (const char* part : {"due → Sending", "3 messages live\n", "AwaitTask"})
+  for (const char* part : {"due → Sending", "3 messages live\n", "AwaitTask",
+                           "timed-out → CheckSend (push-closed, push-never)"})
     EXPECT_NE(ran.output.find(part), std::string::npos) << ran.output;
   const Ran json = daemon.run("profile show device --live --json", "");
   EXPECT_NE(json.output.find(R"("live":3,"states":{"Queued":2,"Sending":0)"), std::string::npos)
@@ -207,6 +211,61 @@ TEST(ProfileLive, DrawsTheStatesWithTheirMessages) {
   const Ran diagram =
       daemon.run("profile show device --live --format mermaid --method push-closed", "");
   EXPECT_NE(diagram.output.find("  Queued : 2\n"), std::string::npos) << diagram.output;
+  const Ran table =
+      daemon.run("profile show device --live --format markdown --method push-free", "");
+  EXPECT_NE(table.output.find("| Queued | queued | 3 | "), std::string::npos) << table.output;
+  EXPECT_EQ(table.output.find("CheckSend"), std::string::npos) << table.output;
+}
+
+// req: cli.device.6
+TEST(DeviceCommand, HasATokenMade) {
+  Daemon daemon({{.body = R"({"token":"12345678901234567890"})"}});
+  const Ran ran = daemon.run(
+      "device token top-up-kwh 47003333623 --plugin calin --kwh 5.5 --correlation m1 "
+      "--issued 2026-08-12T14:30:00Z",
+      "");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_EQ(ran.output, "12345678901234567890\n");
+  EXPECT_EQ(daemon.first_line(0), "POST /token/generate");
+  EXPECT_EQ(daemon.body(0), R"({"type":"TOP_UP_KWH","pluginId":"calin",)"
+                            R"("issueDateString":"2026-08-12T14:30:00.000Z",)"
+                            R"("device":{"externalReference":"47003333623"},"correlationId":"m1",)"
+                            R"("payload":{"kwh":5.5}})");
+  for (const auto& [arguments, words] : std::vector<std::pair<std::string, std::string>>{
+           {"device token TURN_ON 1 --plugin p", "type: must be TOP_UP_KWH"},
+           {"device token TOP_UP_KWH 1 --plugin p", "payload.kwh"},
+           {"device token TOP_UP_KWH 1 --plugin p --kwh many", "--kwh is a number"},
+           {"device token CLEAR_CREDIT 1 --plugin p --decoder-key 00",
+            "keys are not for the screen"},
+           {"device token CLEAR_CREDIT 1 --plugin p --issued soon", "--issued is a time"}}) {
+    const Ran wrong = run(arguments);
+    EXPECT_EQ(wrong.code, 2) << arguments;
+    EXPECT_NE(wrong.output.find(words), std::string::npos) << wrong.output;
+  }
+}
+
+// req: cli.device.3
+TEST(DeviceCommand, ListsTheRunsOfACommandThatWasSentAgain) {
+  Daemon daemon({{.body = message(R"(,"outcome":"executed","mayHaveRun":true,"response":)"
+                                  R"({"status":"EXECUTION_SUCCESS","data":564.59},"runs":[)"
+                                  R"({"id":"RUN1","outcome":"failed","mayHaveRun":false},)"
+                                  R"({"id":"RUN2","outcome":"executed","mayHaveRun":true}])")}});
+  const Ran ran = daemon.run("device history c1", "");
+  EXPECT_EQ(ran.code, 0);
+  for (const char* part : {"RUN1", "RUN2", "failed", "EXECUTION_SUCCESS 564.59"})
+    EXPECT_NE(ran.output.find(part), std::string::npos) << ran.output;
+}
+
+// req: device.again.1
+TEST(DeviceCommand, SendsAgainWhatMayHaveRunWhenItIsTold) {
+  const Reply redriven{.body = R"({"id":"n2","redrives":"n1","durability":"synced"})",
+                       .status = 202};
+  const Reply job{.body = R"({"id":"00000000000000aa","action":"redrive"})", .status = 202};
+  Daemon daemon({redriven, job});
+  EXPECT_EQ(daemon.run("dlq redrive n1 --even-if-it-ran", "").code, 0);
+  EXPECT_EQ(daemon.first_line(0), "POST /v1/dead-letters/n1/redrive?even_if_it_ran=true");
+  EXPECT_EQ(daemon.run("dlq redrive --prefix v1. --even-if-it-ran", "").code, 0);
+  EXPECT_NE(daemon.body(1).find(R"("even_if_it_ran":true)"), std::string::npos) << daemon.body(1);
 }
 
 }  // namespace

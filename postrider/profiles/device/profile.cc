@@ -1,5 +1,6 @@
 #include "postrider/profiles/device/profile.h"
 
+#include "postrider/profiles/device/again.h"
 #include "postrider/profiles/device/events.h"
 #include "postrider/profiles/device/news.h"
 #include "postrider/profiles/device/settings.h"
@@ -28,6 +29,7 @@ constinit const ProfileSpec kDevice = {
     .started = device::started,
     .abandoned = device::abandoned,
     .ended = device::ended,
+    .why_not_again = device::why_not_again,
 };
 
 }  // namespace postrider

@@ -215,8 +215,33 @@ void write_attempts(JsonText& out, const Trail& trail, const Notes& notes) {
     entry.begin_object();
     entry.raw("number", std::to_string(number));
     entry.text("startedAt", to_rfc3339(step.at));
-    entry.text("closed", closing_of(notes, number, left_behind));
+    entry.text("closed", closing_of(notes, number, left_behind, trail.back().state == kDone));
     if (notes.attempt == number && !notes.item.empty()) entry.text("item", notes.item);
+    entry.end_object();
+    out.item(entry.take());
+  }
+  out.end_array();
+}
+
+// The same command, as often as it was sent: each time with what became of it.
+void write_runs(JsonText& out, const DeviceView& view, const Told& shown) {
+  std::vector<Told> all;
+  std::vector<Timestamp> accepted;
+  for (const MessageView* run : view.runs) {
+    auto told = told_by(*run);
+    if (!told || told->command.request.phase != shown.command.request.phase) continue;
+    all.push_back(std::move(*told));
+    accepted.push_back(run->explanation.accepted);
+  }
+  if (all.size() < 2) return;
+  out.begin_array("runs");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    JsonText entry;
+    entry.begin_object();
+    entry.text("id", to_ulid(all[i].id.high, all[i].id.low));
+    entry.text("acceptedAt", to_rfc3339(accepted[i]));
+    entry.text("deliveryStatus", status_of(all[i].state));
+    write_end(entry, all[i]);
     entry.end_object();
     out.item(entry.take());
   }
@@ -295,6 +320,7 @@ Result<std::string> report_history(const DeviceView& view) {
   write_attempts(out, told.trail, notes);
   write_transitions(out, view.message.explanation.accepted, told.trail);
   write_events(out, told, notes);
+  write_runs(out, view, told);
   out.end_object();
   return out.take();
 }

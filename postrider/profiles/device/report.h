@@ -2,6 +2,7 @@
 // an event that tells of it. Tokens are shown by their last digits only.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,8 @@ std::string event_message(const Told& told);
 struct DeviceView {
   const MessageView& message;
   std::string_view queue;  // the name of its destination
+  // All of the same id, the oldest first: what was sent again, and what other phases share it.
+  std::span<const MessageView* const> runs = {};
 };
 // kNotFound when it is no message of this profile, or was kept by an older version.
 Result<std::string> report_message(const DeviceView& view);

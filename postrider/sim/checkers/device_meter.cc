@@ -1,6 +1,7 @@
 // Checker 21: the ledger of the meters. No act is radiated while an earlier copy of it could still
-// run, unless its class allows it; none runs behind a newer one; and what was said in the end is
-// true: executed ran, and what cannot have run did not, not even later.
+// run, unless its class allows it; none runs behind a newer one; none that may have run is sent
+// again; and what was said in the end is true: executed ran, and what cannot have run did not, not
+// even later.
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -23,6 +24,7 @@ class MeterChecker final : public Checker {
 
   void batch(const Batch& batch) override {
     read_ledger();
+    for (const MessageNote* note : batch.entered) check_again(*note);
     for (const EndRecord& end : batch.ends) check_end(end);
   }
   void finished(const Finished& /*finished*/) override { read_ledger(); }
@@ -93,6 +95,15 @@ class MeterChecker final : public Checker {
       return verdicts_.violation(21, "an act ran when a newer one had been handed over: " +
                                          to_string(note.id) + " and " + to_string(other->id));
     }
+  }
+
+  // No operator here says that he has looked at the meter, so nothing that may have run comes
+  // again.
+  void check_again(const MessageNote& note) {
+    if (note.nested || !note.origin.is_set() || !is_command(&note) || !note.command->is_act) return;
+    const auto said = said_.find(note.origin.sequence().value());
+    if (said == said_.end() || !said->second.may_have_run) return;
+    verdicts_.violation(21, "an act that may have run was sent again: " + to_string(note.origin));
   }
 
   void check_end(const EndRecord& end) {

@@ -1,0 +1,114 @@
+// Sending again: a message that is made of one that was there before. Whether that may be is for
+// the profile to say, where it minds; which message was made of which is kept under the id of the
+// former one, so that whoever knows the first finds the last.
+#include <algorithm>
+
+#include "postrider/base/planted.h"
+#include "postrider/core/engine_impl.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::string_view kScope = "again";  // no profile's scope: those have a slash
+constexpr std::size_t kRunsMax = 32;          // that are remembered, or told, of one message
+
+}  // namespace
+
+// Everything that `why_not_again` will ask for.
+void Engine::Impl::look_at_runs(Turn& turn, const ProfileSpec& profile, MessageId former) {
+  if (profile.why_not_again == nullptr) return;
+  locate(turn, former);
+  find_content(turn, former);
+  find_named(turn, kScope, to_string(former));
+}
+
+// Asked twice: what is told of a message from elsewhere, and what is known here under its id. Ids
+// of two stores may be the same, so neither may speak for the other.
+std::string Engine::Impl::why_not_again(Turn& turn, const ProfileSpec& profile,
+                                        const Again& again) {
+  const Located located = locate(turn, again.former);
+  const Buried buried = find_content(turn, again.former);
+  const NameEntry runs = find_named(turn, kScope, to_string(again.former));
+  if (turn.lacks()) return {};
+  Former former{.attributes = again.attributes, .body = again.body};
+  former.attempts = again.told_ran ? 1 : 0;
+  std::string why = profile.why_not_again(former);
+  if (!why.empty()) return why;
+  former.live = located.slot != kNoSlot;
+  former.again = !runs.holders.empty();
+  if (former.live) former.attempts = entries_[located.slot].state.attempts;
+  if (!former.live && buried.end) {
+    former.attempts = buried.end->attempts;
+    former.notes = buried.end->notes;
+  }
+  return profile.why_not_again(former);
+}
+
+// Nothing when it may be sent, or when something must be read first.
+std::optional<Answer> Engine::Impl::refuse_again(Turn& turn, const ProfileSpec& profile,
+                                                 const Again& again) {
+  if (profile.why_not_again == nullptr) return std::nullopt;
+  const std::string why = why_not_again(turn, profile, again);
+  if (turn.lacks() || again.regardless || why.empty()) return std::nullopt;
+  if (planted(Bug::kSentAgainBlindly)) return std::nullopt;
+  Answer answer;
+  answer.code = AnswerCode::kMayHaveRun;
+  answer.id = again.former;
+  answer.detail = why + "; look first, and if it is to be sent again say even_if_it_ran";
+  return answer;
+}
+
+// What is written here was looked at before anything was changed.
+void Engine::Impl::note_run(Turn& turn, const ProfileSpec& profile, MessageId former,
+                            MessageId id) {
+  if (profile.why_not_again == nullptr) return;
+  NameEntry runs = find_named(turn, kScope, to_string(former));
+  runs.at = turn.now;
+  runs.holders.push_back({id, 0});
+  if (runs.holders.size() > kRunsMax) runs.holders.erase(runs.holders.begin());
+  put_name(turn, kScope, to_string(former), runs);
+}
+
+DeadLetter::Again Engine::Impl::again_of_letter(Turn& turn, MessageId id, const Blob& content) {
+  const auto* record = turn.get(keys::config(id.destination()));
+  if (record == nullptr || !record->has_value()) return DeadLetter::Again::kNotAsked;
+  const auto config = decode_config((*record)->view());
+  const auto message = decode_message(content);
+  if (!config || !message) return DeadLetter::Again::kNotAsked;
+  for (const ProfileSpec* profile : options_.profiles) {
+    if (profile->name != config->profile || profile->why_not_again == nullptr) continue;
+    const std::string why = why_not_again(
+        turn, *profile, {.former = id, .attributes = message->attributes, .body = message->body});
+    return why.empty() ? DeadLetter::Again::kMay : DeadLetter::Again::kMustNot;
+  }
+  return DeadLetter::Again::kNotAsked;
+}
+
+// In the order of acceptance. One whose end is forgotten is told by its id alone.
+std::optional<Answer> Engine::Impl::list_runs(Turn& turn, MessageId first) {
+  std::vector<MessageId> ids = {first};
+  for (std::size_t i = 0; i < ids.size() && ids.size() < kRunsMax; ++i) {
+    const NameEntry runs = find_named(turn, kScope, to_string(ids[i]));
+    if (turn.lacks()) return std::nullopt;
+    for (const NameEntry::Holder& holder : runs.holders) {
+      if (std::find(ids.begin(), ids.end(), holder.id) == ids.end()) ids.push_back(holder.id);
+    }
+  }
+  std::sort(ids.begin() + 1, ids.end(),
+            [](MessageId a, MessageId b) { return a.sequence() < b.sequence(); });
+  MessagePage page;
+  for (const MessageId id : ids) {
+    const std::optional<Answer> told = explain(turn, id);
+    if (!told) continue;
+    const auto* explained = std::get_if<Explanation>(&told->view);
+    page.messages.push_back(explained != nullptr ? *explained : Explanation());
+    page.messages.back().id = id;
+  }
+  if (turn.lacks()) return std::nullopt;
+  Answer answer;
+  answer.id = first;
+  answer.view = std::move(page);
+  return answer;
+}
+
+}  // namespace postrider
