@@ -296,6 +296,14 @@ void ApiProblems::provoke_by_reading() {
   note(post("/v1/messages", R"({"destination":"shop","body":2})", {{"idempotency-key", "k"}}));
   note(
       post("/v1/messages", message, {{"idempotency-key", "00000000-0001-7abc-8def-0123456789ab"}}));
+  put("/v1/destinations/lora",
+      R"({"profile":"device","settings":{"plugin":"lora","way":"chirpstack",)"
+      R"("url":"http://far.example:8080"}})");
+  const Reply act =
+      post("/v1/messages", R"({"destination":"lora","body":{"commandType":"TURN_OFF","priority":0,)"
+                           R"("pluginId":"lora","device":{"type":"ELECTRICITY_METER",)"
+                           R"("externalReference":"47003333623"}}})");
+  note(post("/v1/messages/" + act.text("id") + "/resend"));
   for (const int status : {400, 408, 413, 414, 431, 503})
     note(handler.refuse(status, "said by the server"));
 }
