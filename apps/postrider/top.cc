@@ -195,7 +195,9 @@ class Top {
     line.delivered = number_of(it, "delivered_last_minute");
     line.failed = number_of(it, "failed_last_minute");
     line.last_error = shown(it.at("last_error"), 200);
-    if (line.last_error.empty()) line.last_error = shown(it.at("reason"), 200);
+    // Why it is as it is; of one that is well, somebody resumed it, and that is no error.
+    if (line.last_error.empty() && line.health != "normal")
+      line.last_error = shown(it.at("reason"), 200);
     line.failed_at = it.at("last_failure_at");
     line.next_at = it.at("next_at");
     line.pending = number_of(it, "in_window");

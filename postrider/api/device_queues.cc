@@ -6,6 +6,7 @@ namespace {
 constexpr std::uint32_t kPageRows = 200;
 constexpr std::size_t kKnownMax = 100'000;
 constexpr std::string_view kTenant = "plugins";
+constexpr std::string_view kActor = "device";  // in the audit
 
 }  // namespace
 
@@ -36,7 +37,7 @@ void DeviceQueues::learn(const std::string& queue) {
 
 Configure DeviceQueues::configure(const std::string& queue, const DevicePlugin& plugin) const {
   Configure configure;
-  configure.caller.actor = "device";
+  configure.caller.actor = kActor;
   configure.config.name = queue;
   configure.config.profile = plugin.profile;
   configure.config.settings = queue_settings(plugin);
@@ -82,6 +83,7 @@ void DeviceQueues::mend(const DestinationView& queue) {
     if (paused) return;
     warn_("the messages of a queue wait: its plugin is not configured", name);
     Pause pause;
+    pause.caller.actor = kActor;
     pause.destination = name;
     pause.reason = std::string(kUnserved) + ": the plugin '" + plugin_name + "' is not configured";
     return post(std::move(pause), name);
@@ -90,6 +92,7 @@ void DeviceQueues::mend(const DestinationView& queue) {
   if (queue.config.settings != queue_settings(*plugin)) post(configure(name, *plugin), name);
   if (!paused || !queue.route.reason.starts_with(kUnserved)) return;
   Resume resume;
+  resume.caller.actor = kActor;
   resume.destination = name;
   post(std::move(resume), name);
 }

@@ -215,6 +215,11 @@ TEST_F(DeviceQueuesTest, HoldsTheMessagesOfAPluginThatIsGoneAndLetsThemGoWhenItI
   EXPECT_EQ(queue("lorawan.network:7").route.health, Health::kNormal);
   pass(10s);
   EXPECT_EQ(transport.started.size(), 2U);
+  // Nobody's hands did that, and no program's either.
+  const std::string audit = get("/v1/audit").body;
+  EXPECT_NE(audit.find(R"("actor":"device","action":"pause")"), std::string::npos) << audit;
+  EXPECT_NE(audit.find(R"("actor":"device","action":"resume")"), std::string::npos) << audit;
+  EXPECT_EQ(audit.find("library"), std::string::npos) << audit;
 }
 
 TEST_F(DeviceQueuesTest, GivesQueuesTheSettingsOfTheirPlugin) {

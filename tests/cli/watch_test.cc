@@ -92,6 +92,19 @@ TEST(TopCommand, PrintsOnceWithoutATerminal) {
 }
 
 // req: cli.top.1
+TEST(TopCommand, ShowsWhyADestinationIsNotWellAndNotWhyItIsWell) {
+  const Reply nothing{.body = kAges + R"("destinations":[],"looked_at":0})"};
+  const Reply list{
+      .body = busy(R"({"name":"well","destination_id":"01","health":"normal","in_window":1,)"
+                   R"("reason":"resumed by the operator"},{"name":"held","destination_id":"02",)"
+                   R"("health":"paused","in_window":1,"reason":"night"})")};
+  Daemon daemon({nothing, list});
+  const Ran ran = daemon.run("top", "");
+  EXPECT_TRUE(has(ran, "night")) << ran.output;
+  EXPECT_FALSE(has(ran, "resumed")) << ran.output;
+}
+
+// req: cli.top.1
 TEST(TopCommand, FailsWithoutADaemon) {
   const Ran ran = run("top --once --url http://127.0.0.1:1");
   EXPECT_EQ(ran.code, 1);
