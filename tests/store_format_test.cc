@@ -130,7 +130,7 @@ TEST(StoreFormat, DescribesTheBooks) {  // req: engine.record.11
   expect_described("end", encode_end(end), false);
   end.origin = {3, 4};
   end.notes = "notes";
-  end.trail = "trail";
+  end.past = "trail";
   end.content_bucket = 5;
   expect_described("end", encode_end(end), true);
   expect_described("arrival", encode_arrival({Timestamp(1), "drill", "peer", "bytes"}), false);

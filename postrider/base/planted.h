@@ -81,8 +81,9 @@ enum class Bug : std::uint8_t {
   kGapNotMarked,
   kGapKeepsGate,
   kSentAgainBlindly,
+  kAttemptForgotten,
 };
-inline constexpr std::size_t kBugs = 69;
+inline constexpr std::size_t kBugs = 70;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -155,6 +156,7 @@ constexpr std::string_view name_of(Bug bug) {
       "gap-not-marked",
       "gap-keeps-gate",
       "sent-again-blindly",
+      "attempt-forgotten",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");

@@ -28,10 +28,11 @@ const StateRow& Engine::Impl::state_of(const Entry& entry) const {
 
 Facts Engine::Impl::facts_of(const Turn& turn, const Entry& entry) const {
   const Bound& bound = *residents_[entry.destination].bound;
-  return {entry.message,       entry.state,      bound.config,
-          bound.policy,        turn.now,         turn.wall,
-          entry.notes(),       intent_of(entry), entry.details ? &entry.details->trail : nullptr,
-          bound.prepared.get()};
+  return {
+      entry.message,       entry.state,      bound.config,
+      bound.policy,        turn.now,         turn.wall,
+      entry.notes(),       intent_of(entry), entry.details ? &entry.details->past.trail : nullptr,
+      bound.prepared.get()};
 }
 
 const Intent* Engine::Impl::intent_of(const Entry& entry) {
@@ -43,10 +44,10 @@ void Engine::Impl::leave_step(const Turn& turn, Entry& entry, StateIndex to, On 
   if (!method_of(entry).trail || (planted(Bug::kStepLost) && on == On::kTimedOut)) return;
   const Phase phase = residents_[entry.destination].bound->profile->states[to].phase;
   const bool failed = phase == Phase::kBackoff || (is_end(phase) && phase != Phase::kDelivered);
-  add_step(entry.more().trail, {.at = turn.now,
-                                .state = to,
-                                .on = on,
-                                .reason = failed ? std::string(entry.reason_text()) : ""});
+  add_step(entry.more().past.trail, {.at = turn.now,
+                                     .state = to,
+                                     .on = on,
+                                     .reason = failed ? std::string(entry.reason_text()) : ""});
 }
 
 void Engine::Impl::set_reason(Entry& entry, std::string_view reason) {
@@ -158,6 +159,11 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
     hold_route(turn, resident, turn.now + std::min(*reading->retry_after, rule.retry_after_max),
                entry.reason_text());
   }
+  const Phase from = phase_of(entry);
+  const Phase to = residents_[resident].bound->profile->states[row->to].phase;
+  if ((from == Phase::kInFlight || from == Phase::kAwaiting) && to != Phase::kInFlight &&
+      to != Phase::kAwaiting)
+    note_attempt(turn, entry, to, signal, reading);
   if (row != told && told->verb == Do::kRetry && poison_signal(entry) != On::kFailed)
     let_others_pass(turn, entry, *row);
   const bool asks = row->verb == Do::kProbe && state_of(entry).phase == Phase::kInFlight;
@@ -358,6 +364,8 @@ void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKi
       entry.state.held_before = held_time(resident.route, turn.now);
     }
     entry.state.questions_failed = 0;
+    if (entry.details && !entry.details->past.attempts.empty())
+      entry.details->past.attempts.begin(turn.now, limits_.attempts_kept_max);
     take_gates(turn, entry);
   }
   entry.kind = kind;
@@ -453,9 +461,9 @@ void Engine::Impl::store_state(Turn& turn, Entry& entry) {
   if (planted(Bug::kNotesForgotten) && entry.details) entry.details->notes.clear();
   if (entry.details) {
     const Details& more = *entry.details;
-    turn.out.writes.put(
-        key, encode_state(entry.state, entry.reason_text(), more.intent, more.notes,
-                          more.trail.empty() ? std::string() : encode_trail(more.trail)));
+    const std::string_view reason = entry.reason_text();
+    turn.out.writes.put(key, encode_state(entry.state, reason, more.intent, more.notes,
+                                          encode_past(more.past, {entry.state.since, reason})));
   } else {
     turn.out.writes.put(key, encode_state(entry.state, entry.reason_text()));
   }
@@ -588,8 +596,7 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
   record.origin = entry.message.origin;
   if (phase != Phase::kDelivered) record.reason = entry.reason_text();
   record.notes = entry.notes();
-  if (entry.details && !entry.details->trail.empty())
-    record.trail = encode_trail(entry.details->trail);
+  if (entry.details) record.past = encode_past(entry.details->past, {record.at, record.reason});
   last_end_ = phase;
   note_end(turn, entry, phase);
   if (profile.ended != nullptr) {

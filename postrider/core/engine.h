@@ -28,6 +28,7 @@ struct EngineLimits {
   std::uint32_t name_bytes_max = 200;
   std::uint32_t settings_bytes_max = 16 * 1024;
   std::uint32_t reason_bytes_max = 200;
+  std::uint32_t attempts_kept_max = 16;          // of one message; older ones are counted
   std::uint32_t open_attempts_max = 1024;        // in the whole engine
   std::uint64_t window_bytes_max = 64ULL << 20;  // of all windows together
   std::uint32_t refill_rows_max = 64;            // of one read

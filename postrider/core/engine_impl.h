@@ -287,6 +287,11 @@ class Engine::Impl {
   void set_reason(Entry& entry, std::string_view reason);
   TimerHandle put_due(Turn& turn, Timestamp at, keys::DueKind kind, MessageId id);
 
+  // attempts.cc
+  AttemptList* attempts_of(Entry& entry) const;
+  void lose_attempt(Entry& entry) const;
+  void note_attempt(const Turn& turn, Entry& entry, Phase to, On signal, const Reading* reading);
+
   // dispatch.cc
   void pump(Turn& turn);
   bool start_next(Turn& turn, Slot resident);

@@ -12,8 +12,10 @@ std::optional<Answer> Engine::Impl::explain(Turn& turn, MessageId id) {
   Answer answer;
   answer.id = id;
   if (located.slot != kNoSlot) {
-    Explanation out = explain_entry(turn, entries_[located.slot]);
-    if (!find_gap(turn, entries_[located.slot], out)) return std::nullopt;
+    const Entry& entry = entries_[located.slot];
+    Explanation out = explain_entry(turn, entry);
+    if (entry.details) out.attempt_list = entry.details->past.attempts;
+    if (!find_gap(turn, entry, out)) return std::nullopt;
     answer.view = std::move(out);
     return answer;
   }
@@ -32,6 +34,7 @@ std::optional<Answer> Engine::Impl::explain(Turn& turn, MessageId id) {
   out.failure = buried.end->cause;
   out.reason = buried.end->reason;
   out.origin = buried.end->origin;
+  out.attempt_list = past_of(*buried.end).attempts;
   out.why = !buried.letter             ? "it has ended"
             : leaves_letter(out.phase) ? "it has ended and left a dead letter"
                                        : "it has ended, and its content is kept";

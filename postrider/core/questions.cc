@@ -366,14 +366,14 @@ std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
     const Entry& entry = entries_[found->second];
     view.first_attempt = entry.state.first_attempt;
     view.notes = entry.notes();
-    if (entry.details) view.trail = entry.details->trail;
+    if (entry.details) view.trail = entry.details->past.trail;
     show(entry.message);
   } else {
     const Buried buried = find_content(turn, id);
     if (!buried.known) return std::nullopt;
     if (buried.end) {
       view.notes = buried.end->notes;
-      view.trail = decode_trail(buried.end->trail).value_or(Trail());
+      view.trail = past_of(*buried.end).trail;
     }
     if (buried.letter) {
       const auto message = message_of_letter(turn, buried.letter->view());

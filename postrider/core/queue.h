@@ -15,6 +15,7 @@
 #include "postrider/core/gates.h"
 #include "postrider/core/throttle.h"
 #include "postrider/core/timers.h"
+#include "postrider/model/attempts.h"
 #include "postrider/model/destination.h"
 #include "postrider/model/message.h"
 #include "postrider/model/profile.h"
@@ -62,7 +63,7 @@ class Slab {
 struct Details {
   Intent intent;
   std::string notes;
-  Trail trail;
+  Past past;
   Duration patience{0};  // the next question comes not before; of one step only
 };
 

@@ -147,13 +147,18 @@ void Engine::Impl::adopt_state(Entry& entry, const std::optional<StoredState>& s
   }
   entry.recorded = entry.state.state;
   set_reason(entry, stored->reason);
-  if (stored->intent != Intent() || !stored->notes.empty() || !stored->trail.empty()) {
+  if (stored->intent != Intent() || !stored->notes.empty() || !stored->past.empty()) {
     entry.more().intent = stored->intent;
     entry.more().notes = stored->notes;
     // What cannot be read of the past is left out; the message itself is whole.
-    entry.more().trail = decode_trail(stored->trail).value_or(Trail());
+    entry.more().past =
+        decode_past(stored->past, {stored->state.since, stored->reason}).value_or(Past());
+    AttemptList& attempts = entry.details->past.attempts;
+    if (planted(Bug::kAttemptForgotten) && !attempts.empty()) attempts.notes.pop_back();
   }
   const Phase phase = phase_of(entry);
+  // Its attempt is made again.
+  if (phase == Phase::kInFlight && !method_of(entry).durable_intent) lose_attempt(entry);
   if (!entry.hot && (phase == Phase::kBackoff || phase == Phase::kQueued))
     entry.due_entry = entry.state.due;
   entry.marked = !entry.hot && (keeps_gates(entry) || entry.lasts());

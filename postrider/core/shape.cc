@@ -180,7 +180,7 @@ void Engine::Impl::note_end(const Turn& turn, const Entry& entry, Phase phase) {
   doings.deliveries.add(turn.now);
   if (!entry.details) return;
   const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
-  const Trail& trail = entry.details->trail;
+  const Trail& trail = entry.details->past.trail;
   const auto last = std::find_if(trail.rbegin(), trail.rend(), [&](const Step& step) {
     return states[step.state].timer == TimeOut::kLate;
   });

@@ -12,6 +12,7 @@
 
 #include "postrider/base/bytes.h"
 #include "postrider/base/time.h"
+#include "postrider/model/attempts.h"
 #include "postrider/model/audit.h"
 #include "postrider/model/dead_groups.h"
 #include "postrider/model/destination.h"
@@ -70,6 +71,7 @@ struct Explanation {
   Timestamp since;
   Timestamp expires;
   std::uint16_t attempts = 0;
+  AttemptList attempt_list;  // the newest ones; only when one message is asked for
   FailureClass failure = FailureClass::kNone;
   std::string reason;  // of the last outcome
   Health health = Health::kNormal;

@@ -32,7 +32,7 @@ enum StateFlag : std::uint8_t {
   kIntentOpen = 4,
   kHasNotes = 8,
   kHasQuestions = 16,
-  kHasTrail = 32,
+  kHasPast = 32,
   kHasDue = 64,
   kHasFirstAttempt = 128
 };
@@ -210,14 +210,14 @@ Result<Message> decode_message(Blob record) {
 }
 
 std::string encode_state(const State& state, std::string_view reason, const Intent& intent,
-                         std::string_view notes, std::string_view trail) {
+                         std::string_view notes, std::string_view past) {
   std::string out(1, static_cast<char>(kVersion));
   Writer writer(out);
   const bool recorded = intent != Intent();
   writer.u8(static_cast<std::uint8_t>(
       (state.cancel_wanted ? kCancelWanted : 0) | (recorded ? kHasIntent : 0) |
       (intent.open ? kIntentOpen : 0) | (notes.empty() ? 0 : kHasNotes) |
-      (state.questions_failed != 0 ? kHasQuestions : 0) | (trail.empty() ? 0 : kHasTrail) |
+      (state.questions_failed != 0 ? kHasQuestions : 0) | (past.empty() ? 0 : kHasPast) |
       (state.due.is_set() ? kHasDue : 0) | (state.first_attempt.is_set() ? kHasFirstAttempt : 0)));
   const std::int64_t since = state.since.ms();
   writer.u8(state.state).u8(state.method).varint(state.attempts);
@@ -232,7 +232,7 @@ std::string encode_state(const State& state, std::string_view reason, const Inte
     writer.near(intent.at.ms(), since).near(intent.wall.ms(), intent.at.ms()).u64(intent.hash);
   if (!notes.empty()) writer.text(notes);
   if (state.questions_failed != 0) writer.varint(state.questions_failed);
-  if (!trail.empty()) writer.text(trail);
+  if (!past.empty()) writer.text(past);
   writer.text(reason);
   seal_record(out);
   return out;
@@ -258,7 +258,7 @@ std::uint8_t read_fixed(Reader& reader, std::uint8_t version, State& state) {
   const std::uint8_t failure = reader.u8();
   read_failure(reader, state, failure, reader.u8());
   const std::uint8_t flags = reader.u8();
-  if (flags > (version == 1 ? kCancelWanted : 2 * kHasTrail - 1)) reader.fail();
+  if (flags > (version == 1 ? kCancelWanted : 2 * kHasPast - 1)) reader.fail();
   return flags;
 }
 
@@ -309,7 +309,7 @@ Result<StoredState> decode_state(std::string_view record) {
   if ((flags & kHasNotes) != 0) stored.notes = reader.text();
   if ((flags & kHasQuestions) != 0)
     state.questions_failed = fixed ? reader.u16() : reader.varint16();
-  if ((flags & kHasTrail) != 0) stored.trail = reader.text();
+  if ((flags & kHasPast) != 0) stored.past = reader.text();
   stored.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "state record");
   return stored;

@@ -96,10 +96,10 @@ struct StoredState {
   std::string reason;
   Intent intent;
   std::string notes;  // the profile's own
-  std::string trail;  // encode_trail
+  std::string past;   // encode_past
 };
 std::string encode_state(const State& state, std::string_view reason, const Intent& intent = {},
-                         std::string_view notes = {}, std::string_view trail = {});
+                         std::string_view notes = {}, std::string_view past = {});
 Result<StoredState> decode_state(std::string_view record);
 
 }  // namespace postrider

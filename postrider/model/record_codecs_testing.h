@@ -10,6 +10,7 @@
 #include "postrider/base/check.h"
 #include "postrider/base/codec.h"
 #include "postrider/model/answer.h"
+#include "postrider/model/attempts.h"
 #include "postrider/model/attributes.h"
 #include "postrider/model/audit.h"
 #include "postrider/model/dead_groups.h"
@@ -50,7 +51,7 @@ inline std::optional<std::string> state_again(std::string_view bytes) {
   const Result<StoredState> stored = decode_state(bytes);
   if (!stored) return std::nullopt;
   use_names(stored->state.failure, stored->state.certainty);
-  return encode_state(stored->state, stored->reason, stored->intent, stored->notes, stored->trail);
+  return encode_state(stored->state, stored->reason, stored->intent, stored->notes, stored->past);
 }
 
 inline std::optional<std::string> route_again(std::string_view bytes) {
@@ -129,7 +130,16 @@ inline std::optional<std::string> packed_again(std::string_view bytes) {
   return pack(*text);
 }
 
-inline constexpr std::array<RecordCodec, 29> kRecordCodecs = {{
+inline std::optional<std::string> past_again(std::string_view bytes) {
+  const PastBeside beside{Timestamp(1'767'225'600'000), "HTTP 503"};
+  const Result<Past> past = decode_past(bytes, beside);
+  if (!past) return std::nullopt;
+  for (const AttemptNote& note : past->attempts.notes) use_names(note.end, note.failure);
+  for (const Step& step : past->trail) use_names(step.on);
+  return encode_past(*past, beside);
+}
+
+inline constexpr std::array<RecordCodec, 30> kRecordCodecs = {{
     {"Message", true, &message_again},
     {"State", true, &state_again},
     {"Config", true, &plain_again<&decode_config, &encode_config>},
@@ -159,6 +169,7 @@ inline constexpr std::array<RecordCodec, 29> kRecordCodecs = {{
     {"Fanout", false, &plain_again<&decode_fanout, &encode_fanout>},
     {"Trail", false, &trail_again},
     {"Packed", false, &packed_again},
+    {"Past", false, &past_again},
 }};
 
 inline const RecordCodec& record_codec(std::string_view name) {

@@ -89,7 +89,7 @@ constexpr std::uint8_t kEndVersion = 3;
 constexpr std::uint8_t kNearVersion = 2;
 constexpr std::uint8_t kEndOrigin = 1;
 constexpr std::uint8_t kEndNotes = 2;
-constexpr std::uint8_t kEndTrail = 4;
+constexpr std::uint8_t kEndPast = 4;
 constexpr std::uint8_t kEndLetter = 8;
 constexpr std::uint8_t kCounted = 4;  // beside the bits of the buckets that are used
 constexpr std::size_t kCounters1 = 12;
@@ -290,7 +290,7 @@ void encode_end(const EndRecord& end, std::string& out) {
   const bool has_origin = end.origin.is_set();
   writer.u8(static_cast<std::uint8_t>(
       (has_origin ? kEndOrigin : 0) | (end.notes.empty() ? 0 : kEndNotes) |
-      (end.trail.empty() ? 0 : kEndTrail) | (end.content_bucket == 0 ? 0 : kEndLetter)));
+      (end.past.empty() ? 0 : kEndPast) | (end.content_bucket == 0 ? 0 : kEndLetter)));
   put_id(writer, end.id);
   writer.u8(static_cast<std::uint8_t>(end.phase))
       .u8(static_cast<std::uint8_t>(end.cause))
@@ -300,7 +300,7 @@ void encode_end(const EndRecord& end, std::string& out) {
   if (end.content_bucket != 0) writer.varint(end.content_bucket);
   if (has_origin) put_id(writer, end.origin);
   if (!end.notes.empty()) writer.text(end.notes);
-  if (!end.trail.empty()) writer.text(end.trail);
+  if (!end.past.empty()) writer.text(end.past);
   writer.text(end.reason);
   seal_record(out);
 }
@@ -317,7 +317,7 @@ std::uint8_t read_fixed_end(Reader& reader, std::uint8_t version, EndRecord& end
   end.at = Timestamp(reader.i64());
   end.content_bucket = reader.u32();
   const std::uint8_t flags = reader.u8();
-  if (flags > (version == 1 ? kEndOrigin : kEndOrigin | kEndNotes | kEndTrail)) reader.fail();
+  if (flags > (version == 1 ? kEndOrigin : kEndOrigin | kEndNotes | kEndPast)) reader.fail();
   return flags;
 }
 
@@ -345,7 +345,7 @@ Result<EndRecord> decode_end(std::string_view record) {
       fixed ? read_fixed_end(reader, version, end) : read_near_end(reader, end);
   if ((flags & kEndOrigin) != 0) end.origin = get_id(reader);
   if ((flags & kEndNotes) != 0) end.notes = reader.text();
-  if ((flags & kEndTrail) != 0) end.trail = reader.text();
+  if ((flags & kEndPast) != 0) end.past = reader.text();
   end.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "end record");
   return end;

@@ -247,7 +247,7 @@ EndRecord any_end() {
   end.origin = maybe_id();
   end.reason = any_text();
   if (any<bool>()) end.notes = any_text();
-  if (any<bool>()) end.trail = any_text();
+  if (any<bool>()) end.past = any_text();
   return end;
 }
 
@@ -302,7 +302,7 @@ RC_GTEST_PROP(RecordRoundTrip, State, ()) {
   RC_ASSERT(got->state == want);
   RC_ASSERT(got->intent == intent);
   RC_ASSERT(got->notes == notes);
-  RC_ASSERT(got->trail == trail);
+  RC_ASSERT(got->past == trail);
   RC_ASSERT(got->reason == reason);
 }
 
@@ -659,7 +659,7 @@ TEST(Record, OfMessagesBeforePackingAreRead) {  // req: engine.store.14
   EXPECT_EQ(state->intent, (Intent{Timestamp(6), Timestamp(7), 8, true}));
   EXPECT_EQ(state->notes, "notes");
   EXPECT_EQ(state->reason, "why");
-  const auto trail = decode_trail(state->trail);
+  const auto trail = decode_trail(state->past);
   ASSERT_TRUE(trail.has_value());
   ASSERT_EQ(trail->size(), 2U);
   EXPECT_EQ((*trail)[0].reason, "why");

@@ -353,12 +353,13 @@ void Notebook::read_state(Reading& reading, const Write& write) {
   if (note->last_batch == batches_) {
     reading.batch.states[note->place_in_batch].state = stored->state;
     reading.batch.states[note->place_in_batch].notes = stored->notes;
-    reading.batch.states[note->place_in_batch].trail = stored->trail;
+    reading.batch.states[note->place_in_batch].past = stored->past;
+    reading.batch.states[note->place_in_batch].reason = stored->reason;
   } else {
     note->last_batch = batches_;
     note->place_in_batch = static_cast<std::uint32_t>(reading.batch.states.size());
     reading.batch.states.push_back(
-        {note, stored->state, note->state, stored->notes, stored->trail});
+        {note, stored->state, note->state, stored->notes, stored->past, stored->reason});
   }
   Batch::StatePut& put = reading.batch.states[note->place_in_batch];
   if (revived) ++put.revived;

@@ -114,7 +114,8 @@ struct Batch {
     State state;
     std::optional<State> before;
     std::string notes;
-    std::string trail;
+    std::string past;
+    std::string reason;
     std::uint32_t revived = 0;  // how often it was parked for want of reach and went back
     bool awaited = false;       // one of its states in this batch awaits the far side
   };

@@ -106,7 +106,7 @@ Hunt run_hunt(Bug bug) {
 
 class PlantedBug : public ::testing::TestWithParam<Bug> {};
 
-// req: engine.bug.90, engine.bug.91
+// req: engine.bug.90, engine.bug.91, engine.bug.92, engine.sim.61
 // req: engine.bug.1, engine.bug.2, engine.bug.3, engine.bug.4, engine.bug.5, engine.bug.6
 // req: engine.bug.7, engine.bug.8, engine.bug.9, engine.bug.10, engine.bug.11, engine.bug.12
 // req: engine.bug.13, engine.bug.14, engine.bug.15, engine.bug.16, engine.bug.17, engine.bug.18
@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored, Bug::kBodyFreedEarly,
         Bug::kFanoutTorn, Bug::kBodyLeaked, Bug::kSubscriptionTooWide, Bug::kLowerStarved,
         Bug::kLowerOnDiskForgotten, Bug::kPoisonTooLate, Bug::kGapNotMarked, Bug::kGapKeepsGate,
-        Bug::kSentAgainBlindly),
+        Bug::kSentAgainBlindly, Bug::kAttemptForgotten),
     name_of_case);
 
 }  // namespace

@@ -19,7 +19,7 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& contex
         make_fairness_checker,   make_groups_checker,    make_jobs_checker,
         make_audit_checker,      make_holds_checker,     make_priorities_checker,
         make_gaps_checker,       make_fanout_checker,    make_history_checker,
-        make_census_checker}) {
+        make_census_checker,     make_attempts_checker}) {
     list.push_back(maker(context, notebook));
   }
   if (context.ledger == nullptr) return list;

@@ -49,6 +49,7 @@ CheckerMaker make_gaps_checker;        // 36: who is in the way of others makes 
 CheckerMaker make_fanout_checker;      // 37: fan-outs are whole, and their bodies are there
 CheckerMaker make_history_checker;     // 38: content that is kept, and sent again
 CheckerMaker make_census_checker;      // 40: what is counted by state is everything that lives
+CheckerMaker make_attempts_checker;    // 41: what is told of attempts is what happened
 
 // Of device worlds.
 CheckerMaker make_meter_checker;  // 21: what the meters really did, and what was said about it

@@ -1,6 +1,7 @@
 // Checker 13: records and bytes stay within the write budget. A message delivered at its first
 // attempt costs one put_once, one remove_once and its end; a retry of a hot one costs one small
 // state record; a commit costs one meta record and at most one page.
+#include <set>
 #include <unordered_map>
 
 #include "postrider/sim/checkers/all.h"
@@ -61,6 +62,8 @@ class BudgetChecker final : public Checker {
   static constexpr std::uint32_t kMessageOverheadMax = 100;
   static constexpr std::size_t kStateBytesMax = 64;  // beyond the reason
   static constexpr std::size_t kIntentBytes = 28;
+  static constexpr std::size_t kAttemptsBytes = 5;  // of a list, beside its attempts
+  static constexpr std::size_t kAttemptBytesMax = 12;
   static constexpr std::size_t kReasonBytesMax = 200;
 
   struct Story {
@@ -73,9 +76,23 @@ class BudgetChecker final : public Checker {
     if (write.kind != Write::Kind::kPut || !message_space) return;
     const auto stored = decode_state(write.value.view());
     const std::size_t more =
-        stored ? stored->notes.size() + stored->trail.size() + kIntentBytes : 0;
+        stored ? stored->notes.size() + past_bytes_max(*stored) + kIntentBytes : 0;
     if (write.value.size() > kStateBytesMax + kReasonBytesMax + more)
       verdicts_.violation(13, "a state record is too large");
+  }
+
+  // A trail is as long as its steps; an attempt costs a few bytes, and a reason once.
+  static std::size_t past_bytes_max(const StoredState& stored) {
+    const auto past = decode_past(stored.past, {stored.state.since, stored.reason});
+    if (!past) return 0;
+    std::size_t most = past->trail.empty() ? 0 : encode_trail(past->trail).size();
+    if (past->attempts.empty()) return most;
+    most += kAttemptsBytes + kAttemptBytesMax * past->attempts.notes.size();
+    std::set<std::string> said = {stored.reason.substr(0, kAttemptReasonBytesMax)};
+    for (const AttemptNote& note : past->attempts.notes) {
+      if (said.insert(note.reason).second) most += 1 + note.reason.size();
+    }
+    return most;
   }
 
   // Only messages whose life was plain: never on disk only, no commands, no receipts, no attempt

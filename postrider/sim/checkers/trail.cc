@@ -1,11 +1,10 @@
 // Checker 28: trails. Every change of state that the disk saw of a message whose method keeps a
 // trail is in it, with its time, and the last one is where the message is, or how it ended. Only
 // questions that follow questions leave nothing.
-#include "postrider/model/trail.h"
-
 #include <algorithm>
 #include <unordered_map>
 
+#include "postrider/model/attempts.h"
 #include "postrider/sim/checkers/all.h"
 
 namespace postrider::sim {
@@ -31,7 +30,7 @@ class TrailChecker final : public Checker {
       if (!keeps(*put.note)) continue;
       known_[put.note->id] = put.state;
       if (put.note->end) continue;
-      const auto trail = read(put.trail);
+      const auto trail = read(put.past, {put.state.since, put.reason});
       if (!trail) return verdicts_.violation(28, "a trail cannot be read: " + name(*put.note));
       check_moves(*put.note, moved[put.note->id], *trail);
       if (leaves_step(*put.note, put.state) && put.state.attempts > 0)
@@ -40,7 +39,7 @@ class TrailChecker final : public Checker {
     for (const EndRecord& end : batch.ends) {
       const MessageNote* note = notebook_.find(end.id);
       if (note == nullptr || !keeps(*note)) continue;
-      const auto trail = read(end.trail);
+      const auto trail = read(end.past, {end.at, end.reason});
       if (!trail) return verdicts_.violation(28, "a trail cannot be read: " + name(*note));
       check_moves(*note, moved[note->id], *trail);
       check_end(*note, end, *trail);
@@ -54,8 +53,9 @@ class TrailChecker final : public Checker {
            note.destination->profile != nullptr &&
            note.destination->profile->methods[note.method].trail;
   }
-  static Result<Trail> read(std::string_view bytes) {
-    return bytes.empty() ? Result<Trail>(Trail()) : decode_trail(bytes);
+  static Result<Trail> read(std::string_view bytes, const PastBeside& beside) {
+    POSTRIDER_TRY(past, decode_past(bytes, beside));
+    return std::move(past.trail);
   }
   static std::string name(const MessageNote& note) { return to_string(note.id); }
   static const StateRow& row_of(const MessageNote& note, StateIndex state) {
