@@ -39,6 +39,32 @@ std::string next_text(const Json& message, Timestamp now) {
   return at.empty() ? next : next + " " + moment_text(at, now);
 }
 
+std::string took_text(const Json& attempt) {
+  const std::string ms = attempt.at("took_ms");
+  if (ms.empty()) return "";
+  const long long count = std::strtoll(ms.c_str(), nullptr, 10);
+  return count < 10'000 ? ms + " ms" : distance(Duration(count));
+}
+
+// One line for each attempt that is kept; empty: there is none.
+std::string attempt_lines(const Json& message, Timestamp now) {
+  const std::vector<Json>& attempts = message.list("last_attempts");
+  if (attempts.empty()) return "";
+  const long long earlier = std::strtoll(message.at("earlier_attempts").c_str(), nullptr, 10);
+  Table table({"ATTEMPT", "BEGAN", "TOOK", "OUTCOME", "REASON"});
+  long long number = earlier;
+  for (const Json& attempt : attempts) {
+    const std::string failure = shown(attempt.at("failure"));
+    const std::string reason = shown(attempt.at("reason"));
+    table.add({{std::to_string(++number)},
+               {moment_long(attempt.at("at"), now)},
+               {took_text(attempt)},
+               {shown(attempt.at("outcome"))},
+               {failure + (failure.empty() || reason.empty() ? "" : ": ") + reason}});
+  }
+  return "\n" + table.text();
+}
+
 }  // namespace
 
 std::string message_path(std::string_view id, std::string_view verb) {
@@ -78,7 +104,7 @@ std::string describe_message(const Json& message, Timestamp now) {
                         : message.at("body_bytes") +
                               (message.at("body_bytes") == "1" ? " byte" : " bytes"));
   facts.add("redrives", shown(message.at("redrives")));
-  return facts.text();
+  return facts.text() + attempt_lines(message, now);
 }
 
 std::string explain_message(const Json& message, Timestamp now) {
@@ -103,7 +129,7 @@ std::string explain_message(const Json& message, Timestamp now) {
   if (message.at("cancel_wanted") == "true") facts.add("  cancel", "asked for");
   facts.add("  redrives", shown(message.at("redrives")));
   facts.add("  gap", shown(message.at("gap")));
-  return out + facts.text();
+  return out + facts.text() + attempt_lines(message, now);
 }
 
 int print_body(const Session& session, const Json& message) {

@@ -138,6 +138,8 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "settings of a destination"},
     {"engine", "reason_bytes_max", kNumber, kLimit<&EngineLimits::reason_bytes_max>, {40, 4096},
      "bytes of a reason that is kept"},
+    {"engine", "attempts_kept_max", kNumber, kLimit<&EngineLimits::attempts_kept_max>, {0, 64},
+     "attempts of a message that are told one by one; older ones are counted"},
     {"engine", "open_attempts_max", kNumber, kLimit<&EngineLimits::open_attempts_max>, {1, 65'536},
      "attempts under way in the whole daemon"},
     {"engine", "window_bytes_max", kBytes, kLimit<&EngineLimits::window_bytes_max>, {kMiB, 64 * kGiB},

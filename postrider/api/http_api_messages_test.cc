@@ -307,17 +307,45 @@ TEST_F(ApiMessages, TellsTheTimelineFromWhatIsRecorded) {
   EXPECT_NE(reply.body.find(R"({"at":"2027-01-15T08:00:00.000Z","what":"accepted"})"),
             std::string::npos)
       << reply.body;
-  EXPECT_NE(reply.body.find(R"("what":"first-attempt")"), std::string::npos) << reply.body;
-  EXPECT_NE(reply.body.find(R"("what":"last-failure","detail":"server: HTTP 503")"),
+  EXPECT_NE(reply.body.find(R"({"at":"2027-01-15T08:00:00.000Z","what":"attempt-failed",)"
+                            R"("detail":"after 1000 ms: server: HTTP 503"})"),
             std::string::npos)
       << reply.body;
   EXPECT_NE(reply.body.find(R"("what":"waits-for-attempt")"), std::string::npos) << reply.body;
   pass(5s);
   answer_last(200);
   reply = get("/v1/messages/" + id + "/timeline");
-  EXPECT_NE(reply.body.find(R"({"at":"2027-01-15T08:00:06.000Z","what":"delivered"})"),
+  EXPECT_NE(reply.body.find(R"({"at":"2027-01-15T08:00:06.000Z","what":"attempt-delivered",)"
+                            R"("detail":"after 0 ms"},)"
+                            R"({"at":"2027-01-15T08:00:06.000Z","what":"delivered"})"),
             std::string::npos)
       << reply.body;
+}
+
+// req: engine.ask.2, api.attempts.1
+TEST_F(ApiMessages, TellsTheAttemptsOneByOne) {
+  const std::string id = submit("shop");
+  EXPECT_FALSE(get("/v1/messages/" + id).has("last_attempts"));
+  pass(1s);
+  answer_last(503);
+  pass(5s);
+  for (const std::string& path : {"/v1/messages/" + id, "/v1/messages/" + id + "/explain"}) {
+    const Reply reply = get(path);
+    EXPECT_NE(reply.body.find(R"("last_attempts":[{"at":"2027-01-15T08:00:00.000Z","took_ms":1000,)"
+                              R"("outcome":"failed","failure":"server","reason":"HTTP 503"},)"
+                              R"({"at":"2027-01-15T08:00:06.000Z","outcome":"open"}])"),
+              std::string::npos)
+        << reply.body;
+    EXPECT_FALSE(reply.has("earlier_attempts"));
+  }
+  answer_last(200);
+  const Reply reply = get("/v1/messages/" + id + "/explain");
+  EXPECT_EQ(reply.text("phase"), "delivered");
+  EXPECT_NE(reply.body.find(R"({"at":"2027-01-15T08:00:06.000Z","took_ms":0,)"
+                            R"("outcome":"delivered"}])"),
+            std::string::npos)
+      << reply.body;
+  EXPECT_EQ(get("/v1/messages?destination=shop").body.find("last_attempts"), std::string::npos);
 }
 
 TEST_F(ApiMessages, KnowsOnlyIdsThatWereGivenOut) {

@@ -38,6 +38,22 @@ std::size_t count_words(std::string_view text) {
   return count;
 }
 
+void write_attempts(JsonWriter& json, const AttemptList& list) {
+  if (list.empty()) return;
+  if (list.earlier > 0) json.count("earlier_attempts", list.earlier);
+  json.name("last_attempts").open_array();
+  for (const AttemptNote& note : list.notes) {
+    json.open_object();
+    time_field(json, "at", note.at);
+    if (note.took) json.count("took_ms", static_cast<std::uint64_t>(note.took->count()));
+    json.field("outcome", name_of(note.end));
+    failure_field(json, "failure", note.failure);
+    text_field(json, "reason", note.reason);
+    json.close_object();
+  }
+  json.close_array();
+}
+
 void write_explanation_fields(JsonWriter& json, const Explanation& it) {
   json.field("id", to_string(it.id));
   text_field(json, "destination", it.destination);
@@ -55,6 +71,7 @@ void write_explanation_fields(JsonWriter& json, const Explanation& it) {
   if (it.origin.is_set()) json.field("redrives", to_string(it.origin));
   if (it.fanout.is_set()) json.field("fanout", to_string(it.fanout));
   if (it.gap.is_set()) json.field("gap", to_string(it.gap));
+  write_attempts(json, it.attempt_list);
 }
 
 void write_attributes(JsonWriter& json, std::string_view bytes) {
@@ -107,6 +124,39 @@ void write_entry(JsonWriter& json, Timestamp at, std::string_view what, std::str
   json.field("what", what);
   text_field(json, "detail", detail);
   json.close_object();
+}
+
+// "after 120 ms: server: HTTP 503"
+std::string attempt_text(const AttemptNote& note) {
+  std::string out;
+  if (note.took) {
+    const std::int64_t ms = note.took->count();
+    out = ms < 10'000 ? "after " + std::to_string(ms) + " ms"
+                      : "after " + std::to_string((ms + 500) / 1000) + " s";
+  } else if (note.end == AttemptEnd::kGivenUp) {
+    out = "a restart forgot how it ended";
+  }
+  if (note.failure != FailureClass::kNone) out += ": " + std::string(name_of(note.failure));
+  if (!note.reason.empty()) out += ": " + note.reason;
+  return out;
+}
+
+// One by one, as far as they are kept; else the first and the last are what is known.
+void write_attempt_entries(JsonWriter& json, const MessageView& view, bool ended) {
+  const Explanation& it = view.explanation;
+  const AttemptList& list = it.attempt_list;
+  if (view.first_attempt.is_set() && (list.empty() || list.earlier > 0))
+    write_entry(json, view.first_attempt, "first-attempt", "");
+  if (list.earlier > 0) {
+    write_entry(json, {}, "earlier-attempts",
+                std::to_string(list.earlier) + " of them, counted only");
+  }
+  for (const AttemptNote& note : list.notes)
+    write_entry(json, note.at, "attempt-" + std::string(name_of(note.end)), attempt_text(note));
+  if (!list.empty() || ended || it.failure == FailureClass::kNone) return;
+  const bool since = it.phase == Phase::kBackoff || it.phase == Phase::kParked;
+  write_entry(json, since ? it.since : Timestamp(), "last-failure",
+              std::string(name_of(it.failure)) + (it.reason.empty() ? "" : ": " + it.reason));
 }
 
 }  // namespace
@@ -224,12 +274,7 @@ void write_timeline(JsonWriter& json, const MessageView& view) {
                 it.origin.is_set() ? "redrives " + to_string(it.origin) : std::string());
   }
   if (view.not_before.is_set()) write_entry(json, view.not_before, "not-before", "");
-  if (view.first_attempt.is_set()) write_entry(json, view.first_attempt, "first-attempt", "");
-  if (!ended && it.failure != FailureClass::kNone) {
-    const bool since = it.phase == Phase::kBackoff || it.phase == Phase::kParked;
-    write_entry(json, since ? it.since : Timestamp(), "last-failure",
-                std::string(name_of(it.failure)) + (it.reason.empty() ? "" : ": " + it.reason));
-  }
+  write_attempt_entries(json, view, ended);
   if (ended) {
     write_entry(json, it.since, name_of(it.phase), it.reason);
   } else {

@@ -93,7 +93,14 @@ constexpr std::string_view kComponents = R"json({
     "cancel_wanted": {"type": "boolean", "description": "true, or absent"},
     "redrives": {"$ref": "#/components/schemas/Id"}, "fanout": {"$ref": "#/components/schemas/JobId"},
     "order_key": {"type": "string", "description": "Not in lists"},
-    "gap": {"$ref": "#/components/schemas/Id", "description": "A message before it in its order that was parked out of the way"}}},
+    "gap": {"$ref": "#/components/schemas/Id", "description": "A message before it in its order that was parked out of the way"},
+    "last_attempts": {"$ref": "#/components/schemas/AttemptList"}, "earlier_attempts": {"$ref": "#/components/schemas/Count", "description": "That are not in last_attempts"}}},
+  "AttemptList": {"type": "array", "description": "The newest attempts, oldest first; absent when there was one, and it delivered, and in lists",
+    "items": {"$ref": "#/components/schemas/Attempt"}},
+  "Attempt": {"type": "object", "additionalProperties": false, "required": ["at", "outcome"], "properties": {
+    "at": {"$ref": "#/components/schemas/Time"}, "took_ms": {"$ref": "#/components/schemas/Count"},
+    "outcome": {"$ref": "#/components/schemas/AttemptOutcome"}, "failure": {"$ref": "#/components/schemas/Failure"}, "reason": {"type": "string"}}},
+  "AttemptOutcome": {"enum": ["open", "failed", "delivered", "given-up"], "description": "given-up: its outcome was not waited for, or a restart forgot it"},
   "MessageView": {"type": "object", "additionalProperties": false, "required": ["id", "phase", "state", "place", "why", "next", "attempts", "health", "lane", "priority", "has_body"], "properties": {
     "id": {"$ref": "#/components/schemas/Id"}, "destination": {"type": "string"},
     "phase": {"$ref": "#/components/schemas/Phase"}, "state": {"type": "string"},
@@ -103,6 +110,7 @@ constexpr std::string_view kComponents = R"json({
     "attempts": {"$ref": "#/components/schemas/Count"},
     "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_outcome": {"type": "string"},
     "health": {"$ref": "#/components/schemas/Health"}, "cancel_wanted": {"type": "boolean", "description": "true, or absent"}, "redrives": {"$ref": "#/components/schemas/Id"}, "fanout": {"$ref": "#/components/schemas/JobId"}, "gap": {"$ref": "#/components/schemas/Id"},
+    "last_attempts": {"$ref": "#/components/schemas/AttemptList"}, "earlier_attempts": {"$ref": "#/components/schemas/Count"},
     "lane": {"$ref": "#/components/schemas/Count"}, "priority": {"$ref": "#/components/schemas/Count"},
     "not_before": {"$ref": "#/components/schemas/Time"}, "first_attempt_at": {"$ref": "#/components/schemas/Time"},
     "content_type": {"type": "string"}, "traceparent": {"type": "string"}, "tracestate": {"type": "string"},

@@ -238,6 +238,28 @@ TEST(MsgCommand, ExplainsWhoseOrderAMessageIsIn) {
   EXPECT_NE(ran.output.find("\n  order key  customer 7\n"), std::string::npos) << ran.output;
 }
 
+// req: cli.msg.2
+TEST(MsgCommand, ListsTheAttemptsThatAreKept) {
+  const std::string at = moment(-3600);
+  const std::string message = "{\"id\":\"" + kId +
+                              "\",\"phase\":\"backoff\",\"attempts\":4,\"earlier_attempts\":2,"
+                              "\"last_attempts\":[{\"at\":\"" +
+                              at +
+                              "\",\"took_ms\":1500,\"outcome\":\"failed\",\"failure\":\"server\","
+                              "\"reason\":\"HTTP 503\"}," +
+                              "{\"at\":\"" + at + "\",\"outcome\":\"open\"}]}";
+  Daemon daemon({{.body = message}, {.body = message}});
+  const std::string when = "60m ago (" + at + ")";
+  const std::string lines = "\nATTEMPT  BEGAN" + std::string(when.size() - 3, ' ') +
+                            "TOOK     OUTCOME  REASON\n3        " + when +
+                            "  1500 ms  failed   server: HTTP 503\n4        " + when +
+                            "           open\n";
+  for (const std::string verb : {"get", "explain"}) {
+    const std::string output = daemon.run("msg " + verb + " " + kId, "").output;
+    EXPECT_TRUE(output.ends_with(lines)) << output << "\ndoes not end with" << lines;
+  }
+}
+
 TEST(MsgCommand, ShowsAMessageAndItsBody) {
   const std::string message =
       "{\"id\":\"" + kId +

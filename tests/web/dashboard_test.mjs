@@ -146,7 +146,9 @@ describe("without tokens", () => {
 
     const waiting = (await rig.ask("GET", "/v1/messages?destination=crm&phase=backoff&limit=1000")).messages[0];
     await openHash(`/messages/${waiting.id}`);
-    await page.locator(".timeline").getByText("Last failure").waitFor();
+    await page.locator(".timeline").getByText("Attempt failed").first().waitFor();
+    const tried = (await rig.ask("GET", `/v1/messages/${waiting.id}`)).last_attempts;
+    assert.ok(await page.locator(".timeline .entry-attempt-failed").count() <= tried.length);
     await page.getByRole("button", { name: "Retry now" }).click();
     await page.getByRole("status").getByText("Retry:").waitFor();
     await openHash(`/messages/${"0".repeat(32)}`);

@@ -24,6 +24,11 @@ const kEntryWords: Record<string, string> = {
   "accepted": "Accepted and durable",
   "not-before": "Not before",
   "first-attempt": "First attempt",
+  "earlier-attempts": "Earlier attempts",
+  "attempt-open": "Attempt, still open",
+  "attempt-failed": "Attempt failed",
+  "attempt-delivered": "Attempt succeeded",
+  "attempt-given-up": "Attempt given up",
   "last-failure": "Last failure",
   "expires": "Expires",
 };
@@ -61,7 +66,7 @@ function TimelineList({ of }: { of: Timeline }) {
   const first = of.entries.find((entry) => entry.at !== undefined)?.at;
   return (
     <section class="card" aria-labelledby="timeline">
-      <h2 id="timeline">Timeline <small class="faint">{plural(of.attempts, "attempt")}; those in between are counted, not kept</small></h2>
+      <h2 id="timeline">Timeline <small class="faint">{plural(of.attempts, "attempt")}</small></h2>
       <ol class="timeline">
         {of.entries.map((entry, index) => {
           const future = entry.at !== undefined && Date.parse(entry.at) > now.value;
