@@ -170,7 +170,9 @@ int wait_for_end(const Session& session, const std::string& id, Duration time_ou
     // Nobody should have to guess what it waits for; each reason is told once.
     if (const std::string why = message->at("why");
         !session.json() && why != said && std::chrono::steady_clock::now() - begin >= kPatience) {
-      session.complain("waits: " + shown(why));
+      const std::string last = message->at("last_outcome");
+      session.complain("not ended yet: " + shown(why) +
+                       (last.empty() ? "" : "; the last attempt: " + shown(last)));
       said = why;
     }
     std::this_thread::sleep_for(pause);
