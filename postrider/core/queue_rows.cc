@@ -31,7 +31,7 @@ std::optional<DestinationId> destination_of(std::string_view key) {
 // Looks at the first message of each run from `from` on. Returns where to go on; empty: those were
 // all, or something must be read first.
 template <class Turn>
-std::string look_at_runs(Turn& turn, DestinationId id, std::string from, Timestamp& oldest) {
+std::string oldest_on_disk(Turn& turn, DestinationId id, std::string from, Timestamp& oldest) {
   const std::string last = keys::after_prefix(keys::cold_lane(id, kLanes - 1));
   for (std::size_t looks = 0; from < last; ++looks) {
     if (looks == kRunsAtOnce) return from;
@@ -153,7 +153,7 @@ std::optional<Answer> Engine::Impl::list_queues(Turn& turn, const Ask& ask) {
     QueueRow row = queue_row(turn, id, &census);
     if (row.messages == 0) continue;
     std::string left;
-    if (row.more) left = look_at_runs(turn, id, keys::cold_lane(id, 0), row.oldest);
+    if (row.more) left = oldest_on_disk(turn, id, keys::cold_lane(id, 0), row.oldest);
     page.rows.push_back(std::move(row));
     if (left.empty()) continue;
     page.next = std::move(left);
@@ -177,7 +177,7 @@ std::optional<Answer> Engine::Impl::go_on_with_queue(Turn& turn, const std::stri
   const auto* census = turn.get(keys::census(*id));
   QueuePage page;
   QueueRow row = queue_row(turn, *id, census);
-  page.next = look_at_runs(turn, *id, cursor, row.oldest);
+  page.next = oldest_on_disk(turn, *id, cursor, row.oldest);
   if (turn.lacks()) return std::nullopt;
   if (page.next.empty()) page.next = keys::census(DestinationId(id->value() + 1));
   if (row.messages > 0) page.rows.push_back(std::move(row));
