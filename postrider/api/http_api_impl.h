@@ -208,7 +208,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   struct QueueWalk;
   void get_metrics(Call& call);
   HttpResponse metrics_response(const Stats* stats, const api::QueueGauges* queues) const;
-  void go_on_walking(const std::shared_ptr<QueueWalk>& walk);
+  void go_on_walking(std::shared_ptr<QueueWalk> walk);
   void take_queues(const std::shared_ptr<QueueWalk>& walk, Answer& answer);
   void answer_metrics(const std::string& tenant, std::vector<Waiting> waiting);
 

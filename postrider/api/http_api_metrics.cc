@@ -47,7 +47,8 @@ void HttpApi::Impl::get_metrics(Call& call) {
   go_on_walking(queue_walk_);
 }
 
-void HttpApi::Impl::go_on_walking(const std::shared_ptr<QueueWalk>& walk) {
+// By value, because `queue_walk_` is given up on the way.
+void HttpApi::Impl::go_on_walking(std::shared_ptr<QueueWalk> walk) {
   const Door door =
       host_.post(walk->tenant, walk->ask, [weak = weak_from_this(), walk](Answer answer) {
         if (const auto self = weak.lock()) self->take_queues(walk, answer);
