@@ -159,6 +159,8 @@ scopes = ["read"]
     await page.getByRole("button", { name: "New job: dry run first" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("9 messages").waitFor();
+    await dialog.getByText("it is about everything there is").waitFor();
+    assert.ok(await dialog.getByRole("button", { name: "Redrive 9" }).isDisabled(), "not without a tick");
     await dialog.getByLabel("What to do").selectOption("drop");
     await dialog.getByLabel("or names that begin with").fill("port-");
     await dialog.getByLabel("or names that begin with").blur();
@@ -188,6 +190,14 @@ scopes = ["read"]
     assert.deepEqual([job.action, job.filter.destination_prefix, job.filter.phase, job.filter.cause, job.done, job.reason], ["drop", "port-", "dead", "rejected", 7, "the port is closed"]);
     assert.ok(job.filter.since.startsWith("20"));
     assert.equal((await rig.ask("GET", "/v1/dead-letters/groups")).letters, 2);
+    await openHash("/jobs");
+    await page.getByRole("button", { name: "New job: dry run first" }).click();
+    await dialog.getByLabel("What to do").selectOption("drop");
+    await dialog.getByText("2 messages").waitFor();
+    await dialog.getByRole("checkbox").check();
+    await dialog.getByRole("button", { name: "Drop 2" }).click();
+    await page.locator("h1 .job-done").waitFor();
+    assert.equal((await rig.ask("GET", "/v1/dead-letters/groups")).letters, 0, "everything");
   });
 
   // req: dashboard.access.1

@@ -172,6 +172,7 @@ export interface JobOrder {
   rate: number; // per second
   reason?: string;
   every?: string; // a duration: "24h"
+  all?: boolean; // needed when the filter names nothing
 }
 export interface DryRun {
   matched: number;

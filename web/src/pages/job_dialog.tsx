@@ -42,8 +42,9 @@ export function JobDialog({ title, action, filter, choices, close, children }: J
   const [sure, setSure] = useState(false);
   const [busy, setBusy] = useState(false);
   const final = action === "drop" || action === "cancel";
+  const wide = Object.keys(filter).length === 0; // everything there is: the daemon wants to be told so
   const order: JobOrder = {
-    action, filter, rate, ...(reason.trim() === "" ? {} : { reason: reason.trim() }), ...(every === "" ? {} : { every }),
+    action, filter, rate, ...(wide ? { all: true } : {}), ...(reason.trim() === "" ? {} : { reason: reason.trim() }), ...(every === "" ? {} : { every }),
   };
   const found = usePoll((signal) => api.dryRun({ action, filter, rate }, signal), kOnce, [action, JSON.stringify(filter), rate]);
   const run = found.data;
@@ -74,10 +75,15 @@ export function JobDialog({ title, action, filter, choices, close, children }: J
       </div>
       <label>Why, for the audit<input value={reason} maxLength={kReasonMax} onInput={(event) => setReason(event.currentTarget.value)} placeholder={final ? "leftovers of a test" : "their deployment is repaired"} /></label>
       {children}
-      {final && <label class="check"><input type="checkbox" checked={sure} onChange={(event) => setSure(event.currentTarget.checked)} /> {action === "drop" ? "They are not needed any more: this cannot be undone" : "They are not to be sent: this cannot be undone"}</label>}
+      {(final || wide) && (
+        <label class="check">
+          <input type="checkbox" checked={sure} onChange={(event) => setSure(event.currentTarget.checked)} />
+          {" "}{wide && "Nothing is left out: it is about everything there is. "}{action === "drop" ? "They are not needed any more: this cannot be undone" : action === "cancel" ? "They are not to be sent: this cannot be undone" : ""}
+        </label>
+      )}
       <div class="buttons">
         <button type="button" class="action" onClick={close}>Leave them</button>
-        <Action strong danger={final} run={() => void start()} disabled={run === undefined || (run.matched === 0 && every === "") || busy || (final && !sure)}>
+        <Action strong danger={final} run={() => void start()} disabled={run === undefined || (run.matched === 0 && every === "") || busy || ((final || wide) && !sure)}>
           {verb} {run === undefined ? "" : `${count(run.matched)}${run.complete ? "" : "+"}`}
         </Action>
       </div>
