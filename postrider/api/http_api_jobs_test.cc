@@ -160,8 +160,8 @@ TEST_F(ApiJobs, AuditIsListedFromEitherEnd) {
     do {
       const Reply page = get("/v1/audit?limit=" + limit + order + cursor);
       EXPECT_EQ(page.status, 200);
-      for (const auto& line : page.json().at("audit").as_array())
-        out.emplace_back(line.at("target").as_string().c_str());
+      const auto lines = page.json().at("audit").as_array();
+      for (const auto& line : lines) out.emplace_back(line.at("target").as_string().c_str());
       const std::string next = page.text("next");
       cursor = next.empty() ? "" : "&cursor=" + next;
     } while (!cursor.empty());
