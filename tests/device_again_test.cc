@@ -101,6 +101,14 @@ TEST_F(DeviceAgain, IsRefusedWhenItMayHaveRunUnlessSomebodyHasLooked) {
   EXPECT_EQ(calls("Enqueue").size(), sent);
   const Answer forced = redrive(id, true);
   EXPECT_EQ(forced.code, AnswerCode::kAccepted) << "the letter is still there: " << forced.detail;
+  const std::uint64_t audit = ++tickets;
+  post(ask(audit, Ask::What::kAudit));
+  const AuditPage page = view_of<AuditPage>(audit);
+  std::vector<std::string> reasons;  // a refusal changes nothing, and is not told
+  for (const AuditPage::Line& line : page.lines) {
+    if (line.record.action == "redrive") reasons.push_back(line.record.reason);
+  }
+  EXPECT_EQ(reasons, (std::vector<std::string>{"even if it ran"}));
   EXPECT_EQ(calls("Enqueue").size(), sent + 1);
 }
 

@@ -220,7 +220,8 @@ Answer Engine::Impl::retry_now(Turn& turn, Slot slot) {
 }
 
 void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
-  const Deed deed{"redrive", to_string(redrive.id), {}};
+  const Deed deed{"redrive", to_string(redrive.id),
+                  redrive.even_if_it_ran ? std::string_view("even if it ran") : std::string_view()};
   once(turn, redrive.caller, canonical("redrive", redrive.id), deed,
        [&]() -> std::optional<Answer> {
          const Located located = locate(turn, redrive.id);
