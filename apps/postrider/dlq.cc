@@ -99,9 +99,11 @@ int groups(const Parsed& parsed) {
 // By ids, one by one and at once; or by a filter, as a job.
 int by_ids_or_job(const Parsed& parsed, std::string_view action, std::string_view method,
                   std::string_view verb) {
-  const bool filtered = std::any_of(
-      kRedriveOptions.begin(), kRedriveOptions.end(),
-      [&parsed](const OptionRow& row) { return row.name != kKeyRow.name && parsed.has(row.name); });
+  const bool filtered =
+      std::any_of(kRedriveOptions.begin(), kRedriveOptions.end(), [&parsed](const OptionRow& row) {
+        const bool filters = row.name != kKeyRow.name && row.name != kEvenIfItRan.name;
+        return filters && parsed.has(row.name);
+      });
   if (filtered && !parsed.operands.empty())
     return usage_error(parsed.command, "give ids or a filter, not both");
   if (filtered) return start_job(parsed, {.action = action});
