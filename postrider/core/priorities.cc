@@ -165,7 +165,7 @@ Scan Engine::Impl::lower_scan(const Resident& resident, const Lane& lane) const 
   return {keys::cold(lower.from, keys::Part::kMessage),
           to_end ? keys::after_prefix(keys::cold_lane(resident.id, lane.number))
                  : keys::cold(lower.until, keys::Part::kMessage),
-          limit};
+          limit, true};
 }
 
 void Engine::Impl::read_lower(Turn& turn, const Chore& chore) {

@@ -6,6 +6,12 @@
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {
+namespace {
+
+// Whoever had a success so lately is at work: what it reads next is read by nobody else.
+constexpr Duration kReadsOn(10'000);
+
+}  // namespace
 
 Slot Engine::Impl::add_entry(Turn& turn, Slot slot, Message message, bool hot) {
   Resident& resident = residents_[slot];
@@ -203,6 +209,8 @@ void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
     // As much as there is room for, and one more row, which tells that the message before it has no
     // state; what goes past the window may be far.
     lane.refill_rows = passes ? 2 * window_max + 1 : window_max - used + 1;
+    // An emptied lane is a new one when something comes; a job fills and empties it in turn.
+    lane.deep = lane.deep || (resident.ok_at.is_set() && turn.now - resident.ok_at < kReadsOn);
     ++resident.chores;
     turn.out.chores.push_back(
         {.kind = Chore::Kind::kRefill, .destination = resident.id, .lane = lane.number});
