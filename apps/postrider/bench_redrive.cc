@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <thread>
+#include <unistd.h>
+
+#include <malloc.h>
 
 #include "apps/postrider/bench.h"
 #include "apps/postrider/bench_fill.h"
@@ -61,11 +65,49 @@ bool fill(const std::string& directory, const BenchOptions& options, Filled& fil
   return filler.refused() == 0;
 }
 
+// Where the memory of the process is, in MB.
+struct Memory {
+  double rss = 0;
+  double files = 0;      // of rss: the executable and its libraries
+  double heap = 0;       // what somebody holds, the store's parts among it
+  double heap_free = 0;  // what malloc keeps for later
+  double memtables = 0;
+  double cache = 0;
+};
+
+Memory memory_of(Postrider& rider) {
+  constexpr double kMb = 1e6;
+  Memory out;
+  out.rss = resident_mb();
+  std::ifstream statm("/proc/self/statm");
+  double total = 0;
+  double resident = 0;
+  double shared = 0;
+  statm >> total >> resident >> shared;
+  out.files = shared * static_cast<double>(::sysconf(_SC_PAGESIZE)) / kMb;
+  const struct mallinfo2 heap = ::mallinfo2();
+  out.heap = static_cast<double>(heap.uordblks + heap.hblkhd) / kMb;
+  out.heap_free = static_cast<double>(heap.fordblks) / kMb;
+  const StoreMemory store = rider.store_memory();
+  out.memtables = static_cast<double>(store.memtables) / kMb;
+  out.cache = static_cast<double>(store.cache) / kMb;
+  return out;
+}
+
+void add_memory(Figures& figures, const std::string& prefix, const Memory& memory) {
+  figures.add(prefix + "rss_mb", memory.rss, 1);
+  figures.add(prefix + "files_mb", memory.files, 1);
+  figures.add(prefix + "heap_mb", memory.heap, 1);
+  figures.add(prefix + "heap_free_mb", memory.heap_free, 1);
+  figures.add(prefix + "memtables_mb", memory.memtables, 1);
+  figures.add(prefix + "cache_mb", memory.cache, 1);
+}
+
 // How far the job was off its rate in the worst of its whole seconds, in percent.
 struct Held {
   double rate = 0;
   double worst_percent = 0;
-  double rss_mb = 0;
+  Memory most;  // when the process was largest
 };
 
 Result<Held> watch_job(Postrider& rider, JobId id, double rate) {
@@ -82,7 +124,7 @@ Result<Held> watch_job(Postrider& rider, JobId id, double rate) {
     if (list == nullptr) return fail(ErrorCode::kUnavailable, "the job is gone");
     const Job& job = list->jobs.front();
     const double now = watch.wall();
-    held.rss_mb = std::max(held.rss_mb, resident_mb());
+    if (resident_mb() > held.most.rss) held.most = memory_of(rider);
     if (job.state == JobState::kDone) {
       if (job.refused > 0) return fail(ErrorCode::kUnavailable, "letters were refused");
       const double seconds = static_cast<double>((job.finished - job.created).count()) / 1000;
@@ -115,7 +157,7 @@ Result<Figures> measure(const BenchOptions& options) {
   if (std::get<DryRun>(counted.view).matched != options.messages)
     return fail(ErrorCode::kUnavailable, "letters are missing after the kill");
   std::this_thread::sleep_for(std::chrono::seconds(1));
-  const double idle_mb = resident_mb();
+  const Memory idle = memory_of(*rider);
   StartJob start;
   start.order.rate = options.rate;
   const Answer begun = rider->call(start);
@@ -135,9 +177,9 @@ Result<Figures> measure(const BenchOptions& options) {
   figures.add("rate_wanted", options.rate);
   figures.add("rate", held.rate);
   figures.add("worst_5s_percent", held.worst_percent, 1);
-  figures.add("rss_mb_before", idle_mb, 1);
-  figures.add("rss_mb", held.rss_mb, 1);
-  figures.add("extra_mb", held.rss_mb - idle_mb, 1);
+  add_memory(figures, "idle_", idle);
+  add_memory(figures, "", held.most);
+  figures.add("extra_mb", held.most.rss - idle.rss, 1);
   figures.add("sync", "fdatasync before every answer");
   return figures;
 }
