@@ -300,5 +300,54 @@ TEST_F(Damage, OfAMessageIsExplained) {
   EXPECT_EQ(it.destination, "mill");
 }
 
+// req: engine.fanout.6, engine.quarantine.1
+TEST_F(Damage, OfASharedBodyIsMetByWhoAsksForItsMessage) {
+  open_with();
+  pause();
+  ChangeGroup change;
+  change.caller.ticket = Ticket(next());
+  change.what = ChangeGroup::What::kPut;
+  change.group.name = "all";
+  change.group.members.push_back({"mill", {}});
+  post(change);
+  FanOut event;
+  event.caller.ticket = Ticket(next());
+  event.group = "all";
+  event.attributes = encode_texts({{"method", "post"}});
+  event.body = "one body";
+  post(event);
+  ASSERT_EQ(code_of(questions), AnswerCode::kAccepted) << told(questions).detail;
+  const MessageId which = view_of<FanoutView>(questions).members.at(0).message;
+  EXPECT_EQ(phase(which), Phase::kQueued);
+  ASSERT_EQ(spoil(keys::kBody), 2U);
+  asked(Ask::What::kExplain, [&](Ask& question) { question.id = which; });
+  EXPECT_GE(stats().counters.quarantined, 1U);
+  EXPECT_EQ(explained(which).place, Explanation::Place::kQuarantine);
+}
+
+// req: engine.log.2
+TEST_F(Damage, OfAPageOfTheLogHidesNoEntryBehindIt) {
+  open_with({{"in-use", "1"}});
+  for (int i = 0; i < 3; ++i) {
+    post(message(next(), {{"method", "post"}}));
+    post(answer(last_attempt(), 200));
+  }
+  const Rows pages = store.memory().scan(
+      {keys::space(keys::kLog), keys::after_prefix(keys::space(keys::kLog)), 100});
+  ASSERT_EQ(pages.rows.size(), 3U);
+  ASSERT_TRUE(store.memory().damage(pages.rows[0].first));
+  LogPosition from;
+  std::size_t ends = 0;
+  for (int i = 0; i < 10; ++i) {
+    const auto page = std::get<LogPage>(asked(Ask::What::kLog, [&](Ask& event) {
+                                          event.from = from;
+                                          event.limit = 1;
+                                        }).view);
+    for (const LogEntry& entry : page.entries) ends += entry.kind == LogEntry::Kind::kEnd ? 1U : 0U;
+    from = page.next;
+  }
+  EXPECT_EQ(ends, 2U);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -462,10 +462,37 @@ TEST_F(Limits, AStateBehindTheLastOneIsNotRead) {
     batch->put(key, encode_state(state, "x"));
     store.memory().commit(*epoch, batch, [](CommitOutcome) {});
     restart();
+    post(ask(++questions, Ask::What::kShape));
+    for (const ShapeRow& row : view_of<ShapePage>(questions).rows)
+      EXPECT_LE(row.states.size(), 1U) << "nobody can name it";
     const std::uint64_t quarantined = stats().counters.quarantined;
     EXPECT_EQ(phase(which), Phase::kQueued) << "its attempts are forgotten";
     EXPECT_EQ(stats().counters.quarantined, quarantined + 1);
   }
+}
+
+// The clock by which one of those is tried who found nobody there goes on after a pause, also when
+// that ends in the instant in which it was due.
+// req: engine.revive.3
+TEST_F(Limits, ARevivalThatWasDueInAPauseComesWithItsEnd) {
+  open();
+  post(place(1, "mill", {{"attempts", "1"}, {"strand", "1"}, {"strikes", "1000"}}));
+  post(message(2, {{"method", "post"}}));
+  post(ended(last_attempt(), WireEnd::kRefused));
+  const Timestamp due = explained(id_of(2)).next_at;
+  ASSERT_GT(due, now());
+  Pause pause;
+  pause.caller.ticket = Ticket(3);
+  pause.destination = "mill";
+  post(pause);
+  pass(due - now());
+  EXPECT_EQ(starts().size(), 1U);
+  Resume resume;
+  resume.caller.ticket = Ticket(4);
+  resume.destination = "mill";
+  post(resume);
+  pass(1ms);
+  EXPECT_EQ(starts().size(), 2U) << "it is tried";
 }
 
 }  // namespace

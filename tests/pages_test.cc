@@ -299,5 +299,24 @@ TEST_F(Pages, OfTheLogGoOnWhereTheyEnded) {
   }
 }
 
+// req: engine.ask.1
+TEST_F(Pages, OfMessagesReadTheDestinationsThatAreNotInMemory) {
+  options.engine.limits.residents_max = 0;
+  open();
+  for (const std::string name : {"a", "b", "c"}) {
+    post(place(++questions, name));
+    Pause pause;
+    pause.caller.ticket = Ticket(++questions);
+    pause.destination = name;
+    post(pause);
+    for (int i = 0; i < 2; ++i) post(message(++questions, {{"method", "post"}}, name));
+  }
+  EXPECT_EQ(stats().residents, 0U);
+  const Lines lines = whole(Ask::What::kMessages, messages);
+  ASSERT_EQ(lines.size(), 6U);
+  for (const std::string& line : lines)
+    EXPECT_NE(line.find("the destination is paused"), std::string::npos) << line;
+}
+
 }  // namespace
 }  // namespace postrider

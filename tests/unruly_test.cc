@@ -321,5 +321,30 @@ TEST_F(Unruly, TheWordThatAnEndHasIsCounted) {
   EXPECT_EQ(shown(id).notes, "the last word");
 }
 
+// req: engine.receipt.1
+TEST_F(Unruly, NewsOfAFailureSaysWhy) {
+  open_with_task();
+  accept_task();
+  says().reading = {};
+  says().reading.signal = On::kFailed;
+  says().reading.outcome = {Certainty::kAnswered, FailureClass::kOther, "lost there"};
+  says().reading.closes = true;
+  arrive({about(id)});
+  const Explanation it = explained(id);
+  EXPECT_EQ(it.phase, Phase::kBackoff);
+  EXPECT_EQ(it.reason, "lost there");
+  EXPECT_EQ(it.failure, FailureClass::kOther);
+}
+
+// req: engine.receipt.1
+TEST_F(Unruly, AnArrivalMayBeAboutAMessageThatItEndsItself) {
+  open_with_task();
+  says().reading = {};
+  says().reading.signal = On::kAnswered;
+  EXPECT_EQ(arrive({about(id), about(id)}), "2 subjects");
+  EXPECT_EQ(phase(id), Phase::kDelivered);
+  EXPECT_EQ(stats().counters.delivered, 1U);
+}
+
 }  // namespace
 }  // namespace postrider

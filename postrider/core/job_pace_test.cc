@@ -70,5 +70,12 @@ TEST(JobPace, WhoTookMoreThanItHadWaitsForIt) {
   EXPECT_EQ(third.when_due(1), kStart + 334ms) << "rounded up, or nothing would be due then";
 }
 
+TEST(JobPace, WhatItSavedIsCountedFromItsBeginning) {
+  JobPace pace(7, kStart);
+  EXPECT_EQ(pace.due(kStart + 1100ms), 7U);
+  pace.took(7);
+  EXPECT_EQ(pace.when_due(1), kStart + 1143ms) << "a second and a seventh";
+}
+
 }  // namespace
 }  // namespace postrider

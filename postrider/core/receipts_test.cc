@@ -409,5 +409,16 @@ TEST_F(ReceiptsTest, ALaterSpaceBeginsWhenItIsUsed) {
   EXPECT_EQ(fresh.next_retention(kStart), kStart + 1h);
 }
 
+TEST_F(ReceiptsTest, AnEmptyBucketIsNotClosedForWantOfGroups) {
+  Books old;
+  old.meta.running[static_cast<std::size_t>(Kept::kDead)] = {
+      .number = 3, .started = kStart, .count = 1, .bytes = 50};
+  Receipts books = receipts(old);
+  books.take_letter({.bucket = 3, .id = id_of(1), .size = 1, .phase = Phase::kDead}, kStart, out);
+  EXPECT_EQ(books.sum(Kept::kDead).count, 0U);
+  EXPECT_FALSE(books.retain(kStart, out));
+  EXPECT_EQ(books.running(Kept::kDead), 3U);
+}
+
 }  // namespace
 }  // namespace postrider
