@@ -137,6 +137,18 @@ TEST_F(Damage, OfADestinationIsSeenByAList) {
   });
 }
 
+// One step looks at it several times, and it is counted once.
+// req: engine.quarantine.1
+TEST_F(Damage, OfADestinationIsSeenByItsMessages) {
+  options.engine.limits.residents_max = 0;
+  open_with();
+  pause();
+  post(message(next(), {{"method", "post"}}));
+  const MessageId which = id_of(questions);
+  is_quarantined(keys::kConfig,
+                 [&] { asked(Ask::What::kExplain, [&](Ask& event) { event.id = which; }); });
+}
+
 // req: engine.quarantine.1
 TEST_F(Damage, OfARouteMakesItNormal) {
   options.engine.limits.residents_max = 0;

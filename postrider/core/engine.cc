@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <string_view>
 
 #include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
@@ -64,7 +66,10 @@ Stepped Engine::Impl::step(Now now, const Event& event, const Found& found, Effe
 }
 
 void Engine::Impl::finish_step(Turn& turn) {
-  for (const Row& row : turn.damaged) quarantine(turn, row);
+  std::set<std::string_view> met;  // one step may look at a record several times
+  for (const Row& row : turn.damaged) {
+    if (met.insert(row.first).second) quarantine(turn, row);
+  }
   for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(turn, slot);
   if (!unlooked_.empty()) look_at_holds(turn);
   pump(turn);
