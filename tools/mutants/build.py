@@ -6,6 +6,7 @@ Nothing else is compiled again: an object on the line of the linker stands befor
 import hashlib
 import json
 import os
+import pathlib
 import re
 import shlex
 import subprocess
@@ -73,7 +74,8 @@ class Build:
             words[words.index("-o") + 1] = str(result)
         stamp = hashlib.sha256(json.dumps(words).encode())
         names = {file: str(self.root / file.relative_to(overlay)) for file in sorted(overlay.rglob("*.h"))}
-        for file in [f for f, name in names.items() if name in self.depends.get(object_, ())] + [changed] * changed.exists():
+        own = changed if changed.exists() else pathlib.Path(source)  # a test may have changed as well
+        for file in [f for f, name in names.items() if name in self.depends.get(object_, ())] + [own]:
             stamp.update(file.read_bytes())
         note = result.with_suffix(".stamp")
         if not check_only and result.exists() and note.exists() and note.read_text() == stamp.hexdigest():
