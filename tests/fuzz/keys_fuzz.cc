@@ -8,7 +8,11 @@
 #include <string_view>
 
 #include "postrider/base/check.h"
+#include "postrider/model/dead_groups.h"
+#include "postrider/model/fanout.h"
 #include "postrider/model/ids.h"
+#include "postrider/model/jobs.h"
+#include "postrider/model/packing.h"
 
 namespace postrider {
 namespace {
@@ -34,6 +38,32 @@ void parse_key(std::string_view key) {
                                   : keys::log(bucketed->bucket, Sequence(bucketed->high));
     POSTRIDER_CHECK(again.substr(1) == key.substr(1));
   }
+  if (const auto holding = keys::parse_holding(key))
+    POSTRIDER_CHECK(keys::holding(*holding) == key);
+  if (const auto body = keys::parse_body(key))
+    POSTRIDER_CHECK(keys::body(body->id, body->part) == key);
+  if (const auto letter = keys::parse_body_letter(key))
+    POSTRIDER_CHECK(keys::body_letter(letter->bucket, letter->body, letter->id) == key);
+  if (const auto group = parse_group_key(key)) {
+    POSTRIDER_CHECK(!name_of(group->phase).empty() && !name_of(group->cause).empty());
+    POSTRIDER_CHECK(group_key(*group) == key);
+  }
+}
+
+// What stands in keys and values beside fixed numbers.
+void parse_texts(std::string_view text) {
+  if (const auto from = keys::parse_parked_for_reach(text))
+    POSTRIDER_CHECK(keys::parked_for_reach(*from) == text);
+  if (const auto gate = keys::parse_parked_as_gap(text))
+    POSTRIDER_CHECK(keys::parked_as_gap(*gate) == text);
+  POSTRIDER_CHECK(keys::long_name(keys::short_name(text)) == text);
+  const std::string name = keys::long_name(text);
+  POSTRIDER_CHECK(keys::long_name(keys::short_name(name)) == name);
+  if (const std::string uuid = bytes_of_uuid(text); !uuid.empty())
+    POSTRIDER_CHECK(text_of_uuid(uuid) == text);
+  if (const auto id = parse_message_id(text)) POSTRIDER_CHECK(to_string(*id) == text);
+  if (const auto id = parse_job_id(text)) POSTRIDER_CHECK(to_string(*id) == text);
+  if (const auto id = parse_fanout_id(text)) POSTRIDER_CHECK(to_string(*id) == text);
 }
 
 }  // namespace
@@ -43,8 +73,7 @@ void parse_key(std::string_view key) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   postrider::parse_key(bytes);
-  if (const auto id = postrider::parse_message_id(bytes))
-    POSTRIDER_CHECK(postrider::to_string(*id) == bytes);
+  postrider::parse_texts(bytes);
 
   const std::string after = postrider::keys::after_prefix(std::string(bytes));
   if (!after.empty()) POSTRIDER_CHECK(after > bytes && !std::string_view(after).starts_with(bytes));
