@@ -466,8 +466,8 @@ TEST(GroupCommand, ChangesListsShowsAndSends) {
   EXPECT_NE(daemon.request(1).find("\"types\":[\"a.*\",\"b\"]"), std::string::npos);
   EXPECT_EQ(daemon.first_line(2), "DELETE /v1/groups/eu/members?destination=bank");
   EXPECT_EQ(daemon.first_line(5), "POST /v1/groups/eu/messages");
-  EXPECT_NE(daemon.request(5).find("{\"body\":\"hello\",\"priority\":2,\"order_key\":\"k\","
-                                   "\"type\":\"a.x\"}"),
+  EXPECT_NE(daemon.request(5).find("{\"type\":\"a.x\",\"body\":\"hello\",\"priority\":2,"
+                                   "\"order_key\":\"k\"}"),
             std::string::npos)
       << daemon.request(5);
   EXPECT_EQ(daemon.first_line(6), "DELETE /v1/groups/eu");
