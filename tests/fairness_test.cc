@@ -253,6 +253,37 @@ TEST_F(Fairness, ARetryStormStaysWithinTheSlowStart) {
   EXPECT_GT(starts().size() - before, 60U);
 }
 
+// req: engine.fair.7
+TEST_F(Fairness, IsToldInFigures) {
+  open();
+  make("a", {{"tenant", "shop"}});
+  send("a", 2);
+  serve([](const std::string&) { return 200; });
+  make("weak", {{"strikes_max", "1"}, {"wait_base", "10m"}, {"ladder", "1h"}});
+  send("weak");
+  serve([](const std::string&) { return 503; });
+  for (std::size_t i = 0; i < kTenantsTold + 2; ++i) {
+    const std::string name = "tenant" + std::to_string(i);
+    make(name, {{"tenant", name}});
+    send(name);
+  }
+  post(ask(++ticket_, Ask::What::kStats));
+  const Stats stats = view_of<Stats>(ticket_);
+  EXPECT_EQ(stats.tallies.slow_starts, 1U);
+  ASSERT_EQ(stats.tallies.tenants.size(), kTenantsTold);
+  EXPECT_EQ(stats.tallies.tenants[0].name, "shop");
+  EXPECT_EQ(stats.tallies.tenants[0].starts, 2U);
+  EXPECT_EQ(stats.tallies.tenants[1].starts, 1U);
+  EXPECT_EQ(stats.tallies.other_tenants, 3U);
+  post(ask(++ticket_, Ask::What::kQueues));
+  const QueuePage page = view_of<QueuePage>(ticket_);
+  const auto weak = std::find_if(page.rows.begin(), page.rows.end(),
+                                 [](const QueueRow& it) { return it.destination == "weak"; });
+  ASSERT_NE(weak, page.rows.end());
+  EXPECT_EQ(weak->health, Health::kWait);
+  EXPECT_EQ(weak->slots_max, 1U);
+}
+
 // req: engine.health.15
 TEST_F(Fairness, ContactOpensAClosedRouteOnlyWhereTheRuleSaysSo) {
   open();

@@ -29,6 +29,9 @@ constexpr auto kOptions = std::to_array<OptionRow>({
      "webhook (the default), device, or drill, a protocol that uses everything the engine has"},
     {"--config", "FILE",
      "the destinations of a daemon's own file, with their settings; nothing is sent anywhere"},
+    {"--world", "NAME",
+     "a world that is made for one question: hang (990 of 1,000 destinations hang), flood (of one "
+     "tenant; --messages says how large) or storm (a far side comes back to 10,000 messages)"},
     {"--seed", "N", "the first seed (1)"},
     {"--seeds", "K", "so many seeds, one world each (1)"},
     {"--days", "D", "virtual days with faults (30); then faults stop and everything must end"},
@@ -79,6 +82,12 @@ std::string set_value(Wanted& wanted, std::string_view name, const std::string& 
     wanted.options.profile = value;
     return {};
   }
+  if (name == "--world") {
+    const auto world = sim::parse_world(value);
+    if (!world) return "there is no world '" + value + "'";
+    wanted.options.world = *world;
+    return {};
+  }
   if (name == "--trace" || name == "--config") {
     (name == "--trace" ? wanted.trace : wanted.config) = value;
     return {};
@@ -101,6 +110,12 @@ std::string read(const Parsed& parsed, Wanted& wanted) {
     if (parsed.has("--config") && parsed.has(other))
       return std::string(other) + " does not go with --config";
   }
+  for (const std::string_view other :
+       {"--profile", "--destinations", "--config", "--days", "--faults"}) {
+    if (parsed.has("--world") && parsed.has(other))
+      return std::string(other) + " does not go with --world";
+  }
+  if (parsed.has("--world")) wanted.options.messages = 0;  // as many as belong to it
   for (const auto& [name, value] : parsed.options) {
     if (name == "--json" || name == "--no-twins") continue;
     if (std::string complaint = set_value(wanted, name, value); !complaint.empty())
@@ -184,6 +199,27 @@ std::string destinations_json(const Summary& summary) {
   return out + "]";
 }
 
+std::string figures_json(const Summary& summary) {
+  if (summary.figures.empty()) return {};
+  std::string out = ",\"figures\":[";
+  for (const sim::Figure& one : summary.figures) {
+    if (out.back() != '[') out += ',';
+    out += "{\"what\":" + quoted(one.what) + ",\"worst\":" + std::to_string(one.worst) +
+           ",\"allowed\":" + std::to_string(one.most) +
+           ",\"looked\":" + std::to_string(one.looked) + "}";
+  }
+  return out + "]";
+}
+
+void print_figures(const Summary& summary) {
+  for (const sim::Figure& one : summary.figures) {
+    std::printf("  %s: %llu at most, %llu allowed, looked at %llu times\n", one.what.c_str(),
+                static_cast<unsigned long long>(one.worst),
+                static_cast<unsigned long long>(one.most),
+                static_cast<unsigned long long>(one.looked));
+  }
+}
+
 void print_destinations(const Summary& summary) {
   Table table({"DESTINATION", "DELIVERED", "DEAD", "EXPIRED", "CANCELLED", "WORST DELAY"});
   for (const sim::DestinationReport& one : summary.destinations) {
@@ -221,7 +257,7 @@ void print_json(const Wanted& wanted, const Summary& summary, double seconds) {
          ",\"indeterminate\":" + std::to_string(counters.indeterminate) +
          ",\"live\":" + std::to_string(counters.live()) + "}";
   if (!wanted.options.own.empty()) out += destinations_json(summary);
-  out += ",\"faults\":{";
+  out += figures_json(summary) + ",\"faults\":{";
   for (std::size_t i = 0; i < sim::kFaults; ++i) {
     if (i != 0) out += ',';
     out += quoted(name_of(static_cast<Fault>(i))) + ":" + std::to_string(summary.faults[i]);
@@ -269,6 +305,7 @@ void print_text(const Wanted& wanted, const Summary& summary, double seconds) {
   }
   std::printf("  faults:%s\n", faults.empty() ? " none" : faults.c_str());
   if (!wanted.options.own.empty()) return print_destinations(summary);
+  if (wanted.options.world != sim::WorldKind::kDrawn) return print_figures(summary);
   for (const Summary::Missed& missed : summary.rows_never_hit()) {
     std::printf("  row never hit: %s%s%s\n", missed.row.c_str(), missed.reason.empty() ? "" : " — ",
                 missed.reason.c_str());

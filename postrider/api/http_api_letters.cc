@@ -7,6 +7,7 @@
 #include "postrider/api/json_fields.h"
 #include "postrider/api/json_writer.h"
 #include "postrider/model/attributes.h"
+#include "postrider/model/letters.h"
 #include "postrider/model/message.h"
 #include "postrider/protocols/base64.h"
 
@@ -65,7 +66,7 @@ std::optional<Problem> read_number(const Found& found, Field field, std::uint32_
   return std::nullopt;
 }
 
-std::optional<Problem> read_names(const Found& found, Submit& submit) {
+std::optional<Problem> read_names(const Found& found, CarriedLetter& letter) {
   for (const Field field : {kId, kDestination, kBody}) {
     if (!found[field])
       return complaint(ProblemType::kMissingField, std::string(kNames[field]) + " is missing",
@@ -75,25 +76,25 @@ std::optional<Problem> read_names(const Found& found, Submit& submit) {
   if (!id) return id.error();
   const auto parsed = parse_message_id(*id);
   if (!parsed) return wrong(kId, "a message's id has 32 hexadecimal digits");
-  submit.origin = *parsed;
+  letter.id = *parsed;
   auto destination = read_text(*found[kDestination], kNames[kDestination]);
   if (!destination) return destination.error();
-  submit.destination = std::move(*destination);
+  letter.destination = std::move(*destination);
   return std::nullopt;
 }
 
 // What the line says; one that says nothing has not ruled it out, unless there was no attempt.
-std::optional<Problem> read_ran(const Found& found, Submit& submit) {
-  submit.origin_ran = true;
+std::optional<Problem> read_ran(const Found& found, CarriedLetter& letter) {
+  letter.ran = true;
   if (const MaybeValue& said = found[kMayHaveRun]) {
     if (said->kind() != JsonKind::kTrue && said->kind() != JsonKind::kFalse)
       return wrong(kMayHaveRun, "this is true or false");
-    submit.origin_ran = said->kind() == JsonKind::kTrue;
+    letter.ran = said->kind() == JsonKind::kTrue;
     return std::nullopt;
   }
   std::uint32_t attempts = 1;
   auto problem = read_number(found, kAttempts, UINT16_MAX, attempts);
-  submit.origin_ran = attempts != 0;
+  letter.ran = attempts != 0;
   return problem;
 }
 
@@ -123,29 +124,26 @@ Checked<Submit> LetterReader::read(std::string_view line, std::string_view tenan
   auto root = read_root(document_, line, limits_.json);
   if (!root) return tl::unexpected<Problem>(std::move(root.error()));
   Found found;
-  Submit submit;
+  CarriedLetter letter;
   std::uint32_t lane = 0;
   std::uint32_t priority = 0;
   std::optional<Problem> problem = read_members(*root, kNames, found);
-  if (!problem) problem = read_names(found, submit);
+  if (!problem) problem = read_names(found, letter);
   if (!problem) problem = read_number(found, kLane, kLanes - 1, lane);
   if (!problem) problem = read_number(found, kPriority, UINT16_MAX, priority);
-  if (!problem) problem = read_ran(found, submit);
-  if (!problem) problem = read_bytes(found, kAttributes, submit.attributes);
-  if (!problem && !decode_texts(submit.attributes))
+  if (!problem) problem = read_ran(found, letter);
+  if (!problem) problem = read_bytes(found, kAttributes, letter.attributes);
+  if (!problem && !decode_texts(letter.attributes))
     problem = wrong(kAttributes, "these are not attributes of ours");
-  if (!problem) problem = read_bytes(found, kBody, submit.body);
-  if (!problem && submit.body.size() > limits_.body_bytes_max)
+  if (!problem) problem = read_bytes(found, kBody, letter.body);
+  if (!problem && letter.body.size() > limits_.body_bytes_max)
     problem = complaint(ProblemType::kTooLarge,
                         "a body has at most " + std::to_string(limits_.body_bytes_max) + " bytes",
                         std::string(kNames[kBody]));
   if (problem) return tl::unexpected<Problem>(std::move(*problem));
-  submit.lane = static_cast<std::uint8_t>(lane);
-  submit.priority = static_cast<std::uint16_t>(priority);
-  submit.caller.key.kind = OperationKey::Kind::kOpaque;
-  submit.caller.key.scope = tenant;
-  submit.caller.key.key = "import:" + to_string(submit.origin);
-  return submit;
+  letter.lane = static_cast<std::uint8_t>(lane);
+  letter.priority = static_cast<std::uint16_t>(priority);
+  return import_of(std::move(letter), tenant);
 }
 
 }  // namespace postrider::api

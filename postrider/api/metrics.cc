@@ -147,6 +147,8 @@ void append_queues(std::string& out, const QueueGauges& queues, Timestamp now) {
        [](const QueueRow& it, Timestamp at) { return age_ms(it.oldest, at); }},
       {"postrider_queue_slots", "Places of the destination that are taken.",
        [](const QueueRow& it, Timestamp) { return it.slots; }},
+      {"postrider_queue_slots_max", "Places that it may take now, as its route has learnt.",
+       [](const QueueRow& it, Timestamp) { return it.slots_max; }, false},
       {"postrider_queue_next_slot_milliseconds", "Until its next message may start.",
        [](const QueueRow& it, Timestamp) {
          return static_cast<std::uint64_t>(it.next_slot.count());
@@ -160,6 +162,29 @@ void append_queues(std::string& out, const QueueGauges& queues, Timestamp now) {
     if (row.of_others && queues.others_count() > 0)
       sample(out, row.name, "destination=\"(other)\"", row.value(queues.others(), now));
   }
+  constexpr std::string_view kHealth = "postrider_queue_health";
+  head(out, kHealth, "gauge", "1 for what the route of a destination is: normal, wait, probe …");
+  for (const QueueRow& it : queues.told()) {
+    sample(
+        out, kHealth,
+        "destination=\"" + it.destination + "\",health=\"" + std::string(name_of(it.health)) + "\"",
+        1);
+  }
+}
+
+// The first tenants by name, the others together. Names are a setting, so they may need escaping.
+void append_tenants(std::string& out, const Tallies& it) {
+  constexpr std::string_view kStarts = "postrider_tenant_starts_total";
+  head(out, kStarts, "counter", "Attempts started, by the tenant of their destination.");
+  for (const Tallies::Tenant& tenant : it.tenants) {
+    std::string name;
+    for (const char c : tenant.name) {
+      if (c == '"' || c == '\\') name += '\\';
+      name += c == '\n' ? ' ' : c;
+    }
+    sample(out, kStarts, "tenant=\"" + name + "\"", tenant.starts);
+  }
+  if (it.other_tenants > 0) sample(out, kStarts, "tenant=\"other tenants\"", it.other_tenants);
 }
 
 void append_engine(std::string& out, const Stats& stats) {
@@ -203,6 +228,9 @@ void append_engine(std::string& out, const Stats& stats) {
       it.adopted);
   one(out, "postrider_lower_priority_turns_total", "counter",
       "Starts that lower priorities had by turns.", it.lower_turns);
+  one(out, "postrider_slow_starts_total", "counter",
+      "Routes that closed, and begin with one place again.", it.slow_starts);
+  append_tenants(out, it);
   one(out, "postrider_gates_closed_total", "counter", "Shared gates closed by failures in a row.",
       it.gates_closed);
   words(out, "postrider_gate_closings_total", "Of those, by kind.", "kind", it.closings);

@@ -69,6 +69,19 @@ TEST_F(Metrics, TellEveryTimeThatIsMeasured) {
     EXPECT_TRUE(says(line)) << line;
 }
 
+// req: engine.fair.7
+TEST_F(Metrics, TellOfTenantsAndSlowStarts) {
+  stats.tallies.slow_starts = 3;
+  stats.tallies.tenants = {{7, "shop", 12}, {8, "a \"b\"", 2}};
+  EXPECT_FALSE(says(R"(postrider_tenant_starts_total{tenant="other tenants"} 0)"));
+  stats.tallies.other_tenants = 9;
+  for (const char* line :
+       {"postrider_slow_starts_total 3", R"(postrider_tenant_starts_total{tenant="shop"} 12)",
+        R"(postrider_tenant_starts_total{tenant="a \"b\""} 2)",
+        R"(postrider_tenant_starts_total{tenant="other tenants"} 9)"})
+    EXPECT_TRUE(says(line)) << line;
+}
+
 // req: device.obs.1
 TEST_F(Metrics, TellOfEachQueueAndEachState) {
   stats.now = Timestamp(10'000);
@@ -78,7 +91,9 @@ TEST_F(Metrics, TellOfEachQueueAndEachState) {
                   .more = true,
                   .oldest = Timestamp(9'500),
                   .slots = 1,
-                  .next_slot = 1500ms});
+                  .next_slot = 1500ms,
+                  .slots_max = 4,
+                  .health = Health::kWait});
   for (const std::uint64_t number : {2U, 3U}) {
     rows.push_back({.id = DestinationId(number),
                     .destination = "shop",
@@ -99,6 +114,8 @@ TEST_F(Metrics, TellOfEachQueueAndEachState) {
         R"-(postrider_queue_more_on_disk{destination="(other)"} 0)-",
         R"-(postrider_queue_oldest_age_milliseconds{destination="(other)"} 1600)-",
         R"-(postrider_queue_slots{destination="(other)"} 4)-",
+        R"(postrider_queue_slots_max{destination="lora.network:7"} 4)",
+        R"(postrider_queue_health{destination="lora.network:7",health="wait"} 1)",
         R"(postrider_window_state_messages{profile="device",state="AtServer"} 2)",
         R"(postrider_state_messages{profile="device",state="AtServer"} 5)"})
     EXPECT_TRUE(says(line)) << line;

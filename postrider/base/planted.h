@@ -82,8 +82,16 @@ enum class Bug : std::uint8_t {
   kGapKeepsGate,
   kSentAgainBlindly,
   kAttemptForgotten,
+  kPlacesNotKept,
+  kTenantsIgnored,
+  kSlowStartSkipped,
+  kAgeingForgotten,
+  kRoundTooEarly,
+  kTenantNotHeld,
+  kImportedTwice,
+  kImportLosesContent,
 };
-inline constexpr std::size_t kBugs = 70;
+inline constexpr std::size_t kBugs = 78;
 
 constexpr std::string_view name_of(Bug bug) {
   constexpr std::array<std::string_view, kBugs> kNames = {
@@ -157,6 +165,14 @@ constexpr std::string_view name_of(Bug bug) {
       "gap-keeps-gate",
       "sent-again-blindly",
       "attempt-forgotten",
+      "places-not-kept",
+      "tenants-ignored",
+      "slow-start-skipped",
+      "ageing-forgotten",
+      "round-too-early",
+      "tenant-not-held",
+      "imported-twice",
+      "import-loses-content",
   };
   const auto index = static_cast<std::size_t>(bug);
   return index < kNames.size() ? kNames[index] : std::string_view("unknown");

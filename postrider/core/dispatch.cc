@@ -11,7 +11,7 @@ void Engine::Impl::ring(Slot slot) {
   Resident& resident = residents_[slot];
   if (resident.in_ring) return;
   resident.in_ring = true;
-  resident.ring_tenant = resident.bound->policy.tenant;
+  resident.ring_tenant = planted(Bug::kTenantsIgnored) ? 0 : resident.bound->policy.tenant;
   ring_.add(slot, resident.ring_tenant, resident.bound->policy.tenant_weight);
 }
 

@@ -240,7 +240,8 @@ class Engine::Impl {
   void settle_owed(Turn& turn, Slot resident, Lane& lane);
   void tell_health(Turn& turn, Slot resident, HealthOn on, std::string_view reason);
   static void begin_throttle(Resident& resident);
-  static void learn(Resident& resident, HealthOn on, const HealthChange& change);
+  void learn(Resident& resident, HealthOn on, const HealthChange& change);
+  void count_start(const Resident& resident);
   // What a sign of life that is no delivery means to this route.
   HealthOn contact(Slot resident) const {
     return residents_[resident].bound->policy.health.contact_clears ? HealthOn::kOk

@@ -38,6 +38,7 @@ bool Engine::Impl::is_proven(const Resident& resident) {
 
 // One place in eight is for destinations that are known to answer, however many hang.
 std::uint32_t Engine::Impl::unproven_max() const {
+  if (planted(Bug::kPlacesNotKept)) return limits_.open_attempts_max;
   return limits_.open_attempts_max - limits_.open_attempts_max / 8;
 }
 
@@ -47,8 +48,27 @@ void Engine::Impl::attempt_opened(Entry& entry) {
   unproven_open_ += entry.unproven ? 1U : 0U;
   ++open_attempts_;
   ++resident.open_attempts;
+  count_start(resident);
   const std::size_t large = (entry.message.bytes() + entry.message.shared.bytes) / kBytesPerCost;
   spent_ += 1 + static_cast<std::uint32_t>(std::min<std::size_t>(large, kCostMax - 1));
+}
+
+// Few tenants are told of by name, because each is a line of the figures for ever.
+void Engine::Impl::count_start(const Resident& resident) {
+  const std::uint64_t number = resident.bound->policy.tenant;
+  if (number == 0) return;
+  std::vector<Tallies::Tenant>& list = tallies_.tenants;
+  for (Tallies::Tenant& tenant : list) {
+    if (tenant.number != number) continue;
+    ++tenant.starts;
+    return;
+  }
+  const std::string* name = find_text(resident.bound->config.settings, "tenant");
+  if (list.size() >= kTenantsTold || name == nullptr) {
+    ++tallies_.other_tenants;
+  } else {
+    list.push_back({number, *name, 1});
+  }
 }
 
 void Engine::Impl::attempt_closed(Entry& entry) {

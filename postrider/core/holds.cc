@@ -35,6 +35,7 @@ const HoldRule* Engine::Impl::hold_on(const Resident& resident) const {
     if (!config.name.starts_with(rule.destination_prefix)) continue;
     if (!rule.profile.empty() && rule.profile != config.profile) continue;
     const std::string* tenant = find_text(config.settings, "tenant");
+    if (!rule.tenant.empty() && planted(Bug::kTenantNotHeld)) continue;
     if (!rule.tenant.empty() && (tenant == nullptr || *tenant != rule.tenant)) continue;
     return &rule;
   }

@@ -28,7 +28,7 @@ constexpr MessageId end_of_lane(MessageId id) { return {(id.high | 0xFFFF) + 1, 
 // order of acceptance. The oldest of each priority has waited longest, so only those are looked at.
 Slot Engine::Impl::first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const {
   Slot best = lane.first;
-  if (policy.age_step <= Duration(0) || !lane.lower) return best;
+  if (policy.age_step <= Duration(0) || !lane.lower || planted(Bug::kAgeingForgotten)) return best;
   const auto worth_of = [&](Slot slot) {
     const Message& message = entries_[slot].message;
     return message.id.priority() + (now - message.accepted) / policy.age_step;

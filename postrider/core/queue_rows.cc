@@ -116,6 +116,8 @@ QueueRow Engine::Impl::queue_row(Turn& turn, DestinationId id, const std::option
     row.messages += resident.in_memory + cold;
     row.more = row.more || cold > 0;
     row.slots = resident.gate.in_use();
+    row.slots_max = doings_of(resident, turn.now).in_flight_now;
+    row.health = resident.route.health;
     look_for_oldest(resident, row);
     next = std::max(resident.route.closed_until, permit.open ? Timestamp() : permit.again);
   } else {
@@ -128,7 +130,11 @@ QueueRow Engine::Impl::queue_row(Turn& turn, DestinationId id, const std::option
       for (const auto& [state, count] : counted->states) row.messages += count;
     }
     row.more = row.messages > 0;
-    if (route != nullptr) next = read_route(turn, id, *route).closed_until;
+    if (route != nullptr) {
+      const Route read = read_route(turn, id, *route);
+      next = read.closed_until;
+      row.health = read.health;
+    }
   }
   if (next > turn.now) row.next_slot = next - turn.now;
   return row;

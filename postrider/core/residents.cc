@@ -2,6 +2,7 @@
 // everything that matters about it is in the store.
 #include <algorithm>
 
+#include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {
@@ -261,8 +262,11 @@ void Engine::Impl::begin_throttle(Resident& resident) {
 
 // A route that was closed, paused or disabled begins slowly when it opens.
 void Engine::Impl::learn(Resident& resident, HealthOn on, const HealthChange& change) {
-  if (change.before == Health::kNormal && change.after != Health::kNormal)
+  const bool closes = change.before == Health::kNormal && change.after != Health::kNormal;
+  if (closes && !planted(Bug::kSlowStartSkipped)) {
+    ++tallies_.slow_starts;
     return resident.throttle.begin_slowly();
+  }
   if (change.after != Health::kNormal) return;
   if (on == HealthOn::kOk) resident.throttle.succeeded(resident.bound->policy.route.in_use_max);
   if (on == HealthOn::kFail) resident.throttle.failed();

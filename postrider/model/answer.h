@@ -117,6 +117,8 @@ struct Counted {
 using CountedWords = std::vector<Counted>;  // few, in the order of their first time
 void count(CountedWords& words, std::string_view word);
 
+inline constexpr std::size_t kTenantsTold = 20;
+
 // Since this incarnation began; not stored.
 struct Tallies {
   std::uint64_t attempts = 0;
@@ -144,6 +146,15 @@ struct Tallies {
   Histogram timers_late;     // when timers were looked at, how long the first was due
   std::uint64_t stray_timers = 0;
   std::uint64_t jobs_ended = 0;
+  std::uint64_t slow_starts = 0;  // routes that closed, and begin with one place again
+  // The first few tenants that had a start, and the starts of all others that have a tenant.
+  struct Tenant {
+    std::uint64_t number = 0;  // as in Policy
+    std::string name;
+    std::uint64_t starts = 0;
+  };
+  std::vector<Tenant> tenants;
+  std::uint64_t other_tenants = 0;
   std::uint64_t needs = 0;  // steps that had to read first
   std::uint64_t steps = 0;
 };
@@ -303,6 +314,9 @@ struct QueueRow {
   Timestamp oldest;            // when it was accepted
   std::uint64_t slots = 0;     // places taken
   Duration next_slot{0};       // until the next may start, as far as time decides
+  // Places that it may take now, as far as its route has learnt; 0: it is not in memory.
+  std::uint64_t slots_max = 0;
+  Health health = Health::kNormal;
 };
 struct QueuePage {
   // By number of the destination, none is empty. The first may be the last of the page before
@@ -354,8 +368,7 @@ struct Answer {
   std::string detail;
   std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView,
                DestinationPage, MessagePage, MessageView, ArrivalPage, ShapePage, QueuePage,
-               DeadGroupList,
-               JobList, DryRun, AuditPage, HoldList, FanoutView, FanoutGroupPage>
+               DeadGroupList, JobList, DryRun, AuditPage, HoldList, FanoutView, FanoutGroupPage>
       view;
 };
 

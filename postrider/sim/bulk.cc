@@ -3,7 +3,10 @@
 #include <array>
 #include <utility>
 
+#include "postrider/model/letters.h"
+#include "postrider/model/message.h"
 #include "postrider/sim/clients.h"
+#include "postrider/sim/device_plan.h"
 
 namespace postrider::sim {
 namespace {
@@ -86,6 +89,17 @@ void Clients::start_job() {
   wish(ask, false);
 }
 
+// One that a destination really has, if any does. Nothing is drawn for it, so that the other draws
+// stay what they were.
+std::string Clients::some_tenant() {
+  for (std::size_t i = 0; i < around_.destinations.size(); ++i) {
+    const std::size_t at = (last_operation_ + i) % around_.destinations.size();
+    const std::string* tenant = find_text(around_.destinations[at].settings, "tenant");
+    if (tenant != nullptr) return *tenant;
+  }
+  return "nobody's";
+}
+
 // Everything of a name is held for a while; sometimes all of it.
 void Clients::hold_some() {
   PutHold put;
@@ -94,7 +108,7 @@ void Clients::hold_some() {
   put.rule.reason = "maintenance of all";
   switch (job_rng_.below(4)) {
     case 0: put.rule.profile = around_.options.profile == "drill" ? "drill" : "webhook"; break;
-    case 1: put.rule.tenant = "nobody's"; break;
+    case 1: put.rule.tenant = some_tenant(); break;
     default:
       put.rule.destination_prefix =
           around_.destinations[job_rng_.below(around_.destinations.size())].name;
@@ -112,6 +126,46 @@ void Clients::release(const std::string& name) {
   drop.caller.actor = "operator";
   drop.name = name;
   wish(std::move(drop), true);
+}
+
+// In some worlds letters are carried out, and in again: some of them twice, at once or later.
+void Clients::plan_imports() {
+  if (around_.options.profile == kDeviceProfile || !import_rng_.chance(1, 4)) return;
+  for (std::uint32_t i = 0; i < around_.options.messages / 40 + 1; ++i) {
+    const Duration at(import_rng_.between(0, around_.options.span.count()));
+    around_.agenda.after(at, [this] {
+      if (!calm_) export_some();
+    });
+  }
+}
+
+void Clients::export_some() {
+  Ask ask;
+  ask.what = Ask::What::kDeadLetters;
+  ask.contents = true;
+  ask.limit = 1 + static_cast<std::uint32_t>(import_rng_.below(5));
+  export_wish_ = wish(ask, false);
+}
+
+void Clients::export_told(const DeadLetters& letters) {
+  for (std::size_t i = 0; i < letters.letters.size() && i < letters.contents.size(); ++i) {
+    const DeadLetter& letter = letters.letters[i];
+    const auto message = decode_message(letters.contents[i].message);
+    if (calm_ || letter.phase == Phase::kParked || !message) continue;
+    const Submit submit = import_of({.id = letter.id,
+                                     .destination = letters.contents[i].destination,
+                                     .lane = letter.id.lane(),
+                                     .priority = letter.id.priority(),
+                                     .attributes = std::string(message->attributes),
+                                     .body = std::string(message->body),
+                                     .ran = letter.attempts != 0},
+                                    "operators");
+    wish(submit, true);
+    if (!import_rng_.chance(1, 2)) continue;
+    around_.agenda.after(Duration(import_rng_.between(0, 3'600'000)), [this, submit] {
+      if (!calm_) wish(submit, true);
+    });
+  }
 }
 
 void Clients::job_told(const StartJob& start, const Answer& answer) {

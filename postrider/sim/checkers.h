@@ -10,6 +10,7 @@
 #include "postrider/sim/clock.h"
 #include "postrider/sim/history.h"
 #include "postrider/sim/notebook.h"
+#include "postrider/sim/options.h"
 #include "postrider/sim/peers/meter_ledger.h"
 #include "postrider/sim/verdicts.h"
 
@@ -22,6 +23,8 @@ struct CheckerContext {
   const std::vector<DestinationConfig>& destinations;
   const SimClock& clock;
   const MeterLedger* ledger = nullptr;  // of a device world
+  WorldKind world = WorldKind::kDrawn;
+  std::vector<Figure>* figures = nullptr;  // where those of a staged world go
 };
 
 class Checker : public Witness {

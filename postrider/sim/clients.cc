@@ -37,6 +37,7 @@ Clients::Clients(Surroundings around, Rng rng)
       job_rng_(Rng(rng).fork(12)),
       fan_rng_(Rng(rng).fork(13)),
       rush_rng_(Rng(rng).fork(14)),
+      import_rng_(Rng(rng).fork(15)),
       bulk_(job_rng_.chance(1, 4)) {
   sessions_.resize(kSessions);
   for (std::size_t i = 0; i < kSessions; ++i) {
@@ -44,17 +45,31 @@ Clients::Clients(Surroundings around, Rng rng)
   }
 }
 
-void Clients::begin() {
+void Clients::begin_staged() {
   for (const DestinationConfig& config : around_.destinations) {
     Configure configure;
     configure.config = config;
     wish(std::move(configure), true);
   }
+}
+
+void Clients::send(std::uint32_t destination, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Submit submit;
+    submit.destination = around_.destinations[destination].name;
+    submit.body = "{\"operation\":" + std::to_string(++last_operation_) + "}";
+    wish(std::move(submit), false);
+  }
+}
+
+void Clients::begin() {
+  begin_staged();
   plan_submits();
   plan_rushes();
   plan_operators();
   plan_jobs();
   plan_fanouts();
+  plan_imports();
   around_.agenda.after(Duration(60'000), [this] { read_log(); });
   around_.agenda.after(Duration(600'000), [this] { list_dead(); });
   begin_listings();
@@ -133,6 +148,8 @@ void Clients::told(Incarnation /*process*/, Ticket ticket, const Answer& answer)
   if (const auto* letters = std::get_if<DeadLetters>(&answer.view);
       letters != nullptr && number == dead_wish_) {
     dead_told(*letters);
+  } else if (letters != nullptr && number == export_wish_) {
+    export_told(*letters);
   }
 }
 
@@ -333,10 +350,12 @@ void Clients::submit_told(const Submit& submit, const Answer& answer) {
     } else {
       known_[known_next_++ % kKnownMax] = answer.id;
     }
-    if (!calm_ && submit.lane != kRushLane) follow_up(submit, answer.id);
+    const bool plain = around_.options.world != WorldKind::kDrawn || submit.lane == kRushLane;
+    if (!calm_ && !plain) follow_up(submit, answer.id);
   }
-  if (submit.caller.key.kind != OperationKey::Kind::kNone && !calm_ && rng_.chance(1, 6))
-    ask_same_again(submit);
+  // What is carried in is brought again as it is.
+  const bool keyed = submit.caller.key.kind != OperationKey::Kind::kNone && !submit.origin.is_set();
+  if (keyed && !calm_ && rng_.chance(1, 6)) ask_same_again(submit);
 }
 
 // The same key again, much later or at once, and sometimes for something else.

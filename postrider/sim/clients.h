@@ -35,6 +35,9 @@ class Clients {
   Clients(Surroundings around, Rng rng);
 
   void begin();  // enters everything that will be asked
+  // In a staged world only destinations are made; messages come when they are sent for.
+  void begin_staged();
+  void send(std::uint32_t destination, std::uint32_t count);
   void told(Incarnation process, Ticket ticket, const Answer& answer);
   void process_died(Incarnation process);
   void arrive(std::string text);  // news for the profile, repeated until it is acknowledged
@@ -95,8 +98,12 @@ class Clients {
   void plan_jobs();
   void start_job();
   void hold_some();
+  std::string some_tenant();
   void release(const std::string& name);
   JobFilter draw_filter(JobAction action);
+  void plan_imports();
+  void export_some();
+  void export_told(const DeadLetters& letters);
   void job_told(const StartJob& start, const Answer& answer);
   void cancel_job(JobId id, bool insists);
   void stop_repeating();
@@ -135,6 +142,7 @@ class Clients {
   Rng job_rng_;
   Rng fan_rng_;
   Rng rush_rng_;
+  Rng import_rng_;
   std::vector<JobId> repeating_;
   bool bulk_ = false;  // jobs of this world touch live messages, too
   std::map<std::uint64_t, Wish> wishes_;
@@ -153,6 +161,7 @@ class Clients {
   std::uint64_t log_wish_ = 0;
   std::string dead_from_;
   std::uint64_t dead_wish_ = 0;
+  std::uint64_t export_wish_ = 0;
   Listing messages_;
   Listing destinations_;
   std::vector<OperationKey> used_keys_;  // the last few, as a ring

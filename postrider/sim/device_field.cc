@@ -166,6 +166,7 @@ void DeviceField::apply_mood(Side& side) {
       vendor.fail_polls = 60;
       break;
     case Mood::kThrottles:
+    case Mood::kLimited:
       server.refuse = vendor.refuse = 75;
       server.refuse_status = 8;
       server.fail_looks = 75;

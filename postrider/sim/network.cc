@@ -148,6 +148,7 @@ void Network::arrive(Key key, const Call& call, std::uint32_t number, bool answe
   if (receiver.reach() != WireEnd::kAnswered) return;
   if (around_.faults.strikes(Fault::kPeerRejects, around_.agenda.now())) receiver.rejects_next();
   std::vector<Receipt> receipts;
+  receiver.note_time(around_.agenda.now());
   PeerAnswer answer = receiver.receive(call, receipts);
   around_.witness.reached(
       {around_.moment(key.first), AttemptId(key.second), call, number, answer.executed});

@@ -192,6 +192,7 @@ void Clients::treat_letter(const DeadLetter& letter) {
 
 void Clients::calm() {
   calm_ = true;
+  if (around_.options.world != WorldKind::kDrawn) return;  // nobody closed anything
   // Whoever still wants to close something has changed their mind.
   std::erase_if(wishes_, [](const auto& item) {
     const Event& event = item.second.event;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "postrider/base/time.h"
@@ -15,7 +16,15 @@
 
 namespace postrider::sim {
 
+// Drawn worlds have all kinds of destinations and whatever faults are wanted. A staged one is made
+// for one question, and nothing goes wrong but what it is about: who waits for whom when nearly all
+// destinations hang, when one tenant floods, and when a far side comes back to a storm.
+enum class WorldKind : std::uint8_t { kDrawn, kHang, kFlood, kStorm };
+std::optional<WorldKind> parse_world(std::string_view name);
+std::string_view name_of(WorldKind world);
+
 struct SimOptions {
+  WorldKind world = WorldKind::kDrawn;
   std::string profile = "webhook";  // of the destinations
   std::uint64_t seed = 1;
   Duration span = 10 * 24h;  // of the phase with faults
@@ -58,6 +67,14 @@ struct DestinationReport {
   Duration worst_delay{0};  // of those delivered, from when they were wanted
 };
 
+// What a staged world was made to find out, and what the rule allows at most.
+struct Figure {
+  std::string what;
+  std::uint64_t worst = 0;
+  std::uint64_t most = 0;    // more is a violation
+  std::uint64_t looked = 0;  // how often it was looked at; never proves nothing
+};
+
 struct Report {
   std::uint64_t seed = 0;
   std::uint64_t trace_hash = 0;
@@ -69,6 +86,7 @@ struct Report {
   std::vector<std::string> violations;
   std::vector<RowUse> rows;
   std::vector<DestinationReport> destinations;  // by name
+  std::vector<Figure> figures;                  // of a staged world
   std::uint64_t points = 0;                     // store operations and actions
   std::uint64_t restarts = 0;
   std::uint64_t twins = 0;  // comparisons with a restored copy

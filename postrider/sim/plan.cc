@@ -8,6 +8,7 @@
 #include "postrider/profiles/device/table.h"
 #include "postrider/sim/device_plan.h"
 #include "postrider/sim/drill.h"
+#include "postrider/sim/staged.h"
 
 namespace postrider::sim {
 namespace {
@@ -212,6 +213,7 @@ Result<std::vector<DestinationConfig>> own_destinations(std::vector<DestinationC
 }
 
 DestinationConfig draw_destination(const SimOptions& options, std::uint32_t number, Rng& rng) {
+  if (options.world != WorldKind::kDrawn) return staged_destination(options, number);
   if (!options.own.empty()) return options.own[number % options.own.size()];
   if (options.profile == kDeviceProfile && !is_consumer(number))
     return draw_device_queue(options, number, rng);
@@ -227,6 +229,7 @@ ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng)
   ShardOptions shard;
   shard.engine.profiles = sim_profiles();
   shard.engine.seed = rng.next();
+  stage_limits(options, shard);
   if (!tight) return shard;
   // Each limit is at its smallest in about every third world; all of them together nearly never.
   using Counts = std::array<std::uint32_t, 3>;

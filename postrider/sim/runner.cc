@@ -41,6 +41,17 @@ void add_destinations(Summary& summary, const Report& report) {
   }
 }
 
+void add_figures(Summary& summary, const Report& report) {
+  if (summary.figures.empty()) {
+    summary.figures = report.figures;
+    return;
+  }
+  for (std::size_t i = 0; i < report.figures.size() && i < summary.figures.size(); ++i) {
+    summary.figures[i].worst = std::max(summary.figures[i].worst, report.figures[i].worst);
+    summary.figures[i].looked += report.figures[i].looked;
+  }
+}
+
 }  // namespace
 
 void add(Summary& summary, const Report& report) {
@@ -63,6 +74,7 @@ void add(Summary& summary, const Report& report) {
   summary.counters.quarantined += report.counters.quarantined;
   for (std::size_t i = 0; i < kFaults; ++i) summary.faults[i] += report.faults[i];
   add_destinations(summary, report);
+  add_figures(summary, report);
   for (const std::string& what : report.violations)
     summary.violations.push_back({report.seed, what});
   if (summary.rows.empty()) {
@@ -91,11 +103,17 @@ std::vector<Summary::Missed> Summary::rows_never_hit() const {
 }
 
 bool is_standard(const SimOptions& options, std::uint64_t seeds) {
-  return options.own.empty() && options.faults.all() && options.span >= kStandardSpan &&
-         seeds * options.messages >= kStandardMessages;
+  return options.world == WorldKind::kDrawn && options.own.empty() && options.faults.all() &&
+         options.span >= kStandardSpan && seeds * options.messages >= kStandardMessages;
 }
 
 std::string reproduction(const SimOptions& options, std::uint64_t seed) {
+  if (options.world != WorldKind::kDrawn) {
+    return "postrider sim --world " + std::string(name_of(options.world)) + " --seed " +
+           std::to_string(seed) +
+           (options.world == WorldKind::kFlood ? " --messages " + std::to_string(options.messages)
+                                               : "");
+  }
   const bool own = !options.own.empty();
   return "postrider sim " +
          (own ? "--config " + options.config_file : "--profile " + options.profile) + " --seed " +

@@ -24,6 +24,7 @@ struct Summary {
   std::array<std::uint64_t, kFaults> faults{};
   std::vector<RowUse> rows;
   std::vector<DestinationReport> destinations;  // by name
+  std::vector<Figure> figures;                  // of staged worlds, the worst
   struct Finding {
     std::uint64_t seed = 0;
     std::string what;

@@ -229,6 +229,51 @@ TEST(Simulation, WithoutFaultsHasNone) {
   EXPECT_EQ(report.counters.live(), 0U);
 }
 
+Report staged(WorldKind world, std::uint32_t messages = 0) {
+  SimOptions options;
+  options.world = world;
+  options.messages = messages;
+  const Report report = simulate(options);
+  expect_well(report, options);
+  EXPECT_EQ(report.counters.live(), 0U);
+  EXPECT_EQ(report.figures.size(), 1U);
+  for (const Figure& figure : report.figures) {
+    std::printf("%s: %llu at most, %llu allowed\n", figure.what.c_str(),
+                static_cast<unsigned long long>(figure.worst),
+                static_cast<unsigned long long>(figure.most));
+    EXPECT_LE(figure.worst, figure.most) << figure.what;
+  }
+  return report;
+}
+
+TEST(StagedWorld,
+     WhoAnswersWaitsForNobodyThoughNearlyAllHang) {  // req: engine.fair.4, engine.sim.62
+  const Report report = staged(WorldKind::kHang);
+  ASSERT_EQ(report.figures.size(), 1U);
+  EXPECT_EQ(report.figures[0].most, 0U);
+  EXPECT_GT(report.figures[0].looked, 500U);
+  EXPECT_GT(report.attempts, report.messages + 1000) << "the others hang";
+}
+
+// A million with POSTRIDER_FLOOD=1000000, which takes minutes.
+TEST(StagedWorld, AFloodLetsTheMessageOfAnotherTenantPass) {  // req: engine.fair.5
+  const char* size = std::getenv("POSTRIDER_FLOOD");
+  const auto messages =
+      size == nullptr ? 0U : static_cast<std::uint32_t>(std::strtoul(size, nullptr, 10));
+  const Report report = staged(WorldKind::kFlood, messages);
+  ASSERT_EQ(report.figures.size(), 1U);
+  EXPECT_GT(report.figures[0].worst, 0U) << "somebody must have waited";
+  EXPECT_GT(report.figures[0].looked, 100U);
+  EXPECT_GT(report.messages, messages);
+}
+
+TEST(StagedWorld, AStormStaysWithinTheSlowStart) {  // req: engine.fair.6
+  const Report report = staged(WorldKind::kStorm);
+  ASSERT_EQ(report.figures.size(), 1U);
+  EXPECT_EQ(report.messages, 10'000U);
+  EXPECT_GT(report.figures[0].worst, 10U) << "it is more than the far side takes";
+}
+
 TEST(FaultList, NamesWhatItDoesNotKnow) {
   const auto some = parse_faults("bit-rot,clog");
   ASSERT_TRUE(some.has_value());

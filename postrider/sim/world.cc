@@ -17,6 +17,7 @@
 #include "postrider/sim/host.h"
 #include "postrider/sim/network.h"
 #include "postrider/sim/plan.h"
+#include "postrider/sim/staged.h"
 #include "postrider/sim/store.h"
 #include "postrider/sim/trace.h"
 #include "postrider/sim/twin.h"
@@ -86,30 +87,32 @@ class World {
   std::vector<DestinationConfig> destinations_;
   ShardOptions shard_;
   std::unique_ptr<DeviceField> field_;  // of a device world; else null
+  std::vector<Figure> figures_;         // of a staged world
   Checkers checkers_;
   Coverage coverage_;
   Host host_;
   Network network_;
   Clients clients_;
+  Stage stage_;
   Weather weather_;
   Twins twins_;
   bool spins_ = false;  // time stands still: nothing more to learn
 };
 
 World::World(const SimOptions& options)
-    : options_(options),
+    : options_(options.world == WorldKind::kDrawn ? options : staged(options)),
       rng_(options.seed * 0x9E3779B97F4A7C15ULL + 1),
       agenda_(Timestamp(kBeginning)),
       clock_(agenda_),
       trace_(options.trace),
-      faults_({options.faults, Timestamp(kBeginning), options.span}, rng_.fork(1)),
+      faults_({options_.faults, Timestamp(kBeginning), options_.span}, rng_.fork(1)),
       store_{agenda_, disk_, &faults_, rng_.fork(2), false, [this] { host_.store_operation(); }},
       verdicts_(agenda_),
       destinations_(draw_destinations()),
       shard_(shard_options()),
       field_(make_field()),
       checkers_({verdicts_, shard_, destinations_, clock_,
-                 field_ == nullptr ? nullptr : &field_->ledger()}),
+                 field_ == nullptr ? nullptr : &field_->ledger(), options_.world, &figures_}),
       host_({agenda_, clock_, store_, trace_, checkers_, shard_,
              [this](Incarnation process, const StartAttempt& start, const Call& call) {
                twins_.disturb();
@@ -140,7 +143,7 @@ World::World(const SimOptions& options)
                 },
                 [this] { return host_.running(); },
                 [this](std::string text) { clients_.arrive(std::move(text)); }, field_.get()},
-               options.destinations, rng_.fork(3)),
+               options_.destinations, rng_.fork(3)),
       clients_(
           {agenda_, trace_, checkers_, options_, destinations_, [this] { return host_.running(); },
            [this](Incarnation process, Event event) {
@@ -150,6 +153,10 @@ World::World(const SimOptions& options)
            [this] { return host_.engine_now(); },
            [this](MessageId about) { network_.rumour(about); }},
           rng_.fork(4)),
+      stage_({agenda_, network_, options_,
+              [this](std::uint32_t destination, std::uint32_t count) {
+                clients_.send(destination, count);
+              }}),
       weather_({agenda_, clock_, faults_, store_, network_, host_, trace_, checkers_,
                 [this](std::uint32_t destination) { clients_.maintain(destination); }},
                rng_.fork(5)),
@@ -282,7 +289,12 @@ void World::trace_limits() {
 Report World::run() {
   trace_limits();
   host_.start();
-  clients_.begin();
+  if (options_.world == WorldKind::kDrawn) {
+    clients_.begin();
+  } else {
+    clients_.begin_staged();
+    stage_.begin();
+  }
   weather_.begin();
   run_until(agenda_.now() + options_.span);
   calm_down();
@@ -305,6 +317,7 @@ Report World::run() {
   for (std::size_t i = 0; i < kFaults; ++i)
     report.faults[i] = faults_.struck(static_cast<Fault>(i));
   report.violations = verdicts_.list();
+  report.figures = figures_;
   report.twins = twins_.compared();
   report.attempts = checkers_.notebook().attempts();
   report.visits = checkers_.notebook().visits();

@@ -19,9 +19,11 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& contex
         make_fairness_checker,   make_groups_checker,    make_jobs_checker,
         make_audit_checker,      make_holds_checker,     make_priorities_checker,
         make_gaps_checker,       make_fanout_checker,    make_history_checker,
-        make_census_checker,     make_attempts_checker}) {
+        make_census_checker,     make_attempts_checker,  make_turns_checker,
+        make_imports_checker}) {
     list.push_back(maker(context, notebook));
   }
+  if (context.world == WorldKind::kStorm) list.push_back(make_storm_checker(context, notebook));
   if (context.ledger == nullptr) return list;
   for (CheckerMaker* maker : {make_meter_checker, make_event_checker, make_proof_checker,
                               make_places_checker, make_radio_checker}) {

@@ -50,6 +50,10 @@ CheckerMaker make_fanout_checker;      // 37: fan-outs are whole, and their bodi
 CheckerMaker make_history_checker;     // 38: content that is kept, and sent again
 CheckerMaker make_census_checker;      // 40: what is counted by state is everything that lives
 CheckerMaker make_attempts_checker;    // 41: what is told of attempts is what happened
+CheckerMaker make_imports_checker;     // 43: what is carried in comes once, and whole
+CheckerMaker make_turns_checker;       // 42: tenants and destinations have their turns
+
+CheckerMaker make_storm_checker;  // 42, of a world with a storm: attempts in a second
 
 // Of device worlds.
 CheckerMaker make_meter_checker;  // 21: what the meters really did, and what was said about it

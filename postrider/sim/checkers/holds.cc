@@ -61,7 +61,8 @@ class HoldsChecker final : public Checker {
   };
 
   static bool fits(const HoldRule& rule, const DestinationConfig& config) {
-    if (!rule.tenant.empty()) return false;  // no destination of the simulator has one
+    const std::string* tenant = find_text(config.settings, "tenant");
+    if (!rule.tenant.empty() && (tenant == nullptr || *tenant != rule.tenant)) return false;
     return config.name.starts_with(rule.destination_prefix) &&
            (rule.profile.empty() || rule.profile == config.profile);
   }

@@ -1,6 +1,7 @@
 // Checker 35: a lower priority waits for a bounded number of higher starts. While something of it
 // waits that nothing but its turn holds up, the starts of higher priorities in its lane are at most
-// as many as the rule allows between two turns, for each priority that has turns.
+// as many as the rule allows between two turns, for each priority that has turns. Where waiting
+// counts, nobody starts before one in memory that is worth more.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -18,13 +19,14 @@ class PrioritiesChecker final : public Checker {
   // How many were passed is forgotten by a restart, and taken for as many as may be.
   void began(const Moment& when, Epoch /*epoch*/) override {
     newest_ = when.incarnation;
-    for (auto& [name, lane] : lanes_) lane.passes.clear();
+    for (auto& [name, lane] : lanes_) lane.passes.clear(), lane.in_memory.clear();
   }
   void damaged(const Moment& /*when*/, std::string_view /*key*/) override { blind_ = true; }
 
   void batch(const Batch& batch) override {
     for (const MessageNote* note : batch.entered) enter(*note);
     for (const Batch::StatePut& put : batch.states) settle(*put.note);
+    for (const MessageNote* note : batch.moved) lane_of(*note).in_memory.erase(note->id);
     for (const MessageNote* note : batch.left) {
       settle(*note);
       Lane& lane = lane_of(*note);
@@ -48,6 +50,9 @@ class PrioritiesChecker final : public Checker {
     Lane& lane = lane_of(*note);
     const Policy& policy = note->destination->policy;
     const bool fifo = policy.lane_kind(note->id.lane()) == LaneKind::kFifo;
+    const bool first = lane.waiting[note->id.priority()].contains(note->id.sequence().value());
+    if (first && !fifo && lane.gated.empty() && note->destination->configured < decided)
+      check_age(lane, *note, {decided, left.when.engine});
     settle(*note);
     // Turns are also had by those who then wait at a gate, and spent on looking at those who sleep.
     const bool plain = !fifo && lane.gated.empty() && lane.others.size() <= kOthersMax &&
@@ -80,6 +85,7 @@ class PrioritiesChecker final : public Checker {
     std::map<std::uint16_t, std::map<std::uint64_t, Timestamp>> waiting;
     std::map<std::uint16_t, Passes> passes;
     std::map<std::uint16_t, std::uint32_t> live;
+    std::set<MessageId> in_memory;  // of those that wait, accepted straight into the window
     std::set<MessageId> gated;
     std::set<MessageId> others;  // perhaps in back-off, parked, or not to be sent yet
   };
@@ -101,6 +107,27 @@ class PrioritiesChecker final : public Checker {
       lane.others.insert(note.id);
     } else {
       lane.waiting[note.id.priority()].emplace(note.id.sequence().value(), note.accepted);
+      if (note.hot) lane.in_memory.insert(note.id);
+    }
+  }
+
+  struct Span {
+    Timestamp from;
+    Timestamp until;
+  };
+  // Each full step of waiting is worth one priority, among those in memory. The highest priority
+  // has no turn but this; nobody in memory was worth more when it was decided.
+  void check_age(const Lane& lane, const MessageNote& note, const Span& decided) {
+    const Duration step = note.destination->policy.age_step;
+    if (step <= Duration(0) || lane.live.empty()) return;
+    if (lane.live.rbegin()->first != note.id.priority()) return;
+    const std::int64_t worth = note.id.priority() + (decided.until - note.accepted) / step;
+    for (const MessageId& id : lane.in_memory) {
+      const auto& waiting = lane.waiting.at(id.priority());
+      const auto other = waiting.find(id.sequence().value());
+      if (other == waiting.end() || other->second >= decided.from) continue;
+      if (id.priority() + (decided.from - other->second) / step > worth && !blind_)
+        verdicts_.violation(35, "started before one that had waited for longer: " + to_string(id));
     }
   }
 
@@ -109,6 +136,7 @@ class PrioritiesChecker final : public Checker {
     Lane& lane = lane_of(note);
     lane.passes.erase(note.id.priority());
     lane.waiting[note.id.priority()].erase(note.id.sequence().value());
+    lane.in_memory.erase(note.id);
     if (note.live()) lane.others.insert(note.id);
   }
 

@@ -81,6 +81,7 @@ WireEnd Peer::reach() const {
     case Mood::kSlow:
     case Mood::kFlaky:
     case Mood::kThrottles:
+    case Mood::kLimited:
     case Mood::kGone: return WireEnd::kAnswered;
   }
   POSTRIDER_CHECK(false);
@@ -107,12 +108,22 @@ PeerAnswer Peer::throttle() {
   return answer;
 }
 
+PeerAnswer Peer::take_limited() {
+  while (!taken_.empty() && now_ - taken_.front() >= Duration(1'000)) taken_.pop_front();
+  const bool takes = taken_.size() < kLimit;
+  if (takes) taken_.push_back(now_);
+  PeerAnswer answer = answer_status(takes ? 200 : 503, takes);
+  answer.thinking = kLimitedThinking;
+  return answer;
+}
+
 PeerAnswer Peer::receive(const Call& call, std::vector<Receipt>& receipts) {
   if (reject_next_) {
     reject_next_ = false;
     constexpr std::array<int, 4> kRejections = {400, 404, 422, 403};
     return answer_status(kRejections[rng_.below(kRejections.size())], false);
   }
+  if (mood_ == Mood::kLimited) return take_limited();
   if (mood_ == Mood::kGone) return answer_status(410, false);
   if (mood_ == Mood::kThrottles && rng_.chance(3, 4)) return throttle();
   if (mood_ == Mood::kFlaky && rng_.chance(1, 2)) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ enum class Mood : std::uint8_t {
   kNoTls,
   kSwallows,  // takes the request and never answers
   kGone,      // 410
+  kLimited,   // 503 above a number of requests per second; thinks for a while about each
 };
 
 // What a request says about itself, as any receiver could read it.
@@ -68,6 +70,11 @@ class Peer {
   void set_mood(Mood mood) { mood_ = mood; }
   void rejects_next() { reject_next_ = true; }
 
+  // In the mood for limits it takes so many in any second.
+  static constexpr std::uint32_t kLimit = 10;
+  static constexpr Duration kLimitedThinking{100};
+  void note_time(Timestamp now) { now_ = now; }  // before it receives
+
   // What happens before any byte reaches the application; kAnswered: it is reached.
   WireEnd reach() const;
   PeerAnswer receive(const Call& call, std::vector<Receipt>& receipts);
@@ -79,6 +86,7 @@ class Peer {
   };
   PeerAnswer answer_status(int status, bool executed);
   PeerAnswer throttle();
+  PeerAnswer take_limited();
   PeerAnswer take_relay(const Call& call, std::vector<Receipt>& receipts);
   PeerAnswer take_probe(const Call& call, std::vector<Receipt>& receipts);
   PeerAnswer take_task(const Call& call, std::vector<Receipt>& receipts);
@@ -91,6 +99,8 @@ class Peer {
   Rng nudges_;  // apart, so that the other draws of older worlds stay what they were
   Mood mood_ = Mood::kHealthy;
   bool reject_next_ = false;
+  Timestamp now_;
+  std::deque<Timestamp> taken_;  // in the last second; never more than the limit
   std::map<MessageId, Held> held_;
 };
 
