@@ -10,7 +10,7 @@ namespace postrider::sim {
 
 namespace {
 
-constexpr std::uint64_t kSeedsMax = 1000;
+constexpr std::uint64_t kSeedsMax = 4000;
 
 SimOptions small_world(const std::string& profile) {
   SimOptions options;
@@ -60,7 +60,8 @@ std::vector<Phase> phases_never_visited(const std::string& profile, const Report
 
 std::optional<SimOptions> reference_world(const std::string& profile) {
   SimOptions options = small_world(profile);
-  for (options.seed = 1; options.seed <= kSeedsMax; ++options.seed) {
+  // Few worlds of the drill are so small and visit everything; the search begins near one.
+  for (options.seed = profile == "drill" ? 1600 : 1; options.seed <= kSeedsMax; ++options.seed) {
     const Report report = simulate(options);
     if (visits_everything(report) && phases_never_visited(profile, report).empty()) return options;
   }

@@ -63,7 +63,7 @@ bool is_of_use(const SimOptions& options, Bug bug) {
 // Where to begin with a bug that only few worlds can notice.
 std::uint64_t first_seed(Bug bug) {
   if (bug == Bug::kAliveIgnored) return 160;
-  return bug == Bug::kOlderNameIgnored ? 95 : 1;
+  return 1;
 }
 
 // The seed at which the bug was noticed, written to `pipe`; the exit code says whether it was.
