@@ -272,6 +272,24 @@ TEST_F(Priorities, WhoeverWaitsForAPlaceIsNotPassedAnew) {
   EXPECT_EQ(sent().back(), later);
 }
 
+// req: engine.lane.8
+TEST_F(Priorities, WhoeverWaitsForItsTimeIsNotPassedAnew) {
+  open();
+  make({{"in_flight_max", "8"}, {"lower_priority_every", "2"}, {"rate", "1"}, {"burst", "1"}});
+  send(5);
+  const MessageId low = send(1);
+  send(0);
+  const MessageId passes = send(5);
+  advance(1s);
+  ASSERT_EQ(sent().back(), passes);
+  for (int i = 0; i < 3; ++i) {
+    turn();  // the highest of those that wait, and it has to
+    send(5);
+  }
+  advance(1s);
+  EXPECT_EQ(sent().back(), low);
+}
+
 // Reads come back in any order; what a look for a lower priority found may be old by then.
 class PrioritiesAndReads : public LaneRig, public ::testing::WithParamInterface<int> {};
 

@@ -79,13 +79,12 @@ Slot Engine::Impl::whose_turn(Turn& turn, Slot slot, Lane& lane) {
   if (policy.lower_every == 0 || planted(Bug::kLowerStarved)) return usual;
   if (is_lowest(entries_[lane.first].message.id)) return usual;
   if (lane.lower && lane.lower->top != entries_[lane.first].message.id.high &&
-      lane.lower->look == Lower::Look::kDone && !lane.lower->favourite.is_set())
+      lane.lower->has_nobody())
     lane.lower->look = Lower::Look::kNone;  // others are lower now
   if (lane.passed + 1 >= policy.lower_every) {
     const Slot lower = favourite(turn, slot, lane);
     if (lower != kNoSlot) return lower;
     if (lane.lower->look == Lower::Look::kAsked) return kNoSlot;
-    lane.passed = 0;
   } else if (lane.cold_ahead && (lane.passed + 1) * 2 >= policy.lower_every) {
     look_below(turn, slot, lane);  // so that nobody waits for it
   }
@@ -301,7 +300,7 @@ bool Engine::Impl::start_by_turns(Turn& turn, Slot slot, Slot chosen) {
     lane.lower->favourite = MessageId();
     lane.passed = 0;
     if (started) ++tallies_.lower_turns;
-  } else if (started && is_lowest(id)) {
+  } else if (started && (is_lowest(id) || (lane.lower && lane.lower->has_nobody()))) {
     lane.passed = 0;
   } else if (started && lane.passed < Lane::kAllPassed) {
     ++lane.passed;

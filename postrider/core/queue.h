@@ -133,6 +133,8 @@ struct Lower {
   bool missed = false;   // something came to the disk meanwhile
   bool full = false;     // too many wait at gates to read another one
 
+  bool has_nobody() const { return look == Look::kDone && !favourite.is_set(); }
+
   // Something can go that could not, perhaps before whom we found.
   void hear_of(MessageId id) {
     const bool before =
