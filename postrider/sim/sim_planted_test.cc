@@ -62,6 +62,7 @@ bool is_of_use(const SimOptions& options, Bug bug) {
 
 // Where to begin with a bug that only few worlds can notice.
 std::uint64_t first_seed(Bug bug) {
+  if (bug == Bug::kAgeingForgotten) return 470;
   if (bug == Bug::kAliveIgnored) return 160;
   return 1;
 }

@@ -26,11 +26,15 @@ class PrioritiesChecker final : public Checker {
   void batch(const Batch& batch) override {
     for (const MessageNote* note : batch.entered) enter(*note);
     for (const Batch::StatePut& put : batch.states) settle(*put.note);
-    for (const MessageNote* note : batch.moved) lane_of(*note).in_memory.erase(note->id);
+    for (const MessageNote* note : batch.moved) {
+      lane_of(*note).in_memory.erase(note->id);
+      lane_of(*note).on_disk.insert(note->id);
+    }
     for (const MessageNote* note : batch.left) {
       settle(*note);
       Lane& lane = lane_of(*note);
       lane.gated.erase(note->id);
+      lane.on_disk.erase(note->id);
       lane.others.erase(note->id);
       const auto of = lane.live.find(note->id.priority());
       if (of != lane.live.end() && --of->second == 0) lane.live.erase(of);
@@ -51,7 +55,7 @@ class PrioritiesChecker final : public Checker {
     const Policy& policy = note->destination->policy;
     const bool fifo = policy.lane_kind(note->id.lane()) == LaneKind::kFifo;
     const bool first = lane.waiting[note->id.priority()].contains(note->id.sequence().value());
-    if (first && !fifo && lane.gated.empty() && note->destination->configured < decided)
+    if (first && !fifo && lane.on_disk.empty() && note->destination->configured < decided)
       check_age(lane, *note, {decided, left.when.engine});
     settle(*note);
     // Turns are also had by those who then wait at a gate, and spent on looking at those who sleep.
@@ -86,6 +90,7 @@ class PrioritiesChecker final : public Checker {
     std::map<std::uint16_t, Passes> passes;
     std::map<std::uint16_t, std::uint32_t> live;
     std::set<MessageId> in_memory;  // of those that wait, accepted straight into the window
+    std::set<MessageId> on_disk;
     std::set<MessageId> gated;
     std::set<MessageId> others;  // perhaps in back-off, parked, or not to be sent yet
   };
@@ -101,6 +106,7 @@ class PrioritiesChecker final : public Checker {
   void enter(const MessageNote& note) {
     Lane& lane = lane_of(note);
     ++lane.live[note.id.priority()];
+    if (!note.hot) lane.on_disk.insert(note.id);
     if (note.gates[0] != 0) {
       lane.gated.insert(note.id);
     } else if (note.not_before.is_set()) {
@@ -116,7 +122,8 @@ class PrioritiesChecker final : public Checker {
     Timestamp until;
   };
   // Each full step of waiting is worth one priority, among those in memory. The highest priority
-  // has no turn but this; nobody in memory was worth more when it was decided.
+  // has no turn but this; nobody in memory was worth more when it was decided. With something on
+  // disk, one that has an order may have had to wait for that.
   void check_age(const Lane& lane, const MessageNote& note, const Span& decided) {
     const Duration step = note.destination->policy.age_step;
     if (step <= Duration(0) || lane.live.empty()) return;
