@@ -37,6 +37,7 @@ interface JobDialogProps {
 
 export function JobDialog({ title, action, filter, choices, close, children }: JobDialogProps) {
   const [rate, setRate] = useState(kRate);
+  const [typed, setTyped] = useState(String(kRate)); // a forecast that comes meanwhile must not undo what somebody types
   const [every, setEvery] = useState("");
   const [reason, setReason] = useState("");
   const [sure, setSure] = useState(false);
@@ -60,13 +61,18 @@ export function JobDialog({ title, action, filter, choices, close, children }: J
       say(error instanceof Error ? error.message : String(error), true);
     }
   };
+  const commitRate = () => {
+    const wanted = Math.min(kRateMax, Math.max(1, Math.round(Number(typed) || kRate)));
+    setRate(wanted);
+    setTyped(String(wanted));
+  };
   const verb = kActionWords[action].verb;
   return (
     <Dialog title={title} close={close}>
       {run === undefined ? <Pending error={found.error} what="forecast" /> : <Forecast run={run} action={action} />}
       <div class="choices">
         {choices}
-        <label>Messages per second<input type="number" min={1} max={kRateMax} value={rate} onChange={(event) => setRate(Math.min(kRateMax, Math.max(1, Math.round(event.currentTarget.valueAsNumber || kRate))))} /></label>
+        <label>Messages per second<input type="number" min={1} max={kRateMax} value={typed} onInput={(event) => setTyped(event.currentTarget.value)} onChange={commitRate} /></label>
         {action === "redrive" && (
           <label>How often
             <select value={every} onChange={(event) => setEvery(event.currentTarget.value)}>{kRounds.map(([value, name]) => <option key={value} value={value}>{name}</option>)}</select>
