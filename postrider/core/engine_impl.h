@@ -3,7 +3,8 @@
 // (destinations in memory), refill.cc (disk to window and back), priorities.cc (turns of the lower
 // ones), poison.cc (who is in the way of others), revival.cc, restore.cc, arrivals.cc (news from
 // outside), fanout.cc, operators.cc, explain.cc, questions.cc, shape.cc, census.cc (how many there
-// are of each), queue_rows.cc (how deep and how old each queue is). engine.cc only dispatches.
+// are of each), queue_rows.cc (how deep and how old each queue is), attempts.cc (what is told of
+// them), again.cc (messages made of former ones). engine.cc only dispatches.
 #pragma once
 
 #include <deque>

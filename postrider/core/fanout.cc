@@ -38,12 +38,6 @@ std::string_view verb_of(ChangeGroup::What what) {
   return {};
 }
 
-void note_damaged(std::vector<Row>& damaged, const std::string& key, const Blob& value) {
-  const bool known = std::any_of(damaged.begin(), damaged.end(),
-                                 [&key](const Row& row) { return row.first == key; });
-  if (!known) damaged.emplace_back(key, value);
-}
-
 }  // namespace
 
 std::optional<FanoutGroup> Engine::Impl::find_group(Turn& turn, const std::string& name) {
@@ -325,8 +319,8 @@ bool Engine::Impl::load_body(Turn& turn, std::uint64_t id, bool with_bytes) {
                              ? decode_body((*bytes)->view())
                              : Result<std::string_view>(fail(ErrorCode::kNotFound, {}));
     if (!decoded) {
-      if (bytes->has_value()) note_damaged(turn.damaged, bytes_key, **bytes);
-      if (count->has_value() && bytes->has_value()) note_damaged(turn.damaged, count_key, **count);
+      if (bytes->has_value()) turn.damaged.emplace_back(bytes_key, **bytes);
+      if (count->has_value() && bytes->has_value()) turn.damaged.emplace_back(count_key, **count);
       return true;
     }
     body.record = **bytes;
@@ -338,7 +332,7 @@ bool Engine::Impl::load_body(Turn& turn, std::uint64_t id, bool with_bytes) {
   }
   const auto counted = count->has_value() ? decode_body_count((*count)->view())
                                           : Result<BodyCount>(fail(ErrorCode::kNotFound, {}));
-  if (!counted && count->has_value()) note_damaged(turn.damaged, count_key, **count);
+  if (!counted && count->has_value()) turn.damaged.emplace_back(count_key, **count);
   body.counted = counted.has_value();
   if (counted) body.references = counted->references;
   if (counted && !with_bytes) body.bytes = counted->bytes;
