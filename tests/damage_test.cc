@@ -55,10 +55,10 @@ class Damage : public TaskRig {
     open();
     post(place(next(), "mill", settings));
   }
-  void pause() {
+  void pause(const std::string& name = "mill") {
     Pause event;
     event.caller.ticket = Ticket(next());
-    event.destination = "mill";
+    event.destination = name;
     post(event);
   }
 };
@@ -180,10 +180,27 @@ TEST_F(Damage, OfWhatIsOwedLosesNoMessage) {
 }
 
 // req: engine.quarantine.1
-TEST_F(Damage, OfACensusIsSaid) {
+TEST_F(Damage, OfAPageOfTheCensusIsSaid) {
   open_with();
   pause();
   post(message(next(), {{"method", "post"}}));
+  ASSERT_EQ(spoil(keys::kCensusPage), 1U);
+  restart();
+  pass(1s);
+  EXPECT_EQ(stats().counters.quarantined, 1U);
+  EXPECT_EQ(records_in(keys::kCensusPage), 0U);
+  EXPECT_FALSE(stats().all_counted);
+}
+
+// req: engine.quarantine.1
+TEST_F(Damage, OfACensusIsSaid) {
+  options.engine.limits.census_pages_max = 1;
+  open_with();
+  post(place(next(), "barn"));
+  for (const std::string name : {"mill", "barn"}) {
+    pause(name);
+    post(message(next(), {{"method", "post"}}, name));
+  }
   ASSERT_EQ(spoil(keys::kCensus), 1U);
   restart();
   pass(1s);

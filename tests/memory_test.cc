@@ -20,6 +20,7 @@ class Population {
     ShardOptions options;
     options.engine.profiles = all_profiles();
     options.engine.limits.residents_max = kCache;
+    options.engine.limits.census_pages_max = 1;
     auto opened = Shard::open(options, store_, instant(), [](Action&&) {});
     EXPECT_TRUE(opened.has_value());
     shard_ = std::move(*opened);

@@ -208,6 +208,7 @@ class Restore : public Record {
 
 TEST_F(Restore, ReadsPagesAndNotTheBacklog) {  // req: engine.restore.2, engine.restore.3
   options.engine.limits.restore_rows_max = 8;
+  options.engine.limits.census_pages_max = 8;
   make_backlog(500);
   for (std::uint64_t i = 0; i < 40; ++i) post(submit(3000 + i, "other"));
   const std::uint64_t rows = store.rows();

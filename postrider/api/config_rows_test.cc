@@ -119,10 +119,10 @@ TEST(ConfigRows, CoverTheOptionsOfTheParts) {
   EXPECT_EQ(sizeof(HttpLimits), 72U) << kWhy;
   EXPECT_EQ(sizeof(HttpApiOptions), 224U) << kWhy;
   EXPECT_EQ(sizeof(DeviceApiOptions), 88U) << kWhy;
-  EXPECT_EQ(sizeof(EngineLimits), 176U) << kWhy;
-  EXPECT_EQ(sizeof(EngineOptions), 432U) << kWhy;
-  EXPECT_EQ(sizeof(ShardOptions), 456U) << kWhy;
-  EXPECT_EQ(sizeof(HostOptions), 504U) << kWhy;
+  EXPECT_EQ(sizeof(EngineLimits), 184U) << kWhy;
+  EXPECT_EQ(sizeof(EngineOptions), 440U) << kWhy;
+  EXPECT_EQ(sizeof(ShardOptions), 464U) << kWhy;
+  EXPECT_EQ(sizeof(HostOptions), 512U) << kWhy;
   EXPECT_EQ(sizeof(HttpTransportOptions), 248U) << kWhy;
   EXPECT_EQ(sizeof(GrpcTransportOptions), 224U) << kWhy;
   EXPECT_EQ(sizeof(BrokerOptions), 424U) << kWhy;

@@ -1,7 +1,7 @@
 // Census: how many messages there are in each state, wherever they are. Those in memory are counted
-// as they are. Those of the cold space are counted by their records, in a record of their
-// destination that changes in the same commit, so a restart finds exact numbers without reading
-// them. Hot messages are all looked at by a restart.
+// as they are. Those of the cold space are counted by their records, for each destination; what
+// changed is written with the same commit (census_pages.h), so a restart finds exact numbers
+// without reading them. Hot messages are all looked at by a restart.
 #include <algorithm>
 
 #include "postrider/core/engine_impl.h"
@@ -39,7 +39,7 @@ void Engine::Impl::count_cold(Slot slot, StateIndex state, bool comes) {
   if (one->second == 0) states.erase(one);
   if (census_cursor_.empty() || keys::census(resident.id) < census_cursor_)
     cold_[profile_number(slot)][state] += by;
-  if (!std::exchange(resident.recounted, true)) recounted_.push_back(slot);
+  if (!std::exchange(resident.recounted, true)) recounted_.push_back(resident.id);
 }
 
 // The state record of a message in memory says something else from now on.
@@ -54,9 +54,9 @@ void Engine::Impl::record_state(Entry& entry, StateIndex state) {
 }
 
 void Engine::Impl::read_census(Turn& turn, Resident& resident, const std::optional<Blob>& record) {
-  if (!record) return;
-  resident.census_stored = true;
-  auto census = decode_census(record->view());
+  const CensusRecord* newest = census_pages_.find(resident.id);
+  if (newest == nullptr && !record) return;
+  auto census = newest != nullptr ? *newest : decode_census(record->view());
   if (!census) {
     turn.damaged.emplace_back(keys::census(resident.id), *record);
     receipts_.lose_count();
@@ -66,50 +66,86 @@ void Engine::Impl::read_census(Turn& turn, Resident& resident, const std::option
   resident.cold_states = std::move(census->states);
 }
 
-void Engine::Impl::write_census(Turn& turn) {
-  for (const Slot slot : recounted_) {
-    Resident& resident = residents_[slot];
-    resident.recounted = false;
-    if (!resident.cold_states.empty()) {
-      turn.out.writes.put(
-          keys::census(resident.id),
-          encode_census({std::string(resident.bound->profile->name), resident.cold_states}));
-    } else if (resident.census_stored) {
-      turn.out.writes.remove(keys::census(resident.id));
+void Engine::Impl::write_census(WriteBatch& out) {
+  if (recounted_.empty()) return;
+  // A destination that went and came again within the commit was counted twice.
+  std::sort(recounted_.begin(), recounted_.end());
+  recounted_.erase(std::unique(recounted_.begin(), recounted_.end()), recounted_.end());
+  CensusPage page{next_sequence(), {}};
+  page.counts.reserve(recounted_.size());
+  for (const DestinationId id : recounted_) {
+    CensusRecord census;
+    if (const auto found = by_destination_.find(id.value()); found != by_destination_.end()) {
+      Resident& resident = residents_[found->second];
+      resident.recounted = false;
+      census = {std::string(resident.bound->profile->name), resident.cold_states};
     }
-    resident.census_stored = !resident.cold_states.empty();
+    page.counts.push_back({id, std::move(census)});
   }
   recounted_.clear();
+  census_pages_.write(std::move(page), out);
 }
 
 // A destination is taken away: it has none, but a count that was wrong must not outlive it.
-void Engine::Impl::forget_census(Turn& turn, Slot slot) {
+void Engine::Impl::forget_census(Slot slot) {
   const auto states = residents_[slot].cold_states;
   for (const auto& [state, count] : states) {
     for (std::uint64_t left = count; left > 0; --left) count_cold(slot, state, false);
   }
-  if (residents_[slot].census_stored) turn.out.writes.remove(keys::census(residents_[slot].id));
 }
 
-// After a restart: adds up what the destinations' records say, in pages. What changes meanwhile
+void Engine::Impl::add_to_census(const CensusRecord& census) {
+  std::size_t number = 0;
+  while (number < options_.profiles.size() && options_.profiles[number]->name != census.profile)
+    ++number;
+  const bool served = number < options_.profiles.size();
+  unserved_ = unserved_ || (!served && !census.states.empty());
+  if (!served) return;
+  for (const auto& [state, count] : census.states) cold_[number][state] += count;
+}
+
+// Destinations whose census stands between these keys: their records, or null.
+std::map<std::uint64_t, const Row*> Engine::Impl::census_between(const Rows& rows,
+                                                                 const std::string& first) const {
+  std::map<std::uint64_t, const Row*> out;
+  for (const Row& row : rows.rows) {
+    if (const auto id = keys::parse_destination(row.first)) out.emplace(id->value(), &row);
+  }
+  // A key to go on from is that of a destination, perhaps with a byte behind it.
+  const std::uint64_t from =
+      keys::parse_destination(first.substr(0, 9)).value_or(DestinationId()).value();
+  const auto add = [&](DestinationId id) {
+    const std::string key = keys::census(id);
+    if (key >= first && (rows.complete || key < rows.next)) out.try_emplace(id.value());
+    return rows.complete || key < rows.next;
+  };
+  for (auto id = census_pages_.next(from); id && add(*id);)
+    id = census_pages_.next(id->value() + 1);
+  for (const DestinationId id : recounted_) add(id);
+  return out;
+}
+
+// After a restart: adds up what is known of the destinations, in pages. What changes meanwhile
 // behind the cursor is added when it comes there.
 void Engine::Impl::restore_census(Turn& turn, const Chore& chore) {
   const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kCensus)),
                                 std::max<std::uint32_t>(1, limits_.restore_rows_max)});
   if (rows == nullptr) return;
-  for (const Row& row : rows->rows) {
-    const auto census = decode_census(row.second.view());
-    if (!census) {
-      turn.damaged.push_back(row);
+  for (const auto& [number, row] : census_between(*rows, chore.cursor)) {
+    const DestinationId id(number);
+    if (const auto found = by_destination_.find(number); found != by_destination_.end()) {
+      const Resident& resident = residents_[found->second];
+      add_to_census({std::string(resident.bound->profile->name), resident.cold_states});
+    } else if (std::find(recounted_.begin(), recounted_.end(), id) != recounted_.end()) {
+      continue;  // taken away by this commit
+    } else if (const CensusRecord* newest = census_pages_.find(id)) {
+      add_to_census(*newest);
+    } else if (const auto census = decode_census(row->second.view())) {
+      add_to_census(*census);
+    } else {
+      turn.damaged.push_back(*row);
       receipts_.lose_count();
-      continue;
     }
-    std::size_t number = 0;
-    while (number < options_.profiles.size() && options_.profiles[number]->name != census->profile)
-      ++number;
-    unserved_ = unserved_ || number == options_.profiles.size();
-    if (number == options_.profiles.size()) continue;
-    for (const auto& [state, count] : census->states) cold_[number][state] += count;
   }
   census_cursor_ = rows->complete ? std::string() : rows->next;
   if (!rows->complete)

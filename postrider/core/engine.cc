@@ -36,7 +36,9 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       last_attempt_(first_sequence(epoch).value()),
       recent_names_(limits_.recent_names_max, now),
       started_(now),
-      turn_now_(now) {
+      turn_now_(now),
+      census_pages_(std::move(books.census),
+                    {limits_.census_pages_max, limits_.census_counts_max}) {
   for (StateCounts* counts : {&in_states_, &recorded_, &asleep_, &cold_})
     counts->resize(options_.profiles.size());
   receipts_.hold_news(receipts_.may_have_halves());
@@ -66,6 +68,7 @@ Stepped Engine::Impl::step(Now now, const Event& event, const Found& found, Effe
 }
 
 void Engine::Impl::finish_step(Turn& turn) {
+  for (Row& row : std::exchange(damaged_at_load_, {})) turn.damaged.push_back(std::move(row));
   std::set<std::string_view> met;  // one step may look at a record several times
   for (const Row& row : turn.damaged) {
     if (met.insert(row.first).second) quarantine(turn, row);
@@ -73,7 +76,6 @@ void Engine::Impl::finish_step(Turn& turn) {
   for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(turn, slot);
   if (!unlooked_.empty()) look_at_holds(turn);
   pump(turn);
-  write_census(turn);
   evict_surplus();
   for (const DestinationId id : std::exchange(drained_, {}))
     turn.out.chores.push_back({.kind = Chore::Kind::kRemoveDrained, .destination = id});
@@ -97,6 +99,8 @@ void Engine::Impl::finish_step(Turn& turn) {
 void Engine::Impl::close_turn(Timestamp now, Duration wall_bias, Effects& out) {
   if (out.writes.empty() && !receipts_.has_page() && !receipts_.bias_moved(wall_bias)) return;
   if (bodies_.changed()) bodies_.write(receipts_.counters(), out.writes);
+  write_census(out.writes);
+  evict_surplus();  // those that waited for it
   receipts_.close_turn(now, wall_bias, next_sequence(), out.writes);
   if (!receipts_.letters_dropped()) return;
   // The next step sees to what those letters referred to; somebody must wake us for it.
@@ -108,6 +112,16 @@ void Engine::Impl::reply(Turn& turn, Ticket ticket, Answer answer) {
   if (ticket.is_set()) turn.out.actions.emplace_back(Reply{ticket, std::move(answer)});
 }
 
+namespace {
+
+bool is_put(const WriteBatch& batch, const std::string& key) {
+  return std::any_of(batch.writes().begin(), batch.writes().end(), [&](const Write& write) {
+    return write.kind == Write::Kind::kPut && write.key == key;
+  });
+}
+
+}  // namespace
+
 void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   turn.out.writes.put(keys::quarantine(row.first), row.second);
   const auto hot = keys::parse_hot(row.first);
@@ -115,7 +129,8 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   const bool message =
       (hot && hot->part == keys::Part::kMessage) || (cold && cold->part == keys::Part::kMessage);
   const auto body = keys::parse_body(row.first);
-  const bool once = message || (body && body->part == keys::BodyPart::kBytes);
+  const bool once = message || (body && body->part == keys::BodyPart::kBytes) ||
+                    row.first[0] == keys::kCensusPage;
   const auto letter = row.first[0] == keys::kDead ? keys::parse_bucketed(row.first) : std::nullopt;
   if (once) {
     turn.out.writes.remove_once(row.first);
@@ -128,7 +143,7 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
                            .phase = dead ? std::optional(dead->letter.phase) : std::nullopt,
                            .cause = dead ? dead->letter.cause : FailureClass::kNone},
                           turn.now, turn.out.writes);
-  } else {
+  } else if (!is_put(turn.out.writes, row.first)) {  // what was written since is sound
     turn.out.writes.remove(row.first);
   }
   ++receipts_.counters().quarantined;
@@ -326,6 +341,7 @@ std::size_t Engine::Impl::memory_bytes() const {
          by_id_.size() * (sizeof(MessageId) + sizeof(Slot) + kNode) +
          by_attempt_.size() * (16 + kNode) + residents_.capacity() * sizeof(Resident) +
          by_destination_.size() * (16 + kNode) + timers_.memory_bytes() +
+         census_pages_.memory_bytes() +
          hot_sleepers_.size() * (sizeof(MessageId) + sizeof(Sleeper) + kNode);
 }
 

@@ -60,6 +60,8 @@ struct EngineLimits {
   std::uint32_t group_bytes_max = 256 * 1024;  // of the record of one
   std::uint32_t member_types_max = 64;         // that one member subscribes to
   std::uint32_t body_rows_max = 64;            // references that are counted down in one step
+  std::uint32_t census_pages_max = 256;        // counts of what is on disk, by commit …
+  std::uint32_t census_counts_max = 16'384;    // … and all counts in them
 };
 
 struct Retention {
@@ -92,7 +94,8 @@ struct Books {
   std::map<GroupName, GroupRecord> groups;
   std::vector<Job> jobs;  // oldest first
   std::vector<Hold> holds;
-  std::vector<Row> damaged;  // groups, jobs and holds that could not be read
+  std::vector<CensusPage> census;  // oldest first
+  std::vector<Row> damaged;        // groups, jobs, holds and pages that could not be read
 };
 // The keys that hold them, and what they say. Unreadable books are an Error: guessing would break
 // the promises.

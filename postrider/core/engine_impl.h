@@ -20,6 +20,7 @@
 
 #include "postrider/base/rng.h"
 #include "postrider/core/bodies.h"
+#include "postrider/core/census_pages.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/health.h"
 #include "postrider/core/jobs.h"
@@ -583,6 +584,7 @@ class Engine::Impl {
   std::optional<Answer> explain(Turn& turn, MessageId id);
   std::optional<Answer> explain_unreadable(Turn& turn, MessageId id);
   void name_destination(const Destined& destined, Explanation& out) const;
+  Slot holder_behind(const Lane& lane) const;
   bool owes_before(const Lane& lane, const Entry& entry) const;
   bool waits_behind(const Lane& lane, const Entry& entry) const;
   Explanation explain_entry(const Turn& turn, const Entry& entry) const;
@@ -596,8 +598,11 @@ class Engine::Impl {
   void count_cold(Slot resident, StateIndex state, bool comes);
   void record_state(Entry& entry, StateIndex state);
   void read_census(Turn& turn, Resident& resident, const std::optional<Blob>& record);
-  void write_census(Turn& turn);
-  void forget_census(Turn& turn, Slot resident);
+  void write_census(WriteBatch& out);
+  void forget_census(Slot resident);
+  void add_to_census(const CensusRecord& census);
+  std::map<std::uint64_t, const Row*> census_between(const Rows& rows,
+                                                     const std::string& first) const;
   void restore_census(Turn& turn, const Chore& chore);
   void lose_cold(const Turn& turn, const keys::PartKey& key);
   void put_to_sleep(Slot resident, MessageId id, StateIndex state, Timestamp accepted);
@@ -669,8 +674,9 @@ class Engine::Impl {
   StateCounts cold_;       // of all in the cold space, as their records say
   std::unordered_map<std::uint64_t, std::uint64_t> asleep_of_;  // by destination
   std::string census_cursor_ = keys::space(keys::kCensus);      // counted so far; empty: all are
-  bool unserved_ = false;        // some messages are of a profile that we do not have
-  std::vector<Slot> recounted_;  // residents whose census is to be written
+  bool unserved_ = false;                 // some messages are of a profile that we do not have
+  std::vector<DestinationId> recounted_;  // whose census is to be written with this commit
+  CensusPages census_pages_;
 
   Slab<Resident> residents_;
   std::unordered_map<std::uint64_t, Slot> by_destination_;
@@ -716,7 +722,8 @@ class Engine::Impl {
   std::uint32_t old_claims_ = 0;  // of news from before the start, not looked at yet
   bool all_old_claims_known_ = false;
   std::vector<Timer> fired_;
-  std::vector<Row> damaged_books_;  // found when the books were read
+  std::vector<Row> damaged_books_;    // found when the books were read
+  std::vector<Row> damaged_at_load_;  // what destinations that are in memory now were made of
   std::map<std::string, Hold> holds_;
   std::vector<DestinationId> unlooked_;  // destinations that a hold may fit
   std::map<std::uint64_t, Job> jobs_;

@@ -478,7 +478,7 @@ void Engine::Impl::take_away(Turn& turn, Slot slot) {
     turn.out.writes.remove(
         keys::due(resident.revive_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
   }
-  forget_census(turn, slot);
+  forget_census(slot);
   forget_resident(slot);
 }
 

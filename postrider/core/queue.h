@@ -266,8 +266,7 @@ struct Resident {
   std::uint32_t open_attempts = 0;
   std::vector<std::pair<StateIndex, std::uint64_t>> cold_states;  // of all in the cold space
   std::uint64_t cold_messages = 0;                                // their sum
-  bool census_stored = false;                                     // a record says so …
-  bool recounted = false;                                         // … or must be written anew
+  bool recounted = false;                                         // and is to be written
   std::uint32_t chores = 0;                                       // on their way
   TimerHandle look_timer = 0;
   Timestamp opening_entry;   // its entry in the due space; unset: none

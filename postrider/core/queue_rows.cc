@@ -72,7 +72,8 @@ Engine::Impl::QueuePlaces Engine::Impl::queues_from(Turn& turn, const std::strin
     const auto behind = keys::parse_destination(rows->next.substr(0, rows->next.size() - 1));
     if (behind) out.next = behind->value() + 1;
   }
-  // Those whose messages are all in memory, or in a short sleep, have no record.
+  // Those whose messages are all in memory, or in a short sleep, or were counted of late have no
+  // record.
   const auto from = keys::parse_destination(first).value_or(DestinationId(0)).value();
   const auto add = [&](std::uint64_t number) {
     if (number >= from && (!out.next || number < *out.next)) out.census.try_emplace(number);
@@ -82,6 +83,8 @@ Engine::Impl::QueuePlaces Engine::Impl::queues_from(Turn& turn, const std::strin
     if (resident.bound && resident.in_memory + resident.cold_messages > 0) add(resident.id.value());
   }
   for (const auto& [number, count] : asleep_of_) add(number);
+  for (auto id = census_pages_.next(from); id; id = census_pages_.next(id->value() + 1))
+    add(id->value());
   if (out.census.size() > limit) {
     const auto cut = std::next(out.census.begin(), limit);
     out.next = cut->first;
@@ -123,7 +126,9 @@ QueueRow Engine::Impl::queue_row(Turn& turn, DestinationId id, const std::option
   } else {
     const auto* route = turn.get(keys::route(id));
     row.destination = name_of_destination(turn, id);
-    const auto counted = census != nullptr && census->has_value()
+    const CensusRecord* newest = census_pages_.find(id);
+    const auto counted = newest != nullptr ? *newest
+                         : census != nullptr && census->has_value()
                              ? decode_census((*census)->view())
                              : Result<CensusRecord>(fail(ErrorCode::kNotFound, {}));
     if (counted) {

@@ -233,7 +233,7 @@ TEST(Queue, BeginsEmpty) {
   EXPECT_EQ(resident.in_memory + resident.open_attempts + resident.cold_messages, 0U);
   EXPECT_EQ(resident.next_lane + resident.chores + resident.look_timer + resident.strikes_stored,
             0U);
-  EXPECT_FALSE(resident.census_stored || resident.recounted || resident.in_ring);
+  EXPECT_FALSE(resident.recounted || resident.in_ring);
   EXPECT_FALSE(resident.held_back || resident.crowded || resident.at_group || resident.in_lru);
   EXPECT_FALSE(resident.owed_stored || resident.stranded || resident.reviving);
   EXPECT_FALSE(resident.revive_again);

@@ -78,13 +78,28 @@ void read_holds(const Found& found, Books& books) {
   }
 }
 
+void read_census_pages(const Found& found, Books& books) {
+  const Rows* rows = found.scan(whole(keys::kCensusPage));
+  if (rows == nullptr) return;
+  for (const Row& row : rows->rows) {
+    const auto sequence = keys::parse_census_page(row.first);
+    auto counts = decode_census_page(row.second.view());
+    if (sequence && counts) {
+      books.census.push_back({*sequence, std::move(*counts)});
+    } else {
+      books.damaged.push_back(row);
+      books.meta.counted = false;
+    }
+  }
+}
+
 }  // namespace
 
 Reads books_reads() {
   Reads reads;
   reads.keys.push_back(keys::meta());
   for (const Kept kept : kAllKept) reads.keys.push_back(keys::buckets(space_of(kept)));
-  for (const char space : {keys::kGroup, keys::kJob, keys::kHold})
+  for (const char space : {keys::kGroup, keys::kJob, keys::kHold, keys::kCensusPage})
     reads.scans.push_back(whole(space));
   return reads;
 }
@@ -105,6 +120,7 @@ Result<Books> read_books(const Found& found) {
   read_groups(found, books);
   read_jobs(found, books);
   read_holds(found, books);
+  read_census_pages(found, books);
   return books;
 }
 

@@ -64,6 +64,7 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
   resident.id = id;
   resident.bound = bind(*config);
   if (!resident.bound) return kNoSlot;
+  const std::size_t met = turn.damaged.size();
   resident.doings.since = turn.now;
   resident.route = read_route(turn, id, *turn.get(keys::route(id)));
   resident.failing_stored = resident.route.failing_since;
@@ -92,6 +93,10 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
     }
   }
   read_census(turn, resident, *turn.get(keys::census(id)));
+  // It stays even if the step has to come again, and then nobody reads these once more.
+  const auto first = turn.damaged.begin() + static_cast<std::ptrdiff_t>(met);
+  damaged_at_load_.insert(damaged_at_load_.end(), first, turn.damaged.end());
+  turn.damaged.resize(met);
   // What its gate let through before a restart is forgotten, so it is taken for used up.
   resident.gate.drain(resident.bound->policy.route, started_);
   begin_throttle(resident);
@@ -155,7 +160,10 @@ void Engine::Impl::touch(Slot slot) {
 }
 
 void Engine::Impl::evict_surplus() {
-  while (lru_size_ > limits_.residents_max) forget_resident(lru_first_);
+  // One that was counted anew stays until the commit: it alone knows what to write. Those behind it
+  // were used later.
+  while (lru_size_ > limits_.residents_max && !residents_[lru_first_].recounted)
+    forget_resident(lru_first_);
 }
 
 void Engine::Impl::forget_resident(Slot slot) {

@@ -91,6 +91,9 @@ std::string config(DestinationId destination) { return of_destination(kConfig, d
 std::string route(DestinationId destination) { return of_destination(kRoute, destination); }
 std::string owed(DestinationId destination) { return of_destination(kOwed, destination); }
 std::string census(DestinationId destination) { return of_destination(kCensus, destination); }
+std::string census_page(Sequence sequence) {
+  return Builder(kCensusPage).u64(sequence.value()).take();
+}
 std::string hot(Sequence sequence, Part part) {
   return Builder(kHot).u64(sequence.value()).u8(static_cast<std::uint8_t>(part)).take();
 }
@@ -218,6 +221,12 @@ std::optional<PartKey> parse_cold(std::string_view key) {
   if (part > 1) return std::nullopt;
   out.part = static_cast<Part>(part);
   return out;
+}
+
+std::optional<Sequence> parse_census_page(std::string_view key) {
+  auto reader = open(key, kCensusPage, 8);
+  if (!reader) return std::nullopt;
+  return Sequence(reader->u64());
 }
 
 std::optional<DestinationId> parse_destination(std::string_view key) {

@@ -41,6 +41,7 @@ inline constexpr char kFanout = 'g';   // name: a group of destinations, and wha
 // the bucket is gone, and in bucket 0, a reference that is to be counted down.
 inline constexpr char kBodyLetter = 'V';
 inline constexpr char kCensus = 's';      // destination: its cold messages, by state
+inline constexpr char kCensusPage = 'd';  // sequence: the same, of those that changed last
 inline constexpr char kQuarantine = 'Z';  // the key of the record that nobody could read
 
 enum class Part : std::uint8_t { kMessage = 0, kState = 1 };
@@ -54,6 +55,7 @@ std::string config(DestinationId destination);
 std::string route(DestinationId destination);
 std::string owed(DestinationId destination);
 std::string census(DestinationId destination);
+std::string census_page(Sequence sequence);
 std::string hot(Sequence sequence, Part part);
 std::string cold(MessageId id, Part part);
 std::string parked(MessageId id);
@@ -106,6 +108,7 @@ struct PartKey {
 std::optional<PartKey> parse_hot(std::string_view key);
 std::optional<PartKey> parse_cold(std::string_view key);
 std::optional<DestinationId> parse_destination(std::string_view key);
+std::optional<Sequence> parse_census_page(std::string_view key);
 std::optional<MessageId> parse_parked(std::string_view key);
 std::optional<Timestamp> parse_parked_for_reach(std::string_view value);
 std::optional<std::uint64_t> parse_parked_as_gap(std::string_view value);

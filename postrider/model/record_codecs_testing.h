@@ -139,7 +139,7 @@ inline std::optional<std::string> past_again(std::string_view bytes) {
   return encode_past(*past, beside);
 }
 
-inline constexpr std::array<RecordCodec, 30> kRecordCodecs = {{
+inline constexpr std::array<RecordCodec, 31> kRecordCodecs = {{
     {"Message", true, &message_again},
     {"State", true, &state_again},
     {"Config", true, &plain_again<&decode_config, &encode_config>},
@@ -157,6 +157,7 @@ inline constexpr std::array<RecordCodec, 30> kRecordCodecs = {{
     {"Arrival", true, &plain_again<&decode_arrival, &encode_arrival>},
     {"Nested", true, &plain_again<&decode_nested, &encode_nested>},
     {"Census", true, &plain_again<&decode_census, &encode_census>},
+    {"CensusPage", true, &plain_again<&decode_census_page, &encode_census_page>},
     {"Group", true, &plain_again<&decode_group, &encode_group>},
     {"Job", true, &job_again},
     {"Hold", true, &plain_again<&decode_hold, &encode_hold>},

@@ -449,17 +449,14 @@ Result<NestedRecord> decode_nested(std::string_view record) {
   return nested;
 }
 
-std::string encode_census(const CensusRecord& census) {
-  std::string out = begin();
-  Writer writer(out);
+namespace {
+
+void put_census(Writer& writer, const CensusRecord& census) {
   writer.text(pack(census.profile)).varint(census.states.size());
   for (const auto& [state, count] : census.states) writer.u8(state).varint(count);
-  seal_record(out);
-  return out;
 }
 
-Result<CensusRecord> decode_census(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+CensusRecord get_census(Reader& reader) {
   CensusRecord census;
   census.profile = get_word(reader);
   for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
@@ -467,8 +464,47 @@ Result<CensusRecord> decode_census(std::string_view record) {
     census.states.emplace_back(state, reader.varint());
     if (state >= kStatesMax) reader.fail();
   }
+  return census;
+}
+
+}  // namespace
+
+std::string encode_census(const CensusRecord& census) {
+  std::string out = begin();
+  Writer writer(out);
+  put_census(writer, census);
+  seal_record(out);
+  return out;
+}
+
+Result<CensusRecord> decode_census(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  CensusRecord census = get_census(reader);
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "census");
   return census;
+}
+
+std::string encode_census_page(const std::vector<CensusOf>& counts) {
+  std::string out = begin();
+  Writer writer(out);
+  writer.varint(counts.size());
+  for (const CensusOf& count : counts) {
+    writer.varint(count.destination.value());
+    put_census(writer, count.census);
+  }
+  seal_record(out);
+  return out;
+}
+
+Result<std::vector<CensusOf>> decode_census_page(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  std::vector<CensusOf> counts;
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+    const DestinationId destination(reader.varint());
+    counts.push_back({destination, get_census(reader)});
+  }
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "page of the census");
+  return counts;
 }
 
 std::string encode_dead(const DeadLetter& letter, std::string_view message) {

@@ -169,6 +169,19 @@ struct CensusRecord {
 std::string encode_census(const CensusRecord& census);
 Result<CensusRecord> decode_census(std::string_view record);
 
+// The same of all destinations for which one commit changed it.
+struct CensusOf {
+  DestinationId destination;
+  CensusRecord census;
+  friend bool operator==(const CensusOf&, const CensusOf&) = default;
+};
+struct CensusPage {
+  Sequence sequence;
+  std::vector<CensusOf> counts;
+};
+std::string encode_census_page(const std::vector<CensusOf>& counts);
+Result<std::vector<CensusOf>> decode_census_page(std::string_view record);
+
 struct DeadRecord {
   DeadLetter letter;
   std::string_view message;  // the encoded message; looks into the record

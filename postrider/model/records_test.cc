@@ -105,6 +105,12 @@ CensusRecord any_census() {
   return census;
 }
 
+std::vector<CensusOf> any_census_page() {
+  std::vector<CensusOf> page(*rc::gen::inRange<std::size_t>(0, 4));
+  for (CensusOf& one : page) one = {DestinationId(any<std::uint64_t>()), any_census()};
+  return page;
+}
+
 GroupRecord any_group() {
   return {any<std::uint32_t>(), any_time(), any_time(), any_id(), any_text()};
 }
@@ -335,6 +341,8 @@ RC_GTEST_PROP(RecordRoundTrip, ValuesWithEquality, ()) {
   const NestedRecord nested = any_nested();
   const CensusRecord census = any_census();
   RC_ASSERT(decode_census(encode_census(census)).value() == census);
+  const auto page = any_census_page();
+  RC_ASSERT(decode_census_page(encode_census_page(page)).value() == page);
   RC_ASSERT(decode_name(encode_name(name)).value() == name);
   RC_ASSERT(decode_half(encode_half(half)).value() == half);
   RC_ASSERT(decode_arrival(encode_arrival(arrival)).value() == arrival);
@@ -477,6 +485,7 @@ INSTANTIATE_TEST_SUITE_P(
         Sample{"Arrival", [] { return encode_arrival(any_arrival()); }},
         Sample{"Nested", [] { return encode_nested(any_nested()); }},
         Sample{"Census", [] { return encode_census(any_census()); }},
+        Sample{"CensusPage", [] { return encode_census_page(any_census_page()); }},
         Sample{"Group", [] { return encode_group(any_group()); }},
         Sample{"Job", [] { return encode_job(any_job()); }},
         Sample{"Hold", [] { return encode_hold(any_hold()); }},

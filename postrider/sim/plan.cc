@@ -263,6 +263,8 @@ ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng)
   limits.jobs_running_max = kFew[shard.engine.seed / 27 % kFew.size()];
   limits.body_rows_max = kFew[shard.engine.seed / 243 % kFew.size()];
   limits.jobs_kept_max = kFew[shard.engine.seed / 81 % kFew.size()];
+  limits.census_pages_max = kFew[shard.engine.seed / 9 % kFew.size()];
+  limits.census_counts_max = kFew[shard.engine.seed / 27 % kFew.size()];
   constexpr Counts kLast = {0, 2, 16};
   limits.attempts_kept_max = kLast[shard.engine.seed / 729 % kLast.size()];
   return shard;

@@ -30,7 +30,9 @@ std::string_view profile_of(Bug bug, std::uint64_t seed) {
 // Where few worlds have what it takes to be wrong.
 std::uint32_t messages_for(Bug bug) {
   if (bug == Bug::kItemOfAnother) return 480;
-  return bug == Bug::kOlderNameIgnored || bug == Bug::kAliveIgnored ? 300 : 80;
+  if (bug == Bug::kAgeingForgotten) return 1200;
+  if (bug == Bug::kAliveIgnored) return 600;
+  return bug == Bug::kOlderNameIgnored ? 300 : 80;
 }
 
 // Who has to wait for whom is seen best in a world that is made for it.
@@ -61,11 +63,7 @@ bool is_of_use(const SimOptions& options, Bug bug) {
 }
 
 // Where to begin with a bug that only few worlds can notice.
-std::uint64_t first_seed(Bug bug) {
-  if (bug == Bug::kAgeingForgotten) return 470;
-  if (bug == Bug::kAliveIgnored) return 160;
-  return 1;
-}
+std::uint64_t first_seed(Bug bug) { return bug == Bug::kAliveIgnored ? 25 : 1; }
 
 // The seed at which the bug was noticed, written to `pipe`; the exit code says whether it was.
 void hunt(Bug bug, int pipe) {

@@ -38,12 +38,13 @@ struct SpaceName {
   char space;
   std::string_view name;
 };
-constexpr std::array<SpaceName, 25> kSpaceNames = {{{keys::kMeta, "meta"},
+constexpr std::array<SpaceName, 26> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kBuckets, "buckets"},
                                                     {keys::kConfig, "configuration"},
                                                     {keys::kRoute, "route"},
                                                     {keys::kOwed, "owed lanes"},
                                                     {keys::kCensus, "census"},
+                                                    {keys::kCensusPage, "page of the census"},
                                                     {keys::kHot, "hot"},
                                                     {keys::kCold, "cold"},
                                                     {keys::kParked, "parked"},
@@ -177,6 +178,7 @@ class RecordCheck {
       case keys::kRoute: return see_destination(key, decode_route(value));
       case keys::kOwed: return see_destination(key, decode_owed(value));
       case keys::kCensus: return see_census(key, value);
+      case keys::kCensusPage: return see_census_page(key, value);
       case keys::kHot: return see_hot(key, value);
       case keys::kCold: return see_cold(key, value);
       case keys::kParked: return see_entry(key, keys::parse_parked(key));
@@ -258,7 +260,26 @@ class RecordCheck {
     if (!id) return bad(key, "the key has the wrong length");
     const auto census = decode_census(value);
     if (!census) return bad(key, census.error().detail);
-    for (const auto& [state, count] : census->states) counted_of_[id->value()] += count;
+    if (!paged_.contains(id->value())) counted_of_[id->value()] = sum_of(*census);
+  }
+
+  // Pages come before the records of destinations, oldest first; the newest that has one holds.
+  void see_census_page(std::string_view key, std::string_view value) {
+    const auto sequence = keys::parse_census_page(key);
+    if (!sequence) return bad(key, "the key has the wrong length");
+    see_sequence(key, *sequence);
+    const auto counts = decode_census_page(value);
+    if (!counts) return bad(key, counts.error().detail);
+    for (const CensusOf& count : *counts) {
+      paged_.insert(count.destination.value());
+      counted_of_[count.destination.value()] = sum_of(count.census);
+    }
+  }
+
+  static std::uint64_t sum_of(const CensusRecord& census) {
+    std::uint64_t sum = 0;
+    for (const auto& [state, count] : census.states) sum += count;
+    return sum;
   }
 
   void compare_census() {
@@ -576,6 +597,7 @@ class RecordCheck {
   std::string last_message_;                        // the key before a state
   std::map<std::uint64_t, std::uint64_t> cold_of_;  // messages of a destination in the cold space
   std::map<std::uint64_t, std::uint64_t> counted_of_;  // … as its census says
+  std::set<std::uint64_t> paged_;                      // … and those of which a page says so
   DestinationId checked_destination_;
   bool destination_known_ = false;
   DestinationId owed_destination_;

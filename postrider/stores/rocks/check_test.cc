@@ -146,6 +146,18 @@ INSTANTIATE_TEST_SUITE_P(
                      s.records[keys::census(s.destination)] = encode_census({"webhook", {{0, 4}}});
                    },
                    "it counts 4 cold messages, and there are 3"},
+        DamageCase{"PageOfTheCensusThatCountsTooFew",
+                   [](SoundStore& s) {
+                     s.records[keys::census_page(Sequence(1))] =
+                         encode_census_page({{s.destination, {"webhook", {{0, 2}}}}});
+                   },
+                   "it counts 2 cold messages, and there are 3"},
+        DamageCase{"UnreadablePageOfTheCensus",
+                   [](SoundStore& s) { s.records[keys::census_page(Sequence(1))] = "what?"; },
+                   "page of the census (d) 0x0000000000000001"},
+        DamageCase{"PageOfTheCensusUnderAnotherKey",
+                   [](SoundStore& s) { s.records[keys::census_page(Sequence(1)) + "x"] = ""; },
+                   "the key has the wrong length"},
         DamageCase{"NoCensus", [](SoundStore& s) { s.records.erase(keys::census(s.destination)); },
                    "it counts 0 cold messages, and there are 3"},
         DamageCase{
@@ -327,6 +339,16 @@ TEST(CheckRecords, MessageInQuarantineIsLiveAndOnlyNoted) {
   EXPECT_EQ(report.damage, std::vector<std::string>());
   EXPECT_EQ(report.quarantined, 1U);
   EXPECT_EQ(report.notes.size(), 1U);
+}
+
+TEST(CheckRecords, NewestPageOfTheCensusHolds) {  // req: engine.census.1
+  SoundStore store;
+  store.records[keys::census(store.destination)] = encode_census({"webhook", {{0, 9}}});
+  store.records[keys::census_page(Sequence(1))] =
+      encode_census_page({{store.destination, {"webhook", {{0, 7}}}}});
+  store.records[keys::census_page(Sequence(2))] =
+      encode_census_page({{store.destination, {"webhook", {{0, 2}, {4, 1}}}}});
+  EXPECT_EQ(store.check().damage, std::vector<std::string>());
 }
 
 TEST(CheckRecords, KeysOfAllSpacesAreReadable) {
