@@ -52,8 +52,11 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
     Lane& lane = resident.lanes[index];
     if (lane.first == kNoSlot) continue;
     const LaneKind kind = resident.bound->policy.lane_kind(lane.number);
-    if (kind == LaneKind::kFifo && lane.in_memory != lane.ready)
-      continue;  // its head is on the way
+    if (kind == LaneKind::kFifo && lane.in_memory != lane.ready) {
+      const Slot holder = holder_behind(lane);
+      if (holder == kNoSlot) continue;  // its head is on the way
+      return try_start(turn, holder);
+    }
     if (owes_before(lane, entries_[lane.first]) && !planted(Bug::kColdOvertakesHot)) {
       maybe_refill(turn, slot);  // what goes first is on disk
       continue;
@@ -69,6 +72,17 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
     return start_by_turns(turn, slot, chosen);
   }
   return false;
+}
+
+// Who holds a gate to its end, in a FIFO lane whose head waits for it. It was under way before the
+// lane had an order, or before somebody of a higher priority came; if it waited for the head, both
+// would wait for ever.
+Slot Engine::Impl::holder_behind(const Lane& lane) const {
+  if (lane.at_lasting == 0 || lane.in_memory != lane.ready + lane.at_gates) return kNoSlot;
+  for (Slot at = lane.first; at != kNoSlot; at = entries_[at].next) {
+    if (entries_[at].message.lasting != 0 && lasting_.contains(entries_[at].message.id)) return at;
+  }
+  return kNoSlot;
 }
 
 // Whether something on disk must be looked at before this one may start.
