@@ -1,6 +1,6 @@
 // RecentNames: the names that were given last, so that news about them, which mostly comes soon,
-// need not be looked up in the store. What it has is what the store has; what it lacks says
-// nothing, but for names given since `complete_since`.
+// need not be looked up in the store. What it has is what the store has, or will have with the
+// commit under way; what it lacks says nothing, but for names given since `complete_since`.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,12 @@ class RecentNames {
   RecentNames(std::size_t most, Timestamp since) : most_(most), complete_since_(since) {}
 
   void put(std::string_view tail, const NameEntry& entry) {
-    if (most_ == 0) {
-      complete_since_ = entry.at + Duration(1);
-      return;
-    }
     const auto [place, is_new] = entries_.insert_or_assign(std::string(tail), entry);
     static_cast<void>(is_new);
     order_.emplace_back(entry.at, place->first);
-    while (order_.size() > most_) {
+    // Those of one instant stay together: whoever comes later in a step must see what was given
+    // earlier in it, which the store does not have yet.
+    while (order_.size() > most_ && order_.front().first < entry.at) {
       const auto& [at, oldest] = order_.front();
       // One that was given again since then stands further behind as well.
       const auto found = entries_.find(oldest);

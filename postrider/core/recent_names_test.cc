@@ -43,10 +43,17 @@ TEST(RecentNames, OneThatWasGivenAgainStaysForItsSecondTime) {
   EXPECT_EQ(names.complete_since(), Timestamp(201));
 }
 
-TEST(RecentNames, ThatMayHoldNothingKnowNothing) {
+TEST(RecentNames, ThatMayHoldNothingKnowThoseOfTheInstant) {
   RecentNames names(0, Timestamp(50));
   names.put("a", given(100));
+  names.put("b", given(100));
+  EXPECT_NE(names.find("a"), nullptr);
+  EXPECT_NE(names.find("b"), nullptr);
+  EXPECT_EQ(names.complete_since(), Timestamp(50));
+  names.put("c", given(101));
   EXPECT_EQ(names.find("a"), nullptr);
+  EXPECT_EQ(names.find("b"), nullptr);
+  EXPECT_NE(names.find("c"), nullptr);
   EXPECT_EQ(names.complete_since(), Timestamp(101));
   RecentNames one(1, Timestamp(50));
   one.put("a", given(100));

@@ -140,8 +140,8 @@ class AttemptsChecker final : public Checker {
       complain(note, "a message that was delivered at once costs more than it must");
     const std::uint64_t before = story.list.empty() ? story.attempts : story.list.total();
     if (now.list.total() < story.list.total()) complain(note, "an attempt is forgotten");
-    const bool counts_on =
-        !now.anew && now.method == story.method && now.attempts >= story.attempts;
+    const bool counts_on = !now.anew && now.method == story.method &&
+                           now.attempts >= story.attempts && now.attempts < UINT16_MAX;
     if (counts_on && now.list.total() != before + now.attempts - story.attempts)
       complain(note, "attempts are not those that are counted");
   }
