@@ -5,7 +5,6 @@
 #include <cstdarg>
 #include <utility>
 
-#include <malloc.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
@@ -130,14 +129,9 @@ std::unique_ptr<rocksdb::Env> make_env(const RocksStoreOptions& options) {
 
 }  // namespace
 
-// Remembers why work in the background failed, and gives back what it took: a compaction frees tens
-// of megabytes in small pieces, which malloc would keep.
+// Remembers why work in the background failed.
 class Database::Background final : public rocksdb::EventListener {
  public:
-  void OnCompactionCompleted(rocksdb::DB* /*db*/,
-                             const rocksdb::CompactionJobInfo& /*done*/) override {
-    ::malloc_trim(0);
-  }
   void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/,
                          rocksdb::Status* status) override {
     if (status->IsNoSpace()) no_space = true;
