@@ -165,10 +165,10 @@ class Finder:
             children = children[1:]
         if kind == K.CASE_STMT or kind == K.IF_STMT and file.words(start, end)[1:2] == ["constexpr"]:
             children = children[1:]
-        if kind == K.IF_STMT and children and file.words(children[0].extent.start.offset, children[0].extent.end.offset)[:1] == ["planted"]:
+        if kind == K.IF_STMT and children and asks_for_bug(children[0], file):
             children = children[2:]  # a planted bug: never so in the program as it is
         if kind.is_expression():
-            if file.words(start, start + 1) == ["planted"]:  # planted(X) && …
+            if asks_for_bug(cursor, file):
                 file.planted.append((start, end))
             file.add_range(cursor)
         if kind == K.DECL_REF_EXPR:
@@ -294,6 +294,20 @@ class Finder:
         more = {"true": "false", "false": "true"}.get(spelling) or (increased(spelling) if NUMBER.match(spelling) else None)
         if more:
             file.edit(start, end, "choice").mutants.append((file.point(start, "constant", f"{spelling} to {more}"), more))
+
+
+def asks_for_bug(cursor, file):
+    """planted(X), planted(X) && …, … && planted(X): false in the program as it is, and so is what depends on it."""
+    start = cursor.extent.start.offset
+    if file.words(start, start + 1) == ["planted"]:
+        return True
+    children = list(cursor.get_children())
+    if cursor.kind in (K.UNEXPOSED_EXPR, K.PAREN_EXPR) and len(children) == 1:
+        return asks_for_bug(children[0], file)
+    if cursor.kind != K.BINARY_OPERATOR or len(children) != 2:
+        return False
+    between = file.words(children[0].extent.end.offset, children[1].extent.start.offset)
+    return between[:1] == ["&&"] and any(asks_for_bug(child, file) for child in children)
 
 
 def increased(text):
