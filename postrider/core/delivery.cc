@@ -538,8 +538,7 @@ void Engine::Impl::sleep(Turn& turn, Slot slot) {
   unready(slot);
   if (raise_remembered(turn, slot)) return;
   if (fifo && is_short) {
-    if (!entry.hot) cover(turn, entry.destination, lane, id);
-    store_state(turn, entry);
+    store_awake(turn, entry);
     entry.timer = timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = id});
     return;
   }
