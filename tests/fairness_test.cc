@@ -301,6 +301,8 @@ TEST_F(Fairness, ContactOpensAClosedRouteOnlyWhereTheRuleSaysSo) {
   for (const char* name : {"strict", "eased"}) post(PeerSeen{.destination = name});
   EXPECT_EQ(open_of("strict"), 1U) << "a probe";
   EXPECT_EQ(open_of("eased"), 2U) << "slowly, but it is open";
+  post(PeerSeen{.destination = "eased"});
+  EXPECT_EQ(open_of("eased"), 3U) << "another place, and no attempt need end before it is taken";
   Ask asked = ask(++ticket_, Ask::What::kDestination);
   asked.destination = "eased";
   post(asked);

@@ -224,6 +224,8 @@ void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_v
       postrider::apply(resident.route, on, resident.bound->policy.health, turn.now);
   if (on == HealthOn::kOk) hear_success(turn, slot);
   if (resident.bound->policy.adapts) learn(resident, on, change);
+  // A sign of life may have given it another place, and none of its own attempts ends for that.
+  if (on == HealthOn::kOk && std::exchange(resident.held_back, false)) ring(slot);
   if (!change.changed()) {
     // The clock of a failing route must go on after a restart, and failures that are over must not
     // come back. Strikes in between may be forgotten: they are not worth a record each.
