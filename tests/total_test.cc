@@ -1,10 +1,8 @@
 // Any event in any state is legal. Random events, sensible and senseless, are fed to the engine
 // itself, with the store's answers given as it asks for them; nothing may abort, and what `step`
 // promises is checked at every step.
-#include <deque>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,163 +10,16 @@
 #include <gtest/gtest.h>
 
 #include "postrider/base/rng.h"
-#include "postrider/core/engine.h"
-#include "postrider/profiles/all.h"
-#include "postrider/shard/view.h"
-#include "postrider/sim/drill.h"
-#include "postrider/stores/memory.h"
+#include "tests/support/engine_driver.h"
 
 namespace postrider {
 namespace {
-
-constexpr Timestamp kStart{1'767'225'600'000};
-
-std::vector<const ProfileSpec*> profiles() {
-  const auto all = all_profiles();
-  std::vector<const ProfileSpec*> out(all.begin(), all.end());
-  out.push_back(&sim::drill_profile());
-  return out;
-}
-
-// One engine, stepped by hand: each event is one turn, durable at once.
-class Driver {
- public:
-  Driver(MemoryStore& store, Timestamp now) : store_(store), now_(now), epoch_(*store.acquire(0)) {
-    static const std::vector<const ProfileSpec*> kProfiles = profiles();
-    EngineOptions options;
-    options.profiles = kProfiles;
-    options.limits.window_bytes_max = 3000;
-    options.limits.refill_rows_max = 5;
-    options.limits.hot_sleepers_max = 4;
-    options.limits.residents_max = 2;
-    options.limits.restore_rows_max = 4;
-    options.limits.due_rows_max = 4;
-    options.limits.timers_per_step_max = 3;
-    options.dead.age = 24h;
-    options.ends.age = 24h;
-    options.log.age = 24h;
-    auto books = read_books(read(books_reads()));
-    if (!books) return;
-    now_ = std::max(now_, books->meta.clock_floor);
-    engine_.emplace(options, epoch_, std::move(*books), now_);
-    step(Chore{});
-    run_chores();
-  }
-  bool alive() const { return engine_.has_value(); }
-
-  void event(const Event& event) {
-    step(event);
-    run_chores();
-  }
-  void pass(Duration time) {
-    now_ = now_ + time;
-    for (int round = 0; round < 10'000; ++round) {
-      const auto deadline = engine_->next_deadline();
-      if (!deadline || *deadline > now_) return;
-      step(TimersDue{});
-      run_chores();
-    }
-    ADD_FAILURE() << "timers never come to rest";
-  }
-
-  // Every attempt that was not answered yet succeeds, and so do those that follow from it, now.
-  void answer_all() {
-    for (; answered_ < attempts_.size(); ++answered_) {
-      WireReply reply;
-      reply.status = 200;
-      event(AttemptEnded{attempts_[answered_], reply});
-    }
-  }
-  const std::vector<DeadLetter>& letters() const { return letters_; }
-
-  Stats stats() const { return engine_->stats(); }
-  Timestamp now() const { return now_; }
-  const std::vector<AttemptId>& attempts() const { return attempts_; }
-  const std::vector<MessageId>& messages() const { return messages_; }
-  std::uint64_t actions() const { return actions_; }
-  std::uint64_t needs() const { return needs_; }
-
- private:
-  // Through a view, as the shard does: it says where a page that was cut short goes on.
-  Found read(const Reads& reads) {
-    Found out;
-    store_.read(reads,
-                [&](Result<Found> found) { out = View().look(*found, reads, WriteBatch()); });
-    return out;
-  }
-
-  void step(const Event& event) {
-    Found found;
-    Effects out;
-    for (int round = 0; round < 1000; ++round) {
-      Stepped stepped = engine_->step({now_, now_}, event, found, out);
-      if (stepped.done()) return finish(out);
-      ++needs_;
-      ASSERT_TRUE(out.writes.empty()) << "a step that needs something has written";
-      ASSERT_TRUE(out.actions.empty()) << "a step that needs something has acted";
-      // A destination that came into memory may have work of its own; that changes nothing that
-      // anybody can see.
-      for (Chore& chore : out.chores) chores_.push_back(std::move(chore));
-      out.chores.clear();
-      for (const std::string& key : stepped.need.keys) {
-        ASSERT_EQ(found.get(key), nullptr) << "a key is asked for twice";
-      }
-      for (const Scan& scan : stepped.need.scans) {
-        ASSERT_EQ(found.scan(scan), nullptr) << "a range is asked for twice";
-      }
-      found.absorb(read(stepped.need));
-    }
-    FAIL() << "an event is never decided";
-  }
-
-  void finish(Effects& out) {
-    engine_->close_turn(now_, Duration(0), out);
-    if (!out.writes.empty()) {
-      store_.commit(epoch_, std::make_shared<const WriteBatch>(std::move(out.writes)),
-                    [](CommitOutcome outcome) { ASSERT_EQ(outcome, CommitOutcome::kDurable); });
-    }
-    for (const Action& action : out.actions) {
-      ++actions_;
-      if (const auto* start = std::get_if<StartAttempt>(&action))
-        attempts_.push_back(start->attempt);
-      const auto* reply = std::get_if<Reply>(&action);
-      if (reply == nullptr) continue;
-      if (reply->answer.id.is_set()) messages_.push_back(reply->answer.id);
-      if (const auto* list = std::get_if<DeadLetters>(&reply->answer.view))
-        letters_ = list->letters;
-    }
-    for (Chore& chore : out.chores) chores_.push_back(std::move(chore));
-    const Counters counters = engine_->stats().counters;
-    ASSERT_GE(counters.accepted, counters.ended()) << "more ends than messages";
-  }
-
-  void run_chores() {
-    for (int round = 0; round < 100'000 && !chores_.empty(); ++round) {
-      const Chore chore = std::move(chores_.front());
-      chores_.pop_front();
-      step(chore);
-    }
-    ASSERT_TRUE(chores_.empty()) << "chores never come to rest";
-  }
-
-  MemoryStore& store_;
-  Timestamp now_;
-  Epoch epoch_;
-  std::optional<Engine> engine_;
-  std::deque<Chore> chores_;
-  std::vector<AttemptId> attempts_;
-  std::vector<MessageId> messages_;
-  std::vector<DeadLetter> letters_;  // of the last list
-  std::size_t answered_ = 0;
-  std::uint64_t actions_ = 0;
-  std::uint64_t needs_ = 0;
-};
 
 class Chaos {
  public:
   explicit Chaos(std::uint64_t seed) : rng_(seed) {}
 
-  Event draw(const Driver& driver) {
+  Event draw(const EngineDriver& driver) {
     switch (rng_.below(17)) {
       case 0:
       case 1:
@@ -215,14 +66,14 @@ class Chaos {
     out.key.kind = static_cast<OperationKey::Kind>(rng_.below(4));
     out.key.key = "key" + std::to_string(rng_.below(30));
     out.key.sequence = rng_.below(10);
-    out.key.made = kStart + Duration(static_cast<std::int64_t>(rng_.below(200'000'000)));
+    out.key.made = kDriverStart + Duration(static_cast<std::int64_t>(rng_.below(200'000'000)));
     return out;
   }
-  MessageId message(const Driver& driver) {
+  MessageId message(const EngineDriver& driver) {
     if (driver.messages().empty() || rng_.chance(1, 10)) return {rng_.next(), rng_.next()};
     return driver.messages()[rng_.below(driver.messages().size())];
   }
-  AttemptId attempt(const Driver& driver) {
+  AttemptId attempt(const EngineDriver& driver) {
     const auto& all = driver.attempts();
     if (all.empty() || rng_.chance(1, 10)) return AttemptId(rng_.below(1000));
     // Mostly one of the last, which may still be open.
@@ -239,7 +90,7 @@ class Chaos {
     if (rng_.chance(1, 4)) out.headers.emplace_back("task", "t" + std::to_string(rng_.below(3)));
     return out;
   }
-  Event submit(const Driver& driver) {
+  Event submit(const EngineDriver& driver) {
     Submit out;
     out.caller = caller();
     out.destination = destination();
@@ -259,7 +110,7 @@ class Chaos {
     }
     return out;
   }
-  Event on_message(const Driver& driver) {
+  Event on_message(const EngineDriver& driver) {
     const MessageId id = message(driver);
     switch (rng_.below(4)) {
       case 0: return Cancel{caller(), id};
@@ -295,7 +146,7 @@ class Chaos {
     }
     return out;
   }
-  Event question(const Driver& driver) {
+  Event question(const EngineDriver& driver) {
     Ask out;
     out.ticket = Ticket(rng_.below(1000) + 1);
     out.what = static_cast<Ask::What>(rng_.below(5));
@@ -323,7 +174,7 @@ Life live(std::uint64_t seed, int events) {
   Life life;
   MemoryStore store({.remember_once = true});
   Chaos chaos(seed);
-  auto driver = std::make_unique<Driver>(store, kStart);
+  auto driver = std::make_unique<EngineDriver>(store, kDriverStart);
   for (int i = 0; i < events && !::testing::Test::HasFatalFailure(); ++i) {
     driver->pass(chaos.time());
     driver->event(chaos.draw(*driver));
@@ -332,7 +183,7 @@ Life live(std::uint64_t seed, int events) {
       life.needs += driver->needs();
       const Timestamp now = driver->now();
       const Counters before = driver->stats().counters;
-      driver = std::make_unique<Driver>(store, now);
+      driver = std::make_unique<EngineDriver>(store, now);
       EXPECT_TRUE(driver->alive());
       // What followed from a message and was only written down becomes a message now.
       EXPECT_GE(driver->stats().counters.accepted, before.accepted);
@@ -355,7 +206,7 @@ TEST_P(AnyEvent, IsLegalInAnyState) {  // req: engine.total.1, engine.step.2, en
 
 // After the chaos every destination is resumed and answers: then everything that was accepted must
 // end.
-void calm_down(Driver& driver) {
+void calm_down(EngineDriver& driver) {
   for (const char* name : {"hooks", "fifo", "relay", "post", "nowhere", ""}) {
     driver.event(Resume{{}, name});
   }
@@ -363,10 +214,9 @@ void calm_down(Driver& driver) {
     driver.answer_all();
     driver.pass(1h);
     Ask question;
-    question.ticket = Ticket(1);
     question.what = Ask::What::kDeadLetters;
-    driver.event(question);
-    for (const DeadLetter& letter : std::vector<DeadLetter>(driver.letters())) {
+    const auto letters = std::get<DeadLetters>(driver.ask(question).view).letters;
+    for (const DeadLetter& letter : letters) {
       if (letter.phase == Phase::kParked) driver.event(RetryNow{{}, letter.id});
     }
   }
@@ -376,11 +226,11 @@ void calm_down(Driver& driver) {
 TEST_P(AnyEvent, IsFollowedByAnEndForEveryMessage) {  // req: engine.life.12
   MemoryStore store({.remember_once = true});
   Chaos chaos(static_cast<std::uint64_t>(GetParam()) + 1000);
-  auto driver = std::make_unique<Driver>(store, kStart);
+  auto driver = std::make_unique<EngineDriver>(store, kDriverStart);
   for (int i = 0; i < 1500 && !HasFatalFailure(); ++i) {
     driver->pass(chaos.time());
     driver->event(chaos.draw(*driver));
-    if (i % 500 == 250) driver = std::make_unique<Driver>(store, driver->now());
+    if (i % 500 == 250) driver = std::make_unique<EngineDriver>(store, driver->now());
   }
   calm_down(*driver);
 }
@@ -398,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(SeedsThatFoundBugs, AnyEvent, ::testing::Values(40, 74,
 
 TEST(AnyEvent, WhatMeansNothingIsCounted) {  // req: engine.total.2, engine.total.3, engine.total.4
   MemoryStore store;
-  Driver driver(store, kStart);
+  EngineDriver driver(store, kDriverStart);
   Configure configure;
   configure.config = {
       .name = "hooks", .profile = "webhook", .settings = {{"url", "https://hooks.example/"}}};
@@ -421,7 +271,7 @@ TEST(AnyEvent, WhatMeansNothingIsCounted) {  // req: engine.total.2, engine.tota
 
 TEST(AnyEvent, WorkForWhatHasGoneChangesNothing) {  // req: engine.total.5
   MemoryStore store;
-  Driver driver(store, kStart);
+  EngineDriver driver(store, kDriverStart);
   Configure configure;
   configure.caller.ticket = Ticket(1);
   configure.config = {
@@ -430,7 +280,7 @@ TEST(AnyEvent, WorkForWhatHasGoneChangesNothing) {  // req: engine.total.5
   Submit submit;
   submit.caller.ticket = Ticket(2);
   submit.destination = "hooks";
-  submit.expires = kStart + 1h;
+  submit.expires = kDriverStart + 1h;
   driver.event(submit);
   driver.answer_all();
   ASSERT_EQ(driver.stats().counters.delivered, 1U);
@@ -452,7 +302,7 @@ TEST(AnyEvent, WorkForWhatHasGoneChangesNothing) {  // req: engine.total.5
 
 TEST(AnyEvent, ManyTimersAtOnceAreFiredInSeveralSteps) {  // req: engine.step.5
   MemoryStore store;
-  Driver driver(store, kStart);  // fires three timers a step
+  EngineDriver driver(store, kDriverStart);  // fires three timers a step
   Configure configure;
   configure.config = {
       .name = "hooks",
@@ -463,7 +313,7 @@ TEST(AnyEvent, ManyTimersAtOnceAreFiredInSeveralSteps) {  // req: engine.step.5
   for (int i = 0; i < 10; ++i) {
     Submit submit;
     submit.destination = "hooks";
-    submit.not_before = kStart + 1h;
+    submit.not_before = kDriverStart + 1h;
     driver.event(submit);
   }
   EXPECT_TRUE(driver.attempts().empty());
@@ -491,7 +341,7 @@ TEST(AnyRecord, MayBeUnreadable) {  // req: engine.quarantine.2
     while (epoch.value() < 100) epoch = *store.acquire(0);
     store.commit(epoch, std::make_shared<const WriteBatch>(std::move(batch)), [](CommitOutcome) {});
     if (!store.damage(damaged)) continue;  // an empty value has nothing to damage
-    Driver driver(store, kStart + 400h);
+    EngineDriver driver(store, kDriverStart + 400h);
     if (!driver.alive()) {
       ++books;
       continue;
