@@ -707,8 +707,7 @@ class Engine::Impl {
       Phase::kDelivered;  // how the last message ended, for the answer to whoever ended it
 
   bool starts_held_ = false;
-  std::vector<DestinationId> drained_;        // draining, and perhaps empty: to be looked at
-  std::vector<DestinationId> drained_early_;  // … while hot messages were restored
+  std::vector<DestinationId> drained_;  // draining, and perhaps empty: to be looked at
   bool restoring_hot_ =
       true;  // nothing starts, and new messages are cold, until gates and hot messages are back
   bool owed_scanned_ = false;

@@ -161,8 +161,7 @@ void Engine::Impl::serve_group(Turn& turn, GateName name) {
     if (full || start_next(turn, slot)) ring(slot);
     touch(slot);
   }
-  if (group.waiters.empty() && group.state.in_use() == 0 && !timers_.armed(group.timer) &&
-      group.state.settled_at(group.limits) <= turn.now)
+  if (group.state.in_use() == 0 && group.state.settled_at(group.limits) <= turn.now)
     groups_.erase(found);
 }
 

@@ -488,7 +488,8 @@ void Engine::Impl::remove_drained(Turn& turn, const Chore& chore) {
   // Looking at it may have brought it into memory, which is no reason to look once more.
   std::erase(drained_, chore.destination);
   if (!destined.known || destined.slot == kNoSlot) return;
-  if (restoring_hot_) return drained_early_.push_back(chore.destination);  // nobody can tell yet
+  // Nobody can tell yet; when the hot ones are back, all that are being drained are looked at.
+  if (restoring_hot_) return;
   if (!residents_[destined.slot].bound->config.draining) return;
   const std::optional<bool> empty = is_empty(turn, destined.slot);
   if (!empty || !*empty) return;

@@ -302,7 +302,6 @@ bool Engine::Impl::startable(const Resident& resident, Timestamp now) const {
     case Health::kDisabled: return false;
   }
   POSTRIDER_CHECK(false);
-  return false;
 }
 
 bool Engine::Impl::awake(const Resident& resident, Timestamp now) const {
@@ -314,7 +313,6 @@ bool Engine::Impl::awake(const Resident& resident, Timestamp now) const {
     case Health::kDisabled: return false;
   }
   POSTRIDER_CHECK(false);
-  return false;
 }
 
 }  // namespace postrider

@@ -92,7 +92,6 @@ void Engine::Impl::restore_holding(Turn& turn, const Chore& chore) {
     // Until now nobody could tell whether it is empty.
     if (residents_[slot].bound->config.draining) touch(slot);
   }
-  for (const DestinationId id : std::exchange(drained_early_, {})) drained_.push_back(id);
 }
 
 void Engine::Impl::restore_hot_row(Turn& turn, const Row& row, const Row* state) {

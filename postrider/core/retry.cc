@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "postrider/base/check.h"
+
 namespace postrider {
 namespace {
 
@@ -10,9 +12,9 @@ constexpr Duration kDelayMax{INT64_MAX / 1024};
 
 constexpr Duration bounded(Duration delay) { return std::clamp(delay, Duration(0), kDelayMax); }
 
-// delay · factor for both ≥ 0, or kDelayMax when it would be more.
+// delay · factor for a delay ≥ 0 and a factor ≥ 1, or kDelayMax when it would be more.
 constexpr Duration times(Duration delay, std::int64_t factor) {
-  if (factor != 0 && delay > kDelayMax / factor) return kDelayMax;
+  if (delay > kDelayMax / factor) return kDelayMax;
   return delay * factor;
 }
 
@@ -25,18 +27,14 @@ Duration on_curve(const RetryRule& rule, std::uint16_t attempt) {
   switch (rule.curve) {
     case Curve::kFixed: return base;
     case Curve::kLinear: return times(base, attempt);
-    case Curve::kExponential: {
-      const int doublings = attempt - 1;
-      return doublings < 62 ? times(base, std::int64_t{1} << doublings)
-                            : (base == Duration(0) ? base : kDelayMax);
-    }
+    case Curve::kExponential: return times(base, std::int64_t{1} << std::min(attempt - 1, 62));
     case Curve::kList: {
       const std::size_t used = std::min<std::size_t>(rule.steps_used, RetryRule::kSteps);
       if (used == 0) return Duration(0);
       return bounded(rule.steps[std::min<std::size_t>(attempt, used) - 1]);
     }
   }
-  return Duration(0);
+  POSTRIDER_CHECK(false);
 }
 
 DelayRange range_around(const RetryRule& rule, Duration delay) {
@@ -52,7 +50,7 @@ DelayRange range_around(const RetryRule& rule, Duration delay) {
     }
     case Jitter::kFull: return {Duration(0), delay};
   }
-  return {delay, delay};
+  POSTRIDER_CHECK(false);
 }
 
 Timestamp round_up(Timestamp at, Duration tick) {
