@@ -190,6 +190,29 @@ TEST(Gate, IsSettledWhenNothingIsLeftToRemember) {
   EXPECT_EQ(gate.settled_at(limits), kStart + 1s);
 }
 
+TEST(Gate, ASpacingOfAMillisecondIsKept) {
+  constexpr GateLimits kClose{.spacing = 1ms};
+  GateState gate;
+  gate.take(kClose, Timestamp(1000));
+  EXPECT_FALSE(gate.permit(kClose, Timestamp(1000)).open);
+  EXPECT_TRUE(gate.permit(kClose, Timestamp(1001)).open);
+}
+
+TEST(Gate, OneThatWasDrainedWithoutARateOwesNothingWhenItGetsOne) {
+  GateState gate;
+  gate.drain({}, Timestamp(1000));
+  EXPECT_TRUE(gate.permit({.tokens_per_second = 1, .tokens_max = 1}, Timestamp(1000)).open);
+}
+
+TEST(Gate, AStartBeforeTheLastOneGivesNoTokensBack) {
+  constexpr GateLimits kSlow{.tokens_per_second = 1, .tokens_max = 2};
+  GateState gate;
+  gate.take(kSlow, Timestamp(10'000));
+  gate.take(kSlow, Timestamp(5'000));  // a clock that was set back
+  EXPECT_FALSE(gate.permit(kSlow, Timestamp(10'999)).open);
+  EXPECT_TRUE(gate.permit(kSlow, Timestamp(11'000)).open);
+}
+
 TEST(GateDeathTest, AStartThroughAClosedGateIsABug) {
   GateState gate;
   gate.close_until(kStart + 1s);

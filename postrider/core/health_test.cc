@@ -137,7 +137,29 @@ TEST(HealthWait, IsDoubledUpToItsMaximum) {
   EXPECT_EQ(wait_for({.wait_base = 5s, .wait_max = 3s}, 1), 3s);
   EXPECT_EQ(wait_for({.wait_base = 5s}, 4), 40s) << "no maximum";
   EXPECT_EQ(wait_for({}, 65535), 0s);
-  EXPECT_GT(wait_for({.wait_base = 5s}, 65535), 1000 * 24h) << "and no overflow";
+  EXPECT_EQ(wait_for({.wait_base = 5s}, 65535), Duration(INT64_MAX / 1024)) << "and no overflow";
+  EXPECT_EQ(wait_for({.wait_base = 5s, .wait_max = 1ms}, 1), 1ms);
+  EXPECT_EQ(wait_for({.wait_base = 1ms}, 3), 4ms);
+  EXPECT_EQ(wait_for({.wait_base = -1ms}, 1), 0ms);
+}
+
+// req: engine.health.3
+TEST(HealthApply, CountsAsFarAsItCanAndNoFurther) {
+  Route route;
+  Timestamp now(1'000'000);
+  for (int i = 0; i < UINT16_MAX + 2; ++i) {
+    now = now + 1ms;
+    apply(route, HealthOn::kFail, {}, now);
+    ASSERT_EQ(route.strikes, std::min(i + 1, int{UINT16_MAX}));
+  }
+}
+
+// req: engine.health.8
+TEST(HealthApply, OneMillisecondOfFailingMayBeTooLong) {
+  Route route;
+  const HealthRule rule{.disable_after = 1ms};
+  EXPECT_EQ(apply(route, HealthOn::kFail, rule, Timestamp(1000)).after, Health::kNormal);
+  EXPECT_EQ(apply(route, HealthOn::kFail, rule, Timestamp(1001)).after, Health::kDisabled);
 }
 
 // req: engine.health.6, engine.health.11

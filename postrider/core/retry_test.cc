@@ -30,6 +30,8 @@ RetryRule with_jitter(Jitter jitter, std::uint8_t percent, Duration base = 10s) 
 const RetryRule kFixedRule{.curve = Curve::kFixed, .base = 7s};
 const RetryRule kLinearRule{.curve = Curve::kLinear, .base = 2s};
 const RetryRule kExponentialRule{.curve = Curve::kExponential, .base = 5s};
+const RetryRule kMillisecondRule{.curve = Curve::kExponential, .base = 1ms};
+constexpr Duration kLongest{INT64_MAX / 1024};
 
 struct DelayCase {
   std::string name;
@@ -60,6 +62,13 @@ INSTANTIATE_TEST_SUITE_P(
                       DelayCase{"ListLastStep", list_rule({5s, 30s, 2min}), 3, 2min},
                       DelayCase{"ListForEverAfter", list_rule({5s, 30s, 2min}), 40, 2min},
                       DelayCase{"ListWithoutSteps", list_rule({}), 3, 0s},
+                      DelayCase{"ListOfOneStep", list_rule({5s}), 1, 5s},
+                      DelayCase{"OfNothing", {.curve = Curve::kExponential}, 65535, 0ms},
+                      DelayCase{"OfAMillisecond", kMillisecondRule, 3, 4ms},
+                      DelayCase{"NeverLongerThanItsBound", kMillisecondRule, 54, kLongest},
+                      DelayCase{"NeverLongerBeyondAllBits", kMillisecondRule, 63, kLongest},
+                      DelayCase{"NeverLongerFromTheStart", {.base = Duration::max()}, 1, kLongest},
+                      DelayCase{"NeverNegative", {.base = -5ms}, 1, 0ms},
                       DelayCase{"NoAttemptYetCountsAsTheFirst", kLinearRule, 0, 2s}),
     [](const auto& one) { return one.param.name; });
 
@@ -73,6 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
                                 1h},
                       DelayCase{"FixedAbove", with_cap(kFixedRule, 3s), 1, 3s},
                       DelayCase{"ListAbove", with_cap(list_rule({5s, 30s}), 10s), 2, 10s},
+                      DelayCase{"OfOneMillisecond", with_cap(kFixedRule, 1ms), 1, 1ms},
+                      DelayCase{"CapAfterTheFirst", with_cap(kFixedRule, 1h, 1), 2, 1h},
                       DelayCase{"CapAfterNotYet", with_cap(kFixedRule, 1h, 3), 3, 7s},
                       DelayCase{"CapAfterFrom", with_cap(kFixedRule, 1h, 3), 4, 1h},
                       DelayCase{"CapAfterWithoutCapIsNothing", with_cap(kFixedRule, 0s, 3), 4, 7s}),
@@ -320,6 +331,8 @@ TEST(RetryDue, IsRoundedUpToTheTick) {
   EXPECT_EQ(due_in(rule, facts_after(1)), 2s);
   rule.base = 2s;
   EXPECT_EQ(due_in(rule, facts_after(1)), 2s) << "a multiple stays";
+  rule.base = 1001ms;
+  EXPECT_EQ(due_in(rule, facts_after(1)), 2s) << "and what is a millisecond beyond one does not";
   rule.tick = 7ms;
   rule.base = 0ms;
   EXPECT_EQ((kNow + *due_in(rule, facts_after(1))).ms() % 7, 0) << "multiples of engine time";

@@ -48,6 +48,22 @@ TEST(Throttle, GrowsByOnePlacePerRoundOfSuccesses) {
   EXPECT_EQ(throttle.places(), 5U);
 }
 
+// req: engine.fair.3
+TEST(Throttle, GrowsByNoMoreThanOnePlacePerRoundHoweverManyItHas) {
+  for (const std::uint32_t most : {30U, 100U, 1000U}) {
+    Throttle throttle = begun(most);
+    throttle.failed();
+    const std::uint32_t half = most / 2;
+    std::uint32_t successes = 0;
+    for (; throttle.places() == half; ++successes) throttle.succeeded(most);
+    EXPECT_EQ(throttle.places(), half + 1);
+    // In steps of a 256th of a place, and at least one of those.
+    const std::uint32_t least = std::min(half, 256U);
+    EXPECT_GE(successes, least);
+    EXPECT_LE(successes, least + least / 4 + 1);
+  }
+}
+
 // req: engine.health.14
 TEST(Throttle, AfterAClosingItDoublesUntilHalfOfWhatItHad) {
   Throttle throttle = begun(16);

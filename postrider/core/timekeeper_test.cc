@@ -183,6 +183,47 @@ TEST(Timekeeper, AWallSetBackAndForwardChangesNothing) {
   EXPECT_EQ(look(machine, keeper), machine.wall());
 }
 
+// req: engine.time.6
+TEST(Timekeeper, AWallThatReturnsTakesSoMuchOfTheBiasBackFromASecondOn) {
+  for (const Duration by : {999ms, 1000ms, 1001ms}) {
+    Machine machine;
+    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    machine.set_wall_by(-10s);
+    look(machine, keeper);
+    ASSERT_EQ(keeper.bias(), 10s);
+    machine.set_wall_by(by);
+    EXPECT_EQ(look(machine, keeper), kWall);
+    EXPECT_EQ(keeper.bias(), by < 1s ? 10s : 10s - by) << "less is corrected slowly";
+  }
+}
+
+// req: engine.time.6
+TEST(Timekeeper, TheLastMillisecondOfABiasIsTakenBackAsWell) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  machine.set_wall_by(-2s);
+  look(machine, keeper);
+  machine.set_wall_by(1999ms);
+  look(machine, keeper);
+  ASSERT_EQ(keeper.bias(), 1ms);
+  machine.set_wall_by(1s);
+  EXPECT_EQ(look(machine, keeper), kWall);
+  EXPECT_EQ(keeper.bias(), 0ms);
+}
+
+// A restart finds the wall behind what was told before.
+// req: engine.time.5, engine.time.7
+TEST(Timekeeper, AStartBelowTheFloorHasExactLimits) {
+  for (const Duration behind : {999ms, 1000ms, 59'999ms, 60'000ms, 60'001ms}) {
+    const Machine machine;
+    Timekeeper keeper(machine.read(), kWall + behind, 0s);
+    EXPECT_EQ(keeper.bias(), behind < 1s ? 0s : behind);
+    const auto step = keeper.take_step();
+    ASSERT_EQ(step.has_value(), behind > 1min) << behind.count();
+    EXPECT_EQ(step ? step->by : -behind, -behind);
+  }
+}
+
 TEST(Timekeeper, OnlyThePartBeyondTheBiasIsAForwardOffset) {
   Machine machine;
   Timekeeper keeper(machine.read(), Timestamp(), 0s);
@@ -281,7 +322,17 @@ TEST(Timekeeper, AStepOfAMinuteIsNotTold) {
 
 TEST(Timekeeper, AMachineWithoutAClockHasATimeToo) {
   Timekeeper keeper({Timestamp(0), Timestamp(0)}, Timestamp(), 0s);
-  EXPECT_TRUE(keeper.now({Timestamp(0), Timestamp(0)}).is_set());
+  EXPECT_EQ(keeper.now({Timestamp(0), Timestamp(0)}), Timestamp(1));
+}
+
+TEST(Timekeeper, AClockBeyondItsBoundsIsTakenForOneAtThem) {
+  constexpr Timestamp kLast(INT64_MAX / 1024);
+  Timekeeper late({Timestamp(0), Timestamp(INT64_MAX)}, Timestamp(), 0s);
+  EXPECT_EQ(late.now({Timestamp(0), Timestamp(INT64_MAX)}), kLast);
+  Timekeeper high({Timestamp(0), Timestamp(0)}, Timestamp(INT64_MAX), 0s);
+  EXPECT_EQ(high.now({Timestamp(0), Timestamp(0)}), kLast);
+  Timekeeper early({Timestamp(-5), Timestamp(0)}, Timestamp(), 0s);
+  EXPECT_EQ(early.now({Timestamp(10), Timestamp(10)}), Timestamp(11)) << "it booted at 0";
 }
 
 std::int64_t any_time() {

@@ -289,6 +289,34 @@ RC_GTEST_PROP(Timers, BehaveLikeAnOrderedMap, (std::uint64_t seed)) {
 }
 
 // req: device.to.2
+// Those of the past stand in a heap of their own.
+TEST(Timers, OfThePastFireInOrderHoweverManyAreCancelled) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Rng rng(seed);
+    Timers timers(Timestamp(1'000'000));
+    std::map<std::pair<std::int64_t, int>, TimerHandle> armed;  // by time and arming
+    for (int i = 0; i < 200; ++i) {
+      const std::int64_t at = 900'000 + rng.between(0, 300);
+      const TimerHandle handle =
+          timers.arm(Timestamp(at), {.id = {static_cast<std::uint64_t>(i), 0}});
+      armed.emplace(std::pair{at, i}, handle);
+      if (!rng.chance(1, 3)) continue;
+      const auto gone = std::next(armed.begin(), rng.between(0, std::ssize(armed) - 1));
+      timers.cancel(gone->second);
+      armed.erase(gone);
+    }
+    while (!armed.empty()) {
+      ASSERT_EQ(timers.next(), Timestamp(armed.begin()->first.first));
+      std::vector<Timer> fired;
+      timers.advance(Timestamp(1'000'000), 1, fired);
+      ASSERT_EQ(fired.size(), 1U);
+      ASSERT_EQ(fired[0].id.high, static_cast<std::uint64_t>(armed.begin()->first.second));
+      armed.erase(armed.begin());
+    }
+    EXPECT_EQ(timers.size(), 0U);
+  }
+}
+
 TEST(Timers, AMillionFireAtTheirMillisecondAndNoOther) {
   Timers timers(kStart);
   constexpr std::int64_t kCount = 1'000'000;
