@@ -291,6 +291,8 @@ class Finder:
         if i is None:
             return
         start, end, spelling, _ = file.tokens[i]
+        if least_of_page(file, i):
+            return
         more = {"true": "false", "false": "true"}.get(spelling) or (increased(spelling) if NUMBER.match(spelling) else None)
         if more:
             file.edit(start, end, "choice").mutants.append((file.point(start, "constant", f"{spelling} to {more}"), more))
@@ -308,6 +310,14 @@ def asks_for_bug(cursor, file):
         return False
     between = file.words(children[0].extent.end.offset, children[1].extent.start.offset)
     return between[:1] == ["&&"] and any(asks_for_bug(child, file) for child in children)
+
+
+def least_of_page(file, i):
+    """std::max<std::uint32_t>(1, limits_.x_rows_max): the fewest rows of a read. Pages of another size are read more or less often,
+    and nothing that is decided depends on them."""
+    before = [t[2] for t in file.tokens[max(0, i - 7):i]]
+    behind = [t[2] for t in file.tokens[i + 1:i + 8]]
+    return before == ["max", "<", "std", "::", "uint32_t", ">", "("] and any(word.endswith("rows_max") for word in behind)
 
 
 def increased(text):
