@@ -378,5 +378,50 @@ TEST_F(Damage, OfAPageOfTheLogHidesNoEntryBehindIt) {
   EXPECT_EQ(ends, 2U);
 }
 
+// req: engine.log.2
+TEST_F(Damage, OfAPageOfTheLogHidesNoEntryInThePageRightBehindIt) {
+  open_with();
+  for (int i = 0; i < 4; ++i) post(message(next(), {{"method", "post"}}));
+  for (const StartAttempt& start : starts()) post(answer(start.attempt, 200));
+  const Rows pages = store.memory().scan(
+      {keys::space(keys::kLog), keys::after_prefix(keys::space(keys::kLog)), 100});
+  ASSERT_EQ(pages.rows.size(), 4U);
+  for (std::size_t i = 1; i < 4; ++i) {
+    EXPECT_EQ(keys::parse_bucketed(pages.rows[i].first)->high,
+              keys::parse_bucketed(pages.rows[i - 1].first)->high + 1);
+  }
+  ASSERT_TRUE(store.memory().damage(pages.rows[0].first));
+  ASSERT_TRUE(store.memory().damage(pages.rows[2].first));
+  LogPosition from;
+  std::vector<MessageId> ended;
+  for (int i = 0; i < 10; ++i) {
+    const auto page = std::get<LogPage>(asked(Ask::What::kLog, [&](Ask& event) {
+                                          event.from = from;
+                                          event.limit = 1;
+                                        }).view);
+    EXPECT_LE(page.entries.size(), 1U);
+    for (const LogEntry& entry : page.entries) {
+      if (entry.kind == LogEntry::Kind::kEnd) ended.push_back(entry.id);
+    }
+    EXPECT_GE(page.next, from);
+    from = page.next;
+  }
+  EXPECT_EQ(ended, (std::vector<MessageId>{starts()[1].message, starts()[3].message}));
+}
+
+// req: engine.quarantine.1
+TEST_F(Damage, OfACensusIsMetByWhoBringsItsDestinationIntoMemory) {
+  options.engine.limits.residents_max = 1;
+  open_with({{"base", "7200000"}});
+  post(message(next(), {{"method", "post"}}));
+  const MessageId which = id_of(questions);
+  post(answer(last_attempt(), 408));
+  post(place(next(), "bell"));
+  post(place(next(), "gong"));
+  EXPECT_TRUE(stats().all_counted);
+  is_quarantined(keys::kCensus, [&] { EXPECT_EQ(phase(which), Phase::kBackoff); });
+  EXPECT_FALSE(stats().all_counted);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -435,5 +435,34 @@ TEST_F(Edges, AtLeastOneJobMayRunAndIsKept) {
   EXPECT_EQ(code_of(ticket_), AnswerCode::kBusy);
 }
 
+// One answer looks at 64 of them, and the one behind the last finds no more. req: engine.census.3
+TEST_F(Edges, SoManyPrioritiesAreLookedAtForOneAnswer) {
+  for (const std::uint16_t priorities :
+       std::to_array<std::uint16_t>({63, 64, 127, 128, 190, 192})) {
+    open();
+    const std::string name = "shop" + std::to_string(priorities);
+    post(configure(next(), name));
+    Pause pause;
+    pause.caller.ticket = Ticket(next());
+    pause.destination = name;
+    post(pause);
+    for (std::uint16_t priority = 0; priority < priorities; ++priority) {
+      Submit event = submit(next(), name);
+      event.priority = priority;
+      post(event);
+    }
+    pages_ = 0;
+    ASSERT_EQ(all_queues().size(), 1U);
+    EXPECT_EQ(pages_, priorities < 64 ? 1 : priorities / 64 + 2) << priorities;
+    StartJob cancel;
+    cancel.caller.ticket = Ticket(next());
+    cancel.order.action = JobAction::kCancel;
+    cancel.order.rate = 1000;
+    post(cancel);
+    for (int i = 0; i < 10; ++i) advance(100ms);
+    ASSERT_EQ(stats().counters.live(), 0U);
+  }
+}
+
 }  // namespace
 }  // namespace postrider

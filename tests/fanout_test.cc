@@ -1,6 +1,8 @@
 // Fan-out, seen from outside: groups, who gets what, all or none, and the body that is there once
 // and goes with the last that refers to it.
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "postrider/model/keys.h"
 #include "tests/support/shard_rig.h"
@@ -448,6 +450,128 @@ TEST_F(Fanout, PutsMessagesWhoseBodyIsLostIntoQuarantine) {
   why.id = view.members[0].message;
   post(why);
   EXPECT_EQ(view_of<Explanation>(why.ticket.value()).place, Explanation::Place::kQuarantine);
+}
+
+// req: engine.fanout.1
+TEST_F(Fanout, IsRefusedInTheInstantInWhichItExpires) {
+  open_group(2);
+  FanOut event = fan(next());
+  event.expires = instant().wall;
+  EXPECT_EQ(sent(event).code, AnswerCode::kInvalid);
+  event = fan(next());
+  event.expires = instant().wall + 1ms;
+  EXPECT_EQ(sent(event).code, AnswerCode::kAccepted);
+  EXPECT_EQ(counters().accepted, 2U);
+}
+
+// Only profiles that say so are bounded by how many messages live. req: engine.limit.1
+TEST_F(Fanout, TakesAsManyMembersAsMayLive) {
+  const std::span<const ProfileSpec* const> known = all_profiles();
+  const auto* webhook = *std::find_if(
+      known.begin(), known.end(), [](const ProfileSpec* one) { return one->name == "webhook"; });
+  ProfileSpec bounded = *webhook;
+  bounded.bounded = true;
+  const std::array<const ProfileSpec*, 1> profiles = {&bounded};
+  options.engine.profiles = profiles;
+  options.engine.limits.live_max = 5;
+  open_group(3);
+  EXPECT_EQ(accepted().members.size(), 3U);
+  Answer refused = sent(fan(next()));
+  EXPECT_EQ(refused.code, AnswerCode::kFull);
+  EXPECT_TRUE(refused.detail.starts_with("member 'm1002': too many messages are alive already"))
+      << refused.detail << ": two more may live";
+  EXPECT_EQ(counters().live(), 3U) << "nothing was accepted for anybody";
+  options.engine.limits.live_max = 6;
+  open();
+  EXPECT_EQ(accepted().members.size(), 3U);
+  refused = sent(fan(next()));
+  EXPECT_TRUE(refused.detail.starts_with("member 'm1000'")) << refused.detail;
+  EXPECT_EQ(counters().live(), 6U);
+  options.engine.profiles = known;
+  open();
+  EXPECT_EQ(accepted().members.size(), 3U) << "without a bound";
+  shard.reset();
+}
+
+// req: engine.fanout.5
+TEST_F(Fanout, CountsTheBytesOfABodyThatGoesWithALetter) {
+  open_group(2);
+  const FanoutView view = accepted();
+  for (const FanoutView::Member& member : view.members) end(member.message, 400);
+  EXPECT_EQ(counters().shared_bytes, 8U);
+  open();  // nobody has the body in memory any more
+  for (const FanoutView::Member& member : view.members) {
+    EXPECT_EQ(counters().shared_bytes, 8U);
+    EXPECT_EQ(command<Drop>(member.message).code, AnswerCode::kDone);
+    turn();
+  }
+  EXPECT_EQ(counters().shared_bytes, 0U);
+  EXPECT_EQ(counters().shared_bodies, 0U);
+  EXPECT_EQ(rows(keys::kBodyLetter), 0U);
+}
+
+// What has no shared body leaves no trace among those: not when its letter goes, nor when it is
+// sent again, nor when it cannot be read. req: engine.fanout.5
+TEST_F(Fanout, IsNothingToMessagesThatShareNoBody) {
+  open_with({"a"});
+  std::vector<MessageId> ids;
+  for (int i = 0; i < 4; ++i) {
+    const std::uint64_t ticket = next();
+    post(submit(ticket, "a"));
+    ids.push_back(id_of(ticket));
+    end(ids.back(), 400);
+  }
+  EXPECT_EQ(command<Drop>(ids[0]).code, AnswerCode::kDone);
+  EXPECT_EQ(command<Redrive>(ids[1]).code, AnswerCode::kAccepted);
+  ASSERT_EQ(rows(keys::kDead), 2U);
+  for (const Row& row :
+       store.memory()
+           .scan({keys::space(keys::kDead), keys::after_prefix(keys::space(keys::kDead)), 10})
+           .rows)
+    EXPECT_TRUE(store.memory().damage(row.first));
+  post(ask(next(), Ask::What::kDeadLetters));
+  turn();
+  EXPECT_EQ(counters().quarantined, 2U);
+  EXPECT_FALSE(store.bytes_by_space().contains(keys::kBodyLetter));
+  EXPECT_FALSE(store.bytes_by_space().contains(keys::kBody));
+}
+
+// A body whose count cannot be read is kept: nobody can tell who refers to it. req: engine.fanout.6
+TEST_F(Fanout, KeepsABodyWhoseCountIsLost) {
+  open_group(2, {{"in_flight_max", "1"}});
+  const FanoutView view = accepted();
+  ASSERT_TRUE(store.memory().damage(keys::body(view.id.value(), keys::BodyPart::kCount)));
+  open();
+  EXPECT_EQ(counters().quarantined, 1U);
+  EXPECT_EQ(rows(keys::kQuarantine), 1U);
+  ASSERT_EQ(starts().size(), 2U) << "the body itself is whole";
+  for (const StartAttempt& start : starts()) {
+    EXPECT_EQ(start.request.body, "one body");
+    post(answer(start.attempt, start.attempt == attempt(0) ? 200 : 400));
+  }
+  EXPECT_EQ(counters().delivered, 1U);
+  EXPECT_EQ(rows(keys::kBody), 1U) << "the bytes stay";
+  EXPECT_EQ(counters().shared_bodies, 1U);
+}
+
+// req: engine.fanout.6, engine.quarantine.1
+TEST_F(Fanout, ALetterWhoseBodyIsLostRefersToNothing) {
+  open_group(2);
+  const FanoutView view = accepted();
+  for (const FanoutView::Member& member : view.members) end(member.message, 400);
+  open();
+  EXPECT_EQ(rows(keys::kBodyLetter), 2U);
+  ASSERT_TRUE(store.memory().damage(keys::body(view.id.value(), keys::BodyPart::kBytes)));
+  Ask all = ask(next(), Ask::What::kDeadLetters);
+  all.contents = true;
+  post(all);
+  turn();
+  EXPECT_TRUE(view_of<DeadLetters>(all.ticket.value()).letters.empty());
+  EXPECT_EQ(rows(keys::kDead), 0U);
+  EXPECT_EQ(rows(keys::kBodyLetter), 0U);
+  EXPECT_EQ(counters().quarantined, 4U) << "two letters, the body and its count";
+  EXPECT_EQ(counters().shared_bodies, 0U);
+  EXPECT_EQ(counters().shared_bytes, 0U);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // what is refused.
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "tests/support/bulk_rig.h"
 
@@ -318,6 +319,170 @@ TEST_F(JobEdges, ARoundBeginsInItsInstant) {
   advance(1ms);
   EXPECT_EQ(job(id).state, JobState::kRunning);
   EXPECT_EQ(job(id).round_at, instant().wall);
+}
+
+// req: engine.job.1
+TEST_F(JobEdges, ItsPagesComeInTimeToTheMillisecond) {
+  struct Case {
+    std::uint32_t rate, rows;
+    std::map<int, std::uint64_t> done;  // after so many milliseconds
+  };
+  // Twenty pages a second, of at least one and at most a page's rows.
+  for (const Case& one :
+       {Case{100, 100, {{50, 5}, {100, 10}, {150, 12}}},
+        Case{40, 100, {{50, 2}, {100, 4}, {150, 6}, {200, 8}, {250, 10}, {300, 12}}},
+        Case{20, 100, {{50, 1}, {100, 2}, {150, 3}}}, Case{10, 100, {{100, 1}, {200, 2}}},
+        Case{1000, 4, {{4, 4}, {8, 8}, {12, 12}}}}) {
+    options.engine.limits.job_rows_max = one.rows;
+    open_with({"shop"});
+    kill("shop", 12);
+    StartJob event = order(JobAction::kDrop, "shop");
+    event.order.rate = one.rate;
+    const JobId id = start(event);
+    std::map<int, std::uint64_t> done;
+    for (int ms = 1; ms <= one.done.rbegin()->first; ++ms) {
+      advance(1ms);
+      const std::uint64_t so_far = job(id).done;
+      if (so_far != (done.empty() ? 0 : done.rbegin()->second)) done[ms] = so_far;
+    }
+    EXPECT_EQ(done, one.done) << one.rate;
+    for (int i = 0; i < 20 && job(id).state == JobState::kRunning; ++i) advance(100ms);
+    EXPECT_EQ(job(id).done, 12U);
+    EXPECT_EQ(job(id).finished, instant().wall) << one.rate;
+  }
+}
+
+// req: engine.dead.5
+TEST_F(JobEdges, ARoundThatFoundNoPlaceAsksAgainAfterASecond) {
+  options.engine.limits.jobs_running_max = 1;
+  open_with({"shop"});
+  kill("shop", 3);
+  StartJob often = order(JobAction::kRedrive, "shop");
+  often.order.every = 1h;
+  const JobId id = start(often);
+  advance(1s);
+  ASSERT_EQ(job(id).state, JobState::kWaiting);
+  for (const StartAttempt& again : starts()) post(answer(again.attempt, 400));
+  elapsed = job(id).next_at - kStart - 1ms;
+  turn();
+  StartJob slow = order(JobAction::kDrop, "shop");
+  slow.order.rate = 1;
+  const JobId other = start(slow);
+  advance(1ms);
+  EXPECT_EQ(job(id).state, JobState::kWaiting);
+  CancelJob cancel;
+  cancel.caller.ticket = Ticket(next());
+  cancel.job = other;
+  post(cancel);
+  advance(999ms);
+  EXPECT_EQ(job(id).state, JobState::kWaiting);
+  advance(1ms);
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  EXPECT_EQ(job(id).round_at, instant().wall);
+}
+
+// req: engine.job.2
+TEST_F(JobEdges, AForecastIsExact) {
+  open_with({"shop"});
+  kill("shop", 3);
+  StartJob dry = order(JobAction::kDrop);
+  dry.dry_run = true;
+  for (const std::uint32_t rate : {1U, 2U, 3U, 7U}) {
+    dry.caller.ticket = Ticket(next());
+    dry.order.rate = rate;
+    post(dry);
+    EXPECT_EQ(view_of<DryRun>(ticket_).matched, 3U);
+    EXPECT_EQ(view_of<DryRun>(ticket_).forecast, Duration(3000 / rate));
+    EXPECT_EQ(view_of<DryRun>(ticket_).rate, rate);
+  }
+}
+
+// req: engine.job.2
+TEST_F(JobEdges, ADryRunCountsWhatWasAcceptedInItsTurn) {
+  open_with({"shop"}, {{"in_flight_max", "1"}});
+  StartJob dry = order(JobAction::kCancel);
+  dry.dry_run = true;
+  ASSERT_TRUE(shard->post(submit(next(), "shop")));
+  dry.caller.ticket = Ticket(next());
+  const std::uint64_t ticket = ticket_;
+  ASSERT_TRUE(shard->post(dry));
+  ASSERT_TRUE(shard->post(submit(next(), "shop")));
+  turn();
+  for (int i = 0; i < 5; ++i) advance(1ms);
+  EXPECT_EQ(view_of<DryRun>(ticket).matched, 1U) << "the second came later";
+}
+
+// req: engine.job.3
+TEST_F(JobEdges, WhatCameInTheSameInstantButLaterIsNotMeant) {
+  open_with({"shop"}, {{"in_flight_max", "1"}});
+  for (int i = 0; i < 3; ++i) post(submit(next(), "shop"));
+  const JobId id = start(order(JobAction::kCancel));
+  post(submit(next(), "shop"));
+  const MessageId later = id_of(ticket_);
+  EXPECT_EQ(finished(id).done, 3U);
+  EXPECT_EQ(finished(id).looked, 4U);
+  Ask why = ask(next(), Ask::What::kExplain);
+  why.id = later;
+  post(why);
+  EXPECT_FALSE(is_end(view_of<Explanation>(ticket_).phase));
+}
+
+// req: engine.job.5
+TEST_F(JobEdges, ARoundOfAMillisecondIsTooShort) {
+  open_with({"shop"});
+  StartJob often = order(JobAction::kRedrive);
+  often.order.every = 1ms;
+  EXPECT_TRUE(is_refused(often));
+  often.order.every = 0ms;
+  EXPECT_FALSE(is_refused(often));
+}
+
+// req: engine.dead.5
+TEST_F(JobEdges, EveryRoundExpectsWhatIsThereThoughItsDestinationWasForgotten) {
+  options.engine.limits.residents_max = 1;
+  open_with({"shop", "bank", "post"});
+  kill("shop", 2);
+  StartJob daily = order(JobAction::kRedrive, "shop");
+  daily.order.every = 1h;
+  const JobId id = start(daily);
+  EXPECT_EQ(job(id).expected, 2U);
+  advance(1s);
+  ASSERT_EQ(job(id).state, JobState::kWaiting);
+  EXPECT_EQ(job(id).done, 2U);
+  for (const StartAttempt& again : starts()) post(answer(again.attempt, 400));
+  kill("bank", 1);
+  kill("post", 1);
+  elapsed = job(id).next_at - kStart;
+  turn();
+  EXPECT_EQ(job(id).expected, 4U) << "two were done, and two are there";
+  advance(1s);
+  EXPECT_EQ(job(id).done, 4U);
+}
+
+// A key that no message has must not keep a job from going on. req: engine.quarantine.2
+TEST_F(JobEdges, GoesOnBehindTheLastPossibleNumberOfALane) {
+  open_with({"shop"});
+  const std::vector<MessageId> ids = kill("shop", 2);
+  options.engine.limits.job_rows_max = 1;
+  shard.reset();
+  const Rows letters = store.memory().scan(
+      {keys::space(keys::kDead), keys::after_prefix(keys::space(keys::kDead)), 10});
+  ASSERT_EQ(letters.rows.size(), 2U);
+  const auto bucket = keys::parse_bucketed(letters.rows[0].first)->bucket;
+  const Epoch epoch = store.memory().acquire(0).value();
+  auto batch = std::make_shared<WriteBatch>();
+  for (const std::uint64_t high : {ids[0].high - 1, ids[0].high, ids[0].high + 1}) {
+    auto dead = decode_dead(letters.rows[0].second.view());
+    ASSERT_TRUE(dead.has_value());
+    dead->letter.id = {high, UINT64_MAX};
+    batch->put(keys::dead(bucket, dead->letter.id), encode_dead(dead->letter, dead->message));
+  }
+  store.memory().commit(epoch, batch, [](CommitOutcome) {});
+  open();
+  StartJob dry = order(JobAction::kDrop, "shop");
+  dry.order.filter.reason_prefix = "H";
+  matched(dry);
+  EXPECT_EQ(looked_, 5U);
 }
 
 }  // namespace

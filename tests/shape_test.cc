@@ -277,5 +277,46 @@ TEST_F(Shape, ADestinationTellsWhenSomethingMayStart) {
   EXPECT_EQ(doings("held").next_at, now() + 20s);
 }
 
+// req: engine.limit.1
+TEST_F(Shape, APieceHasAsManyRecordsAsTheLimitSays) {
+  options.engine.limits.answer_rows_max = 10;
+  open();
+  post(configure(next(), "shop", {{"in_flight_max", "1"}}));
+  for (int i = 0; i < 30; ++i) post(submit(next(), "shop"));
+  const auto page_at = [this](std::uint32_t limit) {
+    const Answer first = asked("", "", limit);
+    const std::string hot = std::get<ShapePage>(first.view).next;
+    EXPECT_EQ(std::get<ShapePage>(first.view).messages, 0U) << "none is on disk only";
+    return std::get<ShapePage>(asked("", hot, limit).view);
+  };
+  // The state of the last one may be in the next piece, which begins with it.
+  EXPECT_EQ(page_at(1000).messages, 10U);
+  EXPECT_EQ(page_at(12).messages, 10U);
+  EXPECT_EQ(page_at(11).messages, 10U);
+  EXPECT_EQ(page_at(10).messages, 9U);
+  EXPECT_EQ(page_at(0).messages, 1U) << "less than two get nowhere";
+  EXPECT_TRUE(page_at(5).rows.at(0).methods.empty()) << "the profile has only one";
+}
+
+// req: engine.ask.1
+TEST_F(Shape, AMessageAtTheEndOfAPieceKeepsItsState) {
+  open();
+  post(configure(next(), "shop", {{"in_flight_max", "1"}, {"ladder", "2h"}}));
+  post(submit(next(), "shop"));
+  post(answer(last_attempt(), 503));
+  pause("shop");
+  for (int i = 0; i < 3; ++i) {
+    Submit event = submit(next(), "shop");
+    event.priority = 5;  // before the first
+    post(event);
+  }
+  for (const std::uint32_t limit : {2U, 3U, 4U, 5U}) {
+    const ShapeRow row = whole("", limit)["shop"];
+    EXPECT_EQ(in_phase(row, Phase::kQueued), 3U) << limit;
+    EXPECT_EQ(in_phase(row, Phase::kBackoff), 1U) << limit;
+    EXPECT_EQ(messages_, 4U) << limit;
+  }
+}
+
 }  // namespace
 }  // namespace postrider

@@ -1,5 +1,7 @@
 // A profile is ours, but what it reads comes from outside: whatever it makes of that stays within
 // the limits of names, notes, subjects and submits, and what is beyond them is counted.
+#include <map>
+
 #include "tests/support/task_rig.h"
 
 namespace postrider {
@@ -9,7 +11,9 @@ namespace {
 struct Says {
   Received received;
   Reading reading;
-  std::vector<std::uint16_t> attempts;  // that the news was told to be about
+  std::map<std::string, Reading, std::less<>> to;  // instead of it, by the news' detail
+  std::vector<std::uint16_t> attempts;             // that the news was told to be about
+  std::vector<Notice> notices;                     // without what they point to
 };
 Says& says() {
   static Says words;
@@ -25,7 +29,9 @@ class Unruly : public TaskRig {
     spec_.receive = [](const Inbound&) { return says().received; };
     spec_.notice = [](const Facts&, const Notice& notice) {
       says().attempts.push_back(notice.attempt);
-      return says().reading;
+      says().notices.push_back({{}, notice.at, notice.attempt, notice.by_gate, notice.witness});
+      const auto other = says().to.find(notice.detail);
+      return other != says().to.end() ? other->second : says().reading;
     };
     options.engine.profiles = profiles_;
     options.engine.limits.key_bytes_max = 100;
@@ -344,6 +350,197 @@ TEST_F(Unruly, AnArrivalMayBeAboutAMessageThatItEndsItself) {
   EXPECT_EQ(arrive({about(id), about(id)}), "2 subjects");
   EXPECT_EQ(phase(id), Phase::kDelivered);
   EXPECT_EQ(stats().counters.delivered, 1U);
+}
+
+// req: engine.intent.1
+TEST_F(Unruly, ThatTheOpenSendCannotArriveAnyMoreIsWritten) {
+  open_with_task();
+  ASSERT_TRUE(stored(id).has_value());
+  EXPECT_TRUE(stored(id)->intent.open);
+  says().reading.closes = true;
+  arrive({about(id)});
+  EXPECT_FALSE(stored(id)->intent.open);
+  const std::size_t before = store.bytes_by_space().at(keys::kHot);
+  arrive({about(id)});
+  EXPECT_EQ(store.bytes_by_space().at(keys::kHot), before) << "it is closed already";
+}
+
+// req: engine.nested.1
+TEST_F(Unruly, WhatFollowsFromNewsIsSentWithItsOrigin) {
+  open_with_task();
+  post(place(3, "bell"));
+  says().reading = {};
+  says().reading.signal = On::kAnswered;
+  says().reading.submits = {to_bell(), to_bell()};
+  arrive({about(id)});
+  EXPECT_EQ(phase(id), Phase::kDelivered);
+  EXPECT_EQ(stats().counters.accepted, 3U);
+  ASSERT_EQ(starts().size(), 3U);
+  EXPECT_EQ(explained(starts().back().message).origin, id);
+  EXPECT_EQ(explained(starts().back().message).destination, "bell");
+}
+
+// req: engine.receipt.1
+TEST_F(Unruly, OnlyWhoIsFoundByAGateHearsOfTheWitness) {
+  open();
+  post(place(1, "mill"));
+  post(task(2, {{"narrow", ""}}));
+  id = id_of(2);
+  says().reading.names = {{"s", "w"}};
+  arrive({about(id)});
+  const Timestamp given = instant().wall;
+  says().reading.names.clear();
+  advance(1s);
+  Subject subject = about(id);
+  subject.witness = {"s", "w"};
+  says().notices.clear();
+  arrive({subject});
+  for (const Notice& notice : says().notices) {
+    EXPECT_FALSE(notice.by_gate);
+    EXPECT_FALSE(notice.witness.is_set());
+    EXPECT_EQ(notice.attempt, 0U);
+    EXPECT_EQ(notice.at, instant().wall);
+  }
+  subject = about(std::vector<ExternalName>());
+  subject.gate = sim::drill_gate_name("narrow");
+  says().notices.clear();
+  arrive({subject});
+  ASSERT_FALSE(says().notices.empty());
+  EXPECT_TRUE(says().notices.back().by_gate);
+  EXPECT_FALSE(says().notices.back().witness.is_set()) << "nobody was asked for";
+  subject.witness = {"s", "w"};
+  says().notices.clear();
+  arrive({subject});
+  for (const Notice& notice : says().notices) {
+    EXPECT_TRUE(notice.by_gate);
+    EXPECT_EQ(notice.witness, given);
+    EXPECT_EQ(notice.attempt, 1U) << "the newest";
+  }
+  EXPECT_EQ(stats().tallies.unknown_names, 0U) << "it was about no name";
+}
+
+// req: engine.receipt.1
+TEST_F(Unruly, NewsOfOneThatHasEndedIsNotForWhoHoldsItsGateNow) {
+  open();
+  post(place(1, "mill"));
+  post(task(2, {{"narrow", ""}}));
+  id = id_of(2);
+  says().reading.names = {{"s", "first"}};
+  arrive({about(id)});
+  says().reading.names.clear();
+  post(answer(last_attempt(), 200));
+  post(task(3, {{"narrow", ""}}));
+  Subject subject = about({{"s", "first"}});
+  subject.gate = sim::drill_gate_name("narrow");
+  says().reading.mismatched = true;  // so that it is counted whom it finds
+  arrive({subject});
+  EXPECT_EQ(stats().tallies.mismatched, 0U);
+  const auto late = log(LogEntry::Kind::kLate);
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_EQ(late[0].id, id);
+  EXPECT_EQ(late[0].reason, "peer");
+  EXPECT_EQ(late[0].at, instant().wall);
+  EXPECT_EQ(stats().tallies.late_receipts, 1U);
+  // A second name of one that has ended says nothing: whoever holds the gate is meant.
+  subject.names = {{"s", "nobody"}, {"s", "first"}};
+  arrive({subject});
+  EXPECT_EQ(stats().tallies.mismatched, 1U);
+  EXPECT_EQ(log(LogEntry::Kind::kLate).size(), 1U);
+  // And with nobody at the gate it is news of a name that nobody has.
+  subject.gate = 0;
+  arrive({subject});
+  EXPECT_EQ(log(LogEntry::Kind::kLate).size(), 1U);
+  EXPECT_EQ(stats().tallies.unknown_names, 1U);
+}
+
+// req: engine.receipt.2
+TEST_F(Unruly, OfTwoThatWaitedForANameTheSecondComesLateWhenTheFirstEndsIt) {
+  open_with_task();
+  says().to["end"].signal = On::kAnswered;
+  Subject subject = about({{"s", "t"}}, true);
+  subject.detail = "end";
+  arrive({subject});
+  arrive({subject});
+  EXPECT_EQ(records_in(keys::kHalf), 1U);
+  EXPECT_EQ(phase(id), Phase::kInFlight);
+  says().reading.names = {{"s", "t"}};
+  arrive({about(id)});
+  for (int i = 0; i < 3; ++i) turn();
+  EXPECT_EQ(phase(id), Phase::kDelivered);
+  const auto late = log(LogEntry::Kind::kLate);
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_EQ(late[0].id, id);
+  EXPECT_EQ(late[0].reason, "news that ");
+  EXPECT_EQ(records_in(keys::kHalf), 0U);
+}
+
+// req: engine.receipt.2
+TEST_F(Unruly, OfTwoThatWaitedForANameTheSecondFindsItAsleep) {
+  open_with_task();
+  accept_task();
+  Reading& lost = says().to["lost"];
+  lost.signal = On::kFailed;
+  lost.outcome = {Certainty::kAnswered, FailureClass::kOther, "lost"};
+  Reading& odd = says().to["odd"];
+  odd.silent = true;
+  odd.mismatched = true;
+  Subject subject = about({{"s", "t"}}, true);
+  subject.detail = "lost";
+  arrive({subject});
+  subject.detail = "odd";
+  arrive({subject});
+  says().reading.names = {{"s", "t"}};
+  arrive({about(id)});
+  for (int i = 0; i < 3; ++i) turn();
+  EXPECT_EQ(phase(id), Phase::kBackoff);
+  EXPECT_EQ(stats().tallies.mismatched, 1U);
+  EXPECT_EQ(records_in(keys::kHalf), 0U);
+  EXPECT_TRUE(log(LogEntry::Kind::kLate).empty());
+}
+
+// req: engine.limit.1
+TEST_F(Unruly, OfNewsThatWaitsTheNewestIsKept) {
+  options.engine.limits.news_per_name_max = 2;
+  open_with_task();
+  for (const char* word : {"mismatched", "adopted", "alarm"}) {
+    Reading& reading = says().to[word];
+    reading.silent = true;
+    reading.mismatched = word == std::string_view("mismatched");
+    reading.adopted = word == std::string_view("adopted");
+    reading.alarm = word == std::string_view("alarm");
+    Subject subject = about({{"s", "t"}}, true);
+    subject.detail = word;
+    arrive({subject});
+  }
+  says().reading.names = {{"s", "t"}};
+  arrive({about(id)});
+  turn();
+  EXPECT_EQ(stats().tallies.mismatched, 0U) << "the oldest is gone";
+  EXPECT_EQ(stats().tallies.adopted, 1U);
+  EXPECT_EQ(stats().tallies.alarms, 1U);
+}
+
+// req: engine.view.1
+TEST_F(Unruly, AFailureWithoutAReasonLeavesNoneOfAnEarlierOne) {
+  open_with_task({{"base", "1000"}});
+  const auto last_error = [this] {
+    Ask event = ask(++questions, Ask::What::kDestination);
+    event.destination = "mill";
+    post(event);
+    const DestinationView view = view_of<DestinationView>(questions);
+    return view.doings ? view.doings->last_error : std::string("nothing is known");
+  };
+  post(answer(last_attempt(), 503));
+  EXPECT_EQ(last_error(), "status 503");
+  pass(10s);
+  spec_.classify = [](const Facts&, AttemptKind, const WireReply&) {
+    Reading out;
+    out.outcome = {Certainty::kAnswered, FailureClass::kServer, ""};
+    return out;
+  };
+  post(answer(last_attempt(), 503));
+  EXPECT_EQ(last_error(), "");
+  EXPECT_EQ(explained(id).reason, "");
 }
 
 }  // namespace

@@ -1,0 +1,174 @@
+// What is counted, at its edges: counts that were wrong, profiles that are gone, sleepers that
+// wake, and the times that are told.
+#include <memory>
+#include <numeric>
+
+#include "tests/support/task_rig.h"
+
+namespace postrider {
+namespace {
+
+class CensusEdges : public TaskRig {
+ protected:
+  std::uint64_t next() { return ++questions; }
+  // A record that a process before this one has left.
+  void leave(std::string key, const std::string& value) {
+    shard.reset();
+    const Epoch epoch = store.memory().acquire(0).value();
+    auto batch = std::make_shared<WriteBatch>();
+    batch->put(std::move(key), value);
+    store.memory().commit(epoch, batch, [](CommitOutcome) {});
+    restart();
+  }
+  DestinationId number(const std::string& name) {
+    Ask event = ask(next(), Ask::What::kDestination);
+    event.destination = name;
+    post(event);
+    return view_of<DestinationView>(questions).id;
+  }
+  std::uint64_t in_state(std::string_view state) {
+    const Stats told = stats();
+    for (const Stats::InState& row : told.in_states) {
+      if (row.state == state) return row.messages;
+    }
+    return 0;
+  }
+  AnswerCode remove(const std::string& name) {
+    Configure gone = place(next(), name);
+    gone.config.removed = true;
+    post(gone);
+    turn();
+    return code_of(questions);
+  }
+  std::vector<QueueRow> queues() {
+    post(ask(next(), Ask::What::kQueues));
+    return view_of<QueuePage>(questions).rows;
+  }
+  static std::uint64_t times(const Histogram& histogram) {
+    return std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::uint64_t{0});
+  }
+};
+
+// req: engine.census.1
+TEST_F(CensusEdges, ACountThatWasWrongGoesWithItsDestination) {
+  open();
+  post(place(next(), "mill"));
+  const DestinationId mill = number("mill");
+  leave(keys::census(mill), encode_census({"drill", {{0, 3}, {8, 2}}}));
+  EXPECT_EQ(in_state("queued"), 3U);
+  EXPECT_EQ(in_state("resting"), 2U);
+  EXPECT_TRUE(stats().all_counted);
+  EXPECT_EQ(remove("mill"), AnswerCode::kDone);
+  EXPECT_EQ(in_state("queued"), 0U);
+  EXPECT_EQ(in_state("resting"), 0U);
+  EXPECT_EQ(records_in(keys::kCensus), 0U);
+  restart();
+  EXPECT_EQ(in_state("queued"), 0U);
+}
+
+// req: engine.census.1
+TEST_F(CensusEdges, MessagesOfAProfileThatIsGoneAreCountedByNobody) {
+  open();
+  post(place(next(), "mill"));
+  EXPECT_TRUE(stats().all_counted);
+  leave(keys::census(DestinationId(77)), encode_census({"gone", {{0, 3}}}));
+  EXPECT_FALSE(stats().all_counted) << "then not all are told";
+  EXPECT_EQ(in_state("queued"), 0U);
+  leave(keys::census(DestinationId(77)), encode_census({"drill", {{0, 3}}}));
+  EXPECT_TRUE(stats().all_counted);
+  EXPECT_EQ(in_state("queued"), 3U);
+}
+
+// req: engine.census.1, engine.configure.5
+TEST_F(CensusEdges, WhoWokeUpSleepsNoMore) {
+  open();
+  post(place(next(), "mill"));
+  for (int i = 0; i < 2; ++i) {
+    post(message(next(), {{"method", "post"}}));
+    post(answer(last_attempt(), 408));
+    advance(1s);
+  }
+  EXPECT_EQ(stats().in_window, 0U);
+  EXPECT_EQ(in_state("resting"), 2U);
+  ASSERT_EQ(queues().size(), 1U);
+  EXPECT_EQ(queues()[0].messages, 2U);
+  EXPECT_EQ(remove("mill"), AnswerCode::kNotEmpty);
+  pass(10s);
+  ASSERT_EQ(starts().size(), 4U);
+  post(answer(attempt(2), 200));
+  EXPECT_EQ(queues().at(0).messages, 1U);
+  EXPECT_EQ(remove("mill"), AnswerCode::kNotEmpty);
+  post(answer(attempt(3), 200));
+  EXPECT_TRUE(queues().empty());
+  EXPECT_EQ(in_state("resting"), 0U);
+  EXPECT_EQ(remove("mill"), AnswerCode::kDone);
+}
+
+// req: engine.life.1
+TEST_F(CensusEdges, HowLongItTookIsToldToTheMillisecond) {
+  open();
+  post(place(next(), "mill", {{"in-use", "1"}}));
+  post(message(next(), {{"method", "post"}}));
+  advance(30ms);
+  post(message(next(), {{"method", "post"}}));
+  advance(10ms);
+  EXPECT_EQ(times(stats().tallies.until_sent), 1U);
+  EXPECT_EQ(stats().tallies.until_sent.sum_ms, 0U);
+  EXPECT_EQ(times(stats().tallies.until_ended), 0U);
+  post(answer(last_attempt(), 200));
+  EXPECT_EQ(times(stats().tallies.until_ended), 1U);
+  EXPECT_EQ(stats().tallies.until_ended.sum_ms, 40U);
+  EXPECT_EQ(times(stats().tallies.until_sent), 2U);
+  EXPECT_EQ(stats().tallies.until_sent.sum_ms, 10U);
+  advance(5ms);
+  post(answer(last_attempt(), 408));  // tried again later: not sent for the first time
+  pass(1min);
+  EXPECT_EQ(times(stats().tallies.until_sent), 2U);
+  post(answer(last_attempt(), 400));
+  EXPECT_EQ(times(stats().tallies.until_ended), 2U) << "a dead one has ended as well";
+  EXPECT_EQ(stats().tallies.until_ended.sum_ms, 40U + 15U + 60'000U);
+  EXPECT_EQ(times(stats().tallies.until_answered), 0U) << "no trail was kept";
+}
+
+// req: engine.probe.1
+TEST_F(CensusEdges, QuestionsAreCountedApart) {
+  open_with_task({{"poll", "10000"}});
+  accept_task();
+  EXPECT_EQ(stats().tallies.attempts, 1U);
+  EXPECT_EQ(stats().tallies.probes, 0U);
+  pass(10s);
+  EXPECT_EQ(count("PROBE"), 1U);
+  EXPECT_EQ(stats().tallies.attempts, 2U);
+  EXPECT_EQ(stats().tallies.probes, 1U);
+}
+
+// A task counts as answered since its last stage that waits for an answer to come late.
+// req: device.obs.1
+TEST_F(CensusEdges, TheTimeFromTheLastStageToTheAnswerIsTold) {
+  // The drill's stage for a relay that has arrived, in a method that keeps a trail.
+  ProfileSpec spec = sim::drill_profile();
+  std::vector<Method> methods(spec.methods.begin(), spec.methods.end());
+  methods[0].trail = true;
+  spec.methods = methods;
+  const std::array<const ProfileSpec*, 1> profiles = {&spec};
+  options.engine.profiles = profiles;
+  open();
+  post(place(next(), "mill"));
+  post(message(next(), {{"method", "relay"}}));
+  id = id_of(questions);
+  post(answer(last_attempt(), 206));  // it moved on
+  advance(100ms);
+  ReceiptArrived receipt{.id = id, .signal = On::kAcked, .detail = {}};
+  post(receipt);
+  EXPECT_EQ(explained(id).state, "lingering");
+  advance(70ms);
+  receipt.signal = On::kConfirmed;
+  post(receipt);
+  EXPECT_EQ(phase(id), Phase::kDelivered);
+  EXPECT_EQ(times(stats().tallies.until_answered), 1U);
+  EXPECT_EQ(stats().tallies.until_answered.sum_ms, 70U);
+  shard.reset();
+}
+
+}  // namespace
+}  // namespace postrider

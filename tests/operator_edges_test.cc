@@ -1,0 +1,203 @@
+// What operators and those who bring news are answered, at the edges: settings that are merged, ids
+// that look like others, instants in which something is due.
+#include <map>
+
+#include "tests/support/task_rig.h"
+
+namespace postrider {
+namespace {
+
+class OperatorEdges : public TaskRig {
+ protected:
+  std::uint64_t next() { return ++questions; }
+  template <class Command>
+  Answer command(MessageId which) {
+    Command event;
+    event.caller.ticket = Ticket(next());
+    event.id = which;
+    post(std::move(event));
+    turn();
+    return told(questions);
+  }
+  NamedTexts settings(const std::string& name) {
+    Ask event = ask(next(), Ask::What::kDestination);
+    event.destination = name;
+    post(event);
+    return view_of<DestinationView>(questions).config.settings;
+  }
+  Answer merge(const std::string& name, NamedTexts changes) {
+    Configure event;
+    event.caller.ticket = Ticket(next());
+    event.config.name = name;
+    event.config.settings = std::move(changes);
+    event.merge = true;
+    post(event);
+    turn();
+    return told(questions);
+  }
+  MessageId sent(NamedTexts attributes = {{"method", "post"}}) {
+    post(message(next(), std::move(attributes)));
+    return id_of(questions);
+  }
+};
+
+// req: engine.configure.3
+TEST_F(OperatorEdges, SettingsAreMergedOneByOne) {
+  open();
+  post(place(next(), "mill", {{"in-use", "1"}, {"window", "8"}}));
+  EXPECT_EQ(merge("nobody", {{"in-use", "2"}}).code, AnswerCode::kNotFound);
+  EXPECT_EQ(merge("mill", {{"in-use", "2"}, {"tenant", "5"}}).code, AnswerCode::kDone);
+  const NamedTexts now = settings("mill");
+  EXPECT_EQ(*find_text(now, "in-use"), "2");
+  EXPECT_EQ(*find_text(now, "tenant"), "5");
+  EXPECT_EQ(*find_text(now, "window"), "8") << "what is not named stays";
+  EXPECT_EQ(*find_text(now, "peer"), "peer-1");
+  EXPECT_EQ(merge("mill", {{"tenant", ""}}).code, AnswerCode::kDone);
+  EXPECT_EQ(find_text(settings("mill"), "tenant"), nullptr) << "an empty one is taken away";
+  EXPECT_EQ(merge("mill", {{"in-use", "x"}}).code, AnswerCode::kInvalid);
+  EXPECT_EQ(*find_text(settings("mill"), "in-use"), "2");
+  for (int i = 0; i < 3; ++i) sent();
+  EXPECT_EQ(starts().size(), 2U);
+  post(ask(next(), Ask::What::kAudit));
+  std::vector<std::string> actions_told;
+  for (const AuditPage::Line& line : view_of<AuditPage>(questions).lines)
+    actions_told.push_back(line.record.action);
+  EXPECT_EQ(actions_told, (std::vector<std::string>{"configure", "limits", "limits"}));
+}
+
+// An id says the destination, too: with that of another it is none. req: engine.redrive.3
+TEST_F(OperatorEdges, AnIdWithTheNumberOfAnotherMessageIsNoMessage) {
+  open();
+  post(place(next(), "mill", {{"history", "1"}}));
+  const MessageId dead = sent({{"method", "relay"}});
+  post(answer(last_attempt(), 400));
+  const MessageId done = sent();
+  post(answer(last_attempt(), 200));
+  ASSERT_EQ(phase(dead), Phase::kDead);
+  ASSERT_EQ(phase(done), Phase::kDelivered);
+  for (MessageId other : {dead, done}) {
+    other.high += 1U << 20;
+    EXPECT_EQ(command<Cancel>(other).code, AnswerCode::kNotFound);
+    EXPECT_EQ(command<RetryNow>(other).code, AnswerCode::kNotFound);
+    EXPECT_EQ(command<Redrive>(other).code, AnswerCode::kNotFound);
+    EXPECT_EQ(command<Drop>(other).code, AnswerCode::kNotFound);
+    for (const Ask::What what : {Ask::What::kExplain, Ask::What::kMessage}) {
+      Ask event = ask(next(), what);
+      event.id = other;
+      post(event);
+      turn();
+      EXPECT_EQ(code_of(questions), AnswerCode::kNotFound);
+    }
+  }
+  EXPECT_EQ(stats().counters.quarantined, 0U);
+  EXPECT_EQ(command<Drop>(dead).code, AnswerCode::kDone);
+}
+
+// req: engine.receipt.1
+TEST_F(OperatorEdges, AReceiptSaysWhyWhenItChangesSomething) {
+  open();
+  post(place(next(), "mill"));
+  id = sent({{"method", "relay"}});
+  post(ReceiptArrived{.id = id, .signal = On::kPeerSeen, .detail = "no news"});
+  EXPECT_EQ(explained(id).reason, "");
+  EXPECT_EQ(stats().tallies.ignored_signals, 1U);
+  post(ReceiptArrived{.id = id, .signal = On::kDue, .detail = "not from outside"});
+  EXPECT_EQ(stats().tallies.ignored_signals, 2U);
+  post(ReceiptArrived{.id = id, .signal = On::kFailed, .detail = "the far side says no"});
+  EXPECT_EQ(phase(id), Phase::kBackoff);
+  EXPECT_EQ(explained(id).reason, "the far side says no");
+  post(ReceiptArrived{.id = id, .signal = On::kRejected, .detail = ""});
+  EXPECT_EQ(phase(id), Phase::kDead);
+  EXPECT_EQ(explained(id).reason, "the far side says no") << "nothing new was said";
+  post(ReceiptArrived{.id = id, .signal = On::kConfirmed, .detail = "late"});
+  EXPECT_EQ(stats().tallies.late_receipts, 1U);
+  EXPECT_EQ(phase(id), Phase::kDead);
+}
+
+// req: engine.retrynow.3
+TEST_F(OperatorEdges, WhatIsDueInThisInstantHasNothingToWaitFor) {
+  open();
+  post(place(next(), "mill"));
+  Submit later = message(next(), {{"method", "post"}});
+  later.not_before = instant().wall + 10s;
+  post(later);
+  const MessageId which = id_of(questions);
+  advance(9'999ms);
+  EXPECT_TRUE(starts().empty());
+  elapsed += 1ms;
+  EXPECT_EQ(command<RetryNow>(which).code, AnswerCode::kNothing);
+  EXPECT_EQ(starts().size(), 1U);
+  later = message(next(), {{"method", "post"}});
+  later.not_before = instant().wall + 10s;
+  post(later);
+  const MessageId other = id_of(questions);
+  EXPECT_EQ(command<RetryNow>(other).detail, "due now");
+  turn();
+  EXPECT_EQ(starts().size(), 2U);
+}
+
+// req: engine.pause.4
+TEST_F(OperatorEdges, AHoldThatEndsOrFitsFewerLetsThoseGoWhoAreNotInMemory) {
+  options.engine.limits.residents_max = 1;
+  options.engine.limits.restore_rows_max = 1;
+  open();
+  const std::vector<std::string> names = {"eu-a", "eu-b", "us-a", "us-b"};
+  for (const std::string& name : names) post(place(next(), name));
+  const auto health = [this] {
+    std::map<std::string, Health> out;
+    post(ask(next(), Ask::What::kDestinations));
+    turn();
+    for (const DestinationView& view : view_of<DestinationPage>(questions).destinations)
+      out[view.config.name] = view.route.health;
+    return out;
+  };
+  const auto hold = [this](const std::string& prefix) {
+    PutHold put;
+    put.caller.ticket = Ticket(next());
+    put.rule.name = "h";
+    put.rule.destination_prefix = prefix;
+    put.rule.reason = "because of " + prefix;
+    post(put);
+    for (int i = 0; i < 10; ++i) turn();
+  };
+  hold("");
+  for (const std::string& name : names) post(message(next(), {{"method", "post"}}, name));
+  for (int i = 0; i < 10; ++i) turn();
+  EXPECT_TRUE(starts().empty());
+  for (const auto& [name, is] : health()) EXPECT_EQ(is, Health::kPaused) << name;
+  hold("us-");
+  for (const auto& [name, is] : health())
+    EXPECT_EQ(is, name.starts_with("us-") ? Health::kPaused : Health::kNormal) << name;
+  EXPECT_EQ(starts().size(), 2U);
+  DropHold drop;
+  drop.name = "h";
+  drop.caller.ticket = Ticket(next());
+  post(drop);
+  for (int i = 0; i < 10; ++i) turn();
+  for (const auto& [name, is] : health()) EXPECT_EQ(is, Health::kNormal) << name;
+  EXPECT_EQ(starts().size(), 4U);
+}
+
+// req: engine.pause.4
+TEST_F(OperatorEdges, WhyItIsHeldIsWrittenWhenItChanges) {
+  open();
+  post(place(next(), "mill"));
+  for (const char* why : {"first", "second"}) {
+    PutHold put;
+    put.caller.ticket = Ticket(next());
+    put.rule.name = "h";
+    put.rule.reason = why;
+    post(put);
+    restart();
+    Ask event = ask(next(), Ask::What::kDestination);
+    event.destination = "mill";
+    post(event);
+    EXPECT_EQ(view_of<DestinationView>(questions).route.reason, "hold 'h': " + std::string(why));
+    const auto record = store.memory().get(keys::route(view_of<DestinationView>(questions).id));
+    ASSERT_TRUE(record.has_value());
+    EXPECT_EQ(decode_route(record->view())->reason, "hold 'h': " + std::string(why));
+  }
+}
+
+}  // namespace
+}  // namespace postrider
