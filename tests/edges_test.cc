@@ -464,5 +464,54 @@ TEST_F(Edges, SoManyPrioritiesAreLookedAtForOneAnswer) {
   }
 }
 
+// req: engine.census.3
+TEST_F(Edges, TheOldestIsTheFirstThatCanBeRead) {
+  open();
+  post(configure(next(), "shop"));
+  Pause pause;
+  pause.caller.ticket = Ticket(next());
+  pause.destination = "shop";
+  post(pause);
+  std::vector<MessageId> ids;
+  for (int i = 0; i < 3; ++i) {
+    post(submit(next(), "shop"));
+    ids.push_back(id_of(ticket_));
+    advance(1s);
+  }
+  EXPECT_EQ(age_of(all_queues().at(0)), 3s);
+  ASSERT_TRUE(store.memory().damage(keys::cold(ids[0], keys::Part::kMessage)));
+  EXPECT_EQ(age_of(all_queues().at(0)), 2s);
+}
+
+// req: engine.census.3
+TEST_F(Edges, AQueueTellsWhenTheNextMayStart) {
+  open();
+  post(configure(next(), "shop", {{"jitter_percent", "0"}}));
+  post(submit(next(), "shop"));
+  EXPECT_EQ(all_queues().at(0).next_slot, 0ms);
+  AttemptEnded busy = answer(last_attempt(), 503);
+  busy.reply.headers.emplace_back("retry-after", "20");
+  post(busy);
+  post(submit(next(), "shop"));
+  EXPECT_EQ(all_queues().at(0).next_slot, 20s);
+  advance(5s);
+  EXPECT_EQ(all_queues().at(0).next_slot, 15s);
+  EXPECT_EQ(all_queues().at(0).health, Health::kNormal);
+}
+
+// req: engine.census.3
+TEST_F(Edges, EmptyQueuesTakeNoPlaceOfOthersInAPage) {
+  open();
+  std::vector<std::string> names;
+  for (int i = 0; i < 12; ++i) {
+    names.push_back("d" + std::to_string(i));
+    post(configure(next(), names.back(), {{"in_flight_max", "1"}}));
+    if (i % 3 == 0) post(submit(next(), names.back()));
+  }
+  pages_ = 0;
+  EXPECT_EQ(all_queues(4).size(), 4U);
+  EXPECT_EQ(pages_, 1);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -574,5 +574,14 @@ TEST_F(Fanout, ALetterWhoseBodyIsLostRefersToNothing) {
   EXPECT_EQ(counters().shared_bytes, 0U);
 }
 
+// req: engine.fanout.7
+TEST_F(Fanout, NamesAMemberThatIsGivenTwiceWhereverItStands) {
+  open_with({"a", "b", "c"});
+  const Answer answer =
+      changed(ChangeGroup::What::kPut, "customers", {{"b", {}}, {"a", {}}, {"c", {}}, {"b", {}}});
+  EXPECT_EQ(answer.code, AnswerCode::kInvalid);
+  EXPECT_EQ(answer.detail, "member 'b' is given twice");
+}
+
 }  // namespace
 }  // namespace postrider

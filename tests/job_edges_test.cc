@@ -485,5 +485,54 @@ TEST_F(JobEdges, GoesOnBehindTheLastPossibleNumberOfALane) {
   EXPECT_EQ(looked_, 5U);
 }
 
+// req: engine.job.1
+TEST_F(JobEdges, WhatIsRefusedCountsForItsPaceAndWhatIsExpected) {
+  open_with({"shop"});
+  kill("shop", 7);
+  post(submit(next(), "shop"));
+  post(answer(last_attempt(), 410));  // the destination is gone, and takes nothing
+  StartJob event = order(JobAction::kRedrive, "shop");
+  event.order.rate = 100;
+  event.order.every = 1h;
+  const Timestamp begun = instant().wall;
+  const JobId id = start(event);
+  EXPECT_EQ(job(id).expected, 7U);
+  advance(50ms);
+  EXPECT_EQ(job(id).refused, 5U);
+  EXPECT_EQ(job(id).done, 0U);
+  advance(50ms);
+  EXPECT_EQ(job(id).refused, 7U);
+  EXPECT_EQ(job(id).state, JobState::kWaiting);
+  EXPECT_EQ(job(id).next_at, begun + 1h) << "from the beginning of the round";
+  elapsed = begun - kStart + 1h;
+  turn();
+  EXPECT_EQ(job(id).state, JobState::kRunning);
+  EXPECT_EQ(job(id).expected, 14U) << "seven were refused, and seven are there";
+}
+
+// req: engine.job.1
+TEST_F(JobEdges, ACancelledOneDoesNotGoOnWithThePageItReads) {
+  open_with({"shop"});
+  kill("shop", 3);
+  open();
+  StartJob event = order(JobAction::kDrop);
+  event.order.filter.reason_prefix = "H";
+  const JobId id = start(event);
+  store.holds_reads = true;
+  advance(50ms);
+  ASSERT_GT(store.reads_held(), 0U);
+  CancelJob cancel;
+  cancel.caller.ticket = Ticket(next());
+  cancel.job = id;
+  ASSERT_TRUE(shard->post(cancel));
+  turn();
+  store.holds_reads = false;
+  while (store.reads_held() > 0) release_read();
+  for (int i = 0; i < 5; ++i) advance(100ms);
+  EXPECT_EQ(job(id).state, JobState::kCancelled);
+  EXPECT_EQ(job(id).done, 0U);
+  EXPECT_EQ(groups().letters, 3U);
+}
+
 }  // namespace
 }  // namespace postrider

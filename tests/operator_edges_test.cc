@@ -199,5 +199,108 @@ TEST_F(OperatorEdges, WhyItIsHeldIsWrittenWhenItChanges) {
   }
 }
 
+// req: engine.pause.4
+TEST_F(OperatorEdges, AHoldLeavesWhoIsPausedByHandAsItIs) {
+  open();
+  post(place(next(), "mill"));
+  Pause pause;
+  pause.caller.ticket = Ticket(next());
+  pause.destination = "mill";
+  pause.reason = "by hand";
+  post(pause);
+  PutHold put;
+  put.caller.ticket = Ticket(next());
+  put.rule.name = "h";
+  post(put);
+  const auto route = [this] {
+    Ask event = ask(next(), Ask::What::kDestination);
+    event.destination = "mill";
+    post(event);
+    return view_of<DestinationView>(questions).route;
+  };
+  EXPECT_EQ(route().reason, "by hand");
+  DropHold drop;
+  drop.name = "h";
+  drop.caller.ticket = Ticket(next());
+  post(drop);
+  turn();
+  EXPECT_EQ(route().health, Health::kPaused);
+  EXPECT_EQ(route().reason, "by hand");
+}
+
+// req: engine.log.2
+TEST_F(OperatorEdges, PagesOfTheLogThatFollowEachOtherAreReadToTheLastEntry) {
+  open();
+  post(place(next(), "mill"));
+  std::vector<MessageId> ids;
+  for (int i = 0; i < 5; ++i) ids.push_back(sent());
+  for (const StartAttempt& start : starts()) post(answer(start.attempt, 200));
+  for (const std::uint32_t limit : {1U, 2U, 3U, 100U}) {
+    LogPosition from;
+    std::vector<MessageId> read;
+    for (int i = 0; i < 8; ++i) {
+      Ask event = ask(next(), Ask::What::kLog);
+      event.from = from;
+      event.limit = limit;
+      post(event);
+      const auto page = view_of<LogPage>(questions);
+      EXPECT_LE(page.entries.size(), limit);
+      for (const LogEntry& entry : page.entries) read.push_back(entry.id);
+      from = page.next;
+    }
+    EXPECT_EQ(read, ids) << limit;
+  }
+}
+
+// req: engine.quarantine.2
+TEST_F(OperatorEdges, MessagesWhoseDestinationCannotBeReadAreNotListed) {
+  open();
+  post(place(next(), "mill"));
+  post(place(next(), "bell"));
+  for (const char* name : {"mill", "bell"}) {
+    Pause pause;
+    pause.caller.ticket = Ticket(next());
+    pause.destination = name;
+    post(pause);
+    post(message(next(), {{"method", "post"}}, name));
+  }
+  Ask event = ask(next(), Ask::What::kDestination);
+  event.destination = "mill";
+  post(event);
+  const DestinationId mill = view_of<DestinationView>(questions).id;
+  shard.reset();
+  ASSERT_TRUE(store.memory().damage(keys::config(mill)));
+  restart();
+  post(ask(next(), Ask::What::kMessages));
+  turn();
+  const auto page = view_of<MessagePage>(questions);
+  ASSERT_EQ(page.messages.size(), 1U);
+  EXPECT_EQ(page.messages[0].destination, "bell");
+}
+
+// req: engine.history.1, engine.quarantine.1
+TEST_F(OperatorEdges, HistoryThatCannotBeReadIsNoMessage) {
+  options.engine.ends.age = 1h;
+  open();
+  post(place(next(), "mill", {{"history", "1"}}));
+  const MessageId which = sent();
+  post(answer(last_attempt(), 200));
+  pass(3h);  // the end is forgotten, the history is kept
+  ASSERT_EQ(records_in(keys::kEnd), 0U);
+  EXPECT_EQ(phase(which), Phase::kDelivered);
+  EXPECT_EQ(explained(which).why, "it has ended, and its content is kept");
+  for (const Row& row :
+       store.memory()
+           .scan({keys::space(keys::kHistory), keys::after_prefix(keys::space(keys::kHistory)), 10})
+           .rows)
+    ASSERT_TRUE(store.memory().damage(row.first));
+  Ask event = ask(next(), Ask::What::kExplain);
+  event.id = which;
+  post(event);
+  turn();
+  EXPECT_EQ(code_of(questions), AnswerCode::kNotFound);
+  EXPECT_EQ(stats().counters.quarantined, 1U);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -543,5 +543,31 @@ TEST_F(Unruly, AFailureWithoutAReasonLeavesNoneOfAnEarlierOne) {
   EXPECT_EQ(explained(id).reason, "");
 }
 
+TEST_F(Unruly, WhatArrivesTwiceUnderOneKeyIsCountedAsDouble) {
+  open_with_task();
+  arrive({about(id)});
+  EXPECT_EQ(stats().tallies.repeated_arrivals, 0U);
+  says().received = {{about(id)}, {}};
+  for (int i = 0; i < 3; ++i) {
+    post(news(++questions, "x", opaque("k")));
+    EXPECT_EQ(stats().tallies.repeated_arrivals, static_cast<std::uint64_t>(i));
+  }
+  EXPECT_EQ(stats().tallies.arrivals, 2U);
+}
+
+// News from before a long stop is looked at once more, and then goes by its age as other news does.
+// req: engine.retain.1
+TEST_F(Unruly, NewsThatNobodyHasANameForGoesAfterAStop) {
+  options.engine.halves.age = 4h;
+  options.engine.names.age = 4h;
+  open_with_task();
+  for (const char* name : {"a", "b", "c"}) arrive({about({{"s", name}}, true)});
+  EXPECT_EQ(records_in(keys::kHalf), 3U);
+  elapsed += 100h;
+  restart();
+  for (int i = 0; i < 10; ++i) pass(1h);
+  EXPECT_EQ(records_in(keys::kHalf), 0U);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -98,5 +98,26 @@ TEST(Bodies, ANewOneIsCountedAndUntouched) {
   EXPECT_EQ(fresh.bytes + fresh.references + fresh.users, 0U);
 }
 
+TEST(Bodies, ThatAreGoneAreNotCountedAgain) {
+  Bodies bodies;
+  bodies.add(1, body(100, 1));
+  bodies.use(1);
+  bodies.release(1);
+  Counters counters;
+  counters.shared_bodies = 1;
+  counters.shared_bytes = 100;
+  WriteBatch out;
+  bodies.write(counters, out);
+  EXPECT_EQ(counters.shared_bodies, 0U);
+  ASSERT_NE(bodies.find(1), nullptr) << "somebody in memory uses it";
+  out.clear();
+  bodies.refer(1);
+  bodies.release(1);
+  EXPECT_FALSE(bodies.changed());
+  bodies.write(counters, out);
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ(counters.shared_bodies, 0U);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -181,6 +181,10 @@ TEST_F(ReceiptsTest, SessionsGoWithTheLedger) {
   books.retain(kStart + 5h, out);
   EXPECT_TRUE(has(Write::Kind::kRemoveRange, keys::bucket(keys::kSession, 1)));
   EXPECT_TRUE(has(Write::Kind::kRemoveRange, keys::bucket(keys::kLedger, 1)));
+  for (const Write& write : out.writes()) {
+    if (write.kind != Write::Kind::kRemoveRange) continue;
+    EXPECT_EQ(write.last, keys::bucket(write.key[0], 2)) << "and not those of the next bucket";
+  }
   EXPECT_EQ(books.counters().removed_ledger, 1U);
 }
 
@@ -360,6 +364,10 @@ TEST_F(ReceiptsTest, LettersWithoutGroupsAreCountedTogetherAndTheirBucketCloses)
   EXPECT_TRUE(books.retain(kStart, out)) << "new letters get groups in a new bucket";
   EXPECT_EQ(books.running(Kept::kDead), 4U);
   EXPECT_FALSE(books.retain(kStart, out));
+  die(books, 1);
+  die(books, 2);
+  EXPECT_FALSE(books.retain(kStart, out)) << "those have groups";
+  EXPECT_EQ(books.running(Kept::kDead), 4U);
 }
 
 TEST_F(ReceiptsTest, AClosedBucketWithoutGroupsClosesNothing) {
@@ -418,6 +426,87 @@ TEST_F(ReceiptsTest, AnEmptyBucketIsNotClosedForWantOfGroups) {
   EXPECT_EQ(books.sum(Kept::kDead).count, 0U);
   EXPECT_FALSE(books.retain(kStart, out));
   EXPECT_EQ(books.running(Kept::kDead), 3U);
+}
+
+class BooksTest : public ReceiptsTest {
+ protected:
+  // What a store holds that answers everything that the books ask for.
+  Found found_with(const std::vector<std::pair<std::string, std::string>>& records) {
+    Found found;
+    const Reads reads = books_reads();
+    for (const std::string& key : reads.keys) {
+      std::optional<Blob> record;
+      for (const auto& [name, value] : records) {
+        if (name == key) record = Blob::copy_of(value);
+      }
+      found.set(key, record);
+    }
+    for (const Scan& scan : reads.scans) {
+      Rows rows;
+      rows.complete = true;
+      for (const auto& [name, value] : records) {
+        if (name >= scan.first && name < scan.last)
+          rows.rows.emplace_back(name, Blob::copy_of(value));
+      }
+      found.set(scan, std::move(rows));
+    }
+    return found;
+  }
+};
+
+TEST_F(BooksTest, OfAnEmptyStoreAreEmpty) {
+  const auto books = read_books(found_with({}));
+  ASSERT_TRUE(books.has_value());
+  EXPECT_TRUE(books->jobs.empty() && books->holds.empty() && books->groups.empty());
+  EXPECT_TRUE(books->damaged.empty());
+  ASSERT_TRUE(read_books(Found()).has_value()) << "nothing was read";
+}
+
+// req: engine.quarantine.1
+TEST_F(BooksTest, WhatStandsUnderAnotherKeyThanItsOwnIsDamaged) {
+  Job job;
+  job.id = JobId(7);
+  job.order.rate = 1;
+  Hold hold;
+  hold.rule.name = "h";
+  const GroupName group{1, DestinationId(5), Phase::kDead, FailureClass::kServer};
+  GroupRecord record;
+  record.count = 3;
+  const auto good = read_books(found_with({{keys::job(7), encode_job(job)},
+                                           {keys::hold("h"), encode_hold(hold)},
+                                           {group_key(group), encode_group(record)}}));
+  ASSERT_TRUE(good.has_value());
+  EXPECT_TRUE(good->damaged.empty());
+  ASSERT_EQ(good->jobs.size(), 1U);
+  EXPECT_EQ(good->jobs[0].id, JobId(7));
+  ASSERT_EQ(good->holds.size(), 1U);
+  EXPECT_EQ(good->holds[0].rule.name, "h");
+  ASSERT_EQ(good->groups.size(), 1U);
+  EXPECT_EQ(good->groups.at(group).count, 3U);
+
+  const auto bad =
+      read_books(found_with({{keys::job(7), "?"},
+                             {keys::job(8), encode_job(job)},
+                             {keys::hold("g"), encode_hold(hold)},
+                             {keys::hold("h"), "?"},
+                             {group_key(group), "?"},
+                             {keys::space(keys::kGroup) + "?", encode_group(record)}}));
+  ASSERT_TRUE(bad.has_value());
+  EXPECT_TRUE(bad->jobs.empty() && bad->holds.empty() && bad->groups.empty());
+  EXPECT_EQ(bad->damaged.size(), 6U);
+}
+
+TEST_F(BooksTest, WithoutCountersOrBucketsThatCanBeReadThereIsNoStart) {
+  EXPECT_FALSE(read_books(found_with({{keys::meta(), "?"}})).has_value());
+  EXPECT_FALSE(read_books(found_with({{keys::buckets(keys::kDead), "?"}})).has_value());
+  Meta meta;
+  meta.counters.accepted = 9;
+  const BucketList closed = {{.number = 4, .started = kStart, .count = 2, .bytes = 20}};
+  const auto books = read_books(found_with(
+      {{keys::meta(), encode_meta(meta)}, {keys::buckets(keys::kDead), encode_buckets(closed)}}));
+  ASSERT_TRUE(books.has_value());
+  EXPECT_EQ(books->meta.counters.accepted, 9U);
+  EXPECT_EQ(books->closed[static_cast<std::size_t>(Kept::kDead)].at(0).number, 4U);
 }
 
 }  // namespace
