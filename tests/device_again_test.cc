@@ -246,5 +246,37 @@ TEST_F(DeviceAgain, DoesNotMakeATokenASecondTime) {
   EXPECT_EQ(code_of(tickets), AnswerCode::kMayHaveRun) << told(tickets).detail;
 }
 
+// A chain of messages, each made of the one before, is told up to a bound. req: device.again.1
+TEST_F(DeviceAgain, SoManyOfAChainAreTold) {
+  open_without_retries();
+  std::vector<MessageId> chain = {never_left(message("TURN_OFF"))};
+  while (chain.size() < 35) {
+    const Answer again = redrive(chain.back(), true);
+    ASSERT_EQ(again.code, AnswerCode::kAccepted) << again.detail;
+    chain.push_back(again.id);
+    lose(calls().back().attempt, WireEnd::kRefused);
+  }
+  std::vector<MessageId> told = runs(chain[0]);
+  EXPECT_EQ(told, std::vector<MessageId>(chain.begin(), chain.begin() + 32));
+  told = runs(chain[10]);
+  EXPECT_EQ(told, std::vector<MessageId>(chain.begin() + 10, chain.end()));
+}
+
+// Of one message the newest that were made of it are remembered. req: device.again.1
+TEST_F(DeviceAgain, SoManyThatWereMadeOfOneAreRemembered) {
+  open_without_retries();
+  const MessageId first = never_left(message("TURN_OFF"));
+  std::vector<MessageId> made;
+  for (int i = 0; i < 34; ++i) {
+    const Answer again = bring(message("TURN_OFF"), first, false, true);
+    ASSERT_EQ(again.code, AnswerCode::kAccepted) << again.detail;
+    made.push_back(again.id);
+    lose(calls().back().attempt, WireEnd::kRefused);
+  }
+  std::vector<MessageId> wanted = {first};
+  wanted.insert(wanted.end(), made.end() - 32, made.end());
+  EXPECT_EQ(runs(first), wanted);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -1,6 +1,8 @@
 // What operators and those who bring news are answered, at the edges: settings that are merged, ids
 // that look like others, instants in which something is due.
 #include <map>
+#include <memory>
+#include <vector>
 
 #include "tests/support/task_rig.h"
 
@@ -300,6 +302,191 @@ TEST_F(OperatorEdges, HistoryThatCannotBeReadIsNoMessage) {
   turn();
   EXPECT_EQ(code_of(questions), AnswerCode::kNotFound);
   EXPECT_EQ(stats().counters.quarantined, 1U);
+}
+
+// req: engine.pause.4
+TEST_F(OperatorEdges, AHoldThatWasReleasedIsGoneForGood) {
+  open();
+  post(place(next(), "mill"));
+  PutHold put;
+  put.caller.ticket = Ticket(next());
+  put.rule.name = "h";
+  post(put);
+  DropHold drop;
+  drop.name = "h";
+  drop.caller.ticket = Ticket(next());
+  post(drop);
+  EXPECT_EQ(code_of(questions), AnswerCode::kDone);
+  restart();
+  post(ask(next(), Ask::What::kHolds));
+  EXPECT_TRUE(view_of<HoldList>(questions).holds.empty());
+  sent();
+  EXPECT_EQ(starts().size(), 1U);
+}
+
+// req: engine.pause.4
+TEST_F(OperatorEdges, AHoldMeetsWhoeverIsChangedToFitIt) {
+  open();
+  post(place(next(), "mill"));
+  PutHold put;
+  put.caller.ticket = Ticket(next());
+  put.rule.name = "h";
+  put.rule.tenant = "5";
+  post(put);
+  sent();
+  EXPECT_EQ(starts().size(), 1U);
+  EXPECT_EQ(merge("mill", {{"tenant", "5"}}).code, AnswerCode::kDone);
+  sent();
+  EXPECT_EQ(starts().size(), 1U) << "it is held now";
+  EXPECT_EQ(merge("mill", {{"tenant", ""}}).code, AnswerCode::kDone);
+  turn();
+  EXPECT_EQ(starts().size(), 2U);
+}
+
+// req: engine.configure.8
+TEST_F(OperatorEdges, NothingIsLeftOfADestinationThatWasDrained) {
+  open();
+  post(place(next(), "mill", {{"strikes", "1"}, {"base", "1000"}}));
+  const MessageId which = sent();
+  post(answer(last_attempt(), 500));
+  Configure gone = place(next(), "mill");
+  gone.config.removed = true;
+  gone.config.draining = true;
+  post(gone);
+  EXPECT_EQ(code_of(questions), AnswerCode::kPending);
+  EXPECT_GE(records_in(keys::kOwed), 1U);
+  EXPECT_EQ(command<Cancel>(which).code, AnswerCode::kDone);
+  for (int i = 0; i < 3; ++i) turn();
+  EXPECT_EQ(records_in(keys::kOwed), 0U);
+  EXPECT_EQ(records_in(keys::kRoute), 0U);
+  EXPECT_EQ(records_in(keys::kDue), 0U);
+  const auto removed = log(LogEntry::Kind::kRemoved);
+  ASSERT_EQ(removed.size(), 1U);
+  EXPECT_EQ(removed[0].reason, "destination 'mill' went with its last message");
+  EXPECT_EQ(removed[0].at, instant().wall);
+  post(place(next(), "mill"));
+  EXPECT_EQ(told(questions).detail, "created");
+}
+
+// req: engine.log.2
+TEST_F(OperatorEdges, ACursorBehindTheLastEntryOfAPageGoesOnWithTheNext) {
+  open();
+  post(place(next(), "mill"));
+  for (int i = 0; i < 3; ++i) sent();
+  for (const StartAttempt& start : starts()) post(answer(start.attempt, 200));
+  post(ask(next(), Ask::What::kLog));
+  const auto all = view_of<LogPage>(questions);
+  ASSERT_EQ(all.entries.size(), 3U);
+  Ask event = ask(next(), Ask::What::kLog);
+  event.from = all.entries[0].position;
+  event.from.index = 999;
+  post(event);
+  const auto rest = view_of<LogPage>(questions);
+  ASSERT_EQ(rest.entries.size(), 2U);
+  EXPECT_EQ(rest.entries[0].id, all.entries[1].id);
+  EXPECT_TRUE(rest.at_end);
+}
+
+// req: engine.explain.3
+TEST_F(OperatorEdges, AListSaysWhereEachMessageIs) {
+  open();
+  post(place(next(), "mill", {{"in-use", "1"}, {"base", "7200000"}, {"strikes", "1000"}}));
+  const MessageId asleep = sent();
+  post(answer(last_attempt(), 408));
+  const MessageId out = sent();
+  const MessageId window = sent();
+  post(place(next(), "bell"));
+  Pause pause;
+  pause.caller.ticket = Ticket(next());
+  pause.destination = "bell";
+  post(pause);
+  post(message(next(), {{"method", "post"}}, "bell"));
+  const MessageId disk = id_of(questions);
+  std::map<MessageId, Explanation::Place> places;
+  Ask event = ask(0, Ask::What::kMessages);
+  do {
+    event.ticket = Ticket(next());
+    post(event);
+    const auto page = view_of<MessagePage>(questions);
+    for (const Explanation& one : page.messages) places[one.id] = one.place;
+    event.cursor = page.next;
+  } while (!event.cursor.empty());
+  using Place = Explanation::Place;
+  EXPECT_EQ(places, (std::map<MessageId, Place>{{asleep, Place::kSleeping},
+                                                {out, Place::kOnTheWire},
+                                                {window, Place::kWindow},
+                                                {disk, Place::kDisk}}));
+}
+
+// req: engine.explain.1
+TEST_F(OperatorEdges, ACapIsNotTakenForSpacing) {
+  open();
+  post(place(next(), "mill", {{"in-use", "1"}, {"spacing", "1"}}));
+  sent();
+  const MessageId second = sent();
+  EXPECT_EQ(explained(second).why, "spacing: the last one of its queue left a moment ago");
+  EXPECT_EQ(explained(second).next_at, instant().wall + 1ms);
+  advance(1ms);
+  EXPECT_EQ(explained(second).why, "cap: all 1 places are taken");
+  EXPECT_FALSE(explained(second).next_at.is_set());
+  post(place(next(), "mill", {{"in-use", "1"}, {"tokens", "1"}, {"burst", "1"}}));
+  EXPECT_NE(explained(second).why, "spacing: the last one of its queue left a moment ago")
+      << "tokens are no spacing";
+}
+
+// A letter whose end is forgotten and that cannot be read. req: engine.quarantine.1
+TEST_F(OperatorEdges, ALetterThatCannotBeReadIsNone) {
+  options.engine.ends.age = 1h;
+  open();
+  post(place(next(), "mill"));
+  const MessageId which = sent({{"method", "relay"}});
+  post(answer(last_attempt(), 400));
+  pass(3h);
+  ASSERT_EQ(records_in(keys::kEnd), 0U);
+  EXPECT_EQ(explained(which).why, "it has ended and left a dead letter");
+  for (const Row& row :
+       store.memory()
+           .scan({keys::space(keys::kDead), keys::after_prefix(keys::space(keys::kDead)), 10})
+           .rows)
+    ASSERT_TRUE(store.memory().damage(row.first));
+  EXPECT_EQ(command<Drop>(which).code, AnswerCode::kNotFound);
+  EXPECT_EQ(stats().counters.quarantined, 1U);
+  EXPECT_EQ(stats().counters.dropped, 0U);
+}
+
+// req: engine.supersede.1
+TEST_F(OperatorEdges, OneSupersedesNothingOfAnotherDestination) {
+  open();
+  post(place(next(), "mill", {{"in-use", "1"}}));
+  post(place(next(), "bell", {{"in-use", "1"}}));
+  std::vector<MessageId> ids;
+  for (const char* name : {"mill", "bell"}) {
+    post(message(next(), {{"method", "post"}}, name));  // in the way of the others
+    post(message(next(), {{"method", "post"}, {"supersede", "k"}}, name));
+    ids.push_back(id_of(questions));
+  }
+  EXPECT_EQ(phase(ids[0]), Phase::kQueued);
+  EXPECT_EQ(phase(ids[1]), Phase::kQueued);
+  post(message(next(), {{"method", "post"}, {"supersede", "k"}}));
+  EXPECT_EQ(phase(ids[0]), Phase::kCancelled);
+  EXPECT_EQ(explained(ids[0]).reason, "superseded");
+  EXPECT_EQ(phase(ids[1]), Phase::kQueued);
+}
+
+// req: engine.nested.1, engine.quarantine.1
+TEST_F(OperatorEdges, WhatFollowsAndCannotBeReadGoesIntoQuarantine) {
+  open();
+  post(place(next(), "mill"));
+  shard.reset();
+  const Epoch epoch = store.memory().acquire(0).value();
+  auto batch = std::make_shared<WriteBatch>();
+  batch->put(keys::nested(Sequence(7)), std::string_view("?"));
+  store.memory().commit(epoch, batch, [](CommitOutcome) {});
+  restart();
+  for (int i = 0; i < 3; ++i) turn();
+  EXPECT_EQ(records_in(keys::kNested), 0U);
+  EXPECT_EQ(stats().counters.quarantined, 1U);
+  EXPECT_EQ(log(LogEntry::Kind::kQuarantined).size(), 1U);
 }
 
 }  // namespace

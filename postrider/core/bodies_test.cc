@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "postrider/model/fanout.h"
 #include "postrider/model/keys.h"
 
 namespace postrider {
@@ -117,6 +118,18 @@ TEST(Bodies, ThatAreGoneAreNotCountedAgain) {
   bodies.write(counters, out);
   EXPECT_TRUE(out.empty());
   EXPECT_EQ(counters.shared_bodies, 0U);
+}
+
+TEST(Bodies, AReferenceMoreIsWritten) {
+  Bodies bodies;
+  bodies.add(1, body(100, 1));
+  bodies.refer(1);
+  EXPECT_TRUE(bodies.changed());
+  Counters counters;
+  WriteBatch out;
+  bodies.write(counters, out);
+  ASSERT_EQ(out.writes().size(), 1U);
+  EXPECT_EQ(decode_body_count(out.writes()[0].value.view())->references, 2U);
 }
 
 }  // namespace

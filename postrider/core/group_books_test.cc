@@ -86,13 +86,19 @@ TEST(GroupBooks, DropABucketWithItsLetters) {
   books.drop_bucket(1, out);
   ASSERT_EQ(out.writes().size(), 1U);
   EXPECT_EQ(out.writes()[0].kind, Write::Kind::kRemoveRange);
+  EXPECT_EQ(out.writes()[0].key, keys::bucket(keys::kGroup, 1));
+  EXPECT_EQ(out.writes()[0].last, keys::bucket(keys::kGroup, 2));
   EXPECT_EQ(books.list(std::nullopt).letters, 1U);
 }
 
 TEST(GroupBooks, CountWhatNobodyCouldReadApart) {
   GroupBooks books({}, 10);
   books.add(letter(name_of(1, 5), 100));
+  WriteBatch out;
+  books.write(out);
+  EXPECT_FALSE(books.changed());
   books.lose(letter(name_of(1, 5), 200));
+  EXPECT_TRUE(books.changed());
   EXPECT_EQ(books.list(std::nullopt).unreadable, 1U);
   EXPECT_EQ(books.letters_in(1), 0U);
   books.add_unknown(3, 7);

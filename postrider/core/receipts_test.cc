@@ -358,8 +358,11 @@ TEST_F(ReceiptsTest, LettersWithoutGroupsAreCountedTogetherAndTheirBucketCloses)
   GroupRecord known;
   known.count = 2;
   old.groups[{2, DestinationId(5), Phase::kDead, FailureClass::kServer}] = known;
+  GroupRecord one;
+  one.count = 1;
+  old.groups[{3, DestinationId(5), Phase::kDead, FailureClass::kServer}] = one;
   Receipts books = receipts(old);
-  EXPECT_EQ(books.groups().list(std::nullopt).others, 5U);
+  EXPECT_EQ(books.groups().list(std::nullopt).others, 4U) << "all but those that have groups";
   EXPECT_EQ(books.groups().list(std::nullopt).letters, 7U);
   EXPECT_TRUE(books.retain(kStart, out)) << "new letters get groups in a new bucket";
   EXPECT_EQ(books.running(Kept::kDead), 4U);
@@ -426,6 +429,30 @@ TEST_F(ReceiptsTest, AnEmptyBucketIsNotClosedForWantOfGroups) {
   EXPECT_EQ(books.sum(Kept::kDead).count, 0U);
   EXPECT_FALSE(books.retain(kStart, out));
   EXPECT_EQ(books.running(Kept::kDead), 3U);
+}
+
+// req: engine.retain.1
+TEST_F(ReceiptsTest, WhatIsKeptForLessThanFourMillisecondsHasBucketsOfOne) {
+  options.arrivals.age = 2ms;
+  Receipts books = receipts();
+  put(books, Kept::kArrivals);
+  EXPECT_EQ(books.next_retention(kStart), kStart + 1ms);
+  EXPECT_FALSE(books.retain(kStart, out));
+  EXPECT_TRUE(books.retain(kStart + 1ms, out));
+}
+
+// Nobody holds them unless it is said. req: engine.retain.1
+TEST_F(ReceiptsTest, NewsGoesByAgeAndTheListOfBucketsIsWritten) {
+  Receipts books = receipts();
+  put(books, Kept::kHalves);
+  EXPECT_TRUE(books.retain(kStart + 1h, out));
+  EXPECT_TRUE(has(Write::Kind::kPut, keys::buckets(keys::kHalf)));
+  out.clear();
+  EXPECT_EQ(books.next_retention(kStart + 1h), kStart + 5h);
+  EXPECT_TRUE(books.retain(kStart + 5h, out));
+  EXPECT_TRUE(has(Write::Kind::kPut, keys::buckets(keys::kHalf)));
+  EXPECT_FALSE(books.may_have_halves());
+  EXPECT_EQ(books.counters().removed_halves, 1U);
 }
 
 class BooksTest : public ReceiptsTest {
