@@ -31,6 +31,8 @@ namespace {
 constexpr std::size_t kRequestsMax = 16;
 constexpr int kTurnsMax = 40;
 constexpr std::int64_t kWaitMax = 3600 * 24;
+constexpr std::string_view kId = R"("id":")";
+constexpr std::string_view kNext = R"("next":")";
 
 class FuzzClock final : public Clock {
  public:
@@ -150,13 +152,16 @@ class Rig {
         api_(api_options(), host_, clock_),
         handler_(api_.handler()) {
     settle();
-    ask({.method = "PUT",
+    const int made = ask(
+        {.method = "PUT",
          .target = "/v1/destinations/a",
-         .body = R"({"profile":"webhook","settings":{"url":"https://a.example","history":"all"}})",
+         .body = R"({"profile":"webhook","settings":{"url":"https://a.example","history":"on"}})",
          .headers = {{"content-type", "application/json"}}});
+    POSTRIDER_CHECK(made == 200);  // else most requests are about nothing
   }
 
-  void ask(Wanted wanted) {
+  // Returns the status; 0 while it waits for the far side.
+  int ask(Wanted wanted) {
     fill(wanted.target);
     fill(wanted.body);
     if (wanted.answer > 0) answer_attempts(wanted.answer);
@@ -183,6 +188,7 @@ class Rig {
     check(wanted, *exchange);
     exchange->left = true;
     exchanges_.push_back(exchange);
+    return exchange->answer ? exchange->answer->status : 0;
   }
 
  private:
@@ -222,13 +228,15 @@ class Rig {
     if (!json || answer.body.empty() || wanted.method == "HEAD") return;
     api::JsonDocument document;
     POSTRIDER_CHECK(document.parse(answer.body, {}).has_value());
-    remember(answer.body, R"("id":")", id_);
-    if (wanted.target.starts_with("/v1/jobs")) remember(answer.body, R"("id":")", job_);
-    remember(answer.body, R"("next":")", next_);
+    const std::string_view body = answer.body;
+    remember(body, body.find(kId), kId, id_);
+    if (wanted.target.starts_with("/v1/jobs")) remember(body, body.find(kId), kId, job_);
+    // That of the page is the last one; each row may have one, too: what happens to it next.
+    remember(body, body.rfind(kNext), kNext, next_);
   }
 
-  static void remember(std::string_view body, std::string_view name, std::string& into) {
-    const std::size_t at = body.find(name);
+  static void remember(std::string_view body, std::size_t at, std::string_view name,
+                       std::string& into) {
     if (at == std::string_view::npos) return;
     body.remove_prefix(at + name.size());
     into = body.substr(0, body.find('"'));
