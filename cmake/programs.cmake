@@ -49,11 +49,12 @@ if(POSTRIDER_TESTS)
   if(TARGET postrider)
     file(GLOB process_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/e2e/*_test.py)
     list(APPEND process_tests ${CMAKE_SOURCE_DIR}/tests/interop/nginx_test.py)
+    math(EXPR patience "${POSTRIDER_TEST_TIMEOUT} / 5") # an instrumented program takes its time
     foreach(file IN LISTS process_tests)
       cmake_path(GET file STEM stem)
       add_test(NAME e2e/${stem} COMMAND ${Python3_EXECUTABLE} ${file} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
       set_tests_properties(e2e/${stem} PROPERTIES TIMEOUT ${POSTRIDER_TEST_TIMEOUT} LABELS fast
-        ENVIRONMENT "POSTRIDER_BINARY=$<TARGET_FILE:postrider>;PYTHONDONTWRITEBYTECODE=1")
+        ENVIRONMENT "POSTRIDER_BINARY=$<TARGET_FILE:postrider>;POSTRIDER_PATIENCE=${patience};PYTHONDONTWRITEBYTECODE=1")
     endforeach()
   endif()
 
