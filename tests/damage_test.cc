@@ -412,11 +412,14 @@ TEST_F(Damage, OfAPageOfTheLogHidesNoEntryInThePageRightBehindIt) {
 // req: engine.quarantine.1
 TEST_F(Damage, OfACensusIsMetByWhoBringsItsDestinationIntoMemory) {
   options.engine.limits.residents_max = 1;
+  options.engine.limits.census_pages_max = 1;
   open_with({{"base", "7200000"}});
   post(message(next(), {{"method", "post"}}));
   const MessageId which = id_of(questions);
   post(answer(last_attempt(), 408));
-  post(place(next(), "bell"));
+  post(place(next(), "bell", {{"base", "7200000"}}));
+  post(message(next(), {{"method", "post"}}, "bell"));
+  post(answer(last_attempt(), 408));
   post(place(next(), "gong"));
   EXPECT_TRUE(stats().all_counted);
   is_quarantined(keys::kCensus, [&] { EXPECT_EQ(phase(which), Phase::kBackoff); });

@@ -326,7 +326,7 @@ TEST_P(Fit, RecordsAgreeAndNobodyWaitsForNothing) {
   const RecordAudit records(store_.contents(), driver_profiles(), driver_->now());
   EXPECT_EQ(records.misfits(), std::vector<std::string>());
   for (const char space : {keys::kHot, keys::kCold, keys::kDue, keys::kParked, keys::kHolding,
-                           keys::kOwed, keys::kCensus, keys::kNested})
+                           keys::kOwed, keys::kNested})
     EXPECT_EQ(records.records_in(space), 0U) << "left over in " << space;
 }
 

@@ -114,6 +114,10 @@ std::shared_ptr<rocksdb::TableFactory> table_factory(const RocksStoreOptions& op
   constexpr int kPartBits = 2;
   out.block_cache = rocksdb::NewLRUCache(options.cache_bytes, kPartBits);
   out.cache_index_and_filter_blocks = true;
+  // In parts, so that a look takes the few that it needs. Whole ones of tables that compaction has
+  // long replaced would fill the cache.
+  out.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  out.partition_filters = true;
   out.pin_l0_filter_and_index_blocks_in_cache = true;
   return std::shared_ptr<rocksdb::TableFactory>(rocksdb::NewBlockBasedTableFactory(out));
 }
