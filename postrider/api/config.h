@@ -47,7 +47,7 @@ struct ServerConfig {
 
 struct StoreConfig {
   std::string directory = "data";
-  std::uint64_t cache_bytes = 64ULL << 20;
+  std::uint64_t cache_bytes = 32ULL << 20;
   std::uint64_t memtable_bytes = 8ULL << 20;
   std::uint64_t wal_bytes_max = 64ULL << 20;  // what a restart has to read at most
   std::uint32_t open_files_max = 256;

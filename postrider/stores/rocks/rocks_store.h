@@ -21,7 +21,7 @@ struct RocksStoreOptions {
   std::string directory;
   std::size_t memtable_bytes = 8U << 20;
   int memtables_max = 12;
-  std::size_t cache_bytes = 64U << 20;
+  std::size_t cache_bytes = 32U << 20;
   std::uint64_t wal_bytes_max = 64U << 20;  // what a restart has to read at most
   int open_files_max = 256;
   int background_jobs = 2;
