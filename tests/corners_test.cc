@@ -135,24 +135,61 @@ TEST_F(Corners, AClockTriesOneWhileASuccessIsOlderThanWhoWasLost) {
 
 // While a walk reads, another is parked and the route hears of another success: nobody would come
 // to it before the next one.
+class Walks : public Corners {
+ protected:
+  void hears_twice() {
+    open();
+    make("mill", stranding());
+    for (int i = 0; i < 4; ++i) send();
+    post(ended(attempt(0), WireEnd::kRefused));
+    store.holds_reads = true;
+    post(answer(attempt(1), 200));
+    ASSERT_GT(store.reads_held(), 0U) << "a walk is under way";
+    elapsed += 1ms;
+    post(ended(attempt(2), WireEnd::kRefused));
+    post(answer(attempt(3), 200));
+    store.holds_reads = false;
+    while (store.reads_held() > 0) release_read();
+    turn();
+    ASSERT_EQ(starts().size(), 6U);
+    EXPECT_EQ(sent()[4], sent()[0]);
+    EXPECT_EQ(sent()[5], sent()[2]);
+  }
+};
+
 // req: engine.revive.2
-TEST_F(Corners, ASuccessDuringAWalkIsFollowedByAnother) {
+TEST_F(Walks, ASuccessDuringOneIsFollowedByAnother) { hears_twice(); }
+
+// req: engine.revive.2
+TEST_F(Walks, KeepTheirDestinationInMemory) {
+  options.engine.limits.residents_max = 0;
+  hears_twice();
+}
+
+// Whoever is being drained is looked at when it leaves memory; to look must not bring it back, or it
+// would leave again, for ever.
+// req: engine.configure.8
+TEST_F(Corners, OneThatIsDrainedAndLeavesMemoryIsLeftInPeaceUntilItsLastMessageEnds) {
+  options.engine.limits.residents_max = 0;
   open();
-  make("mill", stranding());
-  for (int i = 0; i < 4; ++i) send();
-  post(ended(attempt(0), WireEnd::kRefused));
-  store.holds_reads = true;
-  post(answer(attempt(1), 200));
-  ASSERT_GT(store.reads_held(), 0U) << "a walk is under way";
-  elapsed += 1ms;
-  post(ended(attempt(2), WireEnd::kRefused));
-  post(answer(attempt(3), 200));
-  store.holds_reads = false;
-  while (store.reads_held() > 0) release_read();
+  make("mill", {{"fifo", "1"}});
+  Submit later = message(++questions, {{"method", "post"}});
+  later.not_before = instant().wall + 2h;
+  post(later);
+  Configure gone = place(++questions, "mill");
+  gone.config.removed = gone.config.draining = true;
+  post(gone);
+  ASSERT_EQ(code_of(questions), AnswerCode::kPending);
   turn();
-  ASSERT_EQ(starts().size(), 6U);
-  EXPECT_EQ(sent()[4], sent()[0]);
-  EXPECT_EQ(sent()[5], sent()[2]);
+  EXPECT_EQ(stats().residents, 0U);
+  const std::uint64_t reads = store.reads();
+  for (int i = 0; i < 10; ++i) turn();
+  EXPECT_EQ(store.reads(), reads);
+  pass(2h);
+  ASSERT_EQ(starts().size(), 1U);
+  post(answer(last_attempt(), 200));
+  turn();
+  EXPECT_EQ(records_in(keys::kOwed), 0U) << "it went with its last message";
 }
 
 // Nobody can read it any more, but those that waited for it need not wait for ever.

@@ -162,6 +162,20 @@ TEST_F(Damage, OfARouteMakesItNormal) {
   EXPECT_EQ(records_in(keys::kQuarantine), 1U);
 }
 
+// A list reads the routes of those that are not in memory. req: engine.quarantine.1
+TEST_F(Damage, OfARouteThatAListMeetsLeavesNobodyParked) {
+  options.engine.limits.residents_max = 0;
+  open_with({{"attempts", "1"}, {"strand", "1"}, {"strikes", "1000"}});
+  post(message(next(), {{"method", "post"}}));
+  post(ended(last_attempt(), WireEnd::kRefused));
+  ASSERT_EQ(stats().in_window, 0U);
+  ASSERT_EQ(spoil(keys::kRoute), 1U);
+  const Answer answer = asked(Ask::What::kDestinations);
+  EXPECT_EQ(std::get<DestinationPage>(answer.view).destinations.size(), 1U);
+  EXPECT_EQ(stats().counters.quarantined, 1U);
+  EXPECT_EQ(starts().size(), 2U) << "whether somebody waited is lost, so one is tried";
+}
+
 // req: engine.quarantine.1
 TEST_F(Damage, OfWhatIsOwedLosesNoMessage) {
   open_with();

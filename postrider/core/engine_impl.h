@@ -233,6 +233,7 @@ class Engine::Impl {
   static std::shared_ptr<const Bound> bound_to(const DestinationConfig& config,
                                                const ProfileSpec& profile, const Policy& policy);
   Route read_route(Turn& turn, DestinationId id, const std::optional<Blob>& record);
+  Route peek_at_route(Turn& turn, DestinationId id, const std::optional<Blob>& record) const;
   void touch(Slot resident);  // after each change: cache, ring, owed record
   void leave_lru(Slot resident);
   void evict_surplus();
@@ -436,7 +437,6 @@ class Engine::Impl {
   void look_at_parked(Turn& turn, Slot resident);
   void begin_revival(Turn& turn, Slot resident, bool all, Timestamp until);
   void revive(Turn& turn, const Chore& chore);
-  void skip_revival(Turn& turn, Slot resident);
   void put_back(Turn& turn, Slot slot);
   void end_revival(Turn& turn, Slot resident, bool some_wait);
   void set_revival(Turn& turn, Slot resident, Timestamp at);
@@ -482,6 +482,7 @@ class Engine::Impl {
   std::optional<Answer> remove_destination(Turn& turn, Slot resident,
                                            const DestinationConfig& config);
   std::optional<bool> is_empty(Turn& turn, Slot resident);
+  std::optional<bool> has_none_on_disk(Turn& turn, DestinationId id);
   void take_away(Turn& turn, Slot resident);
   void remove_drained(Turn& turn, const Chore& chore);
   // Without a signal: a sign of life, which means what the destination's rule says.

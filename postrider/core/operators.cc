@@ -419,23 +419,27 @@ std::optional<DestinationId> Engine::Impl::free_probe(Turn& turn, std::string_vi
 // Whether nothing of the destination lives; nothing when that must be read first.
 std::optional<bool> Engine::Impl::is_empty(Turn& turn, Slot slot) {
   const Resident& resident = residents_[slot];
-  const std::uint64_t id = resident.id.value();
-  bool empty = resident.in_memory == 0 && resident.chores == 0 && !restoring_hot_;
-  const std::string last = keys::cold({(id + 1) << 20, 0}, keys::Part::kMessage);
-  std::string first = keys::cold({id << 20, 0}, keys::Part::kMessage);
+  if (resident.in_memory > 0 || resident.chores > 0 || restoring_hot_) return false;
+  const std::optional<bool> bare = has_none_on_disk(turn, resident.id);
+  if (!bare) return std::nullopt;
+  return *bare && !asleep_of_.contains(resident.id.value());
+}
+
+std::optional<bool> Engine::Impl::has_none_on_disk(Turn& turn, DestinationId id) {
+  const std::string last = keys::cold({(id.value() + 1) << 20, 0}, keys::Part::kMessage);
+  std::string first = keys::cold({id.value() << 20, 0}, keys::Part::kMessage);
   // A page whose rows are all being removed is empty and says nothing about those behind it.
-  while (empty && !first.empty()) {
+  while (!first.empty()) {
     const Rows* rows = turn.scan({first, last, kEmptyRows});
     if (rows == nullptr) return std::nullopt;
     // A state may outlive its message, when that went into quarantine.
-    empty = std::none_of(rows->rows.begin(), rows->rows.end(), [](const Row& row) {
+    for (const Row& row : rows->rows) {
       const auto key = keys::parse_cold(row.first);
-      return !key || key->part == keys::Part::kMessage;
-    });
+      if (!key || key->part == keys::Part::kMessage) return false;
+    }
     first = rows->complete ? std::string() : rows->next;
   }
-  empty = empty && !asleep_of_.contains(resident.id.value());
-  return empty;
+  return true;
 }
 
 std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot,
@@ -484,6 +488,11 @@ void Engine::Impl::take_away(Turn& turn, Slot slot) {
 
 // A draining destination has nothing in memory any more; perhaps it has nothing on disk either.
 void Engine::Impl::remove_drained(Turn& turn, const Chore& chore) {
+  // One that left memory comes back only to be taken away: else it would leave again, be looked at
+  // again, and so on for ever.
+  if (!by_destination_.contains(chore.destination.value()) &&
+      !has_none_on_disk(turn, chore.destination).value_or(false))
+    return;
   const Destined destined = find_destination(turn, chore.destination);
   // Looking at it may have brought it into memory, which is no reason to look once more.
   std::erase(drained_, chore.destination);

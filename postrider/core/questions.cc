@@ -257,7 +257,7 @@ std::optional<Answer> Engine::Impl::list_destinations(Turn& turn, const Ask& ask
     DestinationView view;
     view.id = *id;
     view.config = *config;
-    view.route = read_route(turn, *id, *route);
+    view.route = peek_at_route(turn, *id, *route);
     view.owed = owed->has_value() && decode_owed((*owed)->view()).value_or(Owed()).any();
     page.destinations.push_back(std::move(view));
   }

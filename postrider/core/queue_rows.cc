@@ -136,7 +136,7 @@ QueueRow Engine::Impl::queue_row(Turn& turn, DestinationId id, const std::option
     }
     row.more = row.messages > 0;
     if (route != nullptr) {
-      const Route read = read_route(turn, id, *route);
+      const Route read = peek_at_route(turn, id, *route);
       next = read.closed_until;
       row.health = read.health;
     }

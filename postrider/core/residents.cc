@@ -49,8 +49,17 @@ Route Engine::Impl::read_route(Turn& turn, DestinationId id, const std::optional
   // Whether some are parked for want of reach is lost, so somebody must look.
   Route unknown;
   unknown.revive_at = turn.now;
-  turn.out.chores.push_back({.kind = Chore::Kind::kRevive, .destination = id});
   return unknown;
+}
+
+// Of one that is not in memory. Damage is mended by whoever brings it there.
+Route Engine::Impl::peek_at_route(Turn& turn, DestinationId id,
+                                  const std::optional<Blob>& record) const {
+  if (!record) return {};
+  auto route = decode_route(record->view());
+  if (route) return std::move(*route);
+  turn.out.chores.push_back({.kind = Chore::Kind::kWakeRoute, .destination = id});
+  return {};
 }
 
 Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& record) {
@@ -67,6 +76,7 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
   const std::size_t met = turn.damaged.size();
   resident.doings.since = turn.now;
   resident.route = read_route(turn, id, *turn.get(keys::route(id)));
+  const bool route_lost = turn.damaged.size() > met;
   resident.failing_stored = resident.route.failing_since;
   resident.strikes_stored = resident.route.strikes;
   // The entry of its opening is named by the time until which it is closed.
@@ -104,6 +114,7 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
   by_destination_[id.value()] = slot;
   note_for_holds(residents_[slot]);
   touch(slot);
+  if (route_lost) begin_revival(turn, slot, false, Timestamp::never());
   maybe_refill(turn, slot);
   return slot;
 }

@@ -96,22 +96,23 @@ void Engine::Impl::look_at_parked(Turn& turn, Slot slot) {
 }
 
 // Of all, or of the oldest; and of those only whom a success revives from `until` or earlier. The
-// time stands for the whole walk, or its end would overtake its beginning.
+// time stands for the whole walk, or its end would overtake its beginning. The destination stays in
+// memory meanwhile: it alone knows of a success that the walk came too early for.
 void Engine::Impl::begin_revival(Turn& turn, Slot slot, bool all, Timestamp until) {
   Resident& resident = residents_[slot];
   if (resident.reviving) return;
   resident.reviving = true;
   resident.stranded = false;
   resident.revive_later = {};
+  leave_lru(slot);
+  ++resident.chores;
   turn.out.chores.push_back(
       {.kind = Chore::Kind::kRevive, .destination = resident.id, .at = until, .all = all});
 }
 
 void Engine::Impl::revive(Turn& turn, const Chore& chore) {
-  const Destined destined = find_destination(turn, chore.destination);
-  if (!destined.known || destined.slot == kNoSlot) return;
-  if (!chore.all && chore.cursor.empty() && residents_[destined.slot].revive_entry > turn.now)
-    return skip_revival(turn, destined.slot);
+  const auto known = by_destination_.find(chore.destination.value());
+  POSTRIDER_CHECK(known != by_destination_.end());  // pinned by its chore
   const std::uint64_t number = chore.destination.value();
   const std::string first = chore.cursor.empty() ? keys::parked({number << 20, 0}) : chore.cursor;
   const Rows* rows = turn.scan({first, keys::parked({(number + 1) << 20, 0}),
@@ -138,7 +139,8 @@ void Engine::Impl::revive(Turn& turn, const Chore& chore) {
     // It is gone when nobody can read it, and awake when nobody could read that it was parked.
     if (slot != kNoSlot && entries_[slot].visitor) put_back(turn, slot);
   }
-  Resident& resident = residents_[destined.slot];
+  const Slot walked = known->second;
+  Resident& resident = residents_[walked];
   resident.stranded = resident.stranded || parked_meanwhile;
   if (later.is_set() && (!resident.revive_later.is_set() || later < resident.revive_later))
     resident.revive_later = later;
@@ -150,21 +152,11 @@ void Engine::Impl::revive(Turn& turn, const Chore& chore) {
                                .cursor = rows->next,
                                .all = chore.all});
   } else {
-    end_revival(turn, destined.slot, !chore.all && !found.empty());
+    end_revival(turn, walked, !chore.all && !found.empty());
   }
-  ring(destined.slot);
-  maybe_refill(turn, destined.slot);
-  touch(destined.slot);
-}
-
-// One was tried already. A destination that leaves memory while its walk waits for a read forgets
-// that there is one, and a second entry that is due as well begins another.
-void Engine::Impl::skip_revival(Turn& turn, Slot slot) {
-  Resident& resident = residents_[slot];
-  resident.reviving = false;
-  resident.stranded = true;
-  if (std::exchange(resident.revive_again, false)) begin_revival(turn, slot, true, turn.now);
-  touch(slot);
+  ring(walked);
+  maybe_refill(turn, walked);
+  touch(walked);
 }
 
 // Back in line on disk, with fresh attempts; the refill brings it in its place.
@@ -194,11 +186,11 @@ void Engine::Impl::put_back(Turn& turn, Slot slot) {
 void Engine::Impl::end_revival(Turn& turn, Slot slot, bool some_wait) {
   Resident& resident = residents_[slot];
   const Timestamp usual = turn.now + resident.bound->policy.health.revive_every;
-  // One that came into memory meanwhile knows nothing of those parked behind the walk's back.
-  const bool whole = std::exchange(resident.reviving, false);
+  resident.reviving = false;
+  --resident.chores;
   const Timestamp later = std::exchange(resident.revive_later, {});
   const bool again = std::exchange(resident.revive_again, false);
-  resident.stranded = resident.stranded || some_wait || !whole;
+  resident.stranded = resident.stranded || some_wait;
   if (!resident.stranded && !later.is_set()) return set_revival(turn, slot, {});
   set_revival(turn, slot, later.is_set() ? std::clamp(later, turn.now, usual) : usual);
   if (again && resident.stranded) begin_revival(turn, slot, true, turn.now);

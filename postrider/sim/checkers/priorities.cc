@@ -62,6 +62,9 @@ class PrioritiesChecker final : public Checker {
     const bool plain = !fifo && lane.gated.empty() && lane.others.size() <= kOthersMax &&
                        policy.lower_every > 0 && note->destination->configured < decided;
     if (!plain) return lane.passes.clear();
+    // Whoever is the highest meanwhile is passed by nobody, and stands behind the others when one
+    // comes that is higher.
+    if (!lane.live.empty()) lane.passes.erase(lane.live.rbegin()->first);
     for (const auto& [priority, waiting] : lane.waiting) {
       if (priority >= note->id.priority() || waiting.empty()) continue;
       if (waiting.begin()->second >= decided) continue;
