@@ -1,0 +1,69 @@
+// Turns of lower priorities, counted exactly.
+#include <string>
+#include <vector>
+
+#include "tests/support/spec_rig.h"
+
+namespace postrider {
+namespace {
+
+class LowerEdges : public SpecRig {
+ protected:
+  MessageId send(std::uint16_t priority, NamedTexts attributes = {{"method", "post"}}) {
+    Submit event = message(next(), std::move(attributes));
+    event.priority = priority;
+    post(event);
+    EXPECT_EQ(code_of(questions), AnswerCode::kAccepted);
+    return id_of(questions);
+  }
+  void send_many(std::uint16_t priority, int count) {
+    for (int i = 0; i < count; ++i) send(priority);
+  }
+  void serve(int count) {
+    for (int i = 0; i < count; ++i) post(answer(last_attempt(), 200));
+  }
+  // The priorities of what was started, from this one on.
+  std::vector<int> went(std::size_t from) const {
+    std::vector<int> out;
+    const std::vector<StartAttempt> all = starts();
+    for (std::size_t i = from; i < all.size(); ++i) out.push_back(all[i].message.priority());
+    return out;
+  }
+};
+
+// Starts count from the first that passed somebody. req: engine.lane.8
+TEST_F(LowerEdges, WhoPassedNobodyDoesNotCount) {
+  open_mill({{"in-use", "1"}, {"window", "4"}, {"lower", "4"}});
+  send_many(5, 30);
+  serve(12);  // the disk was looked at, and has nobody lower
+  const std::size_t before = starts().size();
+  send(1);
+  serve(5);
+  EXPECT_EQ(went(before), (std::vector<int>{5, 5, 5, 1, 5}));
+}
+
+// req: engine.lane.8
+TEST_F(LowerEdges, TheLowestPassNobody) {
+  open_mill({{"in-use", "1"}, {"window", "4"}, {"lower", "4"}});
+  send_many(0, 12);
+  serve(6);
+  const std::size_t before = starts().size();
+  send_many(5, 8);
+  serve(6);
+  EXPECT_EQ(went(before), (std::vector<int>{5, 5, 5, 0, 5, 5}));
+}
+
+// req: engine.lane.8
+TEST_F(LowerEdges, InMemoryItIsTheSame) {
+  open_mill({{"in-use", "1"}, {"lower", "4"}});
+  send_many(5, 3);
+  send_many(1, 2);
+  serve(1);  // passes them, as the first of three
+  EXPECT_EQ(went(0), (std::vector<int>{5, 5}));
+  send_many(5, 6);
+  serve(9);
+  EXPECT_EQ(went(0), (std::vector<int>{5, 5, 5, 5, 1, 5, 5, 5, 1, 5, 5}));
+}
+
+}  // namespace
+}  // namespace postrider
