@@ -65,5 +65,40 @@ TEST_F(LowerEdges, InMemoryItIsTheSame) {
   EXPECT_EQ(went(0), (std::vector<int>{5, 5, 5, 5, 1, 5, 5, 5, 1, 5, 5}));
 }
 
+// When half of the starts before its turn are over, so that nobody waits for the disk.
+// req: engine.lane.8
+TEST_F(LowerEdges, TheDiskIsLookedAtWhenHalfOfTheStartsAreOver) {
+  open_mill({{"in-use", "1"}, {"window", "8"}, {"lower", "4"}});
+  send_many(5, 20);
+  send(1);
+  const std::uint64_t before = store.scans();
+  serve(1);  // of the next three
+  EXPECT_EQ(store.scans(), before + 1);
+  serve(3);
+  EXPECT_EQ(went(0), (std::vector<int>{5, 5, 5, 5, 1}));
+}
+
+// Two gates open at once; whoever waits at one of them with a higher priority goes first, also
+// when somebody who needs both is looked at before it. req: engine.gate.10
+TEST_F(LowerEdges, OfThoseWhoseGatesOpenAtOnceTheHigherGoesFirst) {
+  open_mill({{"strikes", "1000"}});
+  send(0, {{"method", "relay"}, {"narrow", ""}});
+  const NamedTexts both = {{"method", "task"}, {"order", "1"}, {"narrow", ""}};
+  const MessageId low = send(0, both);
+  const MessageId high = send(9, both);
+  ASSERT_EQ(starts().size(), 1U);
+  post(answer(last_attempt(), 200));
+  ASSERT_EQ(starts().size(), 2U);
+  ASSERT_EQ(starts().back().message, high);
+  const MessageId middle = send(5, {{"method", "task"}, {"order", "1"}});
+  ASSERT_EQ(starts().size(), 2U);
+  post(answer(last_attempt(), 200));
+  ASSERT_EQ(starts().size(), 3U);
+  EXPECT_EQ(starts().back().message, middle);
+  post(answer(last_attempt(), 200));
+  ASSERT_EQ(starts().size(), 4U);
+  EXPECT_EQ(starts().back().message, low);
+}
+
 }  // namespace
 }  // namespace postrider

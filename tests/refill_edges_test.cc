@@ -45,7 +45,7 @@ class RefillEdges : public SpecRig {
   std::size_t delivered_ = 0;
 };
 
-// req: engine.queue.9
+// req: engine.queue.1
 TEST_F(RefillEdges, AWindowOfOneHasOne) {
   open_mill({{"window", "1"}, {"in-use", "1"}});
   const std::vector<MessageId> ids = backlog(6);
@@ -57,7 +57,7 @@ TEST_F(RefillEdges, AWindowOfOneHasOne) {
   EXPECT_EQ(stats().in_window, 0U);
 }
 
-// Until half of it is gone a read would bring little. req: engine.queue.9
+// Until half of it is gone a read would bring little. req: engine.queue.3
 TEST_F(RefillEdges, AWindowIsFilledWhenHalfOfItIsLeft) {
   options.engine.limits.window_bytes_max = 1'000'000;
   open_mill({{"window", "4"}, {"in-use", "1"}});
@@ -94,7 +94,7 @@ TEST_F(RefillEdges, WhoSucceededTenSecondsAgoIsNotAtWorkAnyMore) {
   }
 }
 
-// req: engine.queue.9
+// req: engine.queue.1
 TEST_F(RefillEdges, WhoWakesWithoutAPlaceWaitsOnDisk) {
   options.engine.limits.window_bytes_max = 1'000'000;
   open_mill({{"window", "2"}, {"base", "100000"}, {"strikes", "1000"}, {"attempt", "1000000"}});
@@ -113,7 +113,7 @@ TEST_F(RefillEdges, WhoWakesWithoutAPlaceWaitsOnDisk) {
   EXPECT_EQ(stats().in_window, 2U);
 }
 
-// req: engine.queue.9
+// req: engine.queue.1
 TEST_F(RefillEdges, WhoWakesInAPauseWaitsOnDisk) {
   options.engine.limits.window_bytes_max = 1'000'000;
   open_mill({{"window", "2"}, {"base", "100000"}, {"strikes", "1000"}});
@@ -184,7 +184,41 @@ TEST_F(RefillEdges, WhoCameIntoMemoryDuringARestoreIsThereOnce) {
   EXPECT_EQ(stats().in_window, 1U);
 }
 
-// req: engine.life.1
+// What is being removed and not yet gone from the disk is passed at once: a read that began there
+// again would find it again. req: engine.queue.3
+TEST_F(RefillEdges, AReadGoesOnBehindWhatIsBeingRemoved) {
+  options.engine.limits.window_bytes_max = 1'000'000;
+  options.engine.limits.refill_rows_max = 3;
+  open_mill({{"window", "2"}, {"in-use", "1"}});
+  // In one turn, so that each follows the one before without a gap.
+  const std::uint64_t before = questions;
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(shard->post(message(next(), {{"method", "post"}})));
+  turn();
+  std::vector<MessageId> ids;
+  for (std::uint64_t i = before + 1; i <= before + 10; ++i) ids.push_back(id_of(i));
+  ASSERT_EQ(ids[6].low, ids[5].low + 1);
+  ASSERT_EQ(stats().in_window, 2U);
+  store.holds_commits = true;
+  for (std::size_t i = 2; i < 6; ++i) {
+    Cancel cancel;
+    cancel.caller.ticket = Ticket(next());
+    cancel.id = ids[i];
+    ASSERT_TRUE(shard->post(cancel));
+  }
+  turn();
+  const std::uint64_t scans = store.scans();
+  ASSERT_TRUE(shard->post(answer(attempt(0), 200)));
+  for (int i = 0; i < 50; ++i) turn();
+  EXPECT_LE(store.scans() - scans, 4U);
+  store.holds_commits = false;
+  while (store.commits_held() > 0) release_commit();
+  ASSERT_EQ(starts().size(), 2U);
+  post(answer(attempt(1), 200));
+  ASSERT_EQ(starts().size(), 3U);
+  EXPECT_EQ(starts()[2].message, ids[6]);
+}
+
+// req: engine.expiry.1
 TEST_F(RefillEdges, ALifeMayBeAMillisecond) {
   open_mill({{"life", "1"}, {"in-use", "1"}});
   sent({{"method", "post"}});
@@ -192,6 +226,27 @@ TEST_F(RefillEdges, ALifeMayBeAMillisecond) {
   EXPECT_EQ(explained(id).expires, instant().wall + 1ms);
   pass(1ms);
   EXPECT_EQ(phase(id), Phase::kExpired);
+}
+
+// In the instant of its expiry it is not sent, whoever looks at it first. req: engine.expiry.2
+TEST_F(RefillEdges, WhoseTurnComesInTheInstantOfItsExpiryIsTooLate) {
+  options.engine.limits.window_bytes_max = 1'000'000;
+  open_mill({{"spacing", "1000"}});
+  sent({{"method", "post"}});
+  pass(2s);
+  const std::size_t before = starts().size();
+  sent({{"method", "post"}});
+  const MessageId usual = sent({{"method", "post"}});  // looked at when the spacing is over
+  Submit event = message(next(), {{"method", "post"}});
+  event.priority = 5;
+  event.expires = instant().wall + 1s;
+  post(event);
+  const MessageId late = id_of(questions);
+  ASSERT_EQ(starts().size(), before + 1);
+  pass(1s);
+  ASSERT_EQ(starts().size(), before + 2);
+  EXPECT_EQ(starts().back().message, usual);
+  EXPECT_EQ(phase(late), Phase::kExpired);
 }
 
 // Counts of the last commits stand in pages, the others in records of their own: both are added
