@@ -68,14 +68,16 @@ TEST_F(LowerEdges, InMemoryItIsTheSame) {
 // When half of the starts before its turn are over, so that nobody waits for the disk.
 // req: engine.lane.8
 TEST_F(LowerEdges, TheDiskIsLookedAtWhenHalfOfTheStartsAreOver) {
-  open_mill({{"in-use", "1"}, {"window", "8"}, {"lower", "4"}});
-  send_many(5, 20);
-  send(1);
+  open_mill({{"in-use", "1"}, {"window", "16"}, {"lower", "6"}});
   const std::uint64_t before = store.scans();
-  serve(1);  // of the next three
+  send_many(5, 30);
+  send(1);
+  serve(1);  // of the next five
+  EXPECT_EQ(store.scans(), before);
+  serve(1);
   EXPECT_EQ(store.scans(), before + 1);
-  serve(3);
-  EXPECT_EQ(went(0), (std::vector<int>{5, 5, 5, 5, 1}));
+  serve(4);
+  EXPECT_EQ(went(0), (std::vector<int>{5, 5, 5, 5, 5, 5, 1}));
 }
 
 // Two gates open at once; whoever waits at one of them with a higher priority goes first, also

@@ -196,10 +196,10 @@ TEST_F(RefillEdges, AReadGoesOnBehindWhatIsBeingRemoved) {
   turn();
   std::vector<MessageId> ids;
   for (std::uint64_t i = before + 1; i <= before + 10; ++i) ids.push_back(id_of(i));
-  ASSERT_EQ(ids[6].low, ids[5].low + 1);
+  ASSERT_EQ(ids[5].low, ids[4].low + 1);
   ASSERT_EQ(stats().in_window, 2U);
   store.holds_commits = true;
-  for (std::size_t i = 2; i < 6; ++i) {
+  for (std::size_t i = 2; i < 5; ++i) {
     Cancel cancel;
     cancel.caller.ticket = Ticket(next());
     cancel.id = ids[i];
@@ -213,9 +213,12 @@ TEST_F(RefillEdges, AReadGoesOnBehindWhatIsBeingRemoved) {
   store.holds_commits = false;
   while (store.commits_held() > 0) release_commit();
   ASSERT_EQ(starts().size(), 2U);
-  post(answer(attempt(1), 200));
-  ASSERT_EQ(starts().size(), 3U);
-  EXPECT_EQ(starts()[2].message, ids[6]);
+  EXPECT_EQ(stats().in_window, 2U) << "the next one was read";
+  for (std::size_t i = 1; i < starts().size(); ++i) post(answer(attempt(i), 200));
+  std::vector<MessageId> went;
+  for (const StartAttempt& start : starts()) went.push_back(start.message);
+  ids.erase(ids.begin() + 2, ids.begin() + 5);
+  EXPECT_EQ(went, ids);
 }
 
 // req: engine.expiry.1
