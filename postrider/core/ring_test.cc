@@ -3,6 +3,8 @@
 #include <map>
 #include <vector>
 
+#include <malloc.h>
+
 #include <gtest/gtest.h>
 
 namespace postrider {
@@ -98,6 +100,21 @@ TEST(Ring, KeepsFewTenantsThatHaveNothingToDo) {
     EXPECT_EQ(ring.next(), 1U);
   }
   EXPECT_TRUE(ring.empty());
+}
+
+// A tenant that comes once and never again must not stay: by the hour that would be all memory.
+TEST(Ring, ForgetsTenantsThatDoNotComeBack) {
+  Ring ring;
+  const auto visit = [&ring](std::uint64_t from, std::uint64_t count) {
+    for (std::uint64_t tenant = from; tenant < from + count; ++tenant) {
+      ring.add(1, tenant, 1);
+      EXPECT_EQ(ring.next(), 1U);
+    }
+  };
+  visit(1, 1'000);
+  const std::size_t before = mallinfo2().uordblks;
+  visit(1'001, 10'000);
+  EXPECT_LT(mallinfo2().uordblks, before + 10'000);  // a byte for each
 }
 
 }  // namespace
