@@ -3,9 +3,8 @@
 #include <map>
 #include <vector>
 
-#include <malloc.h>
-
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 namespace postrider {
 namespace {

@@ -352,5 +352,20 @@ TEST(Timers, TellHowMuchMemoryTheyTake) {
   EXPECT_GE(timers.memory_bytes(), some + 1000 * 48) << "those that are late already, too";
 }
 
+// What is armed for the present stands in the wheel, not among what is past.
+TEST(Timers, OneOfThisInstantCanBeCancelled) {
+  Timers timers(Timestamp(1000));
+  const TimerHandle now = timers.arm(Timestamp(1000), Timer{.slot = 1});
+  const TimerHandle late = timers.arm(Timestamp(999), Timer{.slot = 2});
+  timers.cancel(now);
+  EXPECT_FALSE(timers.armed(now));
+  EXPECT_TRUE(timers.armed(late));
+  std::vector<Timer> fired;
+  timers.advance(Timestamp(1000), 10, fired);
+  ASSERT_EQ(fired.size(), 1U);
+  EXPECT_EQ(fired[0].slot, 2U);
+  EXPECT_FALSE(timers.next());
+}
+
 }  // namespace
 }  // namespace postrider
