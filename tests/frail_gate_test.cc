@@ -204,5 +204,34 @@ TEST_F(FrailGate, AQuestionLooksEverySecondWhetherSomebodyElsesCallIsOver) {
   EXPECT_EQ(count("PROBE"), 1U);
 }
 
+// Also of one that goes on holding its place. req: engine.gate.20
+TEST_F(FrailGate, AQuestionThatNobodyAnswersLetsTheNextDecide) {
+  open_mill({{"attempts", "1"}, {"strikes", "1000"}});
+  id = sent({{"method", "task"}, {"frail", ""}});
+  pass(20s);
+  close();
+  pass(60s);
+  ASSERT_EQ(count("PROBE"), 1U);
+  const std::size_t before = started();
+  frail();
+  frail();
+  pass(10s - 1ms);
+  EXPECT_EQ(started(), before);
+  advance(1ms);
+  EXPECT_EQ(started(), before + 1);
+}
+
+// req: engine.gate.20
+TEST_F(FrailGate, IsCountedByTheFirstWordOfItsProfile) {
+  spec_.gate_words = [](GateName) { return GateWords{"busy", "far side: it does not answer"}; };
+  open_frail();
+  close();
+  const CountedWords closings = stats().tallies.closings;
+  ASSERT_EQ(closings.size(), 1U);
+  EXPECT_EQ(closings[0].word, "far side");
+  EXPECT_EQ(closings[0].times, 1U);
+  shard.reset();
+}
+
 }  // namespace
 }  // namespace postrider

@@ -1,0 +1,89 @@
+// Records that cannot be read, and what is written in the same step.
+#include "tests/support/spec_rig.h"
+
+namespace postrider {
+namespace {
+
+class UnreadableEdges : public SpecRig {
+ protected:
+  void pause(const std::string& name) {
+    Pause event;
+    event.caller.ticket = Ticket(next());
+    event.destination = name;
+    post(event);
+    turn();
+  }
+};
+
+// The step that finds a record unreadable may write a sound one in its place: that one stays.
+// req: engine.quarantine.1
+TEST_F(UnreadableEdges, WhatIsWrittenInPlaceOfItStays) {
+  open_mill();
+  pause("mill");
+  const DestinationId which = mill().id;
+  Resume resume;
+  resume.caller.ticket = Ticket(next());
+  resume.destination = "mill";
+  post(resume);
+  ASSERT_TRUE(store.memory().get(keys::route(which)));
+  ASSERT_TRUE(store.memory().damage(keys::route(which)));
+  restart();
+  pause("mill");
+  ASSERT_EQ(code_of(questions), AnswerCode::kDone);
+  EXPECT_EQ(stats().counters.quarantined, 1U);
+  restart();
+  EXPECT_EQ(mill().route.health, Health::kPaused);
+}
+
+// A destination that is being drained goes with its last message, also when nobody can read that.
+// req: engine.configure.8
+TEST_F(UnreadableEdges, ADrainedDestinationGoesWithALastMessageThatIsLost) {
+  open_mill();
+  pause("mill");
+  id = sent({{"method", "post"}});
+  Configure gone = place(next(), "mill");
+  gone.config.removed = true;
+  gone.config.draining = true;
+  post(gone);
+  ASSERT_EQ(code_of(questions), AnswerCode::kPending);
+  ASSERT_TRUE(store.memory().damage(keys::cold(id, keys::Part::kMessage)));
+  Ask event = ask(next(), Ask::What::kExplain);
+  event.id = id;
+  post(event);
+  turn();
+  EXPECT_EQ(stats().counters.quarantined, 1U);
+  EXPECT_EQ(log(LogEntry::Kind::kRemoved).size(), 1U);
+  post(place(next(), "mill"));
+  EXPECT_EQ(told(questions).detail, "created");
+}
+
+// What is left of a destination that was removed is nobody's. req: engine.dead.5
+TEST_F(UnreadableEdges, ALetterOfADestinationThatIsGoneNamesNone) {
+  open_mill();
+  sent({{"method", "post"}});
+  post(answer(last_attempt(), 400));
+  Configure gone = place(next(), "mill");
+  gone.config.removed = true;
+  post(gone);
+  ASSERT_EQ(code_of(questions), AnswerCode::kDone);
+  post(ask(next(), Ask::What::kDeadGroups));
+  turn();
+  const auto list = view_of<DeadGroupList>(questions);
+  ASSERT_EQ(list.groups.size(), 1U);
+  EXPECT_EQ(list.groups[0].destination, "");
+}
+
+// req: engine.life.1
+TEST_F(UnreadableEdges, TheMethodThatFollowsIsWrittenBeforeItsFirstStart) {
+  open_mill({{"route", "stale"}, {"in-use", "1"}});
+  sent({{"method", "post"}});
+  id = sent({{"method", "relay"}});
+  post(answer(last_attempt(), 200));
+  ASSERT_EQ(starts().size(), 2U);
+  ASSERT_TRUE(stored(id).has_value());
+  EXPECT_EQ(spec_.methods[stored(id)->state.method].name, "post");
+  EXPECT_EQ(spec_.states[stored(id)->state.state].name, "queued");
+}
+
+}  // namespace
+}  // namespace postrider
