@@ -19,20 +19,16 @@ class UnreadableEdges : public SpecRig {
 // req: engine.quarantine.1
 TEST_F(UnreadableEdges, WhatIsWrittenInPlaceOfItStays) {
   open_mill();
-  pause("mill");
   const DestinationId which = mill().id;
-  Resume resume;
-  resume.caller.ticket = Ticket(next());
-  resume.destination = "mill";
-  post(resume);
-  ASSERT_TRUE(store.memory().get(keys::route(which)));
-  ASSERT_TRUE(store.memory().damage(keys::route(which)));
+  ASSERT_TRUE(store.memory().damage(keys::config(which)));
   restart();
-  pause("mill");
-  ASSERT_EQ(code_of(questions), AnswerCode::kDone);
+  post(place(next(), "mill", {{"in-use", "3"}}));
+  turn();
+  EXPECT_EQ(told(questions).detail, "created");
   EXPECT_EQ(stats().counters.quarantined, 1U);
   restart();
-  EXPECT_EQ(mill().route.health, Health::kPaused);
+  EXPECT_EQ(mill().id, which);
+  EXPECT_EQ(*find_text(mill().config.settings, "in-use"), "3");
 }
 
 // A destination that is being drained goes with its last message, also when nobody can read that.

@@ -274,6 +274,8 @@ TEST(RetryDue, ABudgetIsSpentWhenTheDueTimeFallsBehindIt) {
   rule.budget -= 1ms;
   EXPECT_EQ(due_in(rule, facts_after(9)), std::nullopt)
       << "and this is found now, not at the due time";
+  rule.budget = 1ms;
+  EXPECT_EQ(due_in(rule, facts_after(1)), std::nullopt) << "the least that is one";
 }
 
 // req: engine.retry.11

@@ -116,5 +116,29 @@ TEST(Ring, ForgetsTenantsThatDoNotComeBack) {
   EXPECT_LT(mallinfo2().uordblks, before + 10'000);  // a byte for each
 }
 
+// Whoever was asked for last may be the one that is forgotten, and comes back as somebody new.
+TEST(Ring, KnowsATenantAnewThatItForgot) {
+  Ring ring;
+  for (std::uint64_t tenant = 100; tenant < 200; ++tenant) ring.add(1, tenant, 1);
+  while (!ring.empty()) ring.next();
+  ring.add(1, 7, 1);
+  while (!ring.empty()) ring.next();
+  ring.add(2, 8, 1);
+  ring.charge(7, 1);
+  EXPECT_EQ(ring.next(), 2U);
+  ring.add(3, 7, 1);
+  ring.add(5, 7, 1);
+  ring.add(9, 8, 1);
+  ring.add(4, 7, 1);
+  ring.charge(8, 1);
+  EXPECT_EQ(ring.size(), 4U);
+  std::vector<Slot> seen;
+  while (!ring.empty()) {
+    seen.push_back(ring.next());
+    ring.charge(seen.back() == 9 ? 8 : 7, 1);
+  }
+  EXPECT_EQ(seen, (std::vector<Slot>{3, 9, 5, 4}));
+}
+
 }  // namespace
 }  // namespace postrider
