@@ -50,7 +50,8 @@ class Revival : public TaskRig {
     return out;
   }
 
-  std::vector<MessageId> lost;};
+  std::vector<MessageId> lost;
+};
 
 // The route opens long before somebody may be tried. req: engine.revive.3
 TEST_F(Revival, AnOpeningRevivesNobody) {
