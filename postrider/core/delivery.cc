@@ -268,7 +268,7 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
   entry.state.since = turn.now;
   const Timestamp was_due = entry.state.due;
   entry.state.due = due ? *due : timer_due(turn, entry, target);
-  const bool in_flight = from == Phase::kInFlight || target.phase == Phase::kInFlight;
+  const bool starts = target.phase == Phase::kInFlight;
   // A record that says otherwise would take the message back after a crash, or when its window goes
   // to disk.
   const bool early = from == Phase::kBackoff && was_due > turn.now;
@@ -288,7 +288,7 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
     case Phase::kCancelled:
     case Phase::kIndeterminate: POSTRIDER_CHECK(false);
   }
-  if (target.phase == Phase::kAwaiting || (durable && in_flight) || told_otherwise || next_method ||
+  if (target.phase == Phase::kAwaiting || (durable && starts) || told_otherwise || next_method ||
       released || entry.dirty) {
     store_awake(turn, entry);
   }
