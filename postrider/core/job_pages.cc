@@ -247,8 +247,8 @@ Engine::Impl::Acted Engine::Impl::retry_parked(Turn& turn, const JobItem& item) 
   const Entry& entry = entries_[slot];
   const Slot resident = entry.destination;
   const Transition* row = find_row(method_of(entry).rows, entry.state.state, On::kDue);
-  const bool waits = row != nullptr && row->verb != Do::kIgnore &&
-                     residents_[resident].bound->profile->states[row->to].phase == Phase::kQueued;
+  // What is parked has such a row, and that leads on: a table without it is not sound.
+  const bool waits = residents_[resident].bound->profile->states[row->to].phase == Phase::kQueued;
   if (!entry.visitor || !waits) {
     retry_now(turn, slot);
     return {Acted::Kind::kDone, {}};
