@@ -210,7 +210,7 @@ Answer Engine::Impl::retry_now(Turn& turn, Slot slot) {
           keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, id));
     }
     put_due(turn, turn.now, keys::DueKind::kAttempt, id);
-    if (!timers_.next() || due_loaded_until_ <= turn.now)
+    if (due_loaded_until_ <= turn.now)
       turn.out.chores.push_back(
           {.kind = Chore::Kind::kWakeMessage, .destination = id.destination(), .id = id});
     return answer_with(AnswerCode::kDone, "due now", id);
