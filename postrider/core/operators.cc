@@ -279,16 +279,15 @@ std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Bu
                                .body = message->body,
                                .regardless = regardless});
   if (turn.lacks() || refusal) return refusal;
-  const auto accepted =
-      take_message(turn, {.resident = slot,
-                          .lane = old.lane(),
-                          .priority = old.priority(),
-                          .not_before = {},
-                          .expires = {},
-                          .origin = old,
-                          .attributes = message->attributes,
-                          .body = message->body,
-                          .shared = message->shared.id != 0 ? &message->shared : nullptr});
+  const auto accepted = take_message(turn, {.resident = slot,
+                                            .lane = old.lane(),
+                                            .priority = old.priority(),
+                                            .not_before = {},
+                                            .expires = {},
+                                            .origin = old,
+                                            .attributes = message->attributes,
+                                            .body = message->body,
+                                            .shared = &message->shared});
   if (!accepted) return std::nullopt;
   const Result<MessageId>& id = *accepted;
   if (!id) return answer_with(AnswerCode::kInvalid, id.error().detail, old);
