@@ -71,7 +71,7 @@ constexpr auto kTable = std::to_array<HealthRow>({
 
 constexpr std::size_t index_of(Health health) { return static_cast<std::size_t>(health); }
 
-constexpr bool total() {
+consteval bool total() {
   std::array<std::array<int, kHealthSignals>, kHealths> rows{};
   for (const HealthRow& row : kTable) ++rows[index_of(row.from)][static_cast<std::size_t>(row.on)];
   for (const auto& of_state : rows) {
@@ -83,7 +83,7 @@ constexpr bool total() {
 }
 
 // The states that can be reached from `start`, as bits.
-constexpr unsigned reach(unsigned start) {
+consteval unsigned reach(unsigned start) {
   for (unsigned before = 0; before != start;) {
     before = start;
     for (const HealthRow& row : kTable) {
@@ -93,7 +93,7 @@ constexpr unsigned reach(unsigned start) {
   return start;
 }
 
-constexpr bool strongly_connected() {
+consteval bool strongly_connected() {
   for (std::size_t state = 0; state < kHealths; ++state) {
     if (reach(1U << state) != (1U << kHealths) - 1) return false;
   }
@@ -101,7 +101,7 @@ constexpr bool strongly_connected() {
 }
 
 // The rows stand in the order of states and signals, so a row is found without a search.
-constexpr bool ordered() {
+consteval bool ordered() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (index_of(kTable[i].from) * kHealthSignals + static_cast<std::size_t>(kTable[i].on) != i) {
       return false;
