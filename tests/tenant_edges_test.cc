@@ -67,5 +67,21 @@ TEST_F(TenantEdges, WhoWaitsForAPlaceASecondTimeHasItsTurnAgain) {
   }
 }
 
+// req: engine.queue.8
+TEST_F(TenantEdges, LanesTakeTurnsAlsoWithOnePlace) {
+  open_mill({{"in-use", "1"}});
+  for (int i = 0; i < 8; ++i) {
+    Submit event = message(next(), {{"method", "post"}});
+    event.lane = static_cast<std::uint8_t>(i / 4);
+    post(event);
+  }
+  std::string order;
+  for (int i = 0; i < 8; ++i) {
+    order += static_cast<char>('0' + starts().back().message.lane());
+    post(answer(last_attempt(), 200));
+  }
+  EXPECT_EQ(order, "00101011");
+}
+
 }  // namespace
 }  // namespace postrider

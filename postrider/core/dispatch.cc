@@ -61,15 +61,13 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
       maybe_refill(turn, slot);  // what goes first is on disk
       continue;
     }
-    const std::uint8_t next = static_cast<std::uint8_t>((index + 1) % count);
-    if (kind == LaneKind::kFifo || !lane.may_have_lower()) {
-      resident.next_lane = next;
-      return start_lowest(turn, slot, lane);
-    }
-    const Slot chosen = whose_turn(turn, slot, lane);
+    const bool plain = kind == LaneKind::kFifo || !lane.may_have_lower();
+    const Slot chosen = plain ? lane.first : whose_turn(turn, slot, lane);
     if (chosen == kNoSlot) continue;  // it is read from disk
-    resident.next_lane = next;
-    return start_by_turns(turn, slot, chosen);
+    const bool moved = plain ? start_lowest(turn, slot, lane) : start_by_turns(turn, slot, chosen);
+    // A look without a free place is no turn: every other one is, after each start.
+    if (moved) residents_[slot].next_lane = static_cast<std::uint8_t>((index + 1) % count);
+    return moved;
   }
   return false;
 }
