@@ -122,6 +122,7 @@ class TurnsChecker final : public Checker {
     Line& line = lines_[note.id.value()];
     if (line.known && line.tenant != note.policy.tenant) line.moved = batch.when.engine;
     line.known = true;
+    line.proven = false;  // one that was removed and made again is a new one
     line.tenant = note.policy.tenant;
     std::uint64_t& weight = weights_[note.policy.tenant];
     weight = std::max<std::uint64_t>({1, weight, note.policy.tenant_weight});
