@@ -1,7 +1,8 @@
 // Feeds arbitrary requests to the whole API over a real host, engine and profiles, with a memory
 // store and a far side that answers what the input says: bodies, queries, cursors, filters, groups,
 // holds, lines of exports, events of network servers. Each request is answered once, and never with
-// 500.
+// 500. In the end the process dies and starts again, and what it wrote must be whole before and
+// after.
 //
 // The input is a row of requests with a zero byte between them. The first line of one is
 //   METHOD TARGET [key=KEY] [type=CONTENT-TYPE] [answer=STATUS] [wait=SECONDS]
@@ -13,6 +14,8 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +27,7 @@
 #include "postrider/base/check.h"
 #include "postrider/profiles/all.h"
 #include "postrider/stores/memory.h"
+#include "tests/fuzz/record_source.h"
 
 namespace postrider {
 namespace {
@@ -147,11 +151,8 @@ HostOptions host_options() {
 
 class Rig {
  public:
-  Rig()
-      : host_(host_options(), store_, transport_, clock_, [] {}),
-        api_(api_options(), host_, clock_),
-        handler_(api_.handler()) {
-    settle();
+  Rig() {
+    start();
     const int made = ask(
         {.method = "PUT",
          .target = "/v1/destinations/a",
@@ -191,16 +192,44 @@ class Rig {
     return exchange->answer ? exchange->answer->status : 0;
   }
 
+  void crash() {
+    check_records();
+    handler_ = {};
+    api_.reset();
+    host_.reset();
+    transport_.open.clear();
+    start();
+    POSTRIDER_CHECK(host_->state() == Host::State::kRunning);
+    check_records();
+  }
+
  private:
+  void start() {
+    ++lives_;
+    host_.emplace(host_options(), store_, transport_, clock_, [] {});
+    api_.emplace(api_options(), *host_, clock_);
+    handler_ = api_->handler();
+    settle();
+  }
+
+  void check_records() const {
+    const std::map<std::string, std::string> contents = store_.contents();
+    const rocks::Records records(contents.begin(), contents.end());
+    CheckReport report;
+    rocks::check_records(rocks::source_of(records, lives_), report);
+    for (const std::string& line : report.damage) std::fprintf(stderr, "%s\n", line.c_str());
+    POSTRIDER_CHECK(report.whole());
+  }
+
   void settle() {
-    for (int i = 0; i < kTurnsMax; ++i) host_.turn();
+    for (int i = 0; i < kTurnsMax; ++i) host_->turn();
   }
 
   void pass(Duration time) {
     clock_.now.boot = clock_.now.boot + time;
     clock_.now.wall = clock_.now.wall + time;
     settle();
-    api_.tick();
+    api_->tick();
     settle();
   }
 
@@ -209,13 +238,13 @@ class Rig {
       WireReply reply;
       reply.end = status < 100 ? static_cast<WireEnd>(status % 8) : WireEnd::kAnswered;
       reply.status = status;
-      host_.attempt_ended(attempt, std::move(reply));
+      host_->attempt_ended(attempt, std::move(reply));
     }
     settle();
   }
 
   void check(const Wanted& wanted, const FuzzExchange& exchange) {
-    POSTRIDER_CHECK(host_.state() == Host::State::kRunning);
+    POSTRIDER_CHECK(host_->state() == Host::State::kRunning);
     if (!exchange.answer) {
       // It waits for the far side, which has not answered.
       POSTRIDER_CHECK(!transport_.open.empty());
@@ -253,11 +282,12 @@ class Rig {
   }
 
   FuzzClock clock_;
-  MemoryStore store_;
+  MemoryStore store_{{.remember_once = true}};
   FuzzTransport transport_;
-  Host host_;
-  HttpApi api_;
+  std::optional<Host> host_;
+  std::optional<HttpApi> api_;
   HttpHandler handler_;
+  std::uint64_t lives_ = 0;
   std::vector<std::shared_ptr<FuzzExchange>> exchanges_;
   std::string id_ = "00000000000000000000000000000000";
   std::string job_ = "0000000000000000";
@@ -273,5 +303,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   postrider::Rig rig;
   for (std::size_t i = 0; i < postrider::kRequestsMax && !bytes.empty(); ++i)
     rig.ask(postrider::read_wanted(postrider::take(bytes, '\0')));
+  rig.crash();
   return 0;
 }
