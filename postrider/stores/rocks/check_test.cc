@@ -253,9 +253,10 @@ TEST(CheckRecords, NamesEveryRecordThatCannotBeRead) {
     SoundStore store;
     store.records[key][value.size() / 2] = static_cast<char>(value[value.size() / 2] ^ 0x10);
     const CheckReport report = store.check();
-    const bool named = std::any_of(
-        report.damage.begin(), report.damage.end(),
-        [&](const std::string& line) { return line.starts_with(rocks::describe_key(key) + ": "); });
+    const bool named = std::any_of(report.damage.begin(), report.damage.end(),
+                                   [&key = key](const std::string& line) {
+                                     return line.starts_with(rocks::describe_key(key) + ": ");
+                                   });
     EXPECT_TRUE(named) << rocks::describe_key(key);
   }
 }

@@ -96,7 +96,7 @@ TEST(GrpcCall, AStatusOfHttpStandsInWhenThereIsNone) {
                                                {"502", 14}, {"503", 14}, {"504", 14}, {"500", 2}};
   for (const auto& [http, status] : cases) {
     GrpcRig rig;
-    GrpcPeer peer(rig.loop, [&](const GrpcPeer::Call& call) {
+    GrpcPeer peer(rig.loop, [&http = http](const GrpcPeer::Call& call) {
       GrpcAnswer answer;
       answer.head = {{":status", http}, {"content-type", "text/html"}};
       answer.data = "<h1>no gRPC here</h1>";
