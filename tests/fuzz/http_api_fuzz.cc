@@ -1,11 +1,11 @@
 // Feeds arbitrary requests to the whole API over a real host, engine and profiles, with a memory
 // store and a far side that answers what the input says: bodies, queries, cursors, filters, groups,
 // holds, lines of exports, events of network servers. Each request is answered once, and never with
-// 500. In the end the process dies and starts again, and what it wrote must be whole before and
-// after.
+// 500. At each crash and in the end the process dies and starts again, and what it wrote must be
+// whole before and after.
 //
 // The input is a row of requests with a zero byte between them. The first line of one is
-//   METHOD TARGET [key=KEY] [type=CONTENT-TYPE] [answer=STATUS] [wait=SECONDS]
+//   METHOD TARGET [key=KEY] [type=CONTENT-TYPE] [answer=STATUS] [wait=SECONDS] [crash=yes]
 // and the rest its body. "$id", "$job" and "$next" stand for the last ones that were told.
 #include "postrider/api/http_api.h"
 
@@ -85,6 +85,7 @@ struct Wanted {
   std::vector<std::pair<std::string, std::string>> headers;
   int answer = 0;
   std::int64_t wait = 0;
+  bool crash = false;
 };
 
 template <class Number>
@@ -114,6 +115,7 @@ Wanted read_wanted(std::string_view text) {
     if (name == "type") out.headers.emplace_back("content-type", value);
     if (name == "accept") out.headers.emplace_back("accept", value);
     if (name == "answer") out.answer = number_of<int>(value);
+    if (name == "crash") out.crash = true;
     if (name == "wait")
       out.wait = std::clamp<std::int64_t>(number_of<std::int64_t>(value), 0, kWaitMax);
   }
@@ -165,6 +167,7 @@ class Rig {
   int ask(Wanted wanted) {
     fill(wanted.target);
     fill(wanted.body);
+    if (wanted.crash) crash();
     if (wanted.answer > 0) answer_attempts(wanted.answer);
     if (wanted.wait > 0) pass(Duration(wanted.wait * 1000));
     HttpRequest request;
