@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::size_t kRequestsMax = 16;
 constexpr int kTurnsMax = 40;
-constexpr std::int64_t kWaitMax = 3600 * 24;
+constexpr std::int64_t kWaitMax = 86'400;  // a day
 constexpr std::string_view kId = R"("id":")";
 constexpr std::string_view kNext = R"("next":")";
 
