@@ -305,5 +305,27 @@ TEST_F(JobMoves, ABodyOf64KiBCostsOneStartMore) {
   }
 }
 
+// So much, and no more: the largest bodies would keep their tenant waiting for ever.
+// req: engine.fair.1
+TEST_F(JobMoves, ABodyCostsSixteenStartsAtMost) {
+  options.engine.limits.open_attempts_max = 1;
+  options.engine.limits.body_bytes_max = 4U << 20;
+  open();
+  post(configure(next(), "a", {{"tenant", "one"}}));
+  post(configure(next(), "b", {{"tenant", "two"}}));
+  for (int i = 0; i < 2; ++i) {
+    Submit event = submit(next(), "a");
+    event.body = std::string(2U << 20, 'x');
+    post(event);
+  }
+  for (int i = 0; i < 20; ++i) post(submit(next(), "b"));
+  std::string order;
+  for (int i = 0; i < 18; ++i) {
+    order += starts().back().request.target.find("a.example") != std::string::npos ? 'a' : 'b';
+    post(answer(last_attempt(), 200));
+  }
+  EXPECT_EQ(order, "a" + std::string(16, 'b') + "a");
+}
+
 }  // namespace
 }  // namespace postrider

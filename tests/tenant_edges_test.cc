@@ -83,5 +83,21 @@ TEST_F(TenantEdges, LanesTakeTurnsAlsoWithOnePlace) {
   EXPECT_EQ(order, "00101011");
 }
 
+// req: engine.queue.8
+TEST_F(TenantEdges, LanesTakeTurnsInTheirOrder) {
+  open_mill({{"in-use", "1"}});
+  for (int i = 0; i < 12; ++i) {
+    Submit event = message(next(), {{"method", "post"}});
+    event.lane = static_cast<std::uint8_t>(i % 3);
+    post(event);
+  }
+  std::string order;
+  for (int i = 0; i < 12; ++i) {
+    order += static_cast<char>('0' + starts().back().message.lane());
+    post(answer(last_attempt(), 200));
+  }
+  EXPECT_EQ(order, "001201201212") << "when the first started there was no other lane";
+}
+
 }  // namespace
 }  // namespace postrider

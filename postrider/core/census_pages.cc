@@ -38,9 +38,9 @@ void CensusPages::add(CensusPage page) {
     --pages_[place->second.page - retired_].newest;
     place->second = here;
   }
-  counts_ += page.counts.size();
-  pages_.push_back({std::move(page), 0});
-  pages_.back().newest = pages_.back().page.counts.size();
+  const std::size_t counts = page.counts.size();
+  counts_ += counts;
+  pages_.push_back({std::move(page), counts});
 }
 
 bool CensusPages::oldest_may_go() const {

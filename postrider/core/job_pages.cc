@@ -257,7 +257,6 @@ Engine::Impl::Acted Engine::Impl::retry_parked(Turn& turn, const JobItem& item) 
   put_back(turn, slot);
   ring(resident);
   maybe_refill(turn, resident);
-  touch(resident);
   return {Acted::Kind::kDone, {}};
 }
 

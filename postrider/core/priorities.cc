@@ -36,9 +36,7 @@ Slot Engine::Impl::first_by_age(const Lane& lane, const Policy& policy, Timestam
   std::int64_t best_worth = worth_of(best);
   for (const auto& [priority, slot] : lane.lower->runs) {
     const std::int64_t worth = worth_of(slot);
-    const bool earlier =
-        entries_[slot].message.id.sequence() < entries_[best].message.id.sequence();
-    if (worth < best_worth || (worth == best_worth && !earlier)) continue;
+    if (worth < best_worth) continue;  // of the same worth a lower one was accepted earlier
     best = slot;
     best_worth = worth;
   }
