@@ -40,6 +40,21 @@ TEST_F(AttemptEdges, OnlyTheStepsOfAFailureHaveItsReason) {
   EXPECT_GE(reasons.size(), 4U);
 }
 
+// However many there are of them: what follows from the answer is one. req: engine.trail.1
+TEST_F(AttemptEdges, AQuestionIsNoStep) {
+  open_mill({{"strikes", "1000"}, {"base", "1000"}});
+  id = sent({{"method", "task"}});
+  post(ended(last_attempt(), WireEnd::kTimedOut));
+  for (int i = 0; i < 3; ++i) {
+    pass(5min);
+    post(answer(last_attempt(), 500));
+  }
+  std::size_t asked = 0;
+  for (const Step& step : shown(id).trail) asked += spec_.states[step.state].name == "asking";
+  EXPECT_GE(count("PROBE"), 3U);
+  EXPECT_EQ(asked, 0U);
+}
+
 // req: engine.life.1
 TEST_F(AttemptEdges, NoNewsInTimeIsAFailureOfItsOwn) {
   std::vector<Method> methods(spec_.methods.begin(), spec_.methods.end());
