@@ -34,6 +34,7 @@ constexpr std::string_view kSinkName = "sink";
 
 // Tells systemd, when it started us, how we are.
 void notify_manager(std::string_view state) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets variables
   const char* path = std::getenv("NOTIFY_SOCKET");
   if (path == nullptr) return;
   sockaddr_un address{};

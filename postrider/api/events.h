@@ -18,9 +18,9 @@ namespace postrider::api {
 
 struct TailLimits {
   std::uint32_t tails_max = 100;
-  std::uint32_t page_entries = 500;           // of one question to the engine
-  std::size_t unsent_bytes_max = 256 * 1024;  // more waits for the client to read …
-  Duration stuck_max{10'000};                 // … and so long at most
+  std::uint32_t page_entries = 500;              // of one question to the engine
+  std::size_t unsent_bytes_max = 256ULL * 1024;  // more waits for the client to read …
+  Duration stuck_max{10'000};                    // … and so long at most
   Duration heartbeat{15'000};
 };
 

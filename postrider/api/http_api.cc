@@ -283,7 +283,7 @@ api::Checked<api::JsonValue> HttpApi::Impl::root_of(const Call& call) {
   return api::read_root(document_, call.request.body, limits_.json);
 }
 
-void HttpApi::Impl::set_tokens(std::vector<AccessToken> tokens) {
+void HttpApi::Impl::set_tokens(const std::vector<AccessToken>& tokens) {
   access_.set_tokens(tokens);
   // Whoever reads on needs a token that is still good.
   tails_.cut_all();
@@ -326,7 +326,7 @@ HttpHandler HttpApi::handler() {
   return handler;
 }
 
-void HttpApi::set_tokens(std::vector<AccessToken> tokens) { impl_->set_tokens(std::move(tokens)); }
+void HttpApi::set_tokens(const std::vector<AccessToken>& tokens) { impl_->set_tokens(tokens); }
 void HttpApi::set_plugins(std::vector<DevicePlugin> plugins) {
   impl_->set_plugins(std::move(plugins));
 }

@@ -69,9 +69,9 @@ class HttpApi {
   HttpApi& operator=(const HttpApi&) = delete;
 
   HttpHandler handler();
-  void set_tokens(std::vector<AccessToken> tokens);     // on reload
-  void set_plugins(std::vector<DevicePlugin> plugins);  // the same
-  void tick();                                          // several times a second: feeds /v1/events
+  void set_tokens(const std::vector<AccessToken>& tokens);  // on reload
+  void set_plugins(std::vector<DevicePlugin> plugins);      // the same
+  void tick();  // several times a second: feeds /v1/events
 
  private:
   std::shared_ptr<Impl> impl_;  // shared with answers that come after the end, and only look

@@ -18,9 +18,9 @@ namespace postrider::api {
 
 struct BatchLimits {
   std::uint32_t lines_waiting_max = 1024;
-  std::size_t line_bytes_max = 512 * 1024;
-  std::size_t unsent_bytes_max = 256 * 1024;  // of answers that the client has not taken
-  std::size_t write_bytes = 16 * 1024;        // answers are sent in pieces of about this size
+  std::size_t line_bytes_max = 512ULL * 1024;
+  std::size_t unsent_bytes_max = 256ULL * 1024;  // of answers that the client has not taken
+  std::size_t write_bytes = 16ULL * 1024;        // answers are sent in pieces of about this size
 };
 
 struct BatchStart {

@@ -36,7 +36,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
 
   void handle(const HttpRequest& request, HttpExchangePtr exchange);
   HttpBodySink stream(const HttpRequest& request, const HttpExchangePtr& exchange);
-  void set_tokens(std::vector<AccessToken> tokens);
+  void set_tokens(const std::vector<AccessToken>& tokens);
   void set_plugins(std::vector<DevicePlugin> plugins);
   void tick();
 
@@ -210,7 +210,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   HttpResponse metrics_response(const Stats* stats, const api::QueueGauges* queues) const;
   void go_on_walking(std::shared_ptr<QueueWalk> walk);
   void take_queues(const std::shared_ptr<QueueWalk>& walk, Answer& answer);
-  void answer_metrics(const std::string& tenant, std::vector<Waiting> waiting);
+  void answer_metrics(const std::string& tenant, const std::vector<Waiting>& waiting);
 
   HttpApiOptions options_;
   Host& host_;
@@ -246,7 +246,7 @@ struct HttpApi::Impl::Call {
 };
 
 // Posts, and answers when the answer comes: a problem, or what `good(Answer&)` makes of it.
-template <class Good>
+template <class Good>  // NOLINTNEXTLINE(performance-unnecessary-value-param): the event is moved
 void HttpApi::Impl::post(Call& call, Event event, Good good) {
   const Door door = host_.post(call.tenant, std::move(event),
                                [weak = weak_from_this(), waiting = call.waiting,

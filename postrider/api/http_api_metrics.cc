@@ -48,6 +48,7 @@ void HttpApi::Impl::get_metrics(Call& call) {
 }
 
 // By value, because `queue_walk_` is given up on the way.
+// NOLINTNEXTLINE(performance-unnecessary-value-param): see above
 void HttpApi::Impl::go_on_walking(std::shared_ptr<QueueWalk> walk) {
   const Door door =
       host_.post(walk->tenant, walk->ask, [weak = weak_from_this(), walk](Answer answer) {
@@ -55,7 +56,7 @@ void HttpApi::Impl::go_on_walking(std::shared_ptr<QueueWalk> walk) {
       });
   if (door == Door::kOpen) return;
   queue_walk_.reset();
-  answer_metrics(walk->tenant, std::move(walk->waiting));
+  answer_metrics(walk->tenant, walk->waiting);
 }
 
 void HttpApi::Impl::take_queues(const std::shared_ptr<QueueWalk>& walk, Answer& answer) {
@@ -69,11 +70,11 @@ void HttpApi::Impl::take_queues(const std::shared_ptr<QueueWalk>& walk, Answer& 
     gauges_until_ = now + 4 * (now - walk->began);
   }
   queue_walk_.reset();
-  answer_metrics(walk->tenant, std::move(walk->waiting));
+  answer_metrics(walk->tenant, walk->waiting);
 }
 
 // What we know without the engine is better than a gap.
-void HttpApi::Impl::answer_metrics(const std::string& tenant, std::vector<Waiting> waiting) {
+void HttpApi::Impl::answer_metrics(const std::string& tenant, const std::vector<Waiting>& waiting) {
   const auto finish_all = [](Impl& self, const std::vector<Waiting>& all, const Stats* stats) {
     const api::QueueGauges* queues = self.queue_gauges_ ? &*self.queue_gauges_ : nullptr;
     for (const Waiting& one : all) self.finish(one, self.metrics_response(stats, queues));

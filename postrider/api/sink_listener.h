@@ -40,8 +40,8 @@ class SinkResponder {
 
 struct SinkListenerLimits {
   std::uint32_t connections_max = 20'000;
-  std::size_t head_bytes_max = 64 * 1024;
-  std::size_t body_bytes_max = 1024 * 1024;
+  std::size_t head_bytes_max = 64ULL * 1024;
+  std::size_t body_bytes_max = 1024ULL * 1024;
 };
 
 class SinkListener {

@@ -305,7 +305,7 @@ void Receipts::count_removed(Kept kept, std::uint64_t count) {
     case Kept::kNames: meta_.counters.removed_names += count; return;
     case Kept::kHalves: meta_.counters.removed_halves += count; return;
     case Kept::kArrivals: meta_.counters.removed_arrivals += count; return;
-    case Kept::kAudit: return;
+    case Kept::kAudit:
     case Kept::kHistory: return;
   }
 }
