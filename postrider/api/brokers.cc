@@ -57,7 +57,7 @@ class Brokers::Impl : public std::enable_shared_from_this<Brokers::Impl> {
 
   Broker* find(std::string_view name);
   void arrived(Broker& broker, std::string_view topic, std::string_view bytes,
-               MqttTransport::Durable durable);
+               const MqttTransport::Durable& durable);
   void answered(Broker& broker, const Answer& answer, const MqttTransport::Durable& durable);
 
   boost::asio::io_context& loop_;
@@ -73,9 +73,8 @@ Result<void> Brokers::Impl::add(BrokerOptions options) {
   it.plugin = std::move(options.plugin);
   auto made = MqttTransport::make(
       loop_, std::move(options.mqtt), hooks_.ended,
-      [this, &it](std::string_view topic, std::string_view bytes, MqttTransport::Durable durable) {
-        arrived(it, topic, bytes, std::move(durable));
-      });
+      [this, &it](std::string_view topic, std::string_view bytes,
+                  const MqttTransport::Durable& durable) { arrived(it, topic, bytes, durable); });
   if (!made) return fail(made.error().code, "broker '" + it.name + "': " + made.error().detail);
   it.transport = std::move(*made);
   brokers_.push_back(std::move(broker));
@@ -131,7 +130,7 @@ std::vector<BrokerState> Brokers::Impl::states() const {
 
 // What nobody will ever be able to read is acknowledged: the broker would send it again for ever.
 void Brokers::Impl::arrived(Broker& broker, std::string_view topic, std::string_view bytes,
-                            MqttTransport::Durable durable) {
+                            const MqttTransport::Durable& durable) {
   const auto words = chirpstack::parse_event_topic(topic);
   if (!words) {
     ++broker.counts.unknown;
@@ -143,10 +142,11 @@ void Brokers::Impl::arrived(Broker& broker, std::string_view topic, std::string_
     ++(unknown ? broker.counts.unknown : broker.counts.malformed);
     return durable(true);
   }
-  const Door door =
-      hooks_.post(std::move(*arrival), [weak = weak_from_this(), &broker, durable](Answer answer) {
-        if (const auto self = weak.lock()) self->answered(broker, answer, durable);
-      });
+  const Door door = hooks_.post(std::move(*arrival),
+                                [weak = weak_from_this(), &broker, durable](const Answer& answer) {
+                                  if (const auto self = weak.lock())
+                                    self->answered(broker, answer, durable);
+                                });
   if (door == Door::kOpen) return;
   ++broker.counts.put_off;
   durable(false);

@@ -93,11 +93,11 @@ void HttpApi::Impl::look_at_mints() {
     Ask ask;
     ask.what = Ask::What::kMessage;
     ask.id = mint.id;
-    const Door door =
-        host_.post(mint.tenant, std::move(ask), [weak = weak_from_this(), mint](Answer answer) {
-          const std::shared_ptr<Impl> self = weak.lock();
-          if (self) self->take_mint(mint, answer);
-        });
+    const Door door = host_.post(mint.tenant, std::move(ask),
+                                 [weak = weak_from_this(), mint](const Answer& answer) {
+                                   const std::shared_ptr<Impl> self = weak.lock();
+                                   if (self) self->take_mint(mint, answer);
+                                 });
     if (door != Door::kOpen) mints_.push_back(std::move(mint));
   }
 }

@@ -10,7 +10,6 @@
 namespace postrider {
 
 using api::JsonWriter;
-using api::Problem;
 using api::ProblemType;
 
 void HttpApi::Impl::get_shape(Call& call) {

@@ -103,7 +103,7 @@ void HttpApi::Impl::get_readyz(Call& call) {
   ask.what = Ask::What::kStats;
   const Door door = host_.post(
       kProbeTenant, std::move(ask),
-      [weak = weak_from_this(), waiting = call.waiting](Answer answer) {
+      [weak = weak_from_this(), waiting = call.waiting](const Answer& answer) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (!self) return;
         if (const auto problem = api::problem_of(answer)) return self->refuse(waiting, *problem);
