@@ -77,7 +77,8 @@ void Network::start(Incarnation process, const StartAttempt& start, const Call& 
   // The second copy of a request that was refused could be obeyed, which only its sender could
   // prevent: what must not run twice goes over a connection, where copies do not happen.
   if (call.method != "once" && around_.faults.strikes(Fault::kDuplicateRequest, now)) {
-    const Duration later = travel() + Duration(rng_.between(0, 5'000));
+    const Duration apart(rng_.between(0, 5'000));
+    const Duration later = travel() + apart;
     around_.agenda.at(arrival(later),
                       [this, key, call, number] { arrive(key, call, number, false); });
   }

@@ -35,7 +35,9 @@ void Weather::clear() {
 // From seconds to days; most are short.
 Duration Weather::lasting() {
   constexpr std::array<Duration, 7> kLengths = {20s, 3min, 20min, 2h, 12h, 40h, 150h};
-  const Duration longest = kLengths[std::min(rng_.below(7), rng_.below(7) + 1)];
+  const std::uint64_t one = rng_.below(7) + 1;
+  const std::uint64_t other = rng_.below(7);
+  const Duration longest = kLengths[std::min(one, other)];
   return Duration(rng_.between(longest.count() / 3, longest.count()));
 }
 

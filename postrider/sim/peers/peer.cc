@@ -213,7 +213,10 @@ void Peer::promise_news(const Call& call, std::vector<Receipt>& receipts) {
     receipts.push_back({{}, On::kConfirmed, after, std::move(text)});
   };
   if (rng_.chance(1, 6)) tell("seen " + task, later());
-  if (rng_.chance(1, 12)) tell("done t" + std::to_string(rng_.next()), later());
+  if (rng_.chance(1, 12)) {
+    const Duration when = later();
+    tell("done t" + std::to_string(rng_.next()), when);
+  }
   if (rng_.chance(1, 20)) tell("noise", later());
   switch (rng_.below(8)) {
     case 0:
