@@ -56,5 +56,19 @@ TEST_F(DeviceFound, AnEventIsNotAdoptedWhileAnotherNamelessItemMayBeMeant) {  //
   EXPECT_EQ(state(act), "ToRetry");
 }
 
+// What expired leaves the server's queue, and is told, only when the device is heard again.
+TEST_F(DeviceFound, ADiscardIsNotAdoptedHoweverOldAnotherNamelessItemIs) {  // req: engine.end.21
+  open_all({{"spacing", "0"}, {"retry_base", "1h"}, {"expires_after", "10m"}});
+  send(message("READ_CREDIT"));
+  lose(calls("Enqueue").back().attempt);
+  pass(30min);
+  const MessageId act = send(message("TURN_ON"));
+  ASSERT_EQ(state(act), "Sending");
+  server_log("EXPIRED", "i1");
+  EXPECT_EQ(state(act), "Sending") << "it is the other's, which is long gone";
+  enqueued("i2");
+  EXPECT_EQ(state(act), "AtServer");
+}
+
 }  // namespace
 }  // namespace postrider

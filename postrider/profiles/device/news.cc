@@ -150,10 +150,13 @@ bool may_be_there(const Facts& facts, const Notice& notice) {
 }
 
 // An event that names an item which nobody knows, of a device that has an attempt of unknown name:
-// it is that one, if there can be no other.
-bool may_adopt(const Facts& facts, const Notice& notice) {
+// it is that one, if there can be no other. What has expired leaves the server's queue, and is
+// told, only when the device is heard again, however late.
+bool may_adopt(const Facts& facts, const Notice& notice, News news) {
   const bool unnamed = facts.state.state == kSending || facts.state.state == kCheckSend;
-  return unnamed && wire_of(facts.destination) == Wire::kChirpstack && !may_be_there(facts, notice);
+  const bool other =
+      news == News::kDiscarded ? notice.witness.is_set() : may_be_there(facts, notice);
+  return unnamed && wire_of(facts.destination) == Wire::kChirpstack && !other;
 }
 
 Reading raise(On signal) {
@@ -193,7 +196,7 @@ Reading failed_at(const Facts& facts, const Notice& notice, const Detail& detail
 Reading item_news(const Facts& facts, const Notice& notice, const Detail& detail) {
   Notes notes = decode_notes(facts.notes);
   const bool adopts = notice.by_gate;
-  if (adopts && !may_adopt(facts, notice)) {
+  if (adopts && !may_adopt(facts, notice, detail.news)) {
     // Somebody else's item, as far as we know; so absence of ours proves less from now on. Without
     // a name of ours it may still be the one: then the event waits until somebody tells.
     if (facts.state.attempts == 0) return declined();
