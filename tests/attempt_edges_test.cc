@@ -206,16 +206,10 @@ TEST_F(AttemptEdges, AttemptsBeginWithTheirFirstStart) {
   id = sent({{"method", "post"}});
   post(ended(last_attempt(), WireEnd::kRefused));
   ASSERT_EQ(explained(id).state, "stranded");
-  Pause pause;
-  pause.caller.ticket = Ticket(next());
-  pause.destination = "mill";
-  post(pause);
+  command_to<Pause>();
   EXPECT_EQ(command<RetryNow>(id).detail, "revived");
   advance(1min);
-  Resume resume;
-  resume.caller.ticket = Ticket(next());
-  resume.destination = "mill";
-  post(resume);
+  command_to<Resume>();
   turn();
   ASSERT_EQ(phase(id), Phase::kInFlight);
   EXPECT_EQ(shown(id).first_attempt, instant().wall) << "and not when it was revived";
@@ -252,17 +246,11 @@ TEST_F(AttemptEdges, AfterTheLastMethodNothingIsLeftToTry) {
 TEST_F(AttemptEdges, TheNextMethodIsRememberedOverACrash) {
   open_mill();
   id = sent({{"method", "relay"}});
-  Pause pause;
-  pause.caller.ticket = Ticket(next());
-  pause.destination = "mill";
-  post(pause);
+  command_to<Pause>();
   post(answer(last_attempt(), 301));
   EXPECT_EQ(phase(id), Phase::kQueued);
   restart();
-  Resume resume;
-  resume.caller.ticket = Ticket(next());
-  resume.destination = "mill";
-  post(resume);
+  command_to<Resume>();
   turn();
   ASSERT_EQ(starts().size(), 1U);
   EXPECT_NE(text_of(starts()[0]).find("post"), std::string::npos) << text_of(starts()[0]);
@@ -293,16 +281,10 @@ TEST_F(AttemptEdges, AnAttemptThatIsOverWithItsMessageWasGivenUp) {
 // req: engine.retry.1
 TEST_F(AttemptEdges, ABudgetCountsNothingOfWhatWasHeldBeforeTheFirstAttempt) {
   open_mill({{"budget", "600000"}, {"base", "60000"}, {"strikes", "1000"}});
-  Pause pause;
-  pause.caller.ticket = Ticket(next());
-  pause.destination = "mill";
-  post(pause);
+  command_to<Pause>();
   id = sent({{"method", "post"}});
   pass(2h);
-  Resume resume;
-  resume.caller.ticket = Ticket(next());
-  resume.destination = "mill";
-  post(resume);
+  command_to<Resume>();
   turn();
   ASSERT_EQ(phase(id), Phase::kInFlight);
   int attempts = 0;

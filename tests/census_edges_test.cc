@@ -12,15 +12,6 @@ namespace {
 class CensusEdges : public TaskRig {
  protected:
   std::uint64_t next() { return ++questions; }
-  // A record that a process before this one has left.
-  void leave(std::string key, const std::string& value) {
-    shard.reset();
-    const Epoch epoch = store.memory().acquire(0).value();
-    auto batch = std::make_shared<WriteBatch>();
-    batch->put(std::move(key), value);
-    store.memory().commit(epoch, batch, [](CommitOutcome) {});
-    restart();
-  }
   DestinationId number(const std::string& name) {
     Ask event = ask(next(), Ask::What::kDestination);
     event.destination = name;
@@ -310,10 +301,7 @@ TEST_F(CensusEdges, CountsComeBackPageByPageAndGoWithTheLastMessage) {
   std::vector<MessageId> ids;
   for (const char* name : {"mill", "bell", "gong"}) {
     post(place(next(), name));
-    Pause pause;
-    pause.caller.ticket = Ticket(next());
-    pause.destination = name;
-    post(pause);
+    command_to<Pause>(name);
     post(message(next(), {{"method", "post"}}, name));
     ids.push_back(id_of(questions));
   }

@@ -166,9 +166,8 @@ TEST_F(Walks, KeepTheirDestinationInMemory) {
   hears_twice();
 }
 
-// Whoever is being drained is looked at when it leaves memory; to look must not bring it back, or it
-// would leave again, for ever.
-// req: engine.configure.8
+// Whoever is being drained is looked at when it leaves memory; to look must not bring it back, or
+// it would leave again, for ever. req: engine.configure.8
 TEST_F(Corners, OneThatIsDrainedAndLeavesMemoryIsLeftInPeaceUntilItsLastMessageEnds) {
   options.engine.limits.residents_max = 0;
   open();

@@ -55,12 +55,6 @@ class Damage : public TaskRig {
     open();
     post(place(next(), "mill", settings));
   }
-  void pause(const std::string& name = "mill") {
-    Pause event;
-    event.caller.ticket = Ticket(next());
-    event.destination = name;
-    post(event);
-  }
 };
 
 // req: engine.quarantine.1
@@ -142,7 +136,7 @@ TEST_F(Damage, OfADestinationIsSeenByAList) {
 TEST_F(Damage, OfADestinationIsSeenByItsMessages) {
   options.engine.limits.residents_max = 0;
   open_with();
-  pause();
+  command_to<Pause>();
   post(message(next(), {{"method", "post"}}));
   const MessageId which = id_of(questions);
   is_quarantined(keys::kConfig,
@@ -153,7 +147,7 @@ TEST_F(Damage, OfADestinationIsSeenByItsMessages) {
 TEST_F(Damage, OfARouteMakesItNormal) {
   options.engine.limits.residents_max = 0;
   open_with();
-  pause();
+  command_to<Pause>();
   ASSERT_EQ(spoil(keys::kRoute), 1U);
   const Answer answer =
       asked(Ask::What::kDestination, [](Ask& event) { event.destination = "mill"; });
@@ -179,7 +173,7 @@ TEST_F(Damage, OfARouteThatAListMeetsLeavesNobodyParked) {
 // req: engine.quarantine.1
 TEST_F(Damage, OfWhatIsOwedLosesNoMessage) {
   open_with();
-  pause();
+  command_to<Pause>();
   for (int i = 0; i < 3; ++i) post(message(next(), {{"method", "post"}}));
   const std::size_t count = spoil(keys::kOwed);
   EXPECT_EQ(count, 1U);
@@ -196,7 +190,7 @@ TEST_F(Damage, OfWhatIsOwedLosesNoMessage) {
 // req: engine.quarantine.1
 TEST_F(Damage, OfAPageOfTheCensusIsSaid) {
   open_with();
-  pause();
+  command_to<Pause>();
   post(message(next(), {{"method", "post"}}));
   ASSERT_EQ(spoil(keys::kCensusPage), 1U);
   restart();
@@ -212,7 +206,7 @@ TEST_F(Damage, OfACensusIsSaid) {
   open_with();
   post(place(next(), "barn"));
   for (const std::string name : {"mill", "barn"}) {
-    pause(name);
+    command_to<Pause>(name);
     post(message(next(), {{"method", "post"}}, name));
   }
   ASSERT_EQ(spoil(keys::kCensus), 1U);
@@ -332,7 +326,7 @@ TEST_F(Damage, OfBooksDoesNotKeepTheEngineFromStarting) {
 // req: engine.quarantine.1
 TEST_F(Damage, OfAMessageIsExplained) {
   open_with();
-  pause();
+  command_to<Pause>();
   post(message(next(), {{"method", "post"}}));
   const MessageId cold = id_of(questions);
   is_quarantined(keys::kCold,
@@ -346,7 +340,7 @@ TEST_F(Damage, OfAMessageIsExplained) {
 // req: engine.fanout.6, engine.quarantine.1
 TEST_F(Damage, OfASharedBodyIsMetByWhoAsksForItsMessage) {
   open_with();
-  pause();
+  command_to<Pause>();
   ChangeGroup change;
   change.caller.ticket = Ticket(next());
   change.what = ChangeGroup::What::kPut;

@@ -13,13 +13,6 @@ namespace {
 
 class FigureEdges : public SpecRig {
  protected:
-  void pause(const std::string& name) {
-    Pause event;
-    event.caller.ticket = Ticket(next());
-    event.destination = name;
-    post(event);
-    ASSERT_EQ(code_of(questions), AnswerCode::kDone);
-  }
   std::size_t memory() const { return shard->engine().memory_bytes(); }
 };
 
@@ -32,7 +25,7 @@ TEST_F(FigureEdges, QueuesAreListedPieceByPieceThoughTheirCountsAreOnDisk) {
   for (int i = 0; i < 5; ++i) {
     names.push_back("d" + std::to_string(i));
     post(place(next(), names.back()));
-    pause(names.back());
+    command_to<Pause>(names.back());
     post(message(next(), {{"method", "post"}}, names.back()));
   }
   ASSERT_GE(records_in(keys::kCensus), 3U);
@@ -84,7 +77,7 @@ TEST_F(FigureEdges, APieceOfTheShapeBeginsWithAMessage) {
 // req: engine.quarantine.1
 TEST_F(FigureEdges, AMessageCountsThoughNobodyKnowsItsDestination) {
   open_mill();
-  pause("mill");
+  command_to<Pause>();
   sent({{"method", "post"}});
   ASSERT_TRUE(store.memory().damage(keys::config(mill().id)));
   restart();

@@ -186,10 +186,7 @@ TEST_F(OperatorMoves, QueuesWhoseNamesHashAlikeAreListedBoth) {
   open();
   for (const std::string& name : alike) {
     post(place(next(), name));
-    Pause pause;
-    pause.caller.ticket = Ticket(next());
-    pause.destination = name;
-    post(pause);
+    command_to<Pause>(name);
     post(message(next(), {{"method", "post"}}, name));
   }
   post(place(next(), "another"));

@@ -25,18 +25,6 @@ class RefillEdges : public SpecRig {
     restart();
     delivered_ = 0;
   }
-  void pause() {
-    Pause event;
-    event.caller.ticket = Ticket(next());
-    event.destination = "mill";
-    post(event);
-  }
-  void resume() {
-    Resume event;
-    event.caller.ticket = Ticket(next());
-    event.destination = "mill";
-    post(event);
-  }
   std::size_t owed_bytes() const {
     const auto found = store.bytes_by_space().find(keys::kOwed);
     return found == store.bytes_by_space().end() ? 0 : found->second;
@@ -119,11 +107,11 @@ TEST_F(RefillEdges, WhoWakesInAPauseWaitsOnDisk) {
   open_mill({{"window", "2"}, {"base", "100000"}, {"strikes", "1000"}});
   const MessageId late = sent({{"method", "post"}});
   post(answer(last_attempt(), 408));
-  pause();
+  command_to<Pause>();
   pass(100s);
   EXPECT_EQ(stats().in_window, 0U);
   EXPECT_EQ(explained(late).place, Explanation::Place::kDisk);
-  resume();
+  command_to<Resume>();
   ASSERT_EQ(starts().size(), 2U);
   EXPECT_EQ(starts().back().message, late);
 }

@@ -8,18 +8,7 @@
 namespace postrider {
 namespace {
 
-class RestoreEdges : public SpecRig {
- protected:
-  // A record that a process before this one has left.
-  void leave(std::string key, const std::string& value) {
-    shard.reset();
-    const Epoch epoch = store.memory().acquire(0).value();
-    auto batch = std::make_shared<WriteBatch>();
-    batch->put(std::move(key), value);
-    store.memory().commit(epoch, batch, [](CommitOutcome) {});
-    restart();
-  }
-};
+using RestoreEdges = SpecRig;
 
 // req: engine.quarantine.1, engine.census.1
 TEST_F(RestoreEdges, ACountOfNobodyInMemoryThatCannotBeReadIsSaid) {

@@ -17,13 +17,6 @@ class Revival : public TaskRig {
     post(place(++questions, "mill",
                {{"attempts", "1"}, {"strand", "1"}, {"strikes", strikes}, {"wait", "60000"}}));
   }
-  template <class Command>
-  void order() {
-    Command event;
-    event.caller.ticket = Ticket(++questions);
-    event.destination = "mill";
-    post(event);
-  }
   // Three that began before another was delivered, and ran out after it: only the clock, or a
   // success after a while, puts them back.
   void lose_while_others_go() {
@@ -91,10 +84,10 @@ TEST_F(Revival, OneIsTriedWhenAnOperatorResumesIt) {
   lose_while_others_go();
   deliver_the_third();
   advance(1s);
-  order<Pause>();
+  command_to<Pause>();
   const std::size_t before = starts().size();
   advance(1s);
-  order<Resume>();
+  command_to<Resume>();
   turn();
   EXPECT_EQ(started_since(before), (std::vector<MessageId>{lost[0]}));
 }

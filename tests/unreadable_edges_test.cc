@@ -4,16 +4,7 @@
 namespace postrider {
 namespace {
 
-class UnreadableEdges : public SpecRig {
- protected:
-  void pause(const std::string& name) {
-    Pause event;
-    event.caller.ticket = Ticket(next());
-    event.destination = name;
-    post(event);
-    turn();
-  }
-};
+using UnreadableEdges = SpecRig;
 
 // The step that finds a record unreadable may write a sound one in its place: that one stays.
 // req: engine.quarantine.1
@@ -35,7 +26,8 @@ TEST_F(UnreadableEdges, WhatIsWrittenInPlaceOfItStays) {
 // req: engine.configure.8
 TEST_F(UnreadableEdges, ADrainedDestinationGoesWithALastMessageThatIsLost) {
   open_mill();
-  pause("mill");
+  command_to<Pause>();
+  turn();
   id = sent({{"method", "post"}});
   Configure gone = place(next(), "mill");
   gone.config.removed = true;

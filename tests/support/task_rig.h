@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,23 @@ class TaskRig : public ShardRig {
   void restart() {
     open();
     turn();
+  }
+  // A command on a destination: Pause, Resume, Wake.
+  template <class Command>
+  void command_to(const std::string& name = "mill") {
+    Command event;
+    event.caller.ticket = Ticket(++questions);
+    event.destination = name;
+    post(event);
+  }
+  // A record that a process before this one has left.
+  void leave(std::string key, const std::string& value) {
+    shard.reset();
+    const Epoch epoch = store.memory().acquire(0).value();
+    auto batch = std::make_shared<WriteBatch>();
+    batch->put(std::move(key), value);
+    store.memory().commit(epoch, batch, [](CommitOutcome) {});
+    restart();
   }
   // Turns at every deadline on the way.
   void pass(Duration time) {
