@@ -50,32 +50,6 @@ TEST_F(OperatorMoves, ALetterWhoseContentIsLostGoesIntoQuarantineWhenItIsSentAga
   EXPECT_EQ(records_in(keys::kQuarantine), 1U);
 }
 
-// Somebody has news of a message that holds gates before the restart has come to it.
-// req: engine.gate.11
-TEST_F(OperatorMoves, WhoHoldsAGateHoldsItThoughNewsComesBeforeTheRestartDoes) {
-  options.engine.limits.window_bytes_max = 1;  // everything is on disk
-  open_mill({{"in-use", "8"}});
-  id = sent({{"method", "task"}, {"narrow", ""}});
-  accept_task();
-  sent({{"method", "task"}, {"narrow", ""}});
-  turn();
-  ASSERT_EQ(starts().size(), 1U);
-  store.holds_reads = true;
-  open();
-  release_read();  // the books; what follows is the restore
-  ASSERT_TRUE(shard->post(ReceiptArrived{.id = id, .signal = On::kAcked, .detail = {}}));
-  turn();
-  for (int i = 0; i < 6 && store.reads_held() > 1; ++i) release_newest_read();
-  store.holds_reads = false;
-  while (store.reads_held() > 0) release_read();
-  turn();
-  EXPECT_EQ(explained(id).state, "half");
-  EXPECT_EQ(starts().size(), 0U) << "the gate is taken";
-  receipt(id, On::kConfirmed);
-  turn();
-  EXPECT_EQ(starts().size(), 1U);
-}
-
 // req: engine.configure.8
 TEST_F(OperatorMoves, WhoIsNotDrainedAnyMoreIsNotLookedForAfterARestart) {
   open_mill();
