@@ -12,6 +12,7 @@
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is not in the C++ one
 
 #include "apps/postrider/commands.h"
+#include "apps/postrider/output.h"
 #include "postrider/base/rng.h"
 
 namespace postrider {
@@ -144,7 +145,7 @@ int run_bench(Arguments arguments) { return run_verbs("bench", kBenches, argumen
 
 int print_or_complain(const Result<Figures>& figures, bool json) {
   if (!figures) {
-    std::fprintf(stderr, "postrider bench: %s\n", figures.error().detail.c_str());
+    complain("bench", figures.error().detail);
     return kExitFailure;
   }
   figures->print(json);

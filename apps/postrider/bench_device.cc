@@ -18,6 +18,7 @@
 #include "apps/postrider/bench.h"
 #include "apps/postrider/bench_redis.h"
 #include "apps/postrider/commands.h"
+#include "apps/postrider/output.h"
 #include "postrider/api/postrider.h"
 #include "postrider/model/packing.h"
 #include "postrider/protocols/chirpstack.h"
@@ -141,7 +142,7 @@ class Load {
 
   void note(const Answer& answer, AnswerCode wanted) {
     if (answer.code == wanted) return;
-    if (refused_++ == 0) std::fprintf(stderr, "postrider bench: %s\n", answer.detail.c_str());
+    if (refused_++ == 0) complain("bench", answer.detail);
   }
 
   static std::string queue_of(std::uint64_t number) {
@@ -236,7 +237,7 @@ int bench_device(const BenchOptions& options) {
   const BenchDirectory directory;
   Load load(options);
   if (const auto opened = load.open(directory.path()); !opened) {
-    std::fprintf(stderr, "postrider bench: %s\n", opened.error().detail.c_str());
+    complain("bench", opened.error().detail);
     return kExitFailure;
   }
   const CommitCounters before = load.rider().commits();
@@ -283,7 +284,7 @@ int bench_device(const BenchOptions& options) {
   if (!options.redis.empty()) {
     const auto theirs = replay_on_redis(options);
     if (!theirs) {
-      std::fprintf(stderr, "postrider bench: %s\n", theirs.error().detail.c_str());
+      complain("bench", theirs.error().detail);
       return kExitFailure;
     }
     figures.add("redis_commands", theirs->commands);

@@ -8,6 +8,7 @@
 #include "apps/postrider/bench.h"
 #include "apps/postrider/bench_load.h"
 #include "apps/postrider/commands.h"
+#include "apps/postrider/output.h"
 #include "postrider/api/sink.h"
 
 namespace postrider {
@@ -16,7 +17,7 @@ namespace {
 constexpr std::uint32_t kLines = 500;  // of one NDJSON request
 
 int complain(const Error& error) {
-  std::fprintf(stderr, "postrider bench: %s\n", error.detail.c_str());
+  postrider::complain("bench", error.detail);
   return kExitFailure;
 }
 

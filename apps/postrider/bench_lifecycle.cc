@@ -9,6 +9,7 @@
 #include "apps/postrider/bench.h"
 #include "apps/postrider/bench_void.h"
 #include "apps/postrider/commands.h"
+#include "apps/postrider/output.h"
 #include "postrider/api/postrider.h"
 
 namespace postrider {
@@ -86,7 +87,7 @@ int bench_lifecycle(const BenchOptions& options) {
   const BenchDirectory directory;
   Load load(options);
   if (const auto opened = load.open(directory.path()); !opened) {
-    std::fprintf(stderr, "postrider bench: %s\n", opened.error().detail.c_str());
+    complain("bench", opened.error().detail);
     return kExitFailure;
   }
   const CommitCounters before = load.rider().commits();

@@ -55,7 +55,7 @@ void print_report(const CheckReport& report) {
 int check(const Parsed& parsed) {
   const Result<CheckReport> report = check_store(parsed.operands[0]);
   if (!report) {
-    std::fprintf(stderr, "postrider check: %s\n", report.error().detail.c_str());
+    complain("check", report.error().detail);
     return kExitFailure;
   }
   if (parsed.has("--json")) {

@@ -20,7 +20,7 @@ constexpr auto kCheckOptions =
     std::to_array<OptionRow>({{"--config", "FILE", "the same as FILE, as serve takes it"}});
 
 int failure(const Parsed& parsed, const std::string& what) {
-  std::fprintf(stderr, "postrider %s: %s\n", parsed.command.c_str(), what.c_str());
+  complain(parsed.command, what);
   return kExitFailure;
 }
 
@@ -53,11 +53,11 @@ int check(const Parsed& parsed) {
   const std::string path = parsed.operands.empty() ? parsed.text("--config") : parsed.operands[0];
   const Result<Config> config = load_config(path, process_environment());
   if (!config) {
-    std::fprintf(stderr, "%s\n", config.error().detail.c_str());
+    std::fprintf(stderr, "%s\n", shown_lines(config.error().detail).c_str());
     return kExitFailure;
   }
   for (const std::string& warning : config->warnings)
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    std::fprintf(stderr, "warning: %s\n", shown(warning, 1000).c_str());
   for (const UnheardEvents& it : unheard_events(*config))
     std::fprintf(stderr,
                  "warning: plugin '%s' tells its events to the destination '%s', which is not in "

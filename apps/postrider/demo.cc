@@ -340,7 +340,7 @@ int Demo::tell_broken_start(const Error& error) {
 }
 
 int Demo::complain(const Error& error) {
-  std::fprintf(stderr, "postrider demo: %s\n", error.detail.c_str());
+  postrider::complain("demo", error.detail);
   return kExitFailure;
 }
 

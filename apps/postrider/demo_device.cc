@@ -419,7 +419,7 @@ Result<DeviceDemoMeters> DeviceDemo::read_ledgers() const {
 }
 
 int DeviceDemo::complain(const Error& error) const {
-  std::fprintf(stderr, "postrider demo device: %s\n", error.detail.c_str());
+  postrider::complain("demo device", error.detail);
   return kExitFailure;
 }
 

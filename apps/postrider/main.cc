@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apps/postrider/commands.h"
+#include "apps/postrider/output.h"
 #include "postrider/base/nearest.h"
 
 namespace postrider {
@@ -83,9 +84,9 @@ int dispatch(Arguments arguments) {
 std::span<const Noun> nouns() { return kNouns; }
 
 int usage_error(std::string_view command, std::string_view complaint) {
+  complain(command, complaint);
   const std::string name = command.empty() ? "postrider" : "postrider " + std::string(command);
-  std::fprintf(stderr, "%s: %s\nTry '%s --help'.\n", name.c_str(), std::string(complaint).c_str(),
-               name.c_str());
+  std::fprintf(stderr, "Try '%s --help'.\n", name.c_str());
   return kExitUsage;
 }
 

@@ -141,8 +141,7 @@ int write_pages(const Parsed& parsed, const Catalogue& all) {
         write_file(directory / ("postrider-" + std::string(noun.name) + ".1"), page_of(noun, all));
   }
   if (good) return kExitOk;
-  std::fprintf(stderr, "postrider man: %s: %s\n", directory.c_str(),
-               std::generic_category().message(errno).c_str());
+  complain("man", directory.string() + ": " + std::generic_category().message(errno));
   return kExitFailure;
 }
 

@@ -13,6 +13,7 @@ namespace postrider {
 namespace {
 
 constexpr std::size_t kGap = 2;
+constexpr std::size_t kComplaintBytesMax = 4000;  // of one line
 
 // Characters, not bytes: an id in another script stays aligned.
 std::size_t width_of(std::string_view text) {
@@ -74,6 +75,22 @@ Colour colour_of_health(std::string_view health) {
 
 std::string shown(std::string_view text, std::size_t bytes_max) {
   return clean_excerpt(text, bytes_max);
+}
+
+std::string shown_lines(std::string_view text) {
+  std::string out;
+  while (true) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out += shown(text.substr(0, end), kComplaintBytesMax);
+    if (end == text.size()) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+void complain(std::string_view command, std::string_view what) {
+  const std::string name = command.empty() ? "postrider" : "postrider " + std::string(command);
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), shown_lines(what).c_str());
 }
 
 std::string Table::text() const {

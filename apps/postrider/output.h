@@ -23,6 +23,13 @@ Colour colour_of_health(std::string_view health);
 // No control characters, whole UTF-8, no longer than `bytes_max`.
 std::string shown(std::string_view text, std::size_t bytes_max = 300);
 
+// The same for each of several lines; their breaks stay.
+std::string shown_lines(std::string_view text);
+
+// "postrider COMMAND: WHAT" on the standard error, as shown_lines(). Every complaint goes
+// this way, because what was typed or read is repeated in it. `command` may be empty.
+void complain(std::string_view command, std::string_view what);
+
 // Columns as wide as their widest cell, the last one unpadded; a head when there are rows.
 class Table {
  public:

@@ -76,7 +76,7 @@ void Session::complain(std::string_view what) const {
     complaints_->append(what).append("\n");
     return;
   }
-  std::fprintf(stderr, "postrider %s: %s\n", command_.c_str(), std::string(what).c_str());
+  postrider::complain(command_, what);
 }
 
 void Session::complain(const ClientAnswer& answer) const {

@@ -328,7 +328,7 @@ int sim_command(const Parsed& parsed) {
     return usage_error("sim", complaint);
   if (!wanted.config.empty()) {
     if (const std::string complaint = load_own(wanted); !complaint.empty()) {
-      std::fprintf(stderr, "postrider sim: %s\n", complaint.c_str());
+      complain("sim", complaint);
       return kExitUsage;
     }
   }

@@ -72,7 +72,7 @@ int sink(const Parsed& parsed) {
   if (!opened && opened.error().code == ErrorCode::kInvalid)
     return complain(parsed, opened.error());
   if (!opened) {
-    std::fprintf(stderr, "postrider sink: %s\n", opened.error().detail.c_str());
+    complain("sink", opened.error().detail);
     return kExitFailure;
   }
   Sink& it = **opened;
@@ -89,7 +89,7 @@ int sink(const Parsed& parsed) {
       static_cast<unsigned long long>(counts.good), static_cast<unsigned long long>(counts.failed),
       static_cast<unsigned long long>(counts.cut), static_cast<unsigned long long>(counts.forged));
   if (ran) return kExitOk;
-  std::fprintf(stderr, "postrider sink: %s\n", ran.error().detail.c_str());
+  complain("sink", ran.error().detail);
   return kExitFailure;
 }
 

@@ -175,7 +175,7 @@ Result<CalinSinkOptions> read_calin(const Parsed& parsed) {
 
 int complain_about(const Parsed& parsed, const Error& error) {
   if (error.code == ErrorCode::kInvalid) return complain(parsed, error);
-  std::fprintf(stderr, "postrider %s: %s\n", parsed.command.c_str(), error.detail.c_str());
+  complain(parsed.command, error.detail);
   return kExitFailure;
 }
 

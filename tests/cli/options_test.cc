@@ -59,6 +59,20 @@ TEST(Options, EveryCommandRefusesWhatItDoesNotKnow) {
 }
 
 // req: cli.help.2
+TEST(Options, MistakesAreRepeatedWithoutControlCharacters) {
+  const std::string word = R"_("$(printf 'sn\033]0;owned\007d')")_";
+  for (const std::string& arguments :
+       {word, "msg " + word, "msg get " + word + " b " + word, "msg ls --" + word,
+        "msg ls --limit " + word, "serve --config " + word, "config check " + word}) {
+    const Ran ran = run(arguments, "POSTRIDER_URL=http://127.0.0.1:1");
+    EXPECT_NE(ran.code, 0) << arguments;
+    EXPECT_NE(ran.output, "") << arguments;
+    for (const char c : ran.output)
+      EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= ' ') << arguments << ran.output;
+  }
+}
+
+// req: cli.help.2
 TEST(Options, MistakesAreUsageErrors) {
   const std::pair<const char*, const char*> cases[] = {
       {"msg", "say one of ls, get, explain, timeline, cancel, retry"},
