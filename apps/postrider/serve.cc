@@ -8,6 +8,7 @@
 
 #include "apps/postrider/commands.h"
 #include "apps/postrider/options.h"
+#include "apps/postrider/output.h"
 #include "postrider/api/config.h"
 #include "postrider/api/daemon.h"
 
@@ -79,12 +80,14 @@ int serve(const Parsed& parsed) {
   if (!broken)
     return usage_error("serve", "--break: '" + parsed.text("--break") +
                                     "' cannot be broken; it may be files or sync");
-  const auto load = [file = parsed.text("--config"), overrides] {
-    return load_config(file, process_environment(), overrides);
+  const auto load = [file = parsed.text("--config"), overrides](const ConfigOverrides& bound) {
+    ConfigOverrides all = overrides;
+    all.insert(all.end(), bound.begin(), bound.end());
+    return load_config(file, process_environment(), all);
   };
-  auto config = load();
+  auto config = load({});
   if (!config) {
-    std::fprintf(stderr, "postrider serve: %s\n", config.error().detail.c_str());
+    complain("serve", config.error().detail);
     return kExitUsage;
   }
   auto daemon = Daemon::start({.config = *config,
@@ -96,7 +99,7 @@ int serve(const Parsed& parsed) {
                                .fault = broken->fault,
                                .fault_while = broken->fault_while});
   if (!daemon) {
-    std::fprintf(stderr, "postrider serve: %s\n", daemon.error().detail.c_str());
+    complain("serve", daemon.error().detail);
     return kExitFailure;
   }
   welcome(*config, (*daemon)->addresses(), parsed.has("--dev"));

@@ -31,7 +31,6 @@ inline constexpr std::size_t kConfigPluginsMax = 100;
 inline constexpr std::size_t kConfigListMax = 64;           // elements of one list
 inline constexpr std::size_t kConfigTextBytesMax = 4096;    // of one value
 inline constexpr std::size_t kConfigSecretBytesMax = 4096;  // of a file or variable with a secret
-inline constexpr std::size_t kTokenSecretBytesMin = 16;     // below it can be guessed
 inline constexpr std::size_t kConfigProblemsMax = 20;       // told at once
 // A correlation id of the device profile answers for the longest life of a message and for the time
 // that its history is kept.

@@ -184,6 +184,9 @@ void ConfigReader::finish_token(TokenDraft& draft) {
   if (!token.secret.empty() && token.secret.size() < kTokenSecretBytesMin)
     problem(draft.line, "the secret of token '" + token.name + "' is shorter than " +
                             std::to_string(kTokenSecretBytesMin) + " bytes");
+  if (token.secret.size() > kTokenSecretBytesMax)
+    problem(draft.line, "the secret of token '" + token.name + "' is longer than " +
+                            std::to_string(kTokenSecretBytesMax) + " bytes");
   if (!is_bearer(token.secret))
     problem(draft.line, "the secret of token '" + token.name +
                             "' has characters that cannot be sent: use printable ASCII, no spaces");

@@ -42,6 +42,7 @@ struct ConfigRow {
 struct ConfigSection {
   std::string_view name;
   std::string_view meaning;
+  bool reloads = false;  // taken on SIGHUP; settings of the others need a restart
 };
 
 std::span<const ConfigSection> config_sections();  // those with rows, in the order of documents

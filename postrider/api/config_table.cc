@@ -67,8 +67,8 @@ constexpr auto kSections = std::to_array<ConfigSection>({
     {"metrics", "what /metrics tells"},
     {"door", "how much may wait before the door closes"},
     {"device", "the routes of the device profile; its plugins have sections of their own"},
-    {"log", "what is told on the standard error"},
-    {"drain", "the way down"},
+    {"log", "what is told on the standard error", true},
+    {"drain", "the way down", true},
 });
 
 constexpr auto kRows = std::to_array<ConfigRow>({
@@ -82,7 +82,7 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "PEM file with its private key"},
     {"server", "connections_max", kNumber, kHttp<&HttpLimits::connections_max>, {1, kMillion},
      "clients connected at once"},
-    {"server", "head_bytes_max", kBytes, kHttp<&HttpLimits::head_bytes_max>, {kKiB, kMiB},
+    {"server", "head_bytes_max", kBytes, kHttp<&HttpLimits::head_bytes_max>, {2 * kKiB, kMiB},
      "request line and headers"},
     {"server", "request_bytes_max", kBytes, kHttp<&HttpLimits::body_bytes_max>, {kKiB, 64 * kMiB},
      "body of a request that is not streamed"},

@@ -310,8 +310,8 @@ TEST(ConfigTokens, LimitsOfSecretsAndOfTheirNumberHold) {
   };
   EXPECT_NE(problems_at(kTokenSecretBytesMin - 1), "");
   EXPECT_EQ(problems_at(kTokenSecretBytesMin), "");
-  EXPECT_EQ(problems_at(kConfigSecretBytesMax), "");
-  EXPECT_NE(problems_at(kConfigSecretBytesMax + 1), "");
+  EXPECT_EQ(problems_at(kTokenSecretBytesMax), "");
+  EXPECT_NE(problems_at(kTokenSecretBytesMax + 1), "");
 
   std::string many;
   Environment environment;

@@ -130,7 +130,8 @@ NodeOptions node_options(const DaemonOptions& options) {
 
 class Daemon::Impl {
  public:
-  explicit Impl(DaemonOptions options) : options_(std::move(options)), log_(clock_) {
+  explicit Impl(DaemonOptions options)
+      : options_(std::move(options)), started_with_(options_.config), log_(clock_) {
     log_.set(level_of(options_.config.log.level), options_.config.log.format == "json");
     if (options_.fault != DiskFault::kNone) faults_ = std::make_shared<FileFaults>();
   }
@@ -148,6 +149,7 @@ class Daemon::Impl {
   void wait_for_signal();
   void on_signal(int number);
   void reload();
+  void take(const Config& config);
   void put_destinations(const std::vector<DestinationConfig>& destinations);
   void put_sink();
   void look_for_listeners();
@@ -156,6 +158,7 @@ class Daemon::Impl {
   void watch_brokers();
 
   DaemonOptions options_;
+  const Config started_with_;  // what a reload is compared with; options_ has it as shared out
   SystemClock clock_;
   Log log_;
   std::unique_ptr<Node> node_;
@@ -214,6 +217,12 @@ Result<void> Daemon::Impl::start() {
                                          handler());
   for (const HttpListen& listen : listeners(options_.config)) {
     POSTRIDER_TRY(address, server_->listen(listen));
+    // A name may lead elsewhere than the configuration could know.
+    if (options_.config.api.tokens.empty() && !is_loopback_listen(address))
+      return fail(ErrorCode::kInvalid, "server.listen has '" + listen.address + "', which is " +
+                                           address +
+                                           " and can be reached by others: that needs a token "
+                                           "([[tokens]]), or listen on 127.0.0.1");
     addresses_.push_back(address);
   }
   signals_ =
@@ -336,23 +345,31 @@ void Daemon::Impl::on_signal(int number) {
 
 void Daemon::Impl::reload() {
   notify_manager("RELOADING=1");
-  auto loaded = options_.reload ? options_.reload() : Result<Config>(options_.config);
-  if (!loaded) {
+  auto read = options_.reload ? reload_config(started_with_, options_.reload)
+                              : Result<Reload>(Reload{options_.config, {}});
+  if (read) {
+    take(read->config);
+    for (const std::string& setting : read->kept)
+      log_.warning("a changed setting needs a restart: the daemon goes on with the former one",
+                   {{"setting", setting}});
+    log_.info("reloaded: tokens, log, drain, destinations and plugins");
+  } else {
     log_.error("the configuration is not taken: everything stays as it was",
-               {{"why", loaded.error().detail}});
-    return notify_manager("READY=1");
+               {{"why", read.error().detail}});
   }
-  api_->set_tokens(loaded->api.tokens);
-  options_.config.api.device.plugins = loaded->api.device.plugins;
-  api_->set_plugins(loaded->api.device.plugins);
-  log_.set(level_of(loaded->log.level), loaded->log.format == "json");
-  options_.config.drain_time_out = loaded->drain_time_out;
-  options_.config.destinations = loaded->destinations;
-  put_destinations(loaded->destinations);
-  look_for_listeners();
-  log_.info(
-      "reloaded: tokens, log, drain, destinations and plugins; other settings need a restart");
   notify_manager("READY=1");
+}
+
+void Daemon::Impl::take(const Config& config) {
+  api_->set_tokens(config.api.tokens);
+  options_.config.api.device.plugins = config.api.device.plugins;
+  api_->set_plugins(config.api.device.plugins);
+  log_.set(level_of(config.log.level), config.log.format == "json");
+  options_.config.drain_time_out = config.drain_time_out;
+  options_.config.destinations = config.destinations;
+  for (const std::string& warning : config.warnings) log_.warning(warning);
+  put_destinations(config.destinations);
+  look_for_listeners();
 }
 
 void Daemon::Impl::look_around() {

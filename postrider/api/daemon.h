@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "postrider/api/config.h"
+#include "postrider/api/reload.h"
 #include "postrider/base/result.h"
 
 namespace postrider {
@@ -19,8 +19,7 @@ enum class DiskFault : std::uint8_t { kNone, kWriteError, kSyncError, kFull };
 
 struct DaemonOptions {
   Config config;
-  // Reads the configuration anew, on SIGHUP.
-  std::function<Result<Config>()> reload;
+  ConfigSource reload;  // on SIGHUP; none: a reload changes nothing
   std::string version;
   bool dev = false;  // a sink of our own, and targets on this machine are allowed
   // Rehearsals of a broken disk, for `demo` and the crash tests only.

@@ -10,7 +10,6 @@ namespace postrider::api {
 namespace {
 
 constexpr std::string_view kScheme = "bearer ";
-constexpr std::size_t kSecretBytesMax = 1024;  // nobody hashes a megabyte for us
 
 std::string words_of(Scopes scopes) {
   std::string words;
@@ -29,7 +28,7 @@ std::string_view secret_of(const HttpRequest& request) {
   if (header.size() <= kScheme.size()) return {};
   if (to_lower(header.substr(0, kScheme.size())) != kScheme) return {};
   const std::string_view secret = header.substr(kScheme.size());
-  return secret.size() > kSecretBytesMax ? std::string_view() : secret;
+  return secret.size() > kTokenSecretBytesMax ? std::string_view() : secret;
 }
 
 // Whether a browser sends this for a page that is not ours. It says so by Sec-Fetch-Site, or, where

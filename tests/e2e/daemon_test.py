@@ -136,6 +136,26 @@ class Reload(harness.Case):
         hands.wait_for(hands.send("late", "after the reload"), "delivered")
         self.assertEqual(receiver.got()[0].body, b"after the reload")
 
+    # req: daemon.process.10
+    def test_leaves_the_tokens_to_a_daemon_that_others_reach(self):
+        daemon = self.daemon(config='[server]\nlisten = ["0.0.0.0:0"]\n' + token("shop", "submit", "read"),
+                             listen=None)
+        stranger = daemon.client()
+        self.assertEqual(stranger.get("/v1/stats").status, 401)
+        daemon.config.write_text('[server]\nlisten = ["127.0.0.1:0"]\n')
+        daemon.signal(signal.SIGHUP)
+        daemon.wait_for_log("the configuration is not taken")
+        self.assertEqual(stranger.get("/v1/stats").status, 401)
+        self.assertEqual(daemon.client(token=SECRETS["shop"]).get("/v1/stats").status, 200)
+
+    # req: daemon.process.10
+    def test_names_what_needs_a_restart(self):
+        daemon = self.daemon("--dev", config="")
+        daemon.config.write_text('[store]\ncache_bytes = "48MiB"\n')
+        daemon.signal(signal.SIGHUP)
+        daemon.wait_for_log("reloaded")
+        self.assertIn("setting=store.cache_bytes", daemon.log())
+
     # req: config.plugins.3
     def test_events_that_nobody_hears_are_warned_of_until_somebody_does(self):
         words = "a plugin tells its events to a destination that is not there"
