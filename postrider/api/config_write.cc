@@ -18,7 +18,9 @@ constexpr std::string_view kTokens =
     "# The secret is given as one of secret, secret_file and secret_env; it has 16 bytes or more.\n"
     "# [[tokens]]\n"
     "# name = \"shop\"\n"
-    "# tenant = \"default\"  # whose share of the door and whose operation keys it uses\n"
+    "# tenant = \"default\"  # a share of the door and a space of operation keys, and no wall: "
+    "every\n"
+    "#                      # token reads the messages of all tenants\n"
     "# scopes = [\"submit\", \"read\"]\n"
     "# secret_file = \"/etc/postrider/shop.token\"\n";
 

@@ -100,6 +100,8 @@ TEST_F(ApiAccess, TellsWhoeverAsksWhatHeMayDo) {
   EXPECT_EQ(scopes(get("/v1/whoami", bearer("token-read"))), R"(["read"])");
   EXPECT_EQ(scopes(get("/v1/whoami", bearer("token-operate"))), R"(["operate"])");
   EXPECT_EQ(get("/v1/whoami", bearer("token-read")).text("tenant"), "t");
+  EXPECT_NE(get("/v1/whoami", bearer("token-read")).text("tenant_is").find("no wall"),
+            std::string::npos);
   EXPECT_EQ(get("/v1/whoami", bearer("token-nothing")).status, 403);
   EXPECT_EQ(get("/v1/whoami").status, 401);
   constexpr std::string_view kAll = R"(["submit","read","operate"])";

@@ -32,6 +32,11 @@ std::optional<Door> door_of(Host::State state) {
   return std::nullopt;
 }
 
+// Many who read "tenant" expect a wall.
+constexpr std::string_view kTenantIs =
+    "a share of the door and a space of operation keys, and no wall: every token reads the "
+    "messages of all tenants";
+
 }  // namespace
 
 void HttpApi::Impl::get_events(Call& call) {
@@ -125,7 +130,8 @@ void HttpApi::Impl::get_whoami(Call& call) {
   const api::Scopes scopes = access_.scopes_of(call.request);
   HttpResponse response;
   JsonWriter json(response.body);
-  json.open_object().field("tenant", call.tenant).name("scopes").open_array();
+  json.open_object().field("tenant", call.tenant).field("tenant_is", kTenantIs);
+  json.name("scopes").open_array();
   if ((scopes & api::kSubmit) != 0) json.text("submit");
   if ((scopes & api::kRead) != 0) json.text("read");
   if ((scopes & api::kOperate) != 0) json.text("operate");

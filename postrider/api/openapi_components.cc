@@ -224,8 +224,8 @@ constexpr std::string_view kComponents = R"json({
     "process": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}}}},
   "State": {"type": "object", "additionalProperties": false, "required": ["state"], "properties": {
     "state": {"enum": ["alive", "ready", "restoring", "busy"]}}},
-  "WhoAmI": {"type": "object", "additionalProperties": false, "required": ["tenant", "scopes", "version"], "properties": {
-    "tenant": {"type": "string"}, "scopes": {"type": "array", "items": {"enum": ["submit", "read", "operate"]}},
+  "WhoAmI": {"type": "object", "additionalProperties": false, "required": ["tenant", "tenant_is", "scopes", "version"], "properties": {
+    "tenant": {"type": "string"}, "tenant_is": {"type": "string", "description": "What a tenant is, and is not"}, "scopes": {"type": "array", "items": {"enum": ["submit", "read", "operate"]}},
     "version": {"type": "string", "description": "Of the daemon"}}},
   "ProfileList": {"type": "object", "additionalProperties": false, "required": ["profiles"], "properties": {
     "profiles": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}},
