@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "postrider/base/running_crc.h"
+
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #endif
@@ -44,14 +46,18 @@ __attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t crc
 }
 #endif
 
-}  // namespace
-
-std::uint32_t crc32c(std::string_view bytes) {
+std::uint32_t extended(std::uint32_t crc, std::string_view bytes) {
 #if defined(__x86_64__)
   static const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0;
-  if (kHasInstruction) return ~by_instruction(~0U, bytes);
+  if (kHasInstruction) return by_instruction(crc, bytes);
 #endif
-  return ~by_table(~0U, bytes);
+  return by_table(crc, bytes);
 }
+
+}  // namespace
+
+std::uint32_t crc32c(std::string_view bytes) { return ~extended(~0U, bytes); }
+
+void RunningCrc::add(std::string_view bytes) { state_ = extended(state_, bytes); }
 
 }  // namespace postrider

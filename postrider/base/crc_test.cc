@@ -6,6 +6,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "postrider/base/running_crc.h"
+
 namespace postrider {
 namespace {
 
@@ -39,6 +41,14 @@ RC_GTEST_PROP(Crc32c, IsTheSameAsBitByBit, (const std::string& bytes)) {
   const auto skipped = *rc::gen::inRange<std::size_t>(0, bytes.size() + 1);
   const std::string_view tail = std::string_view(bytes).substr(skipped);
   RC_ASSERT(crc32c(tail) == bit_by_bit(tail));
+}
+
+RC_GTEST_PROP(RunningCrc, IsThatOfTheWhole, (const std::string& bytes)) {
+  const auto cut = *rc::gen::inRange<std::size_t>(0, bytes.size() + 1);
+  RunningCrc crc;
+  crc.add(std::string_view(bytes).substr(0, cut));
+  crc.add(std::string_view(bytes).substr(cut));
+  RC_ASSERT(crc.value() == crc32c(bytes));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "postrider/protocols/standard_webhooks.h"
 #include "postrider/stores/rocks/check_records.h"
 #include "postrider/stores/rocks/directory.h"
+#include "postrider/stores/rocks/synced_mark.h"
 #include "postrider/transports/net/address_guard.h"
 #include "postrider/transports/net/target.h"
 
@@ -80,6 +81,12 @@ void read_words(std::string_view text) {
   if (const auto mark = rocks::decode_clean(sealed))
     POSTRIDER_CHECK(rocks::decode_clean(rocks::encode_clean(*mark)) == mark);
   static_cast<void>(rocks::decode_clean(text));
+  if (const auto mark = rocks::decode_synced(sealed)) {
+    // What does not fit is left out; what was written is read again.
+    const auto again = rocks::decode_synced(rocks::encode_synced(*mark));
+    POSTRIDER_CHECK(again && rocks::decode_synced(rocks::encode_synced(*again)) == again);
+  }
+  static_cast<void>(rocks::newest_synced(text));
 }
 
 void read_mint(std::string_view text) {

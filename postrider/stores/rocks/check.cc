@@ -10,7 +10,7 @@
 #include "postrider/stores/rocks/check_records.h"
 #include "postrider/stores/rocks/database.h"
 #include "postrider/stores/rocks/directory.h"
-#include "postrider/stores/rocks/wal.h"
+#include "postrider/stores/rocks/examine.h"
 
 namespace postrider {
 namespace {
@@ -18,21 +18,11 @@ namespace {
 using rocks::Database;
 using rocks::Directory;
 
-void check_files(const Directory& directory, CheckReport& report) {
-  const auto mark = directory.clean_mark();
-  if (!mark) report.add_damage(mark.error().detail);
-  if (mark && *mark) {
-    const Result<void> whole = directory.compare(**mark);
-    if (!whole) report.add_damage(whole.error().detail);
-  }
-  if (mark && !*mark) report.notes.emplace_back("the store was not closed cleanly");
-  const auto wals = rocks::scan_wals(directory);
-  if (!wals) return report.add_damage(wals.error().detail);
-  if (const auto damage = rocks::damage_of(*wals)) {
-    report.add_damage(directory.file(*damage));
-    return;
-  }
-  for (const rocks::WalFile& wal : *wals) {
+void add_notes(const rocks::Evidence& evidence, CheckReport& report) {
+  if (!evidence.clean) report.notes.emplace_back("the store was not closed cleanly");
+  if (evidence.synced.unknown)
+    report.notes.emplace_back("SYNCED was given up: a lost or shortened log is not noticed");
+  for (const rocks::WalFile& wal : evidence.wals) {
     if (wal.scan.broken)
       report.notes.push_back(wal.name +
                              " ends with an unfinished record, which is normal after a "
@@ -92,14 +82,22 @@ Result<CheckReport> check_store(const std::string& path) {
   if (stage != Directory::Stage::kReady)
     return fail(ErrorCode::kNotFound, "there is no store in " + path);
   CheckReport report;
-  check_files(*directory, report);
+  const auto evidence = rocks::examine(*directory);
+  if (!evidence) {
+    report.add_damage(evidence.error().detail);
+    return report;
+  }
+  add_notes(*evidence, report);
   RocksStoreOptions options;
   options.directory = path;
-  const auto database = Database::open(options, Database::Mode::kReadOnly);
+  const auto database = Database::open(options, Database::Mode::kReadOnly, nullptr);
   if (!database) {
     report.add_damage(database.error().detail);
     return report;
   }
+  const Result<void> reaches =
+      rocks::reaches_its_mark(*directory, *evidence, (*database)->db().GetLatestSequenceNumber());
+  if (!reaches) report.add_damage(reaches.error().detail);
   check_tables(**database, report);
   const auto epochs = rocks::epochs_given(**database);
   if (!epochs) report.add_damage(epochs.error().detail);

@@ -16,6 +16,7 @@
 #include "postrider/base/codec.h"
 #include "postrider/model/keys.h"
 #include "postrider/stores/rocks/faulty_files.h"
+#include "postrider/stores/rocks/guarded_files.h"
 
 namespace postrider::rocks {
 namespace {
@@ -122,10 +123,12 @@ std::shared_ptr<rocksdb::TableFactory> table_factory(const RocksStoreOptions& op
   return std::shared_ptr<rocksdb::TableFactory>(rocksdb::NewBlockBasedTableFactory(out));
 }
 
-std::unique_ptr<rocksdb::Env> make_env(const RocksStoreOptions& options) {
+std::unique_ptr<rocksdb::Env> make_env(const RocksStoreOptions& options,
+                                       std::shared_ptr<SyncedFile> synced) {
   std::shared_ptr<rocksdb::FileSystem> files = rocksdb::FileSystem::Default();
   if (options.drop_unsynced || options.faults)
     files = make_faulty_files(std::move(files), options.faults, options.drop_unsynced);
+  if (synced) files = make_guarded_files(std::move(files), std::move(synced));
   // Compaction is not put behind our own threads: on a busy machine it would starve, and then
   // writes would wait for it.
   return rocksdb::NewCompositeEnv(files);
@@ -171,9 +174,10 @@ void split_range(std::string_view first, std::string_view last,
   }
 }
 
-Result<std::unique_ptr<Database>> Database::open(const RocksStoreOptions& options, Mode mode) {
+Result<std::unique_ptr<Database>> Database::open(const RocksStoreOptions& options, Mode mode,
+                                                 std::shared_ptr<SyncedFile> synced) {
   std::unique_ptr<Database> out(new Database());
-  out->env_ = make_env(options);
+  out->env_ = make_env(options, std::move(synced));
   rocksdb::DBOptions whole = database_options(options, out->env_.get());
   whole.listeners.push_back(out->background_);
   if (mode != Mode::kReadOnly) {

@@ -18,6 +18,8 @@
 
 namespace postrider::rocks {
 
+class SyncedFile;
+
 // Spaces with different lives lie apart: a memtable of messages in order of arrival is filled at
 // its end and half emptied by its own removals, and what has a retention is only ever dropped by
 // range.
@@ -42,7 +44,9 @@ void split_range(std::string_view first, std::string_view last,
 class Database final {
  public:
   enum class Mode : std::uint8_t { kOpen, kCreate, kReadOnly };
-  static Result<std::unique_ptr<Database>> open(const RocksStoreOptions& options, Mode mode);
+  // `synced` is told what becomes durable; null for kReadOnly, where nothing does.
+  static Result<std::unique_ptr<Database>> open(const RocksStoreOptions& options, Mode mode,
+                                                std::shared_ptr<SyncedFile> synced);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "postrider/base/crc.h"
+#include "postrider/stores/rocks/lines.h"
 
 namespace postrider::rocks {
 namespace {
@@ -26,24 +26,6 @@ tl::unexpected<Error> system_error(std::string what) {
   const ErrorCode code =
       number == ENOSPC || number == EDQUOT ? ErrorCode::kLimit : ErrorCode::kUnavailable;
   return fail(code, std::move(what) + ": " + std::generic_category().message(number));
-}
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
-// Takes the next line, which must begin with `word` and a space, and returns the rest of it.
-std::optional<std::string_view> take_line(std::string_view& text, std::string_view word) {
-  const std::size_t end = text.find('\n');
-  if (end == std::string_view::npos) return std::nullopt;
-  const std::string_view line = text.substr(0, end);
-  if (line.size() <= word.size() || !line.starts_with(word) || line[word.size()] != ' ')
-    return std::nullopt;
-  text.remove_prefix(end + 1);
-  return line.substr(word.size() + 1);
 }
 
 bool is_database_file(std::string_view name) {

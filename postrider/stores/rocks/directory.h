@@ -1,7 +1,8 @@
 // Directory: the data directory around RocksDB's own files. It makes it, locks it against a second
 // process, keeps it closed to others, and knows two small files of ours: FORMAT (which format, and
 // whether the store was ever finished) and CLEAN (what lay here when the store was last closed).
-// docs/store-format.md describes both. Used by one thread, at opening and closing.
+// A third one, SYNCED, is synced_mark.h's. docs/store-format.md describes them. Used by one thread,
+// at opening and closing.
 #pragma once
 
 #include <cstdint>
@@ -64,12 +65,13 @@ class Directory final {
   Result<void> compare(const CleanMark& mark) const;
 
   Result<std::vector<FileSize>> database_files() const;  // in the order of their names
+  // A small file; nullopt: it is not there.
+  Result<std::optional<std::string>> read_file(std::string_view name) const;
   Result<std::uint64_t> free_bytes() const;
 
  private:
   Directory(std::string path, int handle);
   Result<void> replace_file(std::string_view name, std::string_view content);
-  Result<std::optional<std::string>> read_file(std::string_view name) const;
 
   std::string path_;
   int handle_;  // of the directory; holds the lock

@@ -15,7 +15,8 @@
 #include "postrider/base/check.h"
 #include "postrider/stores/rocks/database.h"
 #include "postrider/stores/rocks/directory.h"
-#include "postrider/stores/rocks/wal.h"
+#include "postrider/stores/rocks/examine.h"
+#include "postrider/stores/rocks/synced_mark.h"
 
 namespace postrider {
 namespace {
@@ -71,6 +72,7 @@ class RocksStore::Impl {
 
   RocksStoreOptions options_;
   std::unique_ptr<Directory> directory_;
+  std::shared_ptr<rocks::SyncedFile> synced_;  // shared with the files that RocksDB writes
   // Readers share it; acquire has it alone while it opens the database again.
   std::shared_mutex database_mutex_;
   std::unique_ptr<Database> database_;
@@ -131,7 +133,9 @@ Result<void> RocksStore::Impl::open() {
 Result<void> RocksStore::Impl::create() {
   const Result<void> begun = directory_->set_stage(Directory::Stage::kCreating);
   if (!begun) return begun;
-  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kCreate));
+  POSTRIDER_TRY(synced, rocks::SyncedFile::create(directory_->path()));
+  synced_ = std::move(synced);
+  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kCreate, synced_));
   database_ = std::move(database);
   const rocksdb::Status status = rocks::put_epochs_given(*database_, write_options(), 0);
   if (!status.ok())
@@ -140,30 +144,21 @@ Result<void> RocksStore::Impl::create() {
 }
 
 Result<void> RocksStore::Impl::open_ready() {
-  POSTRIDER_TRY(mark, directory_->clean_mark());
-  if (mark) {
-    const Result<void> whole = directory_->compare(*mark);
-    if (!whole) return whole;
-  }
-  POSTRIDER_TRY(wals, rocks::scan_wals(*directory_));
-  if (const auto damage = rocks::damage_of(wals)) {
-    return fail(ErrorCode::kCorrupt, directory_->path() + "/" + *damage +
-                                         ". Nothing was changed; restore the directory from a "
-                                         "backup, or look at it with 'postrider check'");
-  }
-  // From here on RocksDB changes files, so the mark would be wrong.
-  if (mark) {
+  POSTRIDER_TRY(evidence, rocks::examine(*directory_));
+  // From here on RocksDB changes files, so the mark of a clean close would be wrong.
+  if (evidence.clean) {
     const Result<void> removed = directory_->remove_clean();
     if (!removed) return removed;
   }
-  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kOpen));
+  POSTRIDER_TRY(synced, rocks::SyncedFile::open(directory_->path(), evidence.synced));
+  synced_ = std::move(synced);
+  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kOpen, synced_));
   database_ = std::move(database);
-  const std::uint64_t newest = database_->db().GetLatestSequenceNumber();
-  if (mark && newest < mark->sequence) {
-    (void)directory_->write_clean(mark->sequence);  // the next opening must refuse as well
-    return fail(ErrorCode::kCorrupt, directory_->path() + " was closed at write " +
-                                         std::to_string(mark->sequence) + " and holds only " +
-                                         std::to_string(newest) + ": restore it from a backup");
+  const Result<void> reaches =
+      rocks::reaches_its_mark(*directory_, evidence, database_->db().GetLatestSequenceNumber());
+  if (!reaches) {
+    (void)directory_->write_clean(evidence.clean->sequence);  // the next opening refuses as well
+    return reaches;
   }
   POSTRIDER_TRY(given, rocks::epochs_given(*database_));
   epochs_given_ = given;
@@ -213,13 +208,13 @@ Result<void> RocksStore::Impl::probe() {
 Result<void> RocksStore::Impl::open_again() {
   const std::unique_lock lock(database_mutex_);
   database_.reset();
-  POSTRIDER_TRY(wals, rocks::scan_wals(*directory_));
-  if (const auto damage = rocks::damage_of(wals)) {
+  const auto evidence = rocks::examine(*directory_);
+  if (!evidence && evidence.error().code == ErrorCode::kCorrupt) {
     health_ = Health::kLost;
-    why_ = directory_->path() + "/" + *damage;
-    return fail(ErrorCode::kCorrupt, why_);
+    why_ = evidence.error().detail;
   }
-  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kOpen));
+  if (!evidence) return tl::unexpected<Error>(evidence.error());
+  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kOpen, synced_));
   database_ = std::move(database);
   health_ = Health::kGood;
   why_.clear();

@@ -71,12 +71,26 @@ class Scanner {
     const std::string_view rest = bytes_.substr(at_);
     if (rest.size() < kHeader) return break_at(at_, "the header is cut off", true);
     const std::uint64_t length = little<std::uint16_t>(rest.substr(4));
-    if (kHeader + length > left_in_block())
-      return break_at(at_, "the length cannot be", rest.size() < left_in_block());
-    if (kHeader + length > rest.size()) return break_at(at_, "the record is cut off", true);
+    const bool too_long = kHeader + length > left_in_block();
+    if (too_long || kHeader + length > rest.size()) {
+      if (holds_for_another_length(rest, length)) return break_at(at_, "its length changed", false);
+      return too_long ? break_at(at_, "the length cannot be", rest.size() < left_in_block())
+                      : break_at(at_, "the record is cut off", true);
+    }
     if (!checksum_holds(rest, length)) return break_at(at_, "the checksum does not hold", false);
     take({static_cast<std::uint8_t>(rest[6]), rest.substr(kHeader, length)});
     at_ += kHeader + length;
+  }
+
+  // Few lengths are tried, because each has a chance of 1 in 2^32 to hold for a torn write: the one
+  // that reaches to the end of the file, and those that differ by one bit.
+  bool holds_for_another_length(std::string_view rest, std::uint64_t length) const {
+    const std::uint64_t room = std::min<std::uint64_t>(rest.size(), left_in_block()) - kHeader;
+    if (checksum_holds(rest, room)) return true;
+    for (std::uint64_t bit = 1; bit <= 0x8000; bit <<= 1) {
+      if ((length ^ bit) < room && checksum_holds(rest, length ^ bit)) return true;
+    }
+    return false;
   }
 
   void take(Part part) {
@@ -170,6 +184,25 @@ Result<std::vector<WalFile>> scan_wals(const Directory& directory) {
   return out;
 }
 
+namespace {
+
+// Sequences only ever rise, from record to record and from log to log.
+std::optional<std::string> exchanged(const std::vector<WalFile>& files) {
+  const WalFile* before = nullptr;
+  for (const WalFile& file : files) {
+    if (file.scan.records == 0) continue;
+    if (before != nullptr && file.scan.first_sequence < before->scan.next_sequence)
+      return file.name + " begins with write " + std::to_string(file.scan.first_sequence) +
+             ", and " + before->name + " reaches to write " +
+             std::to_string(before->scan.next_sequence - 1) +
+             " already: one of them holds another log's records";
+    before = &file;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::string> damage_of(const std::vector<WalFile>& files) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto& broken = files[i].scan.broken;
@@ -190,7 +223,7 @@ std::optional<std::string> damage_of(const std::vector<WalFile>& files) {
       break;
     }
   }
-  return std::nullopt;
+  return exchanged(files);
 }
 
 }  // namespace postrider::rocks

@@ -27,6 +27,8 @@ struct WalScan {
   };
   std::optional<Break> broken;
 };
+// A record that seems cut off while its checksum holds for another length was finished once, and
+// its length was changed since.
 WalScan scan_wal(std::string_view bytes);
 
 struct WalFile {
@@ -36,7 +38,8 @@ struct WalFile {
 };
 // All logs of the directory, oldest first.
 Result<std::vector<WalFile>> scan_wals(const Directory& directory);
-// nullopt: nothing is wrong beyond an unfinished last record. Otherwise what is, with the file.
+// nullopt: nothing is wrong beyond an unfinished last record. Otherwise what is, with the file. A
+// log that holds the records of another one is damage: RocksDB would end the process.
 std::optional<std::string> damage_of(const std::vector<WalFile>& files);
 
 }  // namespace postrider::rocks
