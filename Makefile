@@ -16,12 +16,14 @@ ROUNDS ?= 1000
 DEVICE_ROUNDS ?= 240
 CRASH_SEED ?= 1
 CRASH = build/release/tests/crash_rounds
+DAMAGES ?= 1000
+DAMAGE_SEED ?= 1
 export JOBS EXAMPLES SEED
 
 POSTRIDER = build/release/postrider
 
 .DEFAULT_GOAL := release
-.PHONY: release test run demo crash sim bench fuzz lint lint-all format test-asan test-tsan interop api-test mutants web-test nightly clean help deps deps-clang deps-interop deps-mutants deps-web
+.PHONY: release test run demo crash damage sim bench fuzz lint lint-all format test-asan test-tsan interop api-test mutants web-test nightly clean help deps deps-clang deps-interop deps-mutants deps-web
 
 release: build-release ## Build build/release/postrider (the default)
 
@@ -43,6 +45,9 @@ crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE
 	$(CRASH) --world device --daemon build/release/tests/postrider_planted --sinks $(POSTRIDER) \
 	  --plant one-look-is-absence --rounds 50 --seed $(CRASH_SEED) --expect order
 	$(CRASH) --world device --daemon $(POSTRIDER) --rounds $(DEVICE_ROUNDS) --seed $(CRASH_SEED)
+
+damage: build-release ## Damage what killed and closed daemons leave behind DAMAGES (1000) times; none may be silent
+	build/release/tests/damage_rounds --daemon $(POSTRIDER) --damages $(DAMAGES) --seed $(DAMAGE_SEED)
 
 sim: build-release ## Simulate months of faults for every profile (SIM_ARGUMENTS=…)
 	$(POSTRIDER) sim --profile webhook $(SIM_ARGUMENTS)
@@ -91,6 +96,7 @@ nightly: test ## Everything that takes long: sanitizers, long simulations, long 
 	$(MAKE) interop
 	$(MAKE) api-test EXAMPLES=$(NIGHTLY_EXAMPLES) SEED=$(NIGHTLY_SEED)
 	$(MAKE) web-test
+	$(MAKE) damage DAMAGE_SEED=$(NIGHTLY_SEED)
 	$(MAKE) sim SIM_ARGUMENTS="$(NIGHTLY_SIM_ARGUMENTS)"
 	POSTRIDER_CRASH_POINTS=all build/release/tests/sim_test --gtest_filter='DeviceCrashPoints.*'
 	POSTRIDER_FLOOD=1000000 build/release/tests/sim_test --gtest_filter='StagedWorld.AFlood*'

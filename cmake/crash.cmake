@@ -1,4 +1,5 @@
-# The crash tests: a daemon with planted bugs, and the program that kills daemons and compares logs.
+# The crash tests: a daemon with planted bugs, the program that kills daemons and compares logs, and
+# the one that damages what they leave behind.
 
 file(GLOB crash_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/crash/*.cc)
 list(FILTER crash_sources EXCLUDE REGEX "(_test|_main|/planted_serve)\\.cc$")
@@ -9,6 +10,10 @@ postrider_precompile(postrider_crash postrider_base)
 add_executable(crash_rounds tests/crash/rounds_main.cc)
 target_link_libraries(crash_rounds PRIVATE postrider_crash)
 set_target_properties(crash_rounds PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+add_executable(damage_rounds tests/crash/damages_main.cc)
+target_link_libraries(damage_rounds PRIVATE postrider_crash)
+set_target_properties(damage_rounds PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 add_executable(postrider_planted tests/crash/planted_serve.cc)
 target_link_libraries(postrider_planted PRIVATE postrider_bugs ${POSTRIDER_ALL})

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -72,6 +74,31 @@ Result<void> claim_holds(const Directory& directory, const std::vector<FileSize>
   return {};
 }
 
+// RocksDB's own file names, and ours. A directory in the place of a file fails a start halfway
+// through, and is not looked at by a reader.
+bool is_store_file(std::string_view name) {
+  for (const std::string_view one :
+       {kFormatFile, kCleanFile, kSyncedFile, std::string_view("CURRENT"),
+        std::string_view("IDENTITY"), std::string_view("LOCK"), std::string_view("LOG")}) {
+    if (name == one) return true;
+  }
+  return name.starts_with("MANIFEST-") || name.starts_with("OPTIONS-") || name.ends_with(".log") ||
+         name.ends_with(".sst");
+}
+
+Result<void> all_are_files(const Directory& directory) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(directory.path(), error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code gone;
+    if (is_store_file(name) && !entry->is_regular_file(gone) && !gone)
+      return damaged(directory.file(name) + " is not a file");
+  }
+  if (!error) return {};
+  return fail(ErrorCode::kUnavailable, "cannot list " + directory.path() + ": " + error.message());
+}
+
 // A list of tables is synced before CURRENT leads to it.
 Result<void> current_leads_on(const Directory& directory, const std::vector<FileSize>& files,
                               const SyncedMark& synced) {
@@ -91,6 +118,8 @@ Result<void> current_leads_on(const Directory& directory, const std::vector<File
 
 Result<Evidence> examine(const Directory& directory) {
   Evidence out;
+  const Result<void> files_only = all_are_files(directory);
+  if (!files_only) return tl::unexpected<Error>(files_only.error());
   POSTRIDER_TRY(clean, directory.clean_mark());
   if (clean) {
     const Result<void> whole = directory.compare(*clean);

@@ -12,6 +12,7 @@
 
 #include "postrider/base/crc.h"
 #include "postrider/stores/rocks/damage_testing.h"
+#include "postrider/stores/rocks/guarded_files.h"
 #include "postrider/stores/rocks/wal.h"
 
 namespace postrider {
@@ -89,6 +90,24 @@ TEST(SyncedMark, NeitherSlotClaimsAFileThatWasTakenBack) {
     ASSERT_TRUE(mark.has_value());
     EXPECT_EQ(mark->files, (std::vector<SyncedPart>{{"000007.log", 20, 2}}));
   }
+}
+
+// /dev/full refuses every write, as a disk may do to the mark.
+TEST(SyncedMark, WhatCannotBeMarkedIsNeitherDurableNorRemoved) {  // req: engine.synced.2
+  const TemporaryDirectory directory;
+  std::filesystem::create_symlink("/dev/full", synced_file(directory));
+  const std::string old = directory.file("000004.log");
+  write_whole(old, "records");
+  const auto files = rocks::make_guarded_files(
+      rocksdb::FileSystem::Default(),
+      *SyncedFile::open(directory.path(), {.turn = 1, .files = {{"000004.log", 7, 1}}}));
+  const rocksdb::IOOptions options;
+  EXPECT_TRUE(files->DeleteFile(old, options, nullptr).IsNoSpace());
+  EXPECT_TRUE(std::filesystem::exists(old));
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  ASSERT_TRUE(files->NewWritableFile(directory.file("000007.log"), {}, &file, nullptr).ok());
+  ASSERT_TRUE(file->Append("record", options, nullptr).ok());
+  EXPECT_TRUE(file->Sync(options, nullptr).IsNoSpace());
 }
 
 // A store that was killed: one log, with the commits of `DamageTest::make`.
@@ -203,6 +222,37 @@ TEST_F(KilledStore, ChangedListsOfTablesAreRefusedByName) {  // req: engine.sync
     copy();
     write_whole(damaged.file("CURRENT"), other);
     expect_refused("CURRENT", "'" + other + "'");
+  }
+}
+
+// req: engine.check.2
+TEST_F(KilledStore, ADirectoryInThePlaceOfAFileIsRefusedByName) {
+  std::vector<std::string> names = files_of(live.path(), "");
+  for (const char* more : {"CLEAN", "LOG"}) names.emplace_back(more);
+  for (const std::string& name : names) {
+    copy();
+    std::filesystem::remove(damaged.file(name));
+    std::filesystem::create_directory(damaged.file(name));
+    if (name == "FORMAT") {
+      EXPECT_FALSE(check_store(damaged.path()).has_value());
+      EXPECT_EQ(look(), Seen::kRefused);
+      continue;
+    }
+    const auto report = check_store(damaged.path());
+    ASSERT_TRUE(report) << report.error().detail;
+    ASSERT_FALSE(report->whole()) << name;
+    EXPECT_NE(report->damage[0].find(name), std::string::npos) << report->damage[0];
+    EXPECT_EQ(look(), Seen::kRefused) << name;
+    EXPECT_NE(said.find(name), std::string::npos) << said;
+  }
+}
+
+// Some file systems show a file as long as it was to become, with zeros where nothing was written.
+TEST_F(KilledStore, ZerosBehindTheLastRecordAreNormal) {  // req: engine.synced.2
+  for (const std::size_t zeros : {3U, 7U, 100U, 40'000U}) {
+    copy();
+    write_whole(damaged.file(log), bytes + std::string(zeros, '\0'));
+    expect_whole(std::to_string(zeros) + " zeros");
   }
 }
 

@@ -70,6 +70,8 @@ class Scanner {
     }
     const std::string_view rest = bytes_.substr(at_);
     if (rest.size() < kHeader) return break_at(at_, "the header is cut off", true);
+    if (rest.find_first_not_of('\0') == std::string_view::npos)
+      return break_at(at_, "nothing was written from here on", true);
     const std::uint64_t length = little<std::uint16_t>(rest.substr(4));
     const bool too_long = kHeader + length > left_in_block();
     if (too_long || kHeader + length > rest.size()) {
