@@ -68,13 +68,17 @@ class DamageTest : public ::testing::Test {
       ASSERT_EQ(store->write(epoch, batch).outcome, CommitOutcome::kDurable);
     }
   }
-  // The store is open: a file may go while we copy, and then the whole is copied again.
+  // The store is open: a file may come or go while we copy, and then the whole is copied again.
   void copy() {
     std::error_code error;
+    std::string before;
     do {
+      before = read_whole(live.file("SYNCED"));
       std::filesystem::remove_all(damaged.path());
       std::filesystem::copy(live.path(), damaged.path(), error);
-    } while (error == std::errc::no_such_file_or_directory);
+    } while (error == std::errc::no_such_file_or_directory ||
+             before != read_whole(damaged.file("SYNCED")) ||
+             before != read_whole(live.file("SYNCED")));
     ASSERT_FALSE(error) << error.message();
   }
 

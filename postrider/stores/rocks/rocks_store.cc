@@ -94,6 +94,10 @@ class RocksStore::Impl {
   Written failed(const rocksdb::Status& status);
   Result<std::optional<Blob>> get(const rocksdb::ReadOptions& options, const std::string& key);
   Result<Rows> scan(const rocksdb::ReadOptions& options, const Scan& scan);
+  rocks::SyncedFile::Keeps mark_keeps() const {
+    return options_.drop_unsynced ? rocks::SyncedFile::Keeps::kSynced
+                                  : rocks::SyncedFile::Keeps::kWritten;
+  }
   rocksdb::WriteOptions write_options() const {
     rocksdb::WriteOptions out;
     out.sync = options_.sync;
@@ -133,7 +137,7 @@ Result<void> RocksStore::Impl::open() {
 Result<void> RocksStore::Impl::create() {
   const Result<void> begun = directory_->set_stage(Directory::Stage::kCreating);
   if (!begun) return begun;
-  POSTRIDER_TRY(synced, rocks::SyncedFile::create(directory_->path()));
+  POSTRIDER_TRY(synced, rocks::SyncedFile::create(directory_->path(), mark_keeps()));
   synced_ = std::move(synced);
   POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kCreate, synced_));
   database_ = std::move(database);
@@ -150,7 +154,7 @@ Result<void> RocksStore::Impl::open_ready() {
     const Result<void> removed = directory_->remove_clean();
     if (!removed) return removed;
   }
-  POSTRIDER_TRY(synced, rocks::SyncedFile::open(directory_->path(), evidence.synced));
+  POSTRIDER_TRY(synced, rocks::SyncedFile::open(directory_->path(), evidence.synced, mark_keeps()));
   synced_ = std::move(synced);
   POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kOpen, synced_));
   database_ = std::move(database);

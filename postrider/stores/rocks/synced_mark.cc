@@ -103,8 +103,8 @@ std::optional<SyncedMark> newest_synced(std::string_view file) {
   return newest;
 }
 
-SyncedFile::SyncedFile(std::string directory, SyncedMark mark)
-    : directory_(std::move(directory)), mark_(std::move(mark)) {}
+SyncedFile::SyncedFile(std::string directory, SyncedMark mark, Keeps keeps)
+    : directory_(std::move(directory)), keeps_(keeps), mark_(std::move(mark)) {}
 
 SyncedFile::~SyncedFile() {
   if (handle_ >= 0) ::close(handle_);
@@ -120,18 +120,18 @@ Result<void> SyncedFile::open_files(int flags) {
   return {};
 }
 
-Result<std::shared_ptr<SyncedFile>> SyncedFile::open(const std::string& directory,
-                                                     SyncedMark found) {
-  if (found.unknown) return create(directory);
-  std::shared_ptr<SyncedFile> out(new SyncedFile(directory, std::move(found)));
+Result<std::shared_ptr<SyncedFile>> SyncedFile::open(const std::string& directory, SyncedMark found,
+                                                     Keeps keeps) {
+  if (found.unknown) return create(directory, keeps);
+  std::shared_ptr<SyncedFile> out(new SyncedFile(directory, std::move(found), keeps));
   const Result<void> opened = out->open_files(0);
   if (!opened) return tl::unexpected<Error>(opened.error());
   return out;
 }
 
 // All of the file has its place on the disk from now on, so that a full disk does not matter.
-Result<std::shared_ptr<SyncedFile>> SyncedFile::create(const std::string& directory) {
-  std::shared_ptr<SyncedFile> out(new SyncedFile(directory, SyncedMark()));
+Result<std::shared_ptr<SyncedFile>> SyncedFile::create(const std::string& directory, Keeps keeps) {
+  std::shared_ptr<SyncedFile> out(new SyncedFile(directory, SyncedMark(), keeps));
   Result<void> made = out->open_files(O_CREAT | O_TRUNC);
   constexpr std::array<char, kSlots * kPage> kNothing{};
   if (made && ::pwrite(out->handle_, kNothing.data(), kNothing.size(), 0) !=
@@ -190,8 +190,15 @@ Result<void> SyncedFile::take_back(const std::string& name) {
 
 Result<void> SyncedFile::write_slot() {
   ++mark_.turn;
-  const std::string slot = encode_synced(mark_);
-  const auto at = static_cast<off_t>(mark_.turn % kSlots * kPage);
+  std::string slot = encode_synced(mark_);
+  const std::size_t index = mark_.turn % kSlots;
+  if (keeps_ == Keeps::kWritten) return put(slot, index);
+  unsynced_[index] = std::move(slot);
+  return {};
+}
+
+Result<void> SyncedFile::put(const std::string& slot, std::size_t index) {
+  const auto at = static_cast<off_t>(index * kPage);
   ssize_t written = 0;
   do {
     written = ::pwrite(handle_, slot.data(), slot.size(), at);
@@ -202,6 +209,15 @@ Result<void> SyncedFile::write_slot() {
 }
 
 Result<void> SyncedFile::sync() {
+  if (keeps_ == Keeps::kSynced) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t index = 0; index < kSlots; ++index) {
+      const Result<void> written =
+          unsynced_[index].empty() ? Result<void>() : put(unsynced_[index], index);
+      if (!written) return written;
+      unsynced_[index].clear();
+    }
+  }
   if (::fdatasync(handle_) == 0) return {};
   return system_error("cannot sync " + directory_ + "/" + std::string(kSyncedFile));
 }

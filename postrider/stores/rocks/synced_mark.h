@@ -12,6 +12,7 @@
 // within one sector.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,10 +59,15 @@ class SyncedFile final {
  public:
   static constexpr std::uint64_t kClaimsPerSync = 256;
 
+  // kSynced is a rehearsal: what was written and not synced is lost by a kill, as by a power cut.
+  enum class Keeps : std::uint8_t { kWritten, kSynced };
+
   // Goes on from the mark that was found.
-  static Result<std::shared_ptr<SyncedFile>> open(const std::string& directory, SyncedMark found);
+  static Result<std::shared_ptr<SyncedFile>> open(const std::string& directory, SyncedMark found,
+                                                  Keeps keeps = Keeps::kWritten);
   // A mark that claims nothing, in place of whatever is there.
-  static Result<std::shared_ptr<SyncedFile>> create(const std::string& directory);
+  static Result<std::shared_ptr<SyncedFile>> create(const std::string& directory,
+                                                    Keeps keeps = Keeps::kWritten);
   ~SyncedFile();
   SyncedFile(const SyncedFile&) = delete;
   SyncedFile& operator=(const SyncedFile&) = delete;
@@ -73,18 +79,21 @@ class SyncedFile final {
   Result<void> take_back(const std::string& name);
 
  private:
-  SyncedFile(std::string directory, SyncedMark mark);
+  SyncedFile(std::string directory, SyncedMark mark, Keeps keeps);
   Result<void> open_files(int flags);
   Result<void> write_slot();  // with the mutex held
+  Result<void> put(const std::string& slot, std::size_t index);
   Result<void> sync();
 
   const std::string directory_;
+  const Keeps keeps_;
   int directory_handle_ = -1;
   int handle_ = -1;
   std::mutex mutex_;
   SyncedMark mark_;
   std::set<std::string> begun_;
   std::uint64_t claims_ = 0;
+  std::array<std::string, 2> unsynced_;  // slots that a rehearsal holds back
 };
 
 }  // namespace postrider::rocks

@@ -317,7 +317,30 @@ TEST_F(DamageTest, AKillNeverLeavesAClaimOfARemovedLog) {  // req: engine.synced
       EXPECT_EQ(damage.find(damaged.path()), std::string::npos) << damage;
     expect_whole("life " + std::to_string(life));
     options.directory = live.path();
-    store = std::move(*RocksStore::open(options));
+    auto opened = RocksStore::open(options);
+    ASSERT_TRUE(opened) << opened.error().detail;
+    store = std::move(*opened);
+    epoch = *store->acquire(0);
+  }
+}
+
+// A power cut takes what was written and not synced of the logs and of the mark, and leaves removed
+// files removed.
+TEST_F(DamageTest, APowerCutNeverLeavesAClaimOfWhatIsGone) {  // req: engine.synced.2
+  RocksStoreOptions options = small("");
+  options.memtable_bytes = 64U << 10;
+  options.drop_unsynced = true;
+  make(options, 1, 500);
+  options.directory = live.path();
+  for (int life = 0; life < 12; ++life) {
+    commit(5 + life * 5, 2000);
+    copy();
+    expect_whole("life " + std::to_string(life));
+    if (life % 3 != 2) continue;
+    store.reset();
+    auto opened = RocksStore::open(options);
+    ASSERT_TRUE(opened) << opened.error().detail;
+    store = std::move(*opened);
     epoch = *store->acquire(0);
   }
 }
