@@ -243,17 +243,19 @@ void Engine::Impl::wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp 
   Lane& lane = residents_[entry.destination].the_lane(entry.message.id.lane());
   entry.at_gate = true;
   ++lane.at_gates;
+  SharedGate& gate = gates_.at(name);
+  const MessageId id = entry.message.id;
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const bool lasting = entry.message.gates[i] == name && (entry.message.lasting >> i & 1) != 0;
     if (!lasting || entry.at_lasting || entry.at_order) continue;
-    // Only one that was not to be sent earlier may find a younger one of its order before it.
-    entry.at_order = entry.message.ordered && !entry.message.not_before.is_set();
+    // One that was not to be sent earlier, or that was parked out of the way and is sent again, may
+    // find a younger one of its order under way.
+    const bool behind = gate.holder.is_set() && gate.holder < id;
+    entry.at_order = entry.message.ordered && !entry.message.not_before.is_set() && behind;
     entry.at_lasting = !entry.at_order;
     ++(entry.at_order ? lane.at_order : lane.at_lasting);
     if (entry.at_order) lane.last_at_order = std::max(lane.last_at_order, entry.message.id);
   }
-  SharedGate& gate = gates_.at(name);
-  const MessageId id = entry.message.id;
   gate.waiters.insert_or_assign(std::pair{id.high & 0xFFFF, id.low}, std::pair{slot, id});
   if (again.is_set() && !timers_.armed(gate.timer)) {
     gate.timer =
