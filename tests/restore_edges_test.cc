@@ -91,6 +91,28 @@ TEST_F(RestoreEdges, WhatLiesOnDiskBehindASleeperGoesOnAtOnce) {
   EXPECT_EQ(starts()[0].message, behind);
 }
 
+// Whoever is in memory may have work for ever; those on disk come back page by page all the same.
+// req: engine.restore.7
+TEST_F(RestoreEdges, DestinationsOnDiskComeBackThoughOthersHaveWorkForEver) {
+  options.engine.limits.residents_max = 1;
+  options.engine.limits.window_bytes_max = 1;  // everything is on disk
+  options.engine.limits.restore_rows_max = 1;
+  open();
+  for (const char* name : {"a", "b", "c"}) {
+    post(place(next(), name, {{"attempt", "1000000"}}));
+    post(message(next(), {{"method", "post"}}, name));
+  }
+  ASSERT_EQ(starts().size(), 3U);
+  restart();
+  ASSERT_EQ(starts().size(), 1U) << "there is room for one";
+  advance(999ms);
+  EXPECT_EQ(starts().size(), 1U);
+  advance(1ms);
+  EXPECT_EQ(starts().size(), 2U);
+  advance(1s);
+  EXPECT_EQ(starts().size(), 3U);
+}
+
 // What was counted stays in memory until it is written. req: engine.census.1, engine.queue.9
 TEST_F(RestoreEdges, ACountIsNotForgottenBeforeItIsWritten) {
   options.engine.limits.residents_max = 1;

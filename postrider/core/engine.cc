@@ -79,7 +79,7 @@ void Engine::Impl::finish_step(Turn& turn) {
   evict_surplus();
   for (const DestinationId id : std::exchange(drained_, {}))
     turn.out.chores.push_back({.kind = Chore::Kind::kRemoveDrained, .destination = id});
-  if (owed_waits_at_) go_on_with_owed(turn);
+  if (owed_waits_at_) go_on_with_owed(turn, false);
   bodies_.tidy();
   bodies_wait_ = receipts_.letters_dropped() || bodies_wait_;
   if (bodies_wait_ && !counting_down_ && !restoring_hot_) {
@@ -279,6 +279,7 @@ void Engine::Impl::fire(Turn& turn, const Timer& timer) {
     case TimerKind::kGroup: return serve_group(turn, timer.id.high);
     case TimerKind::kLoadDue: turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue}); return;
     case TimerKind::kJob: return job_timer(turn, timer.id.high);
+    case TimerKind::kOwed: return go_on_with_owed(turn, true);
     case TimerKind::kRetain: receipts_.retain(turn.now, turn.out.writes); return;
   }
   ++tallies_.stray_timers;

@@ -450,7 +450,7 @@ class Engine::Impl {
   void restore_owed(Turn& turn, const Chore& chore);
   void restore_nested(Turn& turn, const Chore& chore);
   void restore_halves(Turn& turn, const Chore& chore);
-  void go_on_with_owed(Turn& turn);
+  void go_on_with_owed(Turn& turn, bool regardless);
 
   // operators.cc
   void on(Turn& turn, const Cancel& cancel);
@@ -713,7 +713,8 @@ class Engine::Impl {
       true;  // nothing starts, and new messages are cold, until gates and hot messages are back
   bool owed_scanned_ = false;
   bool nested_restored_ = false;  // until then submits that follow from others wait for the scan
-  std::optional<std::string> owed_waits_at_;  // the scan of owed destinations waits for room
+  std::optional<std::string> owed_waits_at_;  // the scan of owed destinations waits for room …
+  TimerHandle owed_timer_ = 0;                // … but not for ever
   Timestamp due_loaded_until_;                // due entries before it are in the wheel
   std::string due_cursor_ = keys::space(keys::kDue);
   std::optional<Scan> due_scan_;  // the page on its way …

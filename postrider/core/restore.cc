@@ -6,6 +6,13 @@
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {
+namespace {
+
+// Owed destinations come into memory as others leave it. Others may have work for ever, so at least
+// one page of them comes in such a time.
+constexpr Duration kOwedPatience{1000};
+
+}  // namespace
 
 void Engine::Impl::restore(Turn& turn, const Chore& chore) {
   if (chore.cursor.empty() || chore.cursor[0] == keys::kHot) return restore_hot(turn, chore);
@@ -122,6 +129,7 @@ void Engine::Impl::restore_hot_row(Turn& turn, const Row& row, const Row* state)
   touch(destined.slot);
 }
 
+// With `chore.all` whether there is room or not.
 void Engine::Impl::restore_owed(Turn& turn, const Chore& chore) {
   const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kOwed)),
                                 std::max<std::uint32_t>(1, limits_.restore_rows_max)});
@@ -129,13 +137,15 @@ void Engine::Impl::restore_owed(Turn& turn, const Chore& chore) {
   std::size_t taken = 0;
   for (const Row& row : rows->rows) {
     const std::size_t pinned = residents_.size() - lru_size_;
-    if (pinned >= std::max<std::uint32_t>(1, limits_.residents_max)) break;
+    const bool full = pinned >= std::max<std::uint32_t>(1, limits_.residents_max);
+    if (full && !chore.all) break;
     if (const auto id = keys::parse_destination(row.first)) find_destination(turn, *id);
     if (turn.lacks()) return;
     ++taken;
   }
   if (taken < rows->rows.size()) {
     owed_waits_at_ = rows->rows[taken].first;
+    owed_timer_ = timers_.arm(turn.now + kOwedPatience, Timer{.kind = TimerKind::kOwed});
   } else if (rows->complete) {
     owed_scanned_ = true;
   } else {
@@ -178,12 +188,16 @@ void Engine::Impl::restore_halves(Turn& turn, const Chore& chore) {
   if (all_old_claims_known_ && old_claims_ == 0) receipts_.hold_news(false);
 }
 
-// Enough others have nothing to do any more: the scan of owed destinations goes on.
-void Engine::Impl::go_on_with_owed(Turn& turn) {
+// Enough others have nothing to do any more, or it has waited long enough: the scan of owed
+// destinations goes on.
+void Engine::Impl::go_on_with_owed(Turn& turn, bool regardless) {
   const std::size_t pinned = residents_.size() - lru_size_;
-  if (pinned >= std::max<std::uint32_t>(1, limits_.residents_max)) return;
-  turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = *owed_waits_at_});
+  const bool full = pinned >= std::max<std::uint32_t>(1, limits_.residents_max);
+  if (!owed_waits_at_ || (full && !regardless)) return;
+  turn.out.chores.push_back(
+      {.kind = Chore::Kind::kRestore, .cursor = *owed_waits_at_, .all = regardless});
   owed_waits_at_.reset();
+  timers_.cancel(std::exchange(owed_timer_, 0));
 }
 
 }  // namespace postrider

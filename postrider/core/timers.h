@@ -25,6 +25,7 @@ enum class TimerKind : std::uint8_t {
   kLoadDue,     // the next page of due entries must be read
   kRetain,      // buckets to close or drop
   kJob,         // the next page of a job
+  kOwed,        // owed destinations have waited long enough for room in memory
 };
 
 struct Timer {
