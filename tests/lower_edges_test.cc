@@ -65,6 +65,17 @@ TEST_F(LowerEdges, InMemoryItIsTheSame) {
   EXPECT_EQ(went(0), (std::vector<int>{5, 5, 5, 5, 1, 5, 5, 5, 1, 5, 5}));
 }
 
+// The highest are gone or asleep when a turn is due: the next priority was passed by them like the
+// lower ones, and its turn comes before theirs. req: engine.lane.8
+TEST_F(LowerEdges, OneThatIsTheHighestForAMomentDoesNotLoseItsTurn) {
+  open_mill({{"in-use", "1"}, {"lower", "3"}});
+  send_many(9, 3);
+  send_many(5, 6);
+  send_many(1, 2);
+  serve(9);
+  EXPECT_EQ(went(0), (std::vector<int>{9, 9, 9, 5, 5, 5, 1, 5, 5, 1}));
+}
+
 // When half of the starts before its turn are over, so that nobody waits for the disk.
 // req: engine.lane.8
 TEST_F(LowerEdges, TheDiskIsLookedAtWhenHalfOfTheStartsAreOver) {

@@ -318,6 +318,7 @@ class Engine::Impl {
   void end_run(Lane& lane, const Entry& entry);
   bool start_by_turns(Turn& turn, Slot resident, Slot chosen);
   bool start_lowest(Turn& turn, Slot resident, const Lane& lane);
+  std::uint64_t top_of(const Lane& lane) const;
   Slot whose_turn(Turn& turn, Slot resident, Lane& lane);
   Slot favourite(Turn& turn, Slot resident, Lane& lane);
   Slot next_lower(const Lane& lane, MessageId from) const;
@@ -686,6 +687,7 @@ class Engine::Impl {
   std::uint32_t lru_size_ = 0;
   struct Turns {  // of the lower priorities of a lane whose destination is not in memory
     std::uint64_t turn = 0;
+    std::uint64_t ahead = UINT64_MAX;
     std::uint8_t passed = 0;
   };
   std::unordered_map<std::uint64_t, Turns> turns_;  // by the lane's first id, its high half

@@ -76,8 +76,7 @@ Slot Engine::Impl::whose_turn(Turn& turn, Slot slot, Lane& lane) {
   if (entries_[usual].message.ordered && owes_before(lane, entries_[usual])) usual = lane.first;
   if (policy.lower_every == 0 || planted(Bug::kLowerStarved)) return usual;
   if (is_lowest(entries_[lane.first].message.id)) return usual;
-  if (lane.lower && lane.lower->top != entries_[lane.first].message.id.high &&
-      lane.lower->has_nobody())
+  if (lane.lower && lane.lower->top != top_of(lane) && lane.lower->has_nobody())
     lane.lower->look = Lower::Look::kNone;  // others are lower now
   if (lane.passed + 1 >= policy.lower_every) {
     const Slot lower = favourite(turn, slot, lane);
@@ -87,6 +86,13 @@ Slot Engine::Impl::whose_turn(Turn& turn, Slot slot, Lane& lane) {
     look_below(turn, slot, lane);  // so that nobody waits for it
   }
   return usual;
+}
+
+// Below which priority turns are had. When all of the highest sleep, whoever is the highest then
+// has been passed by them like any lower one: it has its turn before those below it have another.
+std::uint64_t Engine::Impl::top_of(const Lane& lane) const {
+  const std::uint64_t first = entries_[lane.first].message.id.high;
+  return lane.lower ? std::min(first, lane.lower->ahead) : first;
 }
 
 // The one below the highest priority whose turn it is.
@@ -107,7 +113,7 @@ Slot Engine::Impl::next_lower(const Lane& lane, MessageId from) const {
 // Finds whose turn it is, unless that is known or being read.
 void Engine::Impl::look_below(Turn& turn, Slot slot, Lane& lane) {
   Lower& lower = lane.the_lower();
-  const std::uint64_t top = entries_[lane.first].message.id.high;
+  const std::uint64_t top = top_of(lane);
   if (lower.look == Lower::Look::kDone) {
     if (!lower.favourite.is_set()) return;
     const auto found = by_id_.find(lower.favourite);
@@ -231,6 +237,7 @@ void Engine::Impl::end_look(Turn& turn, Slot slot, Lane& lane, MessageId behind,
   if (found == kNoSlot && !complete) {
     if (++lower.pages >= kPagesMax) {
       lower.resume = behind;
+      lower.ahead = UINT64_MAX;
       lane.passed = 0;
     } else if (!look_from(turn, slot, lane, behind)) {
       complete = true;  // something in memory comes before whatever is left of it
@@ -268,7 +275,7 @@ void Engine::Impl::remember_turns(const Resident& resident) {
     if (!lane.lower || lane.lower->turn == 0) continue;
     if (turns_.size() >= kTurnsMax) turns_.clear();
     const MessageId first = MessageId::make(resident.id, lane.number, UINT16_MAX, Sequence(0));
-    turns_[first.high] = {lane.lower->turn, lane.passed};
+    turns_[first.high] = {lane.lower->turn, lane.lower->ahead, lane.passed};
   }
 }
 
@@ -279,6 +286,7 @@ void Engine::Impl::recall_turns(DestinationId destination, Lane& lane) {
       turns_.find(MessageId::make(destination, lane.number, UINT16_MAX, Sequence(0)).high);
   if (known == turns_.end()) return;
   lane.the_lower().turn = known->second.turn;
+  lane.lower->ahead = known->second.ahead;
   lane.passed = known->second.passed;
   turns_.erase(known);
 }
@@ -296,12 +304,15 @@ bool Engine::Impl::start_by_turns(Turn& turn, Slot slot, Slot chosen) {
     lane.lower->turn = id.high;
     lane.lower->look = Lower::Look::kNone;
     lane.lower->favourite = MessageId();
+    lane.lower->ahead = UINT64_MAX;
     lane.passed = 0;
     if (started) ++tallies_.lower_turns;
   } else if (started && (is_lowest(id) || (lane.lower && lane.lower->has_nobody()))) {
+    if (lane.lower) lane.lower->ahead = UINT64_MAX;
     lane.passed = 0;
-  } else if (started && lane.passed < Lane::kAllPassed) {
-    ++lane.passed;
+  } else if (started) {
+    if (lane.lower) lane.lower->ahead = std::min(lane.lower->ahead, id.high);
+    if (lane.passed < Lane::kAllPassed) ++lane.passed;
   }
   return moved;
 }
@@ -311,7 +322,10 @@ bool Engine::Impl::start_lowest(Turn& turn, Slot slot, const Lane& lane) {
   const std::uint8_t number = lane.number;
   const std::uint64_t before = last_attempt_;
   const bool moved = try_start(turn, lane.first);
-  if (last_attempt_ != before) residents_[slot].the_lane(number).passed = 0;
+  if (last_attempt_ == before) return moved;
+  Lane& after = residents_[slot].the_lane(number);
+  after.passed = 0;
+  if (after.lower) after.lower->ahead = UINT64_MAX;
   return moved;
 }
 

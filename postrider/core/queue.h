@@ -122,6 +122,7 @@ struct Lower {
   std::map<std::uint64_t, Slot> runs;  // in the ready list: the first of each lower priority
   std::uint64_t turn = 0;              // the priority that had the last one; 0: none
   Look look = Look::kNone;             // at what the disk has for the next turn
+  std::uint64_t ahead = UINT64_MAX;    // the highest that started since a lower one had its turn
   MessageId favourite;                 // it found this one, or, unset, nobody …
   std::uint64_t top = 0;               // … below this priority
   MessageId begin;                     // where it began, …
