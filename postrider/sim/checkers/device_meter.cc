@@ -81,7 +81,9 @@ class MeterChecker final : public Checker {
   bool ended_open(const MessageNote& note, Number copy) {
     if (!note.end) return false;
     const bool last = of_message_[note.id.sequence().value()].back() == copy;
-    return note.end->phase == Phase::kExpired || note.end->phase == Phase::kIndeterminate ||
+    // What may be repeated freely waits for no proof, neither before an attempt nor after the last.
+    const bool free = !is_careful(note) && note.end->phase == Phase::kDead;
+    return free || note.end->phase == Phase::kExpired || note.end->phase == Phase::kIndeterminate ||
            (note.end->phase == Phase::kDelivered && last && note.end->attempts > 1);
   }
 

@@ -147,6 +147,7 @@ class RadioChecker final : public Checker {
     if (!is_command(note) || end.phase != Phase::kDelivered || !note->last_state || note->damaged ||
         !note->command->is_push || (kHears & in(note->last_state->state)) != 0)
       return;
+    if (waiting_.contains(end.id)) return;  // two halves that came before were joined at last
     for (const auto& [device, halves] : ups) {
       if (halves.size() != 1 || !is_answer(*note, halves.front().event)) continue;
       const auto pair = pairs_.find(pair_of(halves.front().event));

@@ -26,6 +26,11 @@ class DurabilityChecker final : public Checker {
             12, "a sequence does not belong to its owner's epoch: " + to_string(note->id));
       }
     }
+    // Within one batch a destination may go and come back, and its letters with it.
+    for (const DestinationNote* note : batch.configured) {
+      std::erase_if(letters_,
+                    [&](const auto& asked) { return asked.second.destination() == note->id; });
+    }
   }
 
   void left(const Left& left) override {

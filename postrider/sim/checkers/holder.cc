@@ -47,6 +47,8 @@ class HolderChecker final : public Checker {
       Reader reader(put.tail);
       if (reader.text() != "drill/last") continue;
       const std::string order(reader.rest());
+      // What the batch told before may go by none at all.
+      if (!last_.contains(order)) given[order].insert(Timestamp());
       given[order].insert(put.entry.at);
       last_[order] = put.entry.at;
     }

@@ -169,8 +169,10 @@ class JobsChecker final : public Checker {
     const std::set<MessageId> exhumed(batch.exhumed.begin(), batch.exhumed.end());
     for (const MessageNote* note : batch.entered) {
       const MessageId old = note->origin;
-      // What follows from the end of another names it as its origin too.
+      // What follows from the end of another names it as its origin too; a letter goes again to
+      // where it went before.
       if (note->nested || !exhumed.contains(old)) continue;
+      if (note->id.destination() != old.destination()) continue;
       const auto line = std::make_tuple(notebook_.jobs().at(job).horizon, old.high);
       const auto [last, is_new] = last_.try_emplace(line, old.low);
       if (!is_new && old.low < last->second)
