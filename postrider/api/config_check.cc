@@ -125,7 +125,9 @@ void ConfigReader::check_sizes() {
                  "must be at least engine.key_window and engine.key_ahead "
                  "together, or keys are forgotten while they still count");
   if (engine.limits.window_bytes_max < engine.limits.body_bytes_max)
-    problem_with("engine.window_bytes_max", "must hold at least one body (engine.body_bytes_max)");
+    config_.warnings.push_back("engine.window_bytes_max is less than one body of " +
+                               bytes_text(engine.limits.body_bytes_max) +
+                               ": most messages will be read from the disk one by one");
   if (config_.host.tenant_waiting_max > config_.host.waiting_max)
     problem_with("door.tenant_waiting_max", "must not be above door.waiting_max");
   if (transport.idle_connections_max > transport.connections_max)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "postrider/api/config.h"
+#include "postrider/shard/limits.h"
 
 namespace postrider {
 
@@ -22,12 +23,8 @@ using ConfigField =
                  std::string& (*)(Config&), std::vector<std::string>& (*)(Config&)>;
 
 // Of numbers and bytes themselves, of durations in milliseconds, of texts in bytes, of lists in
-// elements.
-struct ConfigBounds {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  bool or_zero = false;  // 0 is allowed below `low`; the meaning of the row says what it does
-};
+// elements. Those of the engine and its shard are kept in shard/limits.h.
+using ConfigBounds = LimitRange;
 
 struct ConfigRow {
   std::string_view section;

@@ -65,6 +65,24 @@ TEST(ConfigRows, EveryNumberHoldsItsBounds) {
   }
 }
 
+// req: engine.limit.3
+TEST(ConfigRows, EveryLimitOfTheShardIsASettingWithTheSameRange) {
+  for (const LimitRow& limit : limits::kRows) {
+    const ConfigRow* found = nullptr;
+    for (const char* section : {"engine", "door", "device"}) {
+      if (found == nullptr) found = find_config_row(section, limit.name);
+    }
+    ASSERT_NE(found, nullptr) << limit.name;
+    EXPECT_EQ(found->bounds.low, limit.range.low) << limit.name;
+    EXPECT_EQ(found->bounds.high, limit.range.high) << limit.name;
+    EXPECT_EQ(found->bounds.or_zero, limit.range.or_zero) << limit.name;
+    // Both name the same field: what the file says is what the range is about.
+    Config config;
+    ASSERT_TRUE(set_from_text(*found, as_variable(*found, limit.range.high), config));
+    EXPECT_EQ(value_of(limit, config.host.shard), limit.range.high) << limit.name;
+  }
+}
+
 TEST(ConfigRows, EveryDefaultIsWithinItsBounds) {
   const Config defaults;
   for (const ConfigRow& row : config_rows()) {

@@ -147,8 +147,6 @@ TEST(ConfigRules, SettingsThatContradictEachOtherAreRefused) {
       {"[server]\ntls_key = \"k\"\n", "p.toml:2: server.tls_key is given alone"},
       {"[server]\ntls_certificate = \"c\"\n", "p.toml:2: server.tls_certificate is given alone"},
       {"[engine]\nkey_window = \"25h\"\n", "engine.ledger_age must be at least"},
-      {"[engine]\nbody_bytes_max = \"2MiB\"\nwindow_bytes_max = \"1MiB\"\n",
-       "p.toml:3: engine.window_bytes_max must hold"},
       {"[door]\nwaiting_max = 10\n", "door.tenant_waiting_max must not be above"},
       {"[transport]\nconnections_max = 10\n", "transport.idle_connections_max must not be above"},
       {"[transport]\nreply_bytes_max = \"1KiB\"\nexcerpt_bytes_max = \"2KiB\"\n",
@@ -207,6 +205,13 @@ TEST(ConfigRules, OneBodyLimitBindsEngineAndApi) {
   ASSERT_TRUE(large);
   ASSERT_EQ(large->warnings.size(), 1U);
   EXPECT_NE(large->warnings[0].find("server.request_bytes_max"), std::string::npos);
+}
+
+TEST(ConfigRules, AWindowBelowOneBodyIsAWarning) {
+  const Result<Config> config = parse_config("[engine]\nwindow_bytes_max = \"64KiB\"\n", "p", {});
+  ASSERT_TRUE(config);
+  ASSERT_EQ(config->warnings.size(), 1U);
+  EXPECT_NE(config->warnings[0].find("engine.window_bytes_max"), std::string::npos);
 }
 
 TEST(ConfigRules, AVariableThatIsAlmostASettingIsAWarning) {

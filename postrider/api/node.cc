@@ -7,6 +7,7 @@
 #include "postrider/profiles/all.h"
 #include "postrider/runtime/reserve.h"
 #include "postrider/runtime/switch_transport.h"
+#include "postrider/shard/limits.h"
 #include "postrider/transports/login/login_transport.h"
 
 namespace postrider {
@@ -178,6 +179,8 @@ bool Node::Impl::look_at_space() {
 
 Result<std::unique_ptr<Node>> Node::open(NodeOptions options, const Clock& clock,
                                          MakeTransport make) {
+  if (const auto legal = check_limits(options.host.shard); !legal)
+    return tl::unexpected<Error>(legal.error());
   POSTRIDER_TRY(store, RocksStore::open(options.store));
   auto impl = std::make_unique<Impl>(std::move(store), options, clock);
   if (!make) make = usual_maker(options, clock);

@@ -394,15 +394,25 @@ TEST_F(NodeBrokerTest, LeavesEventsAtTheBrokerWhileTheDoorIsShut) {
 
 // req: daemon.mqtt.11
 TEST_F(NodeBrokerTest, SaysWhatTheEngineWillNeverTake) {
-  options.host.shard.engine.limits.arrival_bytes_max = 100;
+  options.host.shard.engine.limits.arrival_bytes_max = 1024;
   MqttRig server(loop_);
   server.open_ready(MqttRig::local(broker->port(), "server"));
   open_ready();
-  server.start("application/1/device/0000047003333623/event/txack", event_of(7));
+  server.start("application/1/device/0000047003333623/event/txack",
+               event_of(7) + std::string(1024, ' '));
   until([&] { return state().counts.refused == 1; });
-  EXPECT_EQ(state().problem, "an event was refused: at most 100 bytes are taken");
+  EXPECT_EQ(state().problem, "an event was refused: at most 1024 bytes are taken");
   EXPECT_TRUE(state().ready);
   close();
+}
+
+// req: engine.limit.3
+TEST_F(NodeTest, RefusesALimitOutsideItsRangeAndLeavesTheDiskAlone) {
+  options.host.shard.engine.limits.open_attempts_max = 0;
+  const auto made = Node::open(options, clock_);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().detail, "open_attempts_max is 0, and must be from 1 to 65536");
+  EXPECT_FALSE(std::filesystem::exists(options.store.directory));
 }
 
 TEST_F(NodeTest, NamesTheBrokerWhoseOptionsAreWrong) {

@@ -6,6 +6,7 @@
 #include "postrider/base/planted.h"
 #include "postrider/profiles/all.h"
 #include "postrider/profiles/device/table.h"
+#include "postrider/shard/limits.h"
 #include "postrider/sim/device_plan.h"
 #include "postrider/sim/drill.h"
 #include "postrider/sim/staged.h"
@@ -141,6 +142,45 @@ void shorten_memory(EngineOptions& engine, Rng& rng) {
   engine.halves.count = pick(Counts{4, 40, 100'000}, rng);
 }
 
+void tighten(const SimOptions& options, ShardOptions& shard, Rng& rng) {
+  // Each limit is at its smallest in about every third world; all of them together nearly never.
+  using Counts = std::array<std::uint32_t, 3>;
+  const bool big = options.messages > 5000;
+  EngineLimits& limits = shard.engine.limits;
+  const auto third = [&rng] { return rng.chance(1, 3); };
+  if (third()) limits.open_attempts_max = big ? 64 : pick(Counts{1, 2, 8}, rng);
+  if (third()) limits.window_bytes_max = big ? 65'536 : pick(Counts{1, 500, 4000}, rng);
+  if (third()) limits.refill_rows_max = pick(Counts{2, 3, 5}, rng);
+  if (third()) limits.hot_sleepers_max = pick(Counts{0, 1, 3}, rng);
+  if (third()) limits.hot_sleep_max = Duration(pick(Counts{0, 1000, 600'000}, rng));
+  if (third()) limits.residents_max = pick(Counts{0, 1, 2}, rng);
+  if (third()) limits.due_rows_max = pick(Counts{1, 2, 7}, rng);
+  if (third()) limits.due_horizon = Duration(pick(Counts{60'000, 200'000, 7'200'000}, rng));
+  if (third()) limits.restore_rows_max = pick(Counts{1, 2, 5}, rng);
+  if (third()) limits.timers_per_step_max = pick(Counts{1, 2, 5}, rng);
+  if (third()) limits.answer_rows_max = pick(Counts{1, 2, 10}, rng);
+  if (third()) shard.mailbox_max = pick(Counts{1, 2, 50}, rng);
+  if (third()) shard.parked_max = pick(Counts{1, 2, 10}, rng);
+  if (third()) shard.turn_events_max = pick(Counts{1, 2, 10}, rng);
+  if (third()) shard.turn_bytes_max = pick(Counts{1, 300, 5000}, rng);
+  if (third()) shorten_memory(shard.engine, rng);
+  // From the seed, so that the other draws of older worlds stay what they were.
+  constexpr Counts kWaiters = {0, 2, 1024};
+  limits.lane_waiters_max = kWaiters[shard.engine.seed % kWaiters.size()];
+  constexpr Counts kNames = {0, 2, 16'384};
+  limits.recent_names_max = kNames[shard.engine.seed / 3 % kNames.size()];
+  constexpr Counts kFew = {1, 2, 1000};
+  limits.job_rows_max = kFew[shard.engine.seed / 3 % kFew.size()];
+  limits.dead_groups_max = kFew[shard.engine.seed / 9 % kFew.size()];
+  limits.jobs_running_max = kFew[shard.engine.seed / 27 % kFew.size()];
+  limits.body_rows_max = kFew[shard.engine.seed / 243 % kFew.size()];
+  limits.jobs_kept_max = kFew[shard.engine.seed / 81 % kFew.size()];
+  limits.census_pages_max = kFew[shard.engine.seed / 9 % kFew.size()];
+  limits.census_counts_max = kFew[shard.engine.seed / 27 % kFew.size()];
+  constexpr Counts kLast = {0, 2, 16};
+  limits.attempts_kept_max = kLast[shard.engine.seed / 729 % kLast.size()];
+}
+
 // The device profile with one row that is wrong: a question that failed sends the command again.
 const ProfileSpec& resending_twin(const ProfileSpec& truth) {
   static std::vector<std::vector<Transition>> tables;
@@ -230,43 +270,9 @@ ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng)
   shard.engine.profiles = sim_profiles();
   shard.engine.seed = rng.next();
   stage_limits(options, shard);
-  if (!tight) return shard;
-  // Each limit is at its smallest in about every third world; all of them together nearly never.
-  using Counts = std::array<std::uint32_t, 3>;
-  const bool big = options.messages > 5000;
-  EngineLimits& limits = shard.engine.limits;
-  const auto third = [&rng] { return rng.chance(1, 3); };
-  if (third()) limits.open_attempts_max = big ? 64 : pick(Counts{1, 2, 8}, rng);
-  if (third()) limits.window_bytes_max = big ? 65'536 : pick(Counts{1, 500, 4000}, rng);
-  if (third()) limits.refill_rows_max = pick(Counts{2, 3, 5}, rng);
-  if (third()) limits.hot_sleepers_max = pick(Counts{0, 1, 3}, rng);
-  if (third()) limits.hot_sleep_max = Duration(pick(Counts{0, 1000, 600'000}, rng));
-  if (third()) limits.residents_max = pick(Counts{0, 1, 2}, rng);
-  if (third()) limits.due_rows_max = pick(Counts{1, 2, 7}, rng);
-  if (third()) limits.due_horizon = Duration(pick(Counts{60'000, 200'000, 7'200'000}, rng));
-  if (third()) limits.restore_rows_max = pick(Counts{1, 2, 5}, rng);
-  if (third()) limits.timers_per_step_max = pick(Counts{1, 2, 5}, rng);
-  if (third()) limits.answer_rows_max = pick(Counts{1, 2, 10}, rng);
-  if (third()) shard.mailbox_max = pick(Counts{1, 2, 50}, rng);
-  if (third()) shard.parked_max = pick(Counts{1, 2, 10}, rng);
-  if (third()) shard.turn_events_max = pick(Counts{1, 2, 10}, rng);
-  if (third()) shard.turn_bytes_max = pick(Counts{1, 300, 5000}, rng);
-  if (third()) shorten_memory(shard.engine, rng);
-  // From the seed, so that the other draws of older worlds stay what they were.
-  constexpr Counts kWaiters = {0, 2, 1024};
-  limits.lane_waiters_max = kWaiters[shard.engine.seed % kWaiters.size()];
-  constexpr Counts kNames = {0, 2, 16'384};
-  limits.recent_names_max = kNames[shard.engine.seed / 3 % kNames.size()];
-  constexpr Counts kFew = {1, 2, 1000};
-  limits.job_rows_max = kFew[shard.engine.seed / 3 % kFew.size()];
-  limits.dead_groups_max = kFew[shard.engine.seed / 9 % kFew.size()];
-  limits.jobs_running_max = kFew[shard.engine.seed / 27 % kFew.size()];
-  limits.body_rows_max = kFew[shard.engine.seed / 243 % kFew.size()];
-  limits.jobs_kept_max = kFew[shard.engine.seed / 81 % kFew.size()];
-  limits.census_pages_max = kFew[shard.engine.seed / 9 % kFew.size()];
-  limits.census_counts_max = kFew[shard.engine.seed / 27 % kFew.size()];
-  constexpr Counts kLast = {0, 2, 16};
-  limits.attempts_kept_max = kLast[shard.engine.seed / 729 % kLast.size()];
+  if (tight) tighten(options, shard, rng);
+  const auto legal = check_limits(shard);
+  POSTRIDER_CHECK(legal.has_value());  // what nobody may set proves nothing
   return shard;
 }
 
