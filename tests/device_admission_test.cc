@@ -130,7 +130,7 @@ TEST_F(DeviceAdmission, PicksOfANetworkAreTwoSecondsApartAlsoOverARestart) {
 TEST_F(DeviceAdmission, ALookThatPicksNothingCostsNothing) {
   open_all();
   pass(1h);
-  send(message("READ_VERSION", meter(1)));  // cannot be sent: no pick
+  send_expired(message("READ_CREDIT", meter(1)));  // is not sent: no pick
   const MessageId cancelled = send(message("READ_CREDIT", meter(2)));
   EXPECT_EQ(order(), Ids{cancelled});
   pass(1'999ms);

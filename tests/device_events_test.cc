@@ -124,7 +124,7 @@ TEST_F(DeviceEvents, AnEventIsInTheRecordOfTheTransitionThatItTellsOf) {
 TEST_F(DeviceEvents, AnEventHasOneIdHoweverOftenItIsDelivered) {
   deaf = true;
   open_all();
-  send(message("READ_VERSION"));
+  send_expired(message("READ_CREDIT"));
   std::set<std::string> ids;
   std::size_t deliveries = 0;
   const auto collect = [&] {

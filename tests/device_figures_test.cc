@@ -55,7 +55,8 @@ TEST_F(DeviceFigures, EachOutcomeIsCountedByItsName) {
   on_air(unknown, "i3");
   ack("i3", true, "d3", eui_of(meter(3)));
   pass(10s);
-  send(message("READ_VERSION", meter(4)));  // nobody can say that by radio: failed
+  send(message("READ_CREDIT", meter(4)));
+  reply(calls("Enqueue").back().attempt, 5, "");  // nobody knows that meter: failed
   auto late = message("READ_CREDIT", meter(5));
   late.expires_at = kStart + elapsed + 5s;
   send(late);

@@ -103,6 +103,23 @@ class DeviceRig : public ShardRig {
     event.body = device::encode_device_message(command);
     return event;
   }
+  // Hands a command in whose method has no words for it.
+  void send_in_vain(const device::DeviceMessage& command) {
+    const std::uint64_t ticket = ++tickets;
+    post(submission(ticket, command));
+    EXPECT_EQ(code_of(ticket), AnswerCode::kInvalid);
+    EXPECT_FALSE(told(ticket).detail.empty());
+  }
+  // Hands a command in that ends without an attempt: only its body knows that it has expired.
+  MessageId send_expired(device::DeviceMessage command) {
+    const std::uint64_t ticket = ++tickets;
+    command.expires_at = kStart + elapsed;
+    Submit event = submission(ticket, command);
+    event.expires = Timestamp();
+    post(event);
+    EXPECT_EQ(code_of(ticket), AnswerCode::kAccepted) << told(ticket).detail;
+    return id_of(ticket);
+  }
   static device::DeviceMessage with_token(device::DeviceMessage command,
                                           std::string token = "12345678901234567890") {
     command.request.token = std::move(token);

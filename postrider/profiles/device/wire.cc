@@ -48,12 +48,12 @@ void set_body(WireRequest& request, std::string_view bytes) {
 }
 
 // Why the method cannot express a command, or nothing.
-std::optional<std::string> unsendable(const Facts& facts, const Request& request) {
+std::optional<std::string> unsendable(Wire wire, const Request& request) {
   const auto said = [](const auto& result) -> std::optional<std::string> {
     if (result) return std::nullopt;
     return result.error().detail;
   };
-  switch (wire_of(facts.destination)) {
+  switch (wire) {
     case Wire::kChirpstack:
     case Wire::kChirpstackMqtt:
       if (!chirpstack::dev_eui_of(request.meter)) return "the reference is no device address";
@@ -476,6 +476,7 @@ Result<Admission> admit(const Offer& offer) {
     return fail(ErrorCode::kInvalid,
                 "pluginId: this queue is of the plugin '" + std::string(plugin) + "'");
   const Wire wire = wire_of(offer.destination);
+  if (const auto why = unsendable(wire, command.request)) return fail(ErrorCode::kInvalid, *why);
   const bool act = is_act(command.request.command);
   const std::string device(device_key(command.request.meter));
   Admission out;
@@ -534,7 +535,9 @@ Judgement judge(const Facts& facts) {
   if (is_mint(facts.message.attributes)) return judge_mint(facts);
   const DeviceMessage& command = command_of(facts.message);
   const Request& request = command.request;
-  if (auto why = unsendable(facts, request)) return {On::kRejected, std::move(*why)};
+  // It could be sent by the way that its queue had when it was accepted.
+  if (auto why = unsendable(wire_of(facts.destination), request))
+    return {On::kRejected, std::move(*why)};
   // Whoever handed it in beside the public contract, or again, may have told the engine no expiry.
   if (command.expires_at && facts.wall >= *command.expires_at)
     return {On::kExpired, "its expiry has passed"};
@@ -554,7 +557,7 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
   }
   if (asks) {
     const Request request = command_of(facts.message).request;
-    if (unsendable(facts, request)) return unaskable();
+    if (unsendable(wire_of(facts.destination), request)) return unaskable();
     const auto eui = chirpstack::dev_eui_of(request.meter);
     return call(facts, chirpstack::kGetQueuePath, chirpstack::encode_get_queue(*eui));
   }
