@@ -87,6 +87,30 @@ TEST_F(DeviceHistory, TellsAttemptsTransitionsEventsAndOutcome) {
 }
 
 // req: device.api.6
+TEST_F(DeviceHistory, TellsThatTheServerWasAskedAboutASendOfOpenFate) {
+  open_all();
+  const MessageId id = send(message("TURN_ON"));
+  pass(20s);
+  queue_holds({});
+  pass(5s);
+  queue_holds({});
+  EXPECT_EQ(all(list(history(id), "transitions"), "state"), "Queued Sending CheckSend ToRetry");
+}
+// req: device.api.6, device.crash.4
+TEST_F(DeviceHistory, ABackOffIsOverAtTheSameTimeAfterAKill) {
+  open_all({{"spacing", "10m"}});
+  const MessageId id = send(message("TURN_ON"));
+  lose(calls("Enqueue").back().attempt, WireEnd::kRefused);
+  pass(5s);  // its back-off was over after 2 s, and the queue has no slot yet
+  const std::string told = list(history(id), "transitions");
+  EXPECT_EQ(all(told, "state"), "Queued Sending ToRetry Queued");
+  EXPECT_NE(told.find(to_rfc3339(kStart + 2s)), std::string::npos) << told;
+  restart();
+  pass(30s);
+  EXPECT_EQ(list(history(id), "transitions"), told) << "after a kill";
+}
+
+// req: device.api.6
 TEST_F(DeviceHistory, TellsWhatTheServerSaidAndTheDeviceDidNot) {
   open_all();
   const MessageId id = send(message("READ_CREDIT"));

@@ -44,10 +44,17 @@ void Engine::Impl::leave_step(const Turn& turn, Entry& entry, StateIndex to, On 
   if (!method_of(entry).trail || (planted(Bug::kStepLost) && on == On::kTimedOut)) return;
   const Phase phase = residents_[entry.destination].bound->profile->states[to].phase;
   const bool failed = phase == Phase::kBackoff || (is_end(phase) && phase != Phase::kDelivered);
-  add_step(entry.more().past.trail, {.at = turn.now,
+  const bool waited = phase_of(entry) == Phase::kBackoff && phase == Phase::kQueued;
+  add_step(entry.more().past.trail, {.at = waited ? back_off_end(turn, entry) : turn.now,
                                      .state = to,
                                      .on = on,
                                      .reason = failed ? std::string(entry.reason_text()) : ""});
+}
+
+// Usually no record is written when a back-off is over, so the record from before tells when that
+// was: it is the same time when a crash lets it be over once more.
+Timestamp Engine::Impl::back_off_end(const Turn& turn, const Entry& entry) {
+  return entry.state.due.is_set() ? std::min(entry.state.due, turn.now) : turn.now;
 }
 
 void Engine::Impl::set_reason(Entry& entry, std::string_view reason) {
@@ -166,8 +173,8 @@ void Engine::Impl::apply(Turn& turn, Slot slot, On signal, const Reading* readin
     note_attempt(turn, entry, to, signal, reading);
   if (row != told && told->verb == Do::kRetry && poison_signal(entry) != On::kFailed)
     let_others_pass(turn, entry, *row);
-  const bool asks = row->verb == Do::kProbe && state_of(entry).phase == Phase::kInFlight;
-  if (row->verb != Do::kNextMethod && !asks) leave_step(turn, entry, row->to, row->on);
+  const bool asks_again = row->verb == Do::kProbe && row->to == entry.state.state;
+  if (row->verb != Do::kNextMethod && !asks_again) leave_step(turn, entry, row->to, row->on);
   carry_out(turn, slot, *row, due);
 }
 
@@ -265,7 +272,8 @@ void Engine::Impl::enter(Turn& turn, Slot slot, StateIndex to, std::optional<Tim
       target.phase == Phase::kQueued && entry.state.method != entry.message.method;
   if (state_of(entry).revives && target.phase == Phase::kQueued) refresh_attempts(turn, entry);
   set_state(entry, to);
-  entry.state.since = turn.now;
+  const bool waited = from == Phase::kBackoff && target.phase == Phase::kQueued;
+  entry.state.since = waited ? back_off_end(turn, entry) : turn.now;
   const Timestamp was_due = entry.state.due;
   entry.state.due = due ? *due : timer_due(turn, entry, target);
   const bool starts = target.phase == Phase::kInFlight;

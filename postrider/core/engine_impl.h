@@ -261,6 +261,7 @@ class Engine::Impl {
   Facts facts_of(const Turn& turn, const Entry& entry) const;
   static const Intent* intent_of(const Entry& entry);
   void leave_step(const Turn& turn, Entry& entry, StateIndex to, On on);
+  static Timestamp back_off_end(const Turn& turn, const Entry& entry);
   void apply(Turn& turn, Slot slot, On signal, const Reading* reading);
   const Transition* next_row(Turn& turn, Entry& entry, On signal, const Reading* reading,
                              std::optional<Timestamp>& due);

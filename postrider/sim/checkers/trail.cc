@@ -1,6 +1,6 @@
 // Checker 28: trails. Every change of state that the disk saw of a message whose method keeps a
-// trail is in it, with its time, and the last one is where the message is, or how it ended. Only
-// questions that follow questions leave nothing.
+// trail is in it, with its time, and the last one is where the message is, or how it ended. Only a
+// question that is asked once more leaves nothing.
 #include <algorithm>
 #include <unordered_map>
 
@@ -24,7 +24,9 @@ class TrailChecker final : public Checker {
       const State before = states.empty() ? known_[note->id] : states.back();
       const bool same =
           (known || !states.empty()) && before.state == state.state && before.since == state.since;
-      if (!same) states.push_back(state);
+      const bool asked_again =
+          before.state == state.state && known && is_question(*note, state.state);
+      if (!same && !asked_again) states.push_back(state);
     }
     for (const Batch::StatePut& put : batch.states) {
       if (!keeps(*put.note)) continue;
@@ -33,8 +35,7 @@ class TrailChecker final : public Checker {
       const auto trail = read(put.past, {put.state.since, put.reason});
       if (!trail) return verdicts_.violation(28, "a trail cannot be read: " + name(*put.note));
       check_moves(*put.note, moved[put.note->id], *trail);
-      if (leaves_step(*put.note, put.state) && put.state.attempts > 0)
-        check_last(*put.note, *trail, put.state.state, {});
+      if (put.state.attempts > 0) check_last(*put.note, *trail, put.state.state, {});
     }
     for (const EndRecord& end : batch.ends) {
       const MessageNote* note = notebook_.find(end.id);
@@ -61,17 +62,16 @@ class TrailChecker final : public Checker {
   static const StateRow& row_of(const MessageNote& note, StateIndex state) {
     return note.destination->profile->states[state];
   }
-  // A question about what is on its way already is no step of its own.
-  static bool leaves_step(const MessageNote& note, const State& state) {
-    const StateRow& row = row_of(note, state.state);
-    return row.phase != Phase::kInFlight || row.timer == TimeOut::kAttempt;
+  static bool is_question(const MessageNote& note, StateIndex state) {
+    const StateRow& row = row_of(note, state);
+    return row.phase == Phase::kInFlight && row.timer != TimeOut::kAttempt;
   }
 
   void check_moves(const MessageNote& note, const std::vector<State>& states, const Trail& trail) {
     if (trail.size() >= kTrailStepsMax) return;  // the oldest steps are gone
     for (const State& state : states) {
       const bool accepted = state.attempts == 0 && state.since == note.accepted;
-      if (!leaves_step(note, state) || accepted) continue;
+      if (accepted) continue;
       const bool there = std::any_of(trail.begin(), trail.end(), [&state](const Step& step) {
         return step.state == state.state &&
                (step.at == state.since || (step.times > 1 && step.at < state.since));
