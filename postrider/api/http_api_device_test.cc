@@ -157,6 +157,19 @@ TEST_F(DeviceEnqueue, TakesUpToAThousandInOneCommitAndAnswersEach) {
   EXPECT_EQ(live(), 1001U);
 }
 
+// req: device.adm.15
+TEST_F(DeviceEnqueue, ABatchForAnIdleQueueStartsWithItsHighestPriority) {
+  const auto one = [&](const char* id, const char* priority) {
+    return command({{"correlationId", "\"" + std::string(id) + "\""}, {"priority", priority}});
+  };
+  const std::string body = R"({"messages":[)" + one("a", "1") + "," + one("b", "5") + "," +
+                           one("c", "3") + "," + command({{"priority", "-1"}}) + "]}";
+  EXPECT_EQ(post("/messages/enqueue", body).status, 200);
+  EXPECT_EQ(get("/message/b").text("deliveryStatus"), "SENT_TO_NS");
+  EXPECT_EQ(get("/message/a").text("deliveryStatus"), "QUEUED");
+  EXPECT_EQ(get("/message/c").text("deliveryStatus"), "QUEUED");
+}
+
 TEST_F(DeviceEnqueue, GivesEachOfABatchItsOwnResult) {
   enqueue({{"correlationId", R"("c1")"}});
   const std::string body = R"({"messages":[)" + command({{"correlationId", R"("c1")"}}) + "," +

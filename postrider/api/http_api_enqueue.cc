@@ -1,5 +1,7 @@
 // Commands for devices come in: one, or up to a thousand at once.
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "postrider/api/http_api_device.h"
 #include "postrider/api/http_api_impl.h"
@@ -105,7 +107,12 @@ void HttpApi::Impl::enqueue_devices(Call& call) {
 }
 
 void HttpApi::Impl::submit_items(const std::shared_ptr<Enqueue>& job) {
-  ++job->open;  // nothing is over before all have been posted
+  ++job->open;                                 // nothing is over before all have been posted
+  std::unordered_set<std::string_view> later;  // queues of the items behind
+  for (std::size_t i = job->items.size(); i > 0; --i) {
+    Enqueue::Item& item = job->items[i - 1];
+    if (item.status == 0) item.submit.more = !later.insert(item.submit.destination).second;
+  }
   for (std::size_t i = 0; i < job->items.size(); ++i) {
     Enqueue::Item& item = job->items[i];
     if (item.status != 0) continue;
@@ -152,6 +159,7 @@ void HttpApi::Impl::take_enqueued(const std::shared_ptr<Enqueue>& job, std::size
   if (answer.code == AnswerCode::kNotFound && !item.repeated) {
     // Somebody took the queue away behind our back.
     item.repeated = true;
+    item.submit.more = false;  // the others have been answered, or follow each for itself
     queues_->forget(item.submit.destination);
     return submit_item(job, index);
   }

@@ -97,6 +97,23 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
          answer.id = *id;
          return answer;
        });
+  if (!turn.lacks()) expect_more(turn, submit);
+}
+
+// Messages that are handed in together are all in line before the first of them starts, so that the
+// highest priority goes first. Should the last of them not come, the others do not wait for long.
+void Engine::Impl::expect_more(const Turn& turn, const Submit& submit) {
+  constexpr Duration kPatience = 1s;
+  const DestinationId id = destination_id(submit.destination, submit.destination, 0);
+  const auto found = by_destination_.find(id.value());
+  if (found == by_destination_.end()) return;
+  Resident& resident = residents_[found->second];
+  if (submit.more) {
+    resident.more_until = turn.now + kPatience;
+  } else if (resident.more_until.is_set()) {
+    resident.more_until = Timestamp();
+    ring(found->second);
+  }
 }
 
 std::optional<std::string> Engine::Impl::closed_to_new(const Resident& resident) {

@@ -103,6 +103,10 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
     return true;
   }
   if (!startable(resident, turn.now)) return false;
+  if (resident.more_until > turn.now) {
+    look_later(entry.destination, resident.more_until);
+    return false;
+  }
   const GateState::Permit permit = resident.gate.permit(resident.bound->policy.route, turn.now);
   if (!permit.open) {
     if (permit.again.is_set()) look_later(entry.destination, permit.again);

@@ -92,6 +92,7 @@ class Engine::Impl {
 
   // admission.cc
   void on(Turn& turn, const Submit& submit);
+  void expect_more(const Turn& turn, const Submit& submit);
   std::optional<Answer> invalid(const Caller& caller, std::uint8_t lane,
                                 std::string_view attributes, std::string_view body) const;
   static std::optional<std::string> closed_to_new(const Resident& resident);  // and why

@@ -270,6 +270,7 @@ struct Resident {
   bool recounted = false;                                         // and is to be written
   std::uint32_t chores = 0;                                       // on their way
   TimerHandle look_timer = 0;
+  Timestamp more_until;      // nothing starts before: more messages are on their way; unset: none
   Timestamp opening_entry;   // its entry in the due space; unset: none
   Timestamp revive_entry;    // another one, of its revival
   Timestamp ok_at;           // the last success in this process

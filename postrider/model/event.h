@@ -49,6 +49,7 @@ struct Submit {
   std::uint16_t priority = 0;   // higher first; a FIFO lane has none
   bool origin_ran = false;      // `origin`: where it came from could not rule out that it was done
   bool even_if_it_ran = false;  // `origin`: whoever asks takes it upon himself
+  bool more = false;  // others for the destination follow at once: nothing starts before the last
   Timestamp not_before;
   Timestamp expires;
   std::string attributes;  // encode_texts
