@@ -217,9 +217,23 @@ std::vector<Engine::Impl::Candidate> Engine::Impl::candidates_for(Turn& turn,
     second = true;
   }
   const auto gate = subject.gate == 0 ? gates_.end() : gates_.find(subject.gate);
-  if (gate != gates_.end() && gate->second.holder.is_set())
+  if (gate != gates_.end() && gate->second.holder.is_set()) {
     candidates.push_back({{gate->second.holder, 0}, true, true});
+  } else if (!subject.idle.name.empty() && !restoring() &&
+             (gate == gates_.end() || gate->second.state.in_use() == 0)) {
+    const NameEntry entry =
+        find_name(turn, tail_of(scope_of(profile, subject.idle), subject.idle.name));
+    if (!entry.holders.empty()) candidates.push_back({entry.holders.back(), false, true, true});
+  }
   return candidates;
+}
+
+// When the first name was given last that the open attempt will leave behind.
+Timestamp Engine::Impl::debt_before(Turn& turn, const ProfileSpec& profile, const Entry& entry) {
+  if (profile.abandoned == nullptr || intent_of(entry) == nullptr) return {};
+  const std::vector<ExternalName> names = profile.abandoned(facts_of(turn, entry));
+  if (names.empty()) return {};
+  return find_name(turn, tail_of(scope_of(profile, names.front()), names.front().name)).at;
 }
 
 // Whom a subject is about. Everything is read before anything is changed.
@@ -229,9 +243,9 @@ Engine::Impl::Target Engine::Impl::find_target(Turn& turn, const ProfileSpec& pr
   for (const Candidate& candidate : candidates_for(turn, profile, subject)) {
     const Located located = locate(turn, candidate.holder.id);
     if (!located.known || target.slot != kNoSlot) continue;
-    // It is known whose news this is, and that its message has ended: whoever holds the gate now
-    // must not take it for his own.
-    if (candidate.by_gate && target.late.is_set()) continue;
+    // It is known whose news this is, and that its message has ended: no other message may take it
+    // for its own.
+    if ((candidate.by_gate || candidate.idle) && target.late.is_set()) continue;
     if (located.slot == kNoSlot) {
       if (!target.late.is_set() && !candidate.second) target.late = candidate.holder.id;
       continue;
@@ -243,12 +257,16 @@ Engine::Impl::Target Engine::Impl::find_target(Turn& turn, const ProfileSpec& pr
     if (candidate.by_gate && !subject.witness.name.empty())
       target.witness =
           find_name(turn, tail_of(scope_of(profile, subject.witness), subject.witness.name)).at;
-    const Notice notice{subject.detail, turn.now, attempt, candidate.by_gate, target.witness};
-    if (profile.notice(facts_of(turn, entry), notice).declines) continue;
+    const Notice notice{subject.detail,    turn.now,       attempt,
+                        candidate.by_gate, target.witness, candidate.idle};
+    const Reading reading = profile.notice(facts_of(turn, entry), notice);
+    if (reading.declines) continue;
+    if (!candidate.by_gate && reading.closes) target.witness = debt_before(turn, profile, entry);
     target.slot = located.slot;
     target.id = candidate.holder.id;
     target.attempt = attempt;
     target.by_gate = candidate.by_gate;
+    target.idle = candidate.idle;
     target.late = MessageId();
   }
   if (!turn.lacks() && target.slot == kNoSlot && !target.late.is_set() && subject.waits &&
@@ -327,9 +345,9 @@ std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& 
       if (planted(Bug::kOlderNameIgnored) && target.attempt != 0 &&
           target.attempt < entries_[slot].state.attempts)
         continue;
-      const Reading reading = profile.notice(
-          facts_of(turn, entries_[slot]),
-          {subjects[i].detail, turn.now, target.attempt, target.by_gate, target.witness});
+      const Reading reading = profile.notice(facts_of(turn, entries_[slot]),
+                                             {subjects[i].detail, turn.now, target.attempt,
+                                              target.by_gate, target.witness, target.idle});
       tell(turn, slot, reading, target.attempt, turn.now);
     } else if (target.late.is_set()) {
       note_late(turn, target.late, arrived.source);
@@ -370,6 +388,12 @@ void Engine::Impl::claim(Turn& turn, const Chore& chore) {
   const NameEntry::Holder holder = nothing ? NameEntry::Holder() : name.holders.back();
   const Located located = nothing ? Located{.known = true} : locate(turn, holder.id);
   if (!located.known || turn.lacks()) return;
+  Timestamp owed;
+  if (located.slot != kNoSlot) {
+    const Entry& entry = entries_[located.slot];
+    owed = debt_before(turn, *residents_[entry.destination].bound->profile, entry);
+  }
+  if (turn.lacks()) return;
   if (chore.all && --old_claims_ == 0 && all_old_claims_known_) receipts_.hold_news(false);
   if (nothing) return;
   std::vector<HalfEntry::News>& news = waiting.entry.news;
@@ -385,8 +409,9 @@ void Engine::Impl::claim(Turn& turn, const Chore& chore) {
     }
     const Bound& bound = *residents_[entries_[slot].destination].bound;
     if (bound.profile->notice == nullptr) break;
-    const Reading reading = bound.profile->notice(facts_of(turn, entries_[slot]),
-                                                  {first.detail, first.at, holder.attempt});
+    const Reading reading = bound.profile->notice(
+        facts_of(turn, entries_[slot]),
+        {.detail = first.detail, .at = first.at, .attempt = holder.attempt, .witness = owed});
     if (!reading.declines) tell(turn, slot, reading, holder.attempt, first.at);
     const auto same = by_id_.find(holder.id);
     slot = same == by_id_.end() ? kNoSlot : same->second;

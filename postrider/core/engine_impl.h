@@ -186,15 +186,18 @@ class Engine::Impl {
     MessageId late = {};    // it has ended
     std::string tail = {};  // nobody yet: the name for which the news waits
     bool by_gate = false;
+    bool idle = false;
     Timestamp witness = {};
   };
   struct Candidate {
     NameEntry::Holder holder;
     bool by_gate = false;
     bool second = false;  // by another name than the first: when it has ended, that says nothing
+    bool idle = false;
   };
   std::vector<Candidate> candidates_for(Turn& turn, const ProfileSpec& profile,
                                         const Subject& subject);
+  Timestamp debt_before(Turn& turn, const ProfileSpec& profile, const Entry& entry);
   Target find_target(Turn& turn, const ProfileSpec& profile, const Subject& subject);
   struct Waiting {  // news of one name
     keys::Bucket bucket = 0;

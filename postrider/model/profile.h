@@ -133,6 +133,9 @@ struct Subject {
   GateName gate = 0;          // of which there is one place
   bool alive = false;         // a sign of life: opens the gate, if failures closed it
   ExternalName witness = {};  // when it was last given is told to who holds the gate
+  // The message that has this name hears of it when none of `names` is known and no message holds
+  // the gate.
+  ExternalName idle = {};
 };
 
 struct Notice {
@@ -140,7 +143,10 @@ struct Notice {
   Timestamp at;               // of its arrival
   std::uint16_t attempt = 0;  // the one that has the name; 0: named by the message
   bool by_gate = false;       // found as the holder of the subject's gate
-  Timestamp witness = {};     // unset: nobody has that name
+  // By the gate: when the subject's witness was given last. By a name, for news that closes the
+  // attempt: when the first name was given last that the attempt will leave behind. Unset: never.
+  Timestamp witness = {};
+  bool idle = false;  // found by the subject's idle name
 };
 
 // What arrived, taken apart: whom it is about, and messages that follow from it alone.

@@ -107,7 +107,9 @@ Subject about_uplink(const Event& event, GateName gate, Duration window) {
   subject.window = window;
   subject.waits = true;
   const std::string kind = answer_kind(event.data);
-  if (!kind.empty()) subject.witness = owed_answer(event.dev_eui, kind);
+  if (kind.empty()) return subject;
+  subject.witness = owed_answer(event.dev_eui, kind);
+  subject.idle = subject.witness;  // the last one that owed such an answer may still wait
   return subject;
 }
 
@@ -188,9 +190,16 @@ Reading failed_at(const Facts& facts, const Notice& notice, const Detail& detail
     out.notes = encode_notes(notes);
     return out;
   }
-  Reading out = closed(facts, std::move(notes), proof,
-                       nack ? "the device did not acknowledge it" : "the server discarded it");
-  return out;
+  notes.alone = nack && !notice.by_gate && !may_be_there(facts, notice);
+  return closed(facts, std::move(notes), proof,
+                nack ? "the device did not acknowledge it" : "the server discarded it");
+}
+
+// The server gave the attempt up before the device answered, and nothing was sent since. With one
+// attempt made there is no question whose answer it is, unless another message was owed one alike.
+bool may_answer_late(const Facts& facts, const Notes& notes) {
+  const bool waits = facts.state.state == kToRetry || facts.state.state == kQueued;
+  return waits && facts.state.attempts == 1 && notes.proof(1) == Proof::kNack && notes.alone;
 }
 
 Reading item_news(const Facts& facts, const Notice& notice, const Detail& detail) {
@@ -254,6 +263,7 @@ Reading uplink_news(const Facts& facts, const Notice& notice, const Detail& deta
                        notice.at - facts.state.first_attempt < memory;
     if (!waiting || !answers || owed || again) return declined();
   }
+  if (notice.idle && (!answers || !may_answer_late(facts, notes))) return declined();
   if (!read) return silent();  // no frame of this meter, or an acknowledgement without data
   if (!answers) {
     Reading out = silent();
