@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "postrider/profiles/all.h"
+#include "postrider/runtime/first_transport.h"
 #include "postrider/runtime/reserve.h"
 #include "postrider/runtime/switch_transport.h"
 #include "postrider/shard/limits.h"
@@ -112,9 +113,17 @@ class Node::Impl {
 };
 
 Result<void> Node::Impl::make_transport(const NodeOptions& options, const MakeTransport& make) {
-  const Ended ended = [this](AttemptId attempt, WireReply reply) {
+  Ended ended = [this](AttemptId attempt, WireReply reply) {
     host_->attempt_ended(attempt, std::move(reply));
   };
+  // Only what goes to a broker has a question before it.
+  std::unique_ptr<FirstTransport> first;
+  if (!options.brokers.empty()) {
+    first = std::make_unique<FirstTransport>(std::move(ended));
+    ended = [it = first.get()](AttemptId attempt, WireReply reply) {
+      it->inner_ended(attempt, std::move(reply));
+    };
+  }
   if (options.transport_loops == 0) {
     POSTRIDER_TRY(made, make(loop_.context(), ended));
     transport_ = std::move(made);
@@ -124,7 +133,11 @@ Result<void> Node::Impl::make_transport(const NodeOptions& options, const MakeTr
     spread_ = made.get();
     transport_ = std::move(made);
   }
-  return options.brokers.empty() ? Result<void>() : make_brokers(options, ended);
+  if (first == nullptr) return {};
+  if (const auto made = make_brokers(options, ended); !made) return made;
+  first->over(std::move(transport_));
+  transport_ = std::move(first);
+  return {};
 }
 
 Result<void> Node::Impl::make_brokers(const NodeOptions& options, const Ended& ended) {

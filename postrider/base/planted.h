@@ -67,6 +67,7 @@ enum class Bug : std::uint8_t {
   kFailedLookIsAbsence,
   kFailedPollResends,
   kItemOfAnother,
+  kUnseenIsAbsence,
   kArrivalSendsNothing,
   kNothingLearnt,
   kPlacesHogged,
@@ -91,7 +92,7 @@ enum class Bug : std::uint8_t {
   kImportedTwice,
   kImportLosesContent,
 };
-inline constexpr std::size_t kBugs = 78;
+inline constexpr std::size_t kBugs = 79;
 
 // In the order of the enumerators.
 inline constexpr std::array<std::string_view, kBugs> kBugNames = {
@@ -150,6 +151,7 @@ inline constexpr std::array<std::string_view, kBugs> kBugNames = {
     "failed-look-is-absence",
     "failed-poll-resends",
     "item-of-another",
+    "unseen-is-absence",
     "arrival-sends-nothing",
     "nothing-learnt",
     "places-hogged",

@@ -79,6 +79,8 @@ struct WireRequest {
   // What must not happen twice: no transport repeats it by itself, nor sends it over a connection
   // that may be dead already.
   bool once = false;
+  // A question that must be answered with status 0 before this request leaves. Null: none.
+  std::shared_ptr<const WireRequest> first;
 };
 
 enum class WireEnd : std::uint8_t {
@@ -97,6 +99,8 @@ struct WireReply {
   int status = 0;
   NamedTexts headers;  // names in lower case
   std::string body;    // an excerpt
+  // It is the end of `WireRequest::first`: nothing of the request itself has left.
+  bool of_first = false;
 };
 
 class Transport {

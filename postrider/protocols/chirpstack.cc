@@ -212,6 +212,42 @@ Result<Queue> decode_get_queue_response(std::string_view bytes) {
   }
 }
 
+std::string encode_get_device(std::string_view dev_eui) { return encode_get_queue(dev_eui); }
+
+Result<std::string> decode_get_device(std::string_view bytes) { return read_first_text(bytes); }
+
+std::string encode_get_device_response(const Device& device) {
+  std::string inner;
+  protobuf::Writer(inner).bytes(1, device.dev_eui).bytes(4, device.application);
+  std::string out;
+  protobuf::Writer(out).message(1, inner);
+  return out;
+}
+
+Result<Device> decode_get_device_response(std::string_view bytes) {
+  protobuf::Reader reader(bytes);
+  Device device;
+  while (true) {
+    POSTRIDER_TRY(outer, reader.next());
+    if (!outer) return device;
+    if (!outer->is(1, WireType::kBytes)) continue;
+    protobuf::Reader inner = reader.nested(*outer);
+    while (true) {
+      POSTRIDER_TRY(field, inner.next());
+      if (!field) break;
+      if (field->is(1, WireType::kBytes)) device.dev_eui = field->bytes;
+      if (field->is(4, WireType::kBytes)) device.application = field->bytes;
+    }
+  }
+}
+
+SendReply read_get_device_reply(grpc::Status status, std::string_view message) {
+  SendReply out = read_enqueue_reply(status, message, "");
+  // The command has not left, so its fate is never open.
+  if (out.verdict == SendVerdict::kUnknown) out.verdict = SendVerdict::kFailed;
+  return out;
+}
+
 SendReply read_enqueue_reply(grpc::Status status, std::string_view message,
                              std::string_view frame) {
   if (status != grpc::Status::kOk) {

@@ -18,6 +18,7 @@ namespace postrider::chirpstack {
 
 inline constexpr std::string_view kEnqueuePath = "/api.DeviceService/Enqueue";
 inline constexpr std::string_view kGetQueuePath = "/api.DeviceService/GetQueue";
+inline constexpr std::string_view kGetDevicePath = "/api.DeviceService/Get";
 inline constexpr std::size_t kDevEuiDigits = 16;
 inline constexpr std::uint32_t kCommandPort = 1;     // f_port of all our commands
 inline constexpr std::size_t kQueueItemsMax = 1000;  // of one answer to GetQueue
@@ -71,8 +72,23 @@ Result<Queue> decode_get_queue_response(std::string_view bytes);
 device::SendReply read_enqueue_reply(grpc::Status status, std::string_view message,
                                      std::string_view frame);
 
-// MQTT. There is no answer to a command; its id is chosen by us, and the server refuses an id that
-// it knows, so that a repeat does nothing.
+// Whether the server knows a device.
+std::string encode_get_device(std::string_view dev_eui);
+Result<std::string> decode_get_device(std::string_view bytes);  // the device
+struct Device {
+  std::string dev_eui;
+  std::string application;
+  friend bool operator==(const Device&, const Device&) = default;
+};
+std::string encode_get_device_response(const Device& device);
+Result<Device> decode_get_device_response(std::string_view bytes);
+// What an answer to Get means for a command that waits for it and has not left: anything but OK
+// leaves it unsent, and a device that is not known refuses it for good.
+device::SendReply read_get_device_reply(grpc::Status status, std::string_view message);
+
+// MQTT. There is no answer to a command. Its id is chosen by us; the server refuses an id that is
+// in the device's queue at that moment, and no other. A broker may hold a command for a server
+// whose session is away, so a queue without it proves nothing.
 struct EventTopic {
   std::string application;
   std::string dev_eui;

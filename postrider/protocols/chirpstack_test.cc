@@ -48,6 +48,30 @@ TEST(ChirpStackGetQueue, IsTheOneOfTheVectors) {
   EXPECT_EQ(*decode_get_queue(encode_get_queue(kDevEui)), kDevEui);
 }
 
+// req: device.wire.7, device.send.11
+TEST(ChirpStackGetDevice, IsReadAndWrittenWithTheServersNumbers) {
+  EXPECT_EQ(kGetDevicePath, "/api.DeviceService/Get");
+  EXPECT_EQ(to_hex(encode_get_device(kDevEui)), "0a1030303030303437303033333333363233");
+  EXPECT_EQ(*decode_get_device(encode_get_device(kDevEui)), kDevEui);
+  const Device device{kDevEui, "app"};
+  EXPECT_EQ(to_hex(encode_get_device_response(device)),
+            "0a170a10303030303034373030333333333632332203617070");
+  EXPECT_EQ(*decode_get_device_response(encode_get_device_response(device)), device);
+  EXPECT_FALSE(decode_get_device_response("\x0A\x7F"));
+}
+// req: device.send.11
+TEST(ChirpStackGetDevice, AnythingButOkLeavesTheCommandUnsent) {
+  const auto verdict = [](grpc::Status status) {
+    return read_get_device_reply(status, "").verdict;
+  };
+  EXPECT_EQ(verdict(grpc::Status::kNotFound), SendVerdict::kRejected);
+  EXPECT_EQ(verdict(grpc::Status::kInvalidArgument), SendVerdict::kRejected);
+  EXPECT_EQ(verdict(grpc::Status::kUnauthenticated), SendVerdict::kFailedAlarm);
+  EXPECT_EQ(verdict(grpc::Status::kUnavailable), SendVerdict::kFailed);
+  EXPECT_EQ(verdict(grpc::Status::kInternal), SendVerdict::kFailed);
+  EXPECT_EQ(verdict(grpc::Status::kOk), SendVerdict::kFailed) << "not an end of both";
+}
+
 // req: device.wire.7
 TEST(ChirpStackQueue, UnknownFieldsAreSkippedWhereverTheyAre) {
   std::string item;

@@ -50,6 +50,7 @@ DeviceField::DeviceField(Surroundings around, const SimOptions& options, Rng rng
         if (has(Fault::kRequestLost)) side->server_faults.lose_calls = 25;
         if (has(Fault::kReplyLost)) side->server_faults.lose_replies = 60;
       }
+      if (side->plugin.wire == Wire::kChirpstackMqtt) draw_broker_faults(own, side->server_faults);
       for (std::uint32_t meter = 0; meter < meters_of(options); ++meter)
         side->server->set_class_a(meter_number(i, meter), meter % 4 < sleepers);
     } else {
@@ -97,6 +98,16 @@ NetworkFaults DeviceField::draw_server_faults(Rng& rng) const {
   out.joins = some(Fault::kPeerFlaky) / 2;
   out.reports = some(Fault::kPeerFlaky);
   return out;
+}
+
+// A server that leaves its broker for minutes or hours, and finds all commands there when it is
+// back.
+void DeviceField::draw_broker_faults(Rng& rng, NetworkFaults& out) const {
+  constexpr std::array<std::uint32_t, 4> kPercents = {0, 2, 10, 30};
+  constexpr std::array<std::uint32_t, 3> kAwayMs = {60'000, 1'200'000, 18'000'000};
+  const std::uint32_t percent = kPercents[rng.below(kPercents.size())];
+  out.mqtt_away_ms = kAwayMs[rng.below(kAwayMs.size())];
+  if (has(Fault::kPeerFlaky)) out.mqtt_away = percent;
 }
 
 VendorFaults DeviceField::draw_vendor_faults(Rng& rng) const {
@@ -208,18 +219,23 @@ void DeviceField::request(std::uint64_t ticket, std::uint64_t tag, std::uint32_t
 void DeviceField::call_server(Side& side, std::uint64_t ticket, std::uint64_t tag,
                               const WireRequest& request) {
   const Timestamp now = around_.agenda.now();
-  if (request.verb == "PUBLISH") {
-    const std::string_view target = request.target;
-    side.server->command(now, target.substr(target.find(' ') + 1), request.body, tag);
-    WireReply taken;  // by the broker, which says nothing about the server
-    around_.answer(ticket, taken);
-    return;
-  }
+  const bool published = request.verb == "PUBLISH";
+  if (published && request.first == nullptr) return publish(side, ticket, {tag, request});
+  if (published) asking_.insert_or_assign(ticket, Asking{tag, request});
+  const WireRequest& call = published ? *request.first : request;
   side.server->call(now, {.ticket = ticket,
-                          .path = path_of(request.target),
+                          .path = path_of(call.target),
                           .authorization = {},
-                          .message = request.body,
+                          .message = call.body,
                           .tag = tag});
+}
+
+void DeviceField::publish(Side& side, std::uint64_t ticket, const Asking& asking) {
+  const std::string_view target = asking.request.target;
+  side.server->command(around_.agenda.now(), target.substr(target.find(' ') + 1),
+                       asking.request.body, asking.tag);
+  WireReply taken;  // by the broker, which says nothing about the server
+  around_.answer(ticket, taken);
 }
 
 // Version 2 wants a token, which one login gives for all until it is refused.
@@ -269,10 +285,15 @@ void DeviceField::vendor_replied(const VendorReply& reply) {
   if (reply.twice) around_.answer(login.ticket, std::move(answer));
 }
 
-void DeviceField::server_replied(const NetworkReply& reply) {
+void DeviceField::server_replied(Side& side, const NetworkReply& reply) {
+  const auto asking = asking_.extract(reply.ticket);
   if (reply.end == CallEnd::kSilent) return;
-  if (reply.end == CallEnd::kCut) return around_.answer(reply.ticket, ended(WireEnd::kReset));
-  WireReply answer;
+  const bool answered = reply.end == CallEnd::kAnswered;
+  if (!asking.empty() && answered && reply.status == grpc::Status::kOk)
+    return publish(side, reply.ticket, asking.mapped());
+  WireReply answer = ended(answered ? WireEnd::kAnswered : WireEnd::kReset);
+  answer.of_first = !asking.empty();
+  if (!answered) return around_.answer(reply.ticket, std::move(answer));
   answer.status = static_cast<int>(reply.status);
   if (!reply.text.empty()) answer.headers.emplace_back("grpc-message", reply.text);
   answer.body = reply.message;
@@ -332,7 +353,8 @@ void DeviceField::pump(std::uint32_t number) {
   const Timestamp now = around_.agenda.now();
   if (side.server != nullptr) {
     for (const NetworkHappening& happening : side.server->due(now)) {
-      if (const auto* reply = std::get_if<NetworkReply>(&happening.what)) server_replied(*reply);
+      if (const auto* reply = std::get_if<NetworkReply>(&happening.what))
+        server_replied(side, *reply);
       if (const auto* post = std::get_if<NetworkPost>(&happening.what)) tell(side, *post);
     }
   } else {

@@ -62,6 +62,10 @@ class DeviceField {
     bool asks = false;   // waits for the login
     bool again = false;  // has been refused with 401 once
   };
+  struct Asking {  // a command that waits for the answer to the question before it
+    std::uint64_t tag = 0;
+    WireRequest request;
+  };
   struct Half {  // of an acknowledgement and its uplink, which may be told far apart
     Timestamp told;
     Duration apart{0};
@@ -69,6 +73,7 @@ class DeviceField {
 
   Side* side_at(std::uint32_t peer);
   NetworkFaults draw_server_faults(Rng& rng) const;
+  void draw_broker_faults(Rng& rng, NetworkFaults& out) const;
   VendorFaults draw_vendor_faults(Rng& rng) const;
   void apply_mood(Side& side);
   void pump(std::uint32_t number);
@@ -77,7 +82,8 @@ class DeviceField {
   void call_vendor(std::uint32_t number, Login login);
   void vendor_replied(const VendorReply& reply);
   void logged_in(Login login, const VendorReply& reply);
-  void server_replied(const NetworkReply& reply);
+  void server_replied(Side& side, const NetworkReply& reply);
+  void publish(Side& side, std::uint64_t ticket, const Asking& asking);
   void tell(const Side& side, const NetworkPost& post);
   Duration hold_back(const chirpstack::Event& event);
   bool has(Fault fault) const { return !healed_ && faults_[static_cast<std::size_t>(fault)]; }
@@ -87,8 +93,9 @@ class DeviceField {
   FaultSet faults_;
   Meters meters_;
   std::vector<std::unique_ptr<Side>> sides_;
-  std::map<std::uint64_t, Login> logins_;  // by the ticket at the vendor
-  std::map<std::string, Half> halves_;     // by device and deduplication id
+  std::map<std::uint64_t, Login> logins_;   // by the ticket at the vendor
+  std::map<std::uint64_t, Asking> asking_;  // by ticket
+  std::map<std::string, Half> halves_;      // by device and deduplication id
   std::uint64_t last_serial_ = 0;
   bool healed_ = false;
 };

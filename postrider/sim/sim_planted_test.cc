@@ -181,12 +181,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kCensusForgotten, Bug::kArrivalSendsNothing, Bug::kTxAckAsTextOnly,
         Bug::kNackLostBeforeTxAck, Bug::kCapCheckedThenTaken, Bug::kOneLookIsAbsence,
         Bug::kFailedLookIsAbsence, Bug::kFailedPollResends, Bug::kItemOfAnother,
-        Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored, Bug::kBodyFreedEarly,
-        Bug::kFanoutTorn, Bug::kBodyLeaked, Bug::kSubscriptionTooWide, Bug::kLowerStarved,
-        Bug::kLowerOnDiskForgotten, Bug::kPoisonTooLate, Bug::kGapNotMarked, Bug::kGapKeepsGate,
-        Bug::kSentAgainBlindly, Bug::kAttemptForgotten, Bug::kPlacesNotKept, Bug::kTenantsIgnored,
-        Bug::kSlowStartSkipped, Bug::kAgeingForgotten, Bug::kRoundTooEarly, Bug::kTenantNotHeld,
-        Bug::kImportedTwice, Bug::kImportLosesContent),
+        Bug::kUnseenIsAbsence, Bug::kNothingLearnt, Bug::kPlacesHogged, Bug::kGroupIgnored,
+        Bug::kBodyFreedEarly, Bug::kFanoutTorn, Bug::kBodyLeaked, Bug::kSubscriptionTooWide,
+        Bug::kLowerStarved, Bug::kLowerOnDiskForgotten, Bug::kPoisonTooLate, Bug::kGapNotMarked,
+        Bug::kGapKeepsGate, Bug::kSentAgainBlindly, Bug::kAttemptForgotten, Bug::kPlacesNotKept,
+        Bug::kTenantsIgnored, Bug::kSlowStartSkipped, Bug::kAgeingForgotten, Bug::kRoundTooEarly,
+        Bug::kTenantNotHeld, Bug::kImportedTwice, Bug::kImportLosesContent),
     name_of_case);
 
 }  // namespace

@@ -51,6 +51,21 @@ SendReply read_reply(const Facts& facts, const WireReply& reply) {
 
 }  // namespace
 
+std::string uuid_of(MessageId id, Timestamp at) {
+  const std::string seed = to_string(id) + std::to_string(at.ms());
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const std::uint64_t half : {hash64(seed, 1), hash64(seed, 2)}) {
+    for (int shift = 60; shift >= 0; shift -= 4) out.push_back(kDigits[(half >> shift) & 15]);
+  }
+  out[12] = '8';  // a version of one's own making …
+  out[16] = '8';  // … and the usual variant
+  for (const std::size_t place :
+       {std::size_t{20}, std::size_t{16}, std::size_t{12}, std::size_t{8}})
+    out.insert(place, 1, '-');
+  return out;
+}
+
 std::string mint_attributes() { return encode_texts({{std::string(kAttribute), "true"}}); }
 
 bool is_mint(std::string_view attributes) {

@@ -216,7 +216,11 @@ Reading item_news(const Facts& facts, const Notice& notice, const Detail& detail
     out.notes = encode_notes(notes);
     return out;
   }
-  if (adopts || is_current(facts, notice)) notes.turn_to(facts.state.attempts);
+  if (adopts || is_current(facts, notice)) {
+    notes.turn_to(facts.state.attempts);
+    if (!notes.seen) notes.absent_since = Timestamp();  // it came to the server since
+    notes.seen = true;
+  }
   notes.add(happening_of(detail.news), facts.wall);
   Reading out;
   switch (detail.news) {

@@ -16,6 +16,7 @@ enum Flag : std::uint8_t {
   kExecuted = 4,
   kMayHaveRun = 8,
   kUuid = 16,  // the item is one, and stands as its 16 bytes
+  kSeen = 32,
   kAlone = 64,
 };
 constexpr std::uint8_t kVersion = 3;  // 1: without what happened; 2: nothing was packed
@@ -119,6 +120,7 @@ void Notes::turn_to(std::uint16_t number) {
   item.clear();
   absent_since = Timestamp();
   stranger = false;
+  seen = false;
   alone = false;
 }
 
@@ -138,7 +140,7 @@ std::string encode_notes(const Notes& notes) {
       .u8(static_cast<std::uint8_t>(
           (notes.stranger ? kStranger : 0) | (notes.refused ? kRefused : 0) |
           (notes.executed ? kExecuted : 0) | (notes.may_have_run ? kMayHaveRun : 0) |
-          (uuid.empty() ? 0 : kUuid) | (notes.alone ? kAlone : 0)))
+          (uuid.empty() ? 0 : kUuid) | (notes.seen ? kSeen : 0) | (notes.alone ? kAlone : 0)))
       .varint(notes.attempt)
       .varint(static_cast<std::uint64_t>(notes.absent_since.ms()))
       .text(uuid.empty() ? notes.item : uuid)
@@ -162,6 +164,7 @@ Notes decode_notes(std::string_view bytes) {
   notes.refused = (flags & kRefused) != 0;
   notes.executed = (flags & kExecuted) != 0;
   notes.may_have_run = (flags & kMayHaveRun) != 0;
+  notes.seen = (flags & kSeen) != 0;
   notes.alone = (flags & kAlone) != 0;
   notes.attempt = static_cast<std::uint16_t>(reader.varint());
   notes.absent_since = read_time(reader, Timestamp());

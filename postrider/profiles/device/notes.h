@@ -51,9 +51,10 @@ struct Happened {
 
 struct Notes {
   std::string item;                // the server's id or the vendor's task …
-  std::uint16_t attempt = 0;       // … of this attempt; the next three belong to it
+  std::uint16_t attempt = 0;       // … of this attempt; the next four belong to it
   Timestamp absent_since;          // of the first look without the item; unset: none
   bool stranger = false;           // an event spoke of an item of the device that nobody knows
+  bool seen = false;               // the item was in the server's queue, or an event named it
   bool alone = false;              // when it was not acknowledged, no other answer was owed
   bool refused = false;            // the vendor refused the token
   bool executed = false;           // what the response says

@@ -40,6 +40,10 @@ std::string_view device_key(std::string_view meter) {
   return first == std::string_view::npos ? meter : meter.substr(first);
 }
 
+bool is_by_broker(const Facts& facts) {
+  return wire_of(facts.destination) == Wire::kChirpstackMqtt;
+}
+
 std::string base_of(const Facts& facts) { return std::string(setting(facts.destination, "url")); }
 
 void set_body(WireRequest& request, std::string_view bytes) {
@@ -83,6 +87,7 @@ WireRequest call(const Facts& facts, std::string_view path, std::string_view mes
   return request;
 }
 
+// By MQTT nobody tells why a command was not taken, so the server is asked for the device first.
 WireRequest publish(const Facts& facts) {
   chirpstack::QueueItem item = item_of(facts);
   item.id = uuid_of(facts.message.id, facts.now);
@@ -93,6 +98,8 @@ WireRequest publish(const Facts& facts) {
                        {.application = std::string(setting(facts.destination, "application")),
                         .dev_eui = item.dev_eui});
   set_body(request, chirpstack::encode_downlink_command(item));
+  request.first = std::make_shared<const WireRequest>(
+      call(facts, chirpstack::kGetDevicePath, chirpstack::encode_get_device(item.dev_eui)));
   return request;
 }
 
@@ -148,14 +155,14 @@ Reading reading_of(On signal, Certainty certainty, FailureClass failure, std::st
 }
 
 SendReply send_reply_of(const Facts& facts, const WireReply& reply) {
+  const std::string* found = find_text(reply.headers, "grpc-message");
+  const std::string_view words = found == nullptr ? std::string_view() : *found;
+  const grpc::Status status =
+      grpc::parse_status(std::to_string(reply.status)).value_or(grpc::Status::kUnknown);
+  if (reply.of_first) return chirpstack::read_get_device_reply(status, words);
   switch (wire_of(facts.destination)) {
-    case Wire::kChirpstack: {
-      const std::string* words = find_text(reply.headers, "grpc-message");
-      const auto status = grpc::parse_status(std::to_string(reply.status));
-      return chirpstack::read_enqueue_reply(status.value_or(grpc::Status::kUnknown),
-                                            words == nullptr ? "" : *words,
-                                            grpc::encode_frame(reply.body));
-    }
+    case Wire::kChirpstack:
+      return chirpstack::read_enqueue_reply(status, words, grpc::encode_frame(reply.body));
     // The broker has it, and the server knows it by the name that we chose.
     case Wire::kChirpstackMqtt:
       return {.verdict = SendVerdict::kAccepted,
@@ -176,6 +183,8 @@ Reading classify_send(const Facts& facts, const WireReply& reply) {
   notes.turn_to(facts.state.attempts);
   Reading out = reading_of(On::kAccepted, Certainty::kAnswered, FailureClass::kNone, "");
   adopt_item(out, notes, said.item);
+  // The broker has it; whether the server has it, too, is worth a look while that can be told.
+  if (is_by_broker(facts) && is_careful(facts)) out.then = On::kPeerSeen;
   return out;
 }
 
@@ -191,12 +200,15 @@ bool expires_apart(std::optional<Timestamp> one, std::optional<Timestamp> other)
 // by what we sent, unless it is another attempt's.
 const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
                                        const chirpstack::Queue& queue) {
+  const std::string id = notes.item.empty() && is_by_broker(facts)
+                             ? uuid_of(facts.message.id, facts.intent->at)
+                             : notes.item;
   const chirpstack::QueueItem wanted =
       item_of({facts.message, facts.state, facts.destination, facts.policy, facts.intent->at,
                facts.intent->wall, facts.notes, facts.intent});
   for (const chirpstack::QueueItem& item : queue.items) {
-    if (!notes.item.empty()) {
-      if (item.id == notes.item) return &item;
+    if (!id.empty()) {
+      if (item.id == id) return &item;
       continue;
     }
     const bool same = item.data == wanted.data && item.f_port == wanted.f_port &&
@@ -220,6 +232,23 @@ bool is_long_expired(const Facts& facts) {
   return expiry && facts.wall >= *expiry + kExpiryMargin;
 }
 
+// A broker keeps commands for a server whose session is away, and nobody can ask it for them. Only
+// what was seen at the server has left it when it is there no more.
+bool may_be_at_broker(const Facts& facts, const Notes& notes) {
+  return is_by_broker(facts) && !notes.seen && !planted(Bug::kUnseenIsAbsence);
+}
+
+// From now on it is looked for at the pace of what waits at the server; until the broker has
+// acknowledged it, at that of a question that is open.
+Reading still_at_broker(const Facts& facts, const Notes& notes) {
+  const bool acknowledged = facts.state.state != kCheckSend;
+  Reading out = acknowledged
+                    ? reading_of(On::kStillHeld, Certainty::kAnswered, FailureClass::kNone, "")
+                    : still_open(kExpiryMargin, "");
+  out.notes = encode_notes(notes);
+  return out;
+}
+
 Reading item_absent(const Facts& facts, Notes notes) {
   if (!is_careful(facts) || planted(Bug::kOneLookIsAbsence))
     return closed(facts, std::move(notes), Proof::kAbsent, "the server has it no more");
@@ -229,6 +258,8 @@ Reading item_absent(const Facts& facts, Notes notes) {
   // From when we heard of the first look to when we asked for the second: an answer may lie about
   // for a while before we come to read it.
   const Timestamp second = notes.absent_since + kLooksApart;
+  if (facts.state.since >= second && may_be_at_broker(facts, notes))
+    return still_at_broker(facts, notes);
   if (facts.state.since >= second && !notes.stranger)
     return closed(facts, std::move(notes), Proof::kAbsent, "the server has it no more");
   // With a stranger about, only the expiry proves anything.
@@ -258,6 +289,7 @@ Reading classify_look(const Facts& facts, const WireReply& reply) {
   if (item == nullptr) return item_absent(facts, std::move(notes));
   Reading out = reading_of(On::kStillHeld, Certainty::kAnswered, FailureClass::kNone, "");
   notes.absent_since = Timestamp();
+  notes.seen = true;
   out.adopted = notes.item.empty();
   if (out.adopted) {
     adopt_item(out, notes, item->id);
@@ -319,21 +351,6 @@ Reading classify_poll(const Facts& facts, const WireReply& reply) {
 
 }  // namespace
 
-std::string uuid_of(MessageId id, Timestamp at) {
-  const std::string seed = to_string(id) + std::to_string(at.ms());
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const std::uint64_t half : {hash64(seed, 1), hash64(seed, 2)}) {
-    for (int shift = 60; shift >= 0; shift -= 4) out.push_back(kDigits[(half >> shift) & 15]);
-  }
-  out[12] = '8';  // a version of one's own making …
-  out[16] = '8';  // … and the usual variant
-  for (const std::size_t place :
-       {std::size_t{20}, std::size_t{16}, std::size_t{12}, std::size_t{8}})
-    out.insert(place, 1, '-');
-  return out;
-}
-
 calin::CredentialsV1 credentials_v1(const Facts& facts) {
   return {.company = std::string(setting(facts.destination, "company")),
           .user = std::string(setting(facts.destination, "user")),
@@ -382,7 +399,7 @@ calin::HttpAnswer answer_of(const WireReply& reply) {
 Reading unanswered_send(const Facts& facts, const WireReply& reply) {
   const auto none = missing(reply);
   POSTRIDER_CHECK(none.has_value());
-  if (none->sent)
+  if (none->sent && !reply.of_first)
     return reading_of(On::kTimedOut, Certainty::kUnknown, none->failure, none->reason);
   Notes notes = decode_notes(facts.notes);
   notes.turn_to(facts.state.attempts);

@@ -1,7 +1,9 @@
 // Checker 23: proofs. A command of a careful class is sent again only when its last attempt is
 // closed: it was not taken, the network server or the device said that it failed, two looks at the
-// queue that succeeded were without it, or its expiry is long past. What a vendor accepted is never
-// created again. Written from what was asked and answered, without the profile's own reading.
+// queue that succeeded were without it, or its expiry is long past. What went by a broker may lie
+// there, so looks without it prove something only when it was at the server before. What a vendor
+// accepted is never created again. Written from what was asked and answered, without the profile's
+// own reading.
 #include <unordered_map>
 
 #include "postrider/protocols/chirpstack.h"
@@ -44,6 +46,7 @@ class ProofChecker final : public Checker {
     story = {.sends = story.sends + 1, .number = number, .begun = left.when.truth};
     message_of_[{left.when.incarnation, left.start.attempt.value()}].attempt = story.sends;
     read_item(left.start.request, story);
+    if (story.by_broker) published_[story.id] = note->id;
   }
 
   void outcome(const Outcomed& outcome) override {
@@ -55,7 +58,7 @@ class ProofChecker final : public Checker {
     const MessageNote* note = notebook_.find(asked.id);
     if (story.sends != asked.attempt || !is_command(note)) return;
     if (asked.sends) {
-      story.not_taken = is_refusal(*note, outcome.reply);
+      story.not_taken = outcome.reply.of_first || is_refusal(*note, outcome.reply);
     } else if (note->command->is_push) {
       look(story, outcome);
     }
@@ -75,6 +78,7 @@ class ProofChecker final : public Checker {
     }
     for (const ArrivalRecord& arrival : batch.arrivals) {
       const auto event = event_in(arrival);
+      if (event && !event->queue_item_id.empty()) see(event->queue_item_id);
       if (event && (is_nack(*event) || says_discarded(*event)))
         closing_[event->dev_eui] = batch.when.truth;
     }
@@ -98,6 +102,8 @@ class ProofChecker final : public Checker {
     bool task = false;  // a vendor has accepted it
     Timestamp absent;   // true time of the first look without it since it was last seen
     bool is_absent = false;
+    bool by_broker = false;
+    bool seen = false;  // at the server: in its queue, or an event named it
   };
   struct Asked {
     MessageId id;
@@ -114,6 +120,7 @@ class ProofChecker final : public Checker {
     if (request.verb == "CALL") {
       if (const auto read = chirpstack::decode_enqueue(request.body)) keep(read->item, story);
     } else if (request.verb == "PUBLISH") {
+      story.by_broker = true;
       if (const auto item = chirpstack::decode_downlink_command(request.body)) keep(*item, story);
     }
   }
@@ -148,6 +155,7 @@ class ProofChecker final : public Checker {
       there = there || same;
     }
     if (there) {
+      story.seen = true;
       story.absent = Timestamp();
       story.is_absent = false;
     } else if (!story.absent.is_set()) {
@@ -159,12 +167,19 @@ class ProofChecker final : public Checker {
   }
 
   bool is_closed(const Story& story) const {
-    if (story.not_taken || story.is_absent) return true;
+    const bool gone = story.is_absent && (!story.by_broker || story.seen);
+    if (story.not_taken || gone) return true;
     // The wall may have been set back since that was seen.
     const Timestamp wall = clock_.read().wall + 2 * clock_.worst_error_since(story.begun);
     if (story.expires && wall >= *story.expires + kMargin) return true;
     const auto closing = closing_.find(story.device);
     return closing != closing_.end() && closing->second >= story.begun;
+  }
+
+  void see(const std::string& item) {
+    const auto at = published_.find(item);
+    const auto story = at == published_.end() ? stories_.end() : stories_.find(at->second);
+    if (story != stories_.end() && story->second.id == item) story->second.seen = true;
   }
 
   static bool is_nack(const chirpstack::Event& event) {
@@ -177,7 +192,8 @@ class ProofChecker final : public Checker {
   Incarnation newest_ = 0;
   std::unordered_map<MessageId, Story> stories_;
   std::unordered_map<std::pair<Incarnation, std::uint64_t>, Asked, AttemptHash> message_of_;
-  std::unordered_map<std::string, Timestamp> closing_;  // last news of the kind, by device
+  std::unordered_map<std::string, MessageId> published_;  // by the id that we chose
+  std::unordered_map<std::string, Timestamp> closing_;    // last news of the kind, by device
 };
 
 }  // namespace

@@ -49,6 +49,10 @@ constexpr auto kRows = std::to_array<FaultRow<NetworkFaults>>({
      "… by at most so long (15000)"},
     {"joins", "P", 100, &NetworkFaults::joins, "the device joins while a command is there"},
     {"reports", "P", 100, &NetworkFaults::reports, "the meter reports unasked meanwhile"},
+    {"mqtt-away", "P", 100, &NetworkFaults::mqtt_away,
+     "leave the broker when a command comes, which it holds …"},
+    {"mqtt-away-ms", "MS", 86'400'000, &NetworkFaults::mqtt_away_ms,
+     "… for at most so long (1200000)"},
 });
 
 }  // namespace
@@ -125,6 +129,7 @@ void NetworkServer::call(Timestamp when, const NetworkCall& call) {
     if (!known) return reply(served, grpc::Status::kUnauthenticated);
     if (served.path == chirpstack::kEnqueuePath) return enqueue(served);
     if (served.path == chirpstack::kGetQueuePath) return look(served);
+    if (served.path == chirpstack::kGetDevicePath) return get_device(served);
     reply(served, grpc::Status::kUnimplemented);
   });
 }
@@ -207,6 +212,20 @@ void NetworkServer::look(const NetworkCall& call) {
   reply(call, grpc::Status::kOk, "", chirpstack::encode_get_queue_response(queue));
 }
 
+void NetworkServer::get_device(const NetworkCall& call) {
+  if (chance(faults.lose_calls)) return end_without_reply(call, CallEnd::kCut);
+  if (chance(faults.refuse))
+    return reply(call, static_cast<grpc::Status>(faults.refuse_status), "refused by a fault");
+  const Result<std::string> eui = chirpstack::decode_get_device(call.message);
+  if (!eui || !chirpstack::is_dev_eui(*eui))
+    return reply(call, grpc::Status::kInvalidArgument, "dev_eui: is no EUI64");
+  if (find_device(*eui))
+    return reply(call, grpc::Status::kOk, "",
+                 chirpstack::encode_get_device_response({*eui, options_.application}));
+  if (options_.is_tenant_key) return reply(call, grpc::Status::kUnauthenticated);
+  reply(call, grpc::Status::kNotFound, "Object does not exist (id: " + *eui + ")");
+}
+
 void NetworkServer::command(Timestamp when, std::string_view topic, std::string_view body,
                             std::uint64_t tag) {
   agenda_.at(when, [this, topic = std::string(topic), body = std::string(body), tag] {
@@ -219,16 +238,37 @@ void NetworkServer::command(Timestamp when, std::string_view topic, std::string_
     if (item->f_port == 0 || item->f_port > kPortMax) return;
     const std::optional<std::uint32_t> device = find_device(where->dev_eui);
     if (!device || chance(faults.lose_calls)) return;
-    Device& its = devices_[*device];
-    if (is_full(its)) return;
-    const auto same = [&](const Item& known) { return known.item.id == item->id; };
-    if (std::any_of(its.queue.begin(), its.queue.end(), same)) {
-      ++counts_.repeats_refused;
-      return;
-    }
+    if (meters_.ledger.copies().size() >= options_.copies_max) return;
     if (item->id.empty()) item->id = make_id();
-    take(*device, std::move(*item), tag);
+    if (chance(faults.mqtt_away))
+      leave_broker(now(), some(faults.mqtt_away_ms / 2, faults.mqtt_away_ms));
+    // From here on it can run, wherever it lies.
+    Item made = make_item(*device, std::move(*item), tag);
+    if (!away_until_.is_set()) return from_broker(*device, std::move(made));
+    ++counts_.held;
+    held_.emplace_back(*device, std::move(made));
   });
+}
+
+void NetworkServer::leave_broker(Timestamp when, Duration away) {
+  if (away_until_.is_set()) return;
+  away_until_ = when + std::max(away, Duration(1));
+  agenda_.at(away_until_, [this] { hand_over(); });
+}
+
+// The session is back: the broker brings everything that it held, in order.
+void NetworkServer::hand_over() {
+  away_until_ = Timestamp();
+  for (auto& [device, item] : std::exchange(held_, {})) from_broker(device, std::move(item));
+}
+
+void NetworkServer::from_broker(std::uint32_t number, Item item) {
+  Device& device = devices_[number];
+  const auto same = [&](const Item& known) { return known.item.id == item.item.id; };
+  const bool repeated = std::any_of(device.queue.begin(), device.queue.end(), same);
+  counts_.repeats_refused += repeated ? 1 : 0;
+  if (!repeated && !is_full(device)) return put(number, std::move(item));
+  meters_.ledger.close(item.copy, now(), CopyEnd::kDiscarded);
 }
 
 // The queue of a device.
@@ -239,8 +279,12 @@ bool NetworkServer::is_full(const Device& device) const {
 }
 
 void NetworkServer::take(std::uint32_t number, QueueItem item, std::uint64_t tag) {
-  Device& device = devices_[number];
-  ++counts_.taken;
+  put(number, make_item(number, std::move(item), tag));
+}
+
+NetworkServer::Item NetworkServer::make_item(std::uint32_t number, QueueItem item,
+                                             std::uint64_t tag) {
+  const Device& device = devices_[number];
   Item taken;
   item.dev_eui = device.eui;
   item.is_pending = false;
@@ -261,7 +305,12 @@ void NetworkServer::take(std::uint32_t number, QueueItem item, std::uint64_t tag
   }
   taken.copy = meters_.ledger.take(now(), std::move(copy));
   taken.item = std::move(item);
-  device.queue.push_back(std::move(taken));
+  return taken;
+}
+
+void NetworkServer::put(std::uint32_t number, Item item) {
+  ++counts_.taken;
+  devices_[number].queue.push_back(std::move(item));
   ++queued_;
   if (chance(faults.joins)) agenda_.after(some(1, 8000), [this, number] { do_join(number); });
   if (chance(faults.reports)) {

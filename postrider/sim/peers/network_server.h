@@ -54,6 +54,8 @@ struct NetworkFaults {
   std::uint32_t event_delay_ms = 15'000;
   std::uint32_t joins = 0;
   std::uint32_t reports = 0;
+  std::uint32_t mqtt_away = 0;
+  std::uint32_t mqtt_away_ms = 1'200'000;
 };
 std::span<const FaultRow<NetworkFaults>> network_fault_rows();
 
@@ -111,6 +113,7 @@ struct NetworkCounts {
   std::uint64_t events_lost = 0;
   std::uint64_t events_repeated = 0;
   std::uint64_t joins = 0;
+  std::uint64_t held = 0;  // by the broker
 };
 
 class NetworkServer {
@@ -123,8 +126,10 @@ class NetworkServer {
   NetworkFaults faults;  // may be changed at any time
 
   void call(Timestamp now, const NetworkCall& call);
-  // A command of MQTT. Its id is the primary key of the queue: one that is queued is refused; the
-  // id of an item that has left the queue is as good as new, as with the real server.
+  // A command of MQTT, as the broker took it. While the server's own session is away the broker
+  // holds it, and hands all of them over in order when that is back. Its id is the primary key of
+  // the queue: one that is queued is refused; the id of an item that has left the queue is as good
+  // as new, as with the real server.
   void command(Timestamp now, std::string_view topic, std::string_view body, std::uint64_t tag = 0);
 
   // Everything that has happened up to `now`, in order.
@@ -134,6 +139,8 @@ class NetworkServer {
   // Of single devices, by the reference of the meter.
   void set_class_a(std::string_view reference, bool is_class_a);
   void set_unknown(std::string_view reference, bool is_unknown);
+  // The server's session at the broker is away for so long; gRPC goes on.
+  void leave_broker(Timestamp now, Duration away);
   void join(Timestamp now, std::string_view reference);    // flushes its queue
   void report(Timestamp now, std::string_view reference);  // an uplink that nobody asked for
 
@@ -189,7 +196,12 @@ class NetworkServer {
   void enqueue(const NetworkCall& call);
   void look(const NetworkCall& call);
   void refuse_unknown(const NetworkCall& call);
+  void get_device(const NetworkCall& call);
+  Item make_item(std::uint32_t device, chirpstack::QueueItem item, std::uint64_t tag);
   void take(std::uint32_t device, chirpstack::QueueItem item, std::uint64_t tag);
+  void put(std::uint32_t device, Item item);
+  void from_broker(std::uint32_t device, Item item);
+  void hand_over();
   void flush(Device& device, bool spares_pending);
   bool is_full(const Device& device) const;
 
@@ -216,6 +228,8 @@ class NetworkServer {
   std::deque<Device> devices_;
   std::unordered_map<std::string, std::uint32_t> by_eui_;
   std::unordered_set<std::string> unknown_;
+  Timestamp away_until_;  // its session at the broker; unset: it is there
+  std::vector<std::pair<std::uint32_t, Item>> held_;  // by the broker, in order, with the device
   std::vector<NetworkHappening> happened_;
   NetworkCounts counts_;
   std::size_t queued_ = 0;

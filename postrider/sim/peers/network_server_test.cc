@@ -348,6 +348,50 @@ TEST(NetworkServer, RefusesARepeatedCommandOfMqttWhileItIsQueued) {
   EXPECT_EQ(rig.server.counts().repeats_refused, 1U);
 }
 
+TEST(NetworkServer, ABrokerHoldsCommandsWhileTheServerIsAwayAndBringsThemInOrder) {
+  NetworkServerOptions options;
+  options.answer_max = 2s;
+  Rig rig(options);
+  const std::string eui = *chirpstack::dev_eui_of(kMeter);
+  const std::string topic = chirpstack::command_topic({options.application, eui});
+  device::Request request;
+  request.command = Command::kTurnOn;
+  request.meter = kMeter;
+  chirpstack::QueueItem item =
+      chirpstack::make_command(eui, device::encode_request(request).value_or(""), {});
+  rig.server.leave_broker(rig.now, 1h);
+  for (const char* id : {"a", "b", "b"}) {
+    item.id = id;
+    rig.server.command(rig.now, topic, chirpstack::encode_downlink_command(item), 7);
+  }
+  rig.run(30min);
+  EXPECT_TRUE(rig.look().items.empty()) << "gRPC answers, and its queue lacks them";
+  EXPECT_EQ(rig.server.counts().held, 3U);
+  EXPECT_EQ(rig.meters.ledger.copies().size(), 3U) << "they can run from when the broker has them";
+  rig.run(31min);
+  EXPECT_EQ(rig.server.counts().repeats_refused, 1U);
+  EXPECT_EQ(rig.meters.ledger.count(request, 7).ran, 2U);
+  EXPECT_EQ(rig.meters.ledger.copy(0).end, CopyEnd::kAcked);
+  EXPECT_EQ(rig.meters.ledger.copy(2).end, CopyEnd::kDiscarded);
+  EXPECT_FALSE(rig.meters.ledger.doubled().empty());
+}
+
+TEST(NetworkServer, TellsWhetherItKnowsADevice) {
+  Rig rig;
+  const std::string eui = *chirpstack::dev_eui_of(kMeter);
+  rig.server.set_unknown(kMeter, true);
+  const auto unknown = rig.call(chirpstack::kGetDevicePath, chirpstack::encode_get_device(eui));
+  const auto nonsense = rig.call(chirpstack::kGetDevicePath, chirpstack::encode_get_device("47"));
+  rig.run(50ms);
+  EXPECT_EQ(rig.replies.at(unknown).status, Status::kNotFound);
+  EXPECT_EQ(rig.replies.at(nonsense).status, Status::kInvalidArgument);
+  rig.server.set_unknown(kMeter, false);
+  const auto again = rig.call(chirpstack::kGetDevicePath, chirpstack::encode_get_device(eui));
+  rig.run(50ms);
+  ASSERT_EQ(rig.replies.at(again).status, Status::kOk);
+  EXPECT_EQ(chirpstack::decode_get_device_response(rig.replies.at(again).message)->dev_eui, eui);
+}
+
 struct SendFault {
   const char* name;
   std::uint32_t NetworkFaults::*fault;
