@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,6 +46,9 @@ class CountingExchange final : public HttpExchange {
   void end() override { ++answers; }
   bool gone() const override { return false; }
   std::size_t unsent() const override { return 0; }
+  void when_room(std::function<void()> call) override { call(); }
+  bool has_room(std::size_t /*bytes*/) const override { return true; }
+  void keep(std::size_t /*bytes*/) override {}
   void pause() override {}
   void resume() override {}
   std::uint64_t answers = 0;

@@ -280,7 +280,7 @@ Result<void> BenchDaemon::make_destinations(const std::string& prefix, std::uint
   load.next = [&](std::uint64_t number, std::string& request) {
     const std::string body = "{\"profile\":\"webhook\",\"settings\":" + settings + "}";
     request.append("PUT /v1/destinations/" + prefix + std::to_string(number) +
-                   " HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n"
+                   " HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
                    "content-length: " +
                    std::to_string(body.size()) + "\r\n\r\n" + body);
   };
@@ -331,7 +331,7 @@ Result<LoadResult> put_load(const LoadOptions& options) { return Load(options).r
 
 void append_post(std::string& out, std::string_view path, std::string_view type,
                  std::string_view body) {
-  out.append("POST ").append(path).append(" HTTP/1.1\r\nhost: bench\r\ncontent-type: ");
+  out.append("POST ").append(path).append(" HTTP/1.1\r\nhost: localhost\r\ncontent-type: ");
   out.append(type).append("\r\ncontent-length: ").append(std::to_string(body.size()));
   out.append("\r\n\r\n").append(body);
 }

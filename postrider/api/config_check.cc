@@ -1,4 +1,5 @@
 // What the settings mean together: listeners, address ranges, limits that depend on each other.
+#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
 #include <charconv>
@@ -103,6 +104,14 @@ void ConfigReader::check_listeners() {
   }
 }
 
+void ConfigReader::check_names() {
+  for (const std::string& name : config_.api.names) {
+    if (name.empty() || name.find_first_of(":/[] \t") != std::string::npos)
+      problem_with("server.names",
+                   "has '" + name + "', which is no name: write \"postrider.example\"");
+  }
+}
+
 void ConfigReader::check_ranges() {
   for (const std::string& range : config_.transport.allow) {
     if (!is_range(range))
@@ -128,6 +137,14 @@ void ConfigReader::check_sizes() {
     config_.warnings.push_back("engine.window_bytes_max is less than one body of " +
                                bytes_text(engine.limits.body_bytes_max) +
                                ": most messages will be read from the disk one by one");
+  // What is found of a message, or the same in base64; beside it headers and other attributes.
+  const std::uint64_t answer_bytes =
+      2ULL * engine.limits.body_bytes_max + 2ULL * engine.limits.attributes_bytes_max;
+  if (config_.server.limits.held_bytes_max <
+      std::max(config_.server.limits.body_bytes_max, answer_bytes))
+    problem_with("server.held_bytes_max",
+                 "must hold at least one request (server.request_bytes_max) and twice a message "
+                 "(engine.body_bytes_max and engine.attributes_bytes_max)");
   if (config_.host.tenant_waiting_max > config_.host.waiting_max)
     problem_with("door.tenant_waiting_max", "must not be above door.waiting_max");
   if (transport.idle_connections_max > transport.connections_max)
@@ -147,6 +164,7 @@ void ConfigReader::check() {
   finish_brokers();
   finish_plugins();
   check_listeners();
+  check_names();
   check_ranges();
   check_sizes();
   config_.api.body_bytes_max = config_.host.shard.engine.limits.body_bytes_max;

@@ -118,6 +118,7 @@ class ConfigReader {
 
   // config_check.cc
   void check_listeners();
+  void check_names();
   void check_ranges();
   void check_sizes();
 

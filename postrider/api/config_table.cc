@@ -76,6 +76,8 @@ constexpr auto kSections = std::to_array<ConfigSection>({
 constexpr auto kRows = std::to_array<ConfigRow>({
     {"server", "listen", kTexts, kServer<&ServerConfig::listen>, kAnyList,
      "addresses to listen on; beyond loopback only with a token"},
+    {"server", "names", kTexts, kApi<&HttpApiOptions::names>, kAnyList,
+     "without tokens: names by which clients may ask, beside localhost and loopback addresses"},
     {"server", "unix_socket", kText, kServer<&ServerConfig::unix_socket>, {0, 107},
      "path of a Unix socket; empty: none"},
     {"server", "tls_certificate", kText, kServer<&ServerConfig::tls_certificate>, kAnyText,
@@ -92,6 +94,8 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "requests of one connection under way"},
     {"server", "unsent_bytes_max", kBytes, kHttp<&HttpLimits::unsent_bytes_max>, {64 * kKiB, kGiB},
      "answers that one connection has not taken; a slower reader is cut"},
+    {"server", "held_bytes_max", kBytes, kHttp<&HttpLimits::held_bytes_max>, {kMiB, 64 * kGiB},
+     "requests and untaken answers of all connections together; above it 503"},
     {"server", "headers_max", kNumber, kHttp<&HttpLimits::headers_max>, {16, 4096},
      "headers of one request"},
     {"server", "head_time_out", kDuration, kHttp<&HttpLimits::head_time_out>, {100, 10 * kMinute},

@@ -249,6 +249,10 @@ HttpHandler Daemon::Impl::handler() {
                                          {"bytes", std::to_string(request.body.size())}});
     exchange->respond({.status = 200, .content_type = "text/plain", .body = "thank you\n"});
   };
+  handler.stream = [stream = handler.stream](const HttpRequest& request, HttpExchangePtr exchange) {
+    if (request.target == kSinkPath) return HttpBodySink();
+    return stream(request, std::move(exchange));
+  };
   return handler;
 }
 
@@ -269,6 +273,7 @@ ProcessFigures Daemon::Impl::figures() {
   out.free_bytes = node_->store().free_bytes().value_or(0);
   out.open_files = open_files();
   out.connections_in = server_->connections();
+  out.held_bytes = server_->held_bytes();
   out.connections_out = node_->transport().connections();
   out.store = node_->committer().counters();
   return out;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kTenant = "events";  // these questions have a share of their own
 constexpr std::string_view kBeginning = "retry: 2000\n\n";
+constexpr std::size_t kPageBytes = 64ULL * 1024;  // a page is read while so much memory is left
 constexpr LogPosition kBehindEverything{UINT32_MAX, UINT64_MAX, 0};
 
 void append_id(std::string& out, const LogPosition& next) {
@@ -111,6 +112,7 @@ class Tails::Hub : public std::enable_shared_from_this<Tails::Hub> {
   bool wants_more(const Tail& tail) const {
     if (tail.over || tail.asking || tail.stuck_since.is_set()) return false;
     if (tail.exchange->unsent() > limits_.unsent_bytes_max) return false;
+    if (!tail.exchange->has_room(kPageBytes)) return false;  // looked at again by the next tick
     return !tail.placed || !tail.at_end || tail.seen_version != host_.log_version();
   }
 

@@ -29,6 +29,7 @@ constexpr std::string_view status_line(int status) {
     case 413: return "HTTP/1.1 413 Content Too Large\r\n";
     case 415: return "HTTP/1.1 415 Unsupported Media Type\r\n";
     case 417: return "HTTP/1.1 417 Expectation Failed\r\n";
+    case 421: return "HTTP/1.1 421 Misdirected Request\r\n";
     case 422: return "HTTP/1.1 422 Unprocessable Content\r\n";
     case 428: return "HTTP/1.1 428 Precondition Required\r\n";
     case 429: return "HTTP/1.1 429 Too Many Requests\r\n";

@@ -18,6 +18,8 @@ constexpr std::string_view kJson = "application/json";
 constexpr std::string_view kNdjson = "application/x-ndjson";
 constexpr std::string_view kMetrics = "/metrics";
 constexpr std::string_view kImport = "/v1/dead-letters/import";
+constexpr std::string_view kEvents = "/v1/events";
+constexpr std::string_view kIngress = "/ingress/{plugin}";
 
 using api::Takes;
 
@@ -105,7 +107,7 @@ struct HttpApi::Impl::Table {
     {{"PUT",    "/v1/holds/{name}",                 kOperate,  kBody,    true,  kJson,   ""}, &Self::put_hold},
     {{"DELETE", "/v1/holds/{name}",                 kOperate,  kNothing, true,  kJson,   ""}, &Self::delete_hold},
     {{"GET",    "/v1/audit",                        kRead,     kNothing, false, kJson,   "cursor limit order"}, &Self::list_audit},
-    {{"GET",    "/v1/events",                       kRead,     kNothing, false, kStream, "from"}, &Self::get_events},
+    {{"GET",    kEvents,                            kRead,     kNothing, false, kStream, "from"}, &Self::get_events},
     {{"GET",    "/v1/shape",                        kRead,     kNothing, false, kJson,   "destination cursor limit"}, &Self::get_shape},
     {{"GET",    "/v1/stats",                        kRead,     kNothing, false, kJson,   ""}, &Self::get_stats},
     {{"GET",    "/v1/profiles",                     kAnyScope, kNothing, false, kJson,   ""}, &Self::list_profiles},
@@ -121,7 +123,7 @@ struct HttpApi::Impl::Table {
     {{"POST",   "/message/cancel",                  kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::cancel_device},
     {{"POST",   "/messages/cancel",                 kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::cancel_devices},
     {{"POST",   "/token/generate",                  kSubmit,   kBody,    true,  kJson,   "", kPlain}, &Self::generate_token},
-    {{"POST",   "/ingress/{plugin}",                kNoToken,  kAny,     false, kJson,   "event", kPlain}, &Self::take_ingress},
+    {{"POST",   kIngress,                           kNoToken,  kAny,     false, kJson,   "event", kPlain}, &Self::take_ingress},
     {{"POST",   "/ingress/{plugin}/replay",         kOperate,  kBody,    false, kJson,   "", kPlain}, &Self::replay_ingress},
     {{"GET",    "/healthz",                         kNoToken,  kNothing, false, kJson,   ""}, &Self::get_healthz},
     {{"GET",    "/openapi.json",                    kAnyScope, kNothing, false, kJson,   ""}, &Self::get_openapi},
@@ -153,6 +155,7 @@ HttpApi::Impl::Impl(HttpApiOptions options, Host& host, const Clock& clock)
                 .line_bytes_max = options_.line_bytes_max}),
       queues_(std::make_shared<api::DeviceQueues>(host, plugins_, options_.device.warn)) {
   access_.set_tokens(options_.tokens);
+  access_.set_names(options_.names);
 }
 
 HttpApi::Impl::~Impl() { queues_->close(); }
@@ -169,6 +172,7 @@ api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& requ
   const auto refused = [](api::Problem& problem) {
     return tl::unexpected<api::Problem>(std::move(problem));
   };
+  if (auto misdirected = access_.misdirected(request)) return refused(*misdirected);
   const Split target = split_target(request.target);
   // The server leaves the body of an answer to HEAD away.
   const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
@@ -176,6 +180,10 @@ api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& requ
   if (!routed) return refused(routed.error());
   waiting.route = routed->route;
   const api::RouteRow& row = Table::kRows[routed->route];
+  // Nothing of it could be read there, but each one takes a place that others need.
+  if (row.pattern == kEvents && !request.local && api::is_foreign_page(request))
+    return api::refuse(api::ProblemType::kForbidden,
+                       "a page of another site asked the browser for the events");
   auto admitted = access_.admit(request, scopes_of(row));
   if (!admitted) return refused(admitted.error());
   const std::string_view tenant = admitted->tenant;
@@ -183,6 +191,7 @@ api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& requ
   if (!query) return refused(query.error());
   auto key = api::read_key(request, tenant, row.changes);
   if (!key) return refused(key.error());
+  if (auto problem = api::check_coding(request)) return refused(*problem);
   return Call{.request = request,
               .waiting = waiting,
               .tenant = tenant,
@@ -193,6 +202,8 @@ api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& requ
 }
 
 void HttpApi::Impl::handle(const HttpRequest& request, HttpExchangePtr exchange) {
+  if (auto misdirected = access_.misdirected(request))
+    return refuse({std::move(exchange), Table::kNoRoute, clock_.read().boot}, *misdirected);
   if (auto asset = api::asset_response(request, api::web_assets(), api::missing_why())) {
     counts_.count(Table::kNoRoute, asset->status);
     return exchange->respond(std::move(*asset));
@@ -205,41 +216,27 @@ void HttpApi::Impl::handle(const HttpRequest& request, HttpExchangePtr exchange)
   (this->*route.handle)(*call);
 }
 
+// A body that is still to come is asked for only when nothing of its head is wrong: neither memory
+// nor `100 Continue` for a request that will be refused anyway. A whole request goes to handle(),
+// which says the same and keeps the connection.
 HttpBodySink HttpApi::Impl::stream(const HttpRequest& request, const HttpExchangePtr& exchange) {
   const std::string_view path = split_target(request.target).path;
-  if (auto refusal = too_large(request, path)) {
-    refusal->close = true;
-    finish({exchange, Table::kNoRoute, clock_.read().boot}, std::move(*refusal));
-    return [](std::string_view, bool) {};
-  }
   const bool letters = path == kImport;
   const bool batch = request.method == "POST" && (letters || path == Table::kRows[0].pattern) &&
                      api::is_media_type(request.header("content-type"), kNdjson);
-  if (!batch) return {};
+  if (!batch && !request.body_waits) return {};
   Waiting waiting{exchange, Table::kNoRoute, clock_.read().boot};
+  const HttpBodySink nothing = [](std::string_view, bool) {};
   auto call = look_at(request, waiting);
-  std::optional<api::Problem> problem;
-  if (!call) problem = std::move(call.error());
-  if (!problem && !api::accepts(request.header("accept"), kNdjson))
-    problem = api::complaint(api::ProblemType::kNotAcceptable,
-                             "NDJSON is answered with NDJSON: accept application/x-ndjson");
-  if (!problem && call->key.key.size() > api::Batches::kKeyBytesMax) {
-    problem = api::complaint(api::ProblemType::kInvalidKey,
-                             "the Idempotency-Key of a batch has at most 240 characters, because "
-                             "line n has the key KEY#n");
+  if (!call) {
+    refuse(waiting, call.error(), true);
+    return nothing;
   }
+  if (!batch) return refuse_head(*call) ? nothing : HttpBodySink();
   bool regardless = false;
-  if (!problem) {
-    auto said = call->query.flag("even_if_it_ran");
-    if (!said) problem = std::move(said.error());
-    if (said) regardless = *said;
-  }
-  if (problem) {
-    // Nothing more is read of what may be endless.
-    HttpResponse response = api::problem_response(*problem);
-    response.close = true;
-    finish(waiting, std::move(response));
-    return [](std::string_view, bool) {};
+  if (const auto problem = judge_batch(*call, regardless)) {
+    refuse(waiting, *problem, true);
+    return nothing;
   }
   counts_.count(call->waiting.route, 200);
   HttpResponse head;
@@ -253,6 +250,38 @@ HttpBodySink HttpApi::Impl::stream(const HttpRequest& request, const HttpExchang
                          .tracestate = std::string(request.header("tracestate")),
                          .letters = letters,
                          .even_if_it_ran = regardless});
+}
+
+// True: it is answered, and its body not wanted.
+bool HttpApi::Impl::refuse_head(Call& call) {
+  const api::RouteRow& row = Table::kRows[call.waiting.route];
+  if (auto refusal = too_large(call.request, split_target(call.request.target).path)) {
+    finish(call.waiting, std::move(*refusal));
+    return true;
+  }
+  auto problem = api::check_forms(call.request, row);
+  // In chunks, so that nobody knows yet whether it is one; but here everybody could send it.
+  if (!problem && row.takes == Takes::kNothing && scopes_of(row) == api::kNoToken)
+    problem = api::complaint(api::ProblemType::kInvalidContent, "this takes no body; send none");
+  if (problem) refuse(call.waiting, *problem, true);
+  if (problem) return true;
+  return row.pattern == kIngress && refuse_ingress(call);
+}
+
+std::optional<api::Problem> HttpApi::Impl::judge_batch(const Call& call,
+                                                       bool& even_if_it_ran) const {
+  if (!api::accepts(call.request.header("accept"), kNdjson))
+    return api::complaint(api::ProblemType::kNotAcceptable,
+                          "NDJSON is answered with NDJSON: accept application/x-ndjson");
+  if (call.key.key.size() > api::Batches::kKeyBytesMax)
+    return api::complaint(api::ProblemType::kInvalidKey,
+                          "the Idempotency-Key of a batch has at most 240 characters, because "
+                          "line n has the key KEY#n");
+  auto said = call.query.flag("even_if_it_ran");
+  if (!said) return std::move(said.error());
+  even_if_it_ran = *said;
+  if (!call.waiting.exchange->has_room(api::Batches::kKeptMin)) return api::no_room();
+  return std::nullopt;
 }
 
 // Nothing of ours is to be guessed at, or kept by anybody in between.
@@ -273,10 +302,12 @@ void HttpApi::Impl::finish(const Waiting& waiting, HttpResponse response) {
   waiting.exchange->respond(std::move(response));
 }
 
-void HttpApi::Impl::refuse(const Waiting& waiting, const api::Problem& problem) {
+void HttpApi::Impl::refuse(const Waiting& waiting, const api::Problem& problem, bool close) {
   const bool plain =
       waiting.route != Table::kNoRoute && Table::kRows[waiting.route].errors == api::Errors::kPlain;
-  finish(waiting, plain ? api::device_error(problem) : api::problem_response(problem));
+  HttpResponse response = plain ? api::device_error(problem) : api::problem_response(problem);
+  response.close = close;
+  finish(waiting, std::move(response));
 }
 
 api::Checked<api::JsonValue> HttpApi::Impl::root_of(const Call& call) {
@@ -301,6 +332,7 @@ void HttpApi::Impl::tick() {
   batches_.tick();
   queues_->tick();
   if (!mints_.empty()) look_at_mints();
+  if (!exports_.empty()) look_at_exports();
 }
 
 HttpApi::HttpApi(HttpApiOptions options, Host& host, const Clock& clock) {

@@ -39,6 +39,7 @@ struct ProcessFigures {
   std::uint64_t open_files = 0;
   std::uint64_t connections_in = 0;
   std::uint64_t connections_out = 0;
+  std::uint64_t held_bytes = 0;  // by the server for its clients
   CommitCounters store;
 };
 
@@ -51,7 +52,8 @@ struct DeviceApiOptions {
 };
 
 struct HttpApiOptions {
-  std::vector<AccessToken> tokens;  // none: everybody who reaches us may do everything
+  std::vector<AccessToken> tokens;  // none: everybody who reaches us may do everything …
+  std::vector<std::string> names;   // … by one of these names, beside localhost and its addresses
   std::span<const ProfileSpec* const> profiles;
   std::uint32_t body_bytes_max = 256 * 1024;  // of one message
   std::uint32_t json_depth_max = 32;

@@ -1,5 +1,9 @@
 #include "postrider/api/http_api_access.h"
 
+#include <algorithm>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 
@@ -31,8 +35,26 @@ std::string_view secret_of(const HttpRequest& request) {
   return secret.size() > kTokenSecretBytesMax ? std::string_view() : secret;
 }
 
-// Whether a browser sends this for a page that is not ours. It says so by Sec-Fetch-Site, or, where
-// the connection is not trusted with that, by an Origin that is not the host it asks.
+// The name or address of a Host header, without port and brackets, in lower case.
+std::string host_of(std::string_view header) {
+  const std::size_t bracket = header.starts_with('[') ? header.find(']') : std::string_view::npos;
+  if (bracket != std::string_view::npos) return to_lower(header.substr(1, bracket - 1));
+  std::string host = to_lower(header.substr(0, header.find(':')));
+  if (host.ends_with('.')) host.pop_back();
+  return host;
+}
+
+bool is_loopback_literal(const std::string& host) {
+  in_addr four{};
+  if (::inet_pton(AF_INET, host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
+  in6_addr six{};
+  return ::inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+}  // namespace
+
+// It says so by Sec-Fetch-Site, or, where the connection is not trusted with that, by an Origin
+// that is not the host it asks.
 bool is_foreign_page(const HttpRequest& request) {
   const std::string_view site = request.header("sec-fetch-site");
   if (!site.empty()) return site != "same-origin" && site != "none";
@@ -42,7 +64,23 @@ bool is_foreign_page(const HttpRequest& request) {
   return scheme == std::string_view::npos || origin.substr(scheme + 3) != request.header("host");
 }
 
-}  // namespace
+void Access::set_names(const std::vector<std::string>& names) {
+  names_.clear();
+  for (const std::string& name : names) names_.push_back(host_of(name));
+}
+
+// HTTP/1.0 may come without a Host; no browser does.
+std::optional<Problem> Access::misdirected(const HttpRequest& request) const {
+  if (!entries_.empty() || request.local) return std::nullopt;
+  const std::string_view header = request.header("host");
+  if (header.empty()) return std::nullopt;
+  const std::string host = host_of(header);
+  if (host == "localhost" || is_loopback_literal(host)) return std::nullopt;
+  if (std::find(names_.begin(), names_.end(), host) != names_.end()) return std::nullopt;
+  return complaint(ProblemType::kWrongHost,
+                   "without tokens the daemon answers to localhost, loopback addresses and the "
+                   "names in server.names only; ask by one of them, or give it a token");
+}
 
 Access::Digest Access::digest_of(std::string_view secret) {
   Digest digest{};

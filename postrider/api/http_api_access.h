@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,12 @@ inline constexpr std::string_view kDefaultTenant = "default";
 class Access {
  public:
   void set_tokens(const std::vector<AccessToken>& tokens);
+  void set_names(const std::vector<std::string>& names);
+
+  // Without tokens the name by which somebody asks is all that tells a page of another site, whose
+  // name was made to point here (DNS rebinding), from a client of this machine. Nothing when it is
+  // one of this machine's.
+  std::optional<Problem> misdirected(const HttpRequest& request) const;
 
   // The tenant, when one of `needed` is granted, and who it is, for the audit; the views are good
   // until the tokens are changed.
@@ -48,6 +55,10 @@ class Access {
   const Entry* find(std::string_view secret) const;
 
   std::vector<Entry> entries_;
+  std::vector<std::string> names_;  // in lower case
 };
+
+// Whether a browser sends this for a page that is not ours.
+bool is_foreign_page(const HttpRequest& request);
 
 }  // namespace postrider::api

@@ -161,6 +161,67 @@ TEST_F(ApiAccess, WithoutTokensPagesOfOthersChangeNothing) {
   EXPECT_EQ(get("/v1/stats", {{"sec-fetch-site", "cross-site"}}).status, 200);
 }
 
+// req: api.auth.6
+TEST_F(ApiAccess, WithoutTokensOnlyNamesOfThisMachineAreServed) {
+  options.tokens.clear();
+  options.names = {"Postrider.example"};
+  open();
+  const auto status = [&](const std::string& target, const std::string& name) {
+    const auto exchange = send({"GET", target, "", {{"host", name}}});
+    settle();
+    return exchange->response ? exchange->response->status : 0;
+  };
+  for (const std::string target : {"/", "/v1/stats", "/livez", "/nowhere"}) {
+    const int served = target == "/nowhere" ? 404 : 200;
+    for (const std::string name :
+         {"localhost", "LocalHost:8460", "localhost.", "127.0.0.1", "127.0.0.1:8460",
+          "127.255.0.9:1", "[::1]", "[::1]:8460", "postrider.example", "POSTRIDER.example:8460"})
+      EXPECT_EQ(status(target, name), served) << target << " " << name;
+    for (const std::string name :
+         {"evil.example", "evil.example:8460", "localhost.evil.example", "127.0.0.1.evil.example",
+          "0.0.0.0:8460", "192.168.1.7", "[::2]:8460", "[::]", "x.postrider.example", "127", ":"})
+      EXPECT_EQ(status(target, name), 421) << target << " " << name;
+  }
+  const Reply refused = get("/v1/stats", {{"host", "evil.example"}});
+  EXPECT_EQ(refused.problem(), "wrong-host");
+  EXPECT_NE(refused.text("detail").find("server.names"), std::string::npos);
+  EXPECT_EQ(get("/v1/stats").status, 200) << "HTTP/1.0 may have none";
+  EXPECT_EQ(call({"GET", "/v1/stats", "", {{"host", "evil.example"}}, true}).status, 200)
+      << "the Unix socket";
+}
+
+// A token cannot be sent by accident, whatever the name.
+// req: api.auth.6
+TEST_F(ApiAccess, WithTokensEveryNameIsServed) {
+  RigHeaders headers = bearer("token-read");
+  headers.emplace_back("host", "postrider.example");
+  EXPECT_EQ(get("/v1/stats", headers).status, 200);
+}
+
+// req: api.auth.7
+TEST_F(ApiAccess, PagesOfOthersDoNotFollowTheEvents) {
+  const auto status = [&](RigHeaders headers, bool token, bool local = false) {
+    if (token) headers.emplace_back("authorization", "Bearer token-read");
+    const auto exchange = send({"GET", "/v1/events", "", headers, local});
+    settle();
+    return exchange->response ? exchange->response->status : 0;
+  };
+  for (const bool token : {true, false}) {
+    const int without = token ? 200 : 401;
+    EXPECT_EQ(status({{"sec-fetch-site", "cross-site"}}, token), 403);
+    EXPECT_EQ(status({{"sec-fetch-site", "same-site"}}, token), 403);
+    EXPECT_EQ(status({{"host", "localhost"}, {"origin", "http://evil.example"}}, token), 403);
+    EXPECT_EQ(status({{"sec-fetch-site", "same-origin"}}, token), without);
+    EXPECT_EQ(status({{"sec-fetch-site", "none"}}, token), without);
+    EXPECT_EQ(status({}, token), without);
+  }
+  EXPECT_EQ(status({{"sec-fetch-site", "cross-site"}}, false, true), 200) << "the Unix socket";
+  options.tokens.clear();
+  open();
+  EXPECT_EQ(status({{"sec-fetch-site", "cross-site"}}, false), 403);
+  EXPECT_EQ(status({{"sec-fetch-site", "same-origin"}}, false), 200);
+}
+
 TEST_F(ApiAccess, TellsNothingAboutOtherOrigins) {
   const Reply reply =
       call({"OPTIONS", "/v1/messages", "", {{"origin", "https://evil.example"}}, true});

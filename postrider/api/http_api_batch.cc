@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <utility>
 
 #include "postrider/api/http_api_letters.h"
 #include "postrider/api/http_api_texts.h"
@@ -10,6 +11,9 @@
 
 namespace postrider::api {
 namespace {
+
+// A line up to this length is taken though the server has no memory left.
+constexpr std::size_t kShortLineBytes = 16ULL * 1024;
 
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
@@ -51,6 +55,7 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
     if (over_) return;
     input_.append(piece);
     last_ = last_ || last;
+    count();
     pump();
   }
 
@@ -67,7 +72,16 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
 
   bool may_read() const {
     return waiting_.size() < context_->limits.lines_waiting_max &&
-           start_.exchange->unsent() <= context_->limits.unsent_bytes_max;
+           bytes_waiting_ < context_->limits.bytes_waiting_max &&
+           start_.exchange->unsent() <= context_->limits.unsent_bytes_max &&
+           (waiting_.empty() || !pressed());
+  }
+
+  bool pressed() const { return !start_.exchange->has_room(kKeptMin); }
+
+  // What this holds, for the server.
+  void count() {
+    start_.exchange->keep(std::max(kKeptMin, input_.size() + output_.size() + bytes_waiting_));
   }
 
   void pump() {
@@ -85,6 +99,7 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
     if (over_) return;
     input_.erase(0, at);
     if (!held) cut_long_line();
+    count();
     set_paused(held || !may_read());
     if (last_ && input_.empty() && waiting_.empty()) finish();
   }
@@ -105,6 +120,11 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
       refuse(number, too_long());
       return true;
     }
+    if (line.size() > kShortLineBytes && pressed()) {
+      lines_ = number;
+      refuse(number, no_room());
+      return true;
+    }
     auto submit = start_.letters ? context_->letters.read(line, start_.tenant)
                                  : context_->reader.read(line, defaults_of(number));
     if (!submit) {
@@ -113,10 +133,10 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
       return true;
     }
     submit->even_if_it_ran = start_.even_if_it_ran;
-    return post(number, std::move(*submit));
+    return post(number, std::move(*submit), line.size());
   }
 
-  bool post(std::uint64_t number, Submit submit) {
+  bool post(std::uint64_t number, Submit submit, std::size_t bytes) {
     const Door door =
         context_->host.post(start_.tenant, std::move(submit),
                             [self = shared_from_this(), number](const Answer& answer) {
@@ -125,7 +145,8 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
     if (door == Door::kBusy || door == Door::kTenantBusy) return false;
     lines_ = number;
     if (door == Door::kOpen) {
-      waiting_.push_back({number, std::nullopt});
+      waiting_.push_back({number, bytes, std::nullopt});
+      bytes_waiting_ += bytes;
     } else {
       refuse(number, problem_of(door));
     }
@@ -152,11 +173,14 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
                          " bytes; send larger messages in a body of their own, or not at all");
   }
 
-  // A line without an end is answered when it is too long to be good, and not kept.
+  // A line without an end is answered when it is too long to be good, or for the memory that is
+  // left, and not kept. What follows its end is: it may have to wait.
   void cut_long_line() {
-    if (skipping_) input_.clear();
-    if (input_.size() <= context_->limits.line_bytes_max || input_.find('\n') != kNone) return;
-    refuse(++lines_, too_long());
+    if (input_.find('\n') != kNone) return;
+    const bool too_much = input_.size() > context_->limits.line_bytes_max;
+    const bool cut = too_much || (input_.size() > kShortLineBytes && pressed());
+    if (!skipping_ && !cut) return;
+    if (!skipping_) refuse(++lines_, too_much ? too_long() : no_room());
     skipping_ = true;
     input_.clear();
   }
@@ -170,13 +194,16 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
       append_good(text, number, answer);
     }
     settle(number, std::move(text));
+    if (over_) return;
+    count();
     // Nothing to do while it is not held up; and when it is, not for each line.
-    const bool room = waiting_.size() <= context_->limits.lines_waiting_max / 2;
+    const bool room = waiting_.size() <= context_->limits.lines_waiting_max / 2 &&
+                      bytes_waiting_ <= context_->limits.bytes_waiting_max / 2;
     if ((paused_ && room) || (last_ && waiting_.empty())) pump();
   }
 
   void refuse(std::uint64_t number, const Problem& problem) {
-    waiting_.push_back({number, std::nullopt});
+    waiting_.push_back({number, 0, std::nullopt});
     std::string text;
     append_bad(text, number, problem);
     settle(number, std::move(text));
@@ -188,6 +215,7 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
         waiting_.begin(), waiting_.end(), number,
         [](const Slot& slot, std::uint64_t wanted) { return slot.number < wanted; });
     found->text = std::move(text);
+    bytes_waiting_ -= std::exchange(found->bytes, 0);
     while (!waiting_.empty() && waiting_.front().text) {
       output_.append(*waiting_.front().text);
       waiting_.pop_front();
@@ -222,10 +250,12 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
     over_ = true;
     output_ = {};
     waiting_.clear();
+    bytes_waiting_ = 0;
   }
 
   struct Slot {
     std::uint64_t number = 0;
+    std::size_t bytes = 0;  // of the line, until it is answered
     std::optional<std::string> text;
   };
 
@@ -234,7 +264,8 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
   std::string input_;
   std::string output_;
   std::deque<Slot> waiting_;  // lines without an answer that was sent, in order
-  std::uint64_t lines_ = 0;   // looked at
+  std::size_t bytes_waiting_ = 0;
+  std::uint64_t lines_ = 0;  // looked at
   bool last_ = false;
   bool paused_ = false;
   bool skipping_ = false;

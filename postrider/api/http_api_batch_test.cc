@@ -1,4 +1,6 @@
 // NDJSON: many messages, answered line by line, in order and within bounds.
+#include "postrider/api/http_api_batch.h"
+
 #include <boost/json.hpp>
 
 #include "postrider/api/http_api_testing.h"
@@ -173,6 +175,100 @@ TEST_F(ApiBatch, BoundsALine) {
   EXPECT_NE(lines[3].find("problem:too-large"), std::string::npos);
   EXPECT_NE(lines[4].find("\"id\":"), std::string::npos);
   EXPECT_EQ(number_of(lines[4]), 5);
+}
+
+// The end of a line that was refused, and good lines behind it, come while the client takes no
+// answers: they wait, and none is dropped.
+// req: api.ndjson.4
+TEST_F(ApiBatch, KeepsLinesBehindALongOneWhileItMustWait) {
+  options.lines_waiting_max = 5000;
+  open();
+  make_destination("shop");
+  store.held = true;
+  const Stream batch = stream();
+  batch.exchange->reads = false;
+  std::string bad;
+  for (int i = 0; i < 2000; ++i) bad += "{bad\n";
+  batch.sink(line() + bad, false);
+  batch.sink(std::string(1001, 'x'), false);
+  EXPECT_FALSE(batch.exchange->paused);
+  store.release();
+  settle();  // more is told now than a client may leave unread
+  ASSERT_GT(batch.exchange->unsent(), 256U * 1024);
+  batch.sink("xxx\n" + line() + line(), true);
+  batch.exchange->reads = true;
+  api->tick();
+  settle();
+  const auto lines = answers(batch);
+  ASSERT_EQ(lines.size(), 2004U);
+  EXPECT_NE(lines[2001].find("problem:too-large"), std::string::npos) << lines[2001];
+  EXPECT_NE(lines[2002].find("\"id\":"), std::string::npos) << lines[2002];
+  EXPECT_NE(lines[2003].find("\"id\":"), std::string::npos) << lines[2003];
+  EXPECT_TRUE(batch.exchange->ended);
+}
+
+// req: api.ndjson.6
+TEST_F(ApiBatch, BoundsTheBytesOfLinesThatWait) {
+  options.lines_waiting_max = 1000;
+  options.line_bytes_max = 512 * 1024;
+  open();
+  make_destination("shop");
+  store.held = true;
+  const Stream batch = stream();
+  const std::string large =
+      R"({"destination":"shop","body":")" + std::string(256 * 1024 - 2, 'x') + "\"}\n";
+  std::size_t sent = 0;
+  while (!batch.exchange->paused && sent < 100) {
+    batch.sink(large, false);
+    ++sent;
+  }
+  EXPECT_EQ(sent, 16U) << "4 MiB";
+  EXPECT_GE(batch.exchange->kept, sent * 256 * 1024);
+  EXPECT_LE(batch.exchange->kept, (sent + 1) * large.size());
+  store.release();
+  settle();
+  EXPECT_FALSE(batch.exchange->paused);
+  EXPECT_EQ(batch.exchange->kept, Batches::kKeptMin);
+  batch.sink("", true);
+  EXPECT_EQ(answers(batch).size(), sent);
+}
+
+// req: api.ndjson.6
+TEST_F(ApiBatch, WithoutMemoryOneShortLineAtATime) {
+  options.line_bytes_max = 512 * 1024;
+  open();
+  make_destination("shop");
+  const std::string longer =
+      R"({"destination":"shop","body":")" + std::string(20'000, 'x') + "\"}\n";
+  const Stream batch = stream();
+  store.held = true;
+  batch.exchange->memory = 0;
+  batch.sink(line() + line() + longer + line(), false);
+  settle();
+  EXPECT_TRUE(batch.exchange->paused) << "one waits";
+  store.release();
+  settle();
+  EXPECT_FALSE(batch.exchange->paused);
+  batch.sink(longer.substr(0, 17'000), false);
+  batch.sink(longer.substr(17'000) + line(), true);
+  settle();
+  const auto lines = answers(batch);
+  ASSERT_EQ(lines.size(), 6U);
+  for (const std::size_t good : {0U, 1U, 3U, 5U})
+    EXPECT_NE(lines[good].find("\"id\":"), std::string::npos) << lines[good];
+  for (const std::size_t busy : {2U, 4U})
+    EXPECT_NE(lines[busy].find("problem:busy"), std::string::npos) << lines[busy];
+  EXPECT_TRUE(batch.exchange->ended);
+}
+
+// req: api.ndjson.6
+TEST_F(ApiBatch, ABatchNeedsRoomToBegin) {
+  memory = Batches::kKeptMin - 1;
+  const Stream refused = stream();
+  EXPECT_EQ(refused.exchange->response->status, 503);
+  EXPECT_FALSE(refused.exchange->begun);
+  memory = Batches::kKeptMin;
+  EXPECT_EQ(stream().exchange->response->status, 200);
 }
 
 // req: api.ndjson.5

@@ -161,6 +161,7 @@ void HttpApi::Impl::show_device(Call& call, bool history) {
   if (!known) return finish(call.waiting, api::device_error({400, "phase: must be A, B or C"}));
   if (call.capture.size() > device::kIdBytesMax)
     return finish(call.waiting, api::device_error({404, std::string(kNotThere)}));
+  if (!reserve(call.waiting, device::kMessageBytesMax)) return;
   find_device(
       call.tenant, call.capture, phase,
       [weak = weak_from_this(), waiting = call.waiting, tenant = std::string(call.tenant), history](

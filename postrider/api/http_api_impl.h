@@ -3,7 +3,7 @@
 // http_api_jobs.cc (groups, holds and audit too), http_api_status.cc, http_api_metrics.cc, and
 // those of the device profile: http_api_enqueue.cc, http_api_device_lookup.cc, http_api_ingress.cc,
 // http_api_mint.cc. Long
-// answers are objects of their own: Listing, Batches (NDJSON) and Tails (events).
+// answers are objects of their own: Listing, Export, Batches (NDJSON) and Tails (events).
 #pragma once
 
 #include <array>
@@ -55,13 +55,16 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
     Timestamp began;
   };
   struct Listing;
+  struct LongAnswer;
 
   // http_api.cc
   api::Checked<Call> look_at(const HttpRequest& request, Waiting& waiting);
+  std::optional<api::Problem> judge_batch(const Call& call, bool& even_if_it_ran) const;
+  bool refuse_head(Call& call);
   api::Scopes scopes_of(const api::RouteRow& row) const;
   void finish(const Waiting& waiting, HttpResponse response);
   void finish_replayed(const Waiting& waiting, const Answer& answer, HttpResponse response);
-  void refuse(const Waiting& waiting, const api::Problem& problem);
+  void refuse(const Waiting& waiting, const api::Problem& problem, bool close = false);
   static void add_usual_headers(HttpResponse& response);
   template <class Good>
   void post(Call& call, Event event, Good good);
@@ -105,7 +108,6 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
 
   // http_api_jobs.cc
   void list_dead_groups(Call& call);
-  void export_dead_letters(Call& call);
   void import_dead_letters(Call& call);
   void post_job(Call& call);
   void list_jobs(Call& call);
@@ -115,6 +117,14 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   void put_hold(Call& call);
   void delete_hold(Call& call);
   void list_holds(Call& call);
+
+  // http_api_export.cc
+  struct Export;
+  void export_dead_letters(Call& call);
+  void ask_letters(const std::shared_ptr<Export>& job);
+  void take_letters(const std::shared_ptr<Export>& job, Answer& told);
+  void tell_letters(const std::shared_ptr<Export>& job);
+  void look_at_exports();
 
   // http_api_groups.cc
   void change_group(Call& call, ChangeGroup change);
@@ -174,6 +184,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
 
   // http_api_ingress.cc
   struct Replay;
+  bool refuse_ingress(const Call& call);
   void take_ingress(Call& call);
   void replay_ingress(Call& call);
   void next_replay(const std::shared_ptr<Replay>& job);
@@ -182,7 +193,14 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   // http_api_listing.cc
   void begin_listing(Call& call, std::shared_ptr<Listing> listing);
   void go_on(const std::shared_ptr<Listing>& listing);
-  void take_page(const std::shared_ptr<Listing>& listing, Answer& answer);
+  void take_page(const std::shared_ptr<Listing>& listing, Answer& told);
+
+  // http_api_long.cc
+  void tell(const std::shared_ptr<LongAnswer>& answer, std::function<void()> then);
+  void tell_piece(const std::shared_ptr<LongAnswer>& answer, std::function<void()> then);
+  void end_telling(const std::shared_ptr<LongAnswer>& answer);
+  void fail_telling(const std::shared_ptr<LongAnswer>& answer, const api::Problem& problem);
+  bool reserve(const Waiting& waiting, std::size_t bytes);
 
   // http_api_shape.cc
   struct Shape;
@@ -225,6 +243,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   api::DevicePlugins plugins_;
   std::shared_ptr<api::DeviceQueues> queues_;  // shared with answers that come after the end
   std::vector<Minting> mints_;
+  std::vector<std::shared_ptr<Export>> exports_;  // that wait for memory
   std::shared_ptr<QueueWalk> queue_walk_;         // under way
   std::optional<api::QueueGauges> queue_gauges_;  // what the last one found, …
   Timestamp gauges_until_;                        // … and how long that is told

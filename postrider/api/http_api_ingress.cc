@@ -25,16 +25,27 @@ api::DeviceRefusal no_plugin(const std::string& name) {
 
 }  // namespace
 
+// What can be told from the head. True: it is answered.
+bool HttpApi::Impl::refuse_ingress(const Call& call) {
+  const DevicePlugin* const plugin = plugins_.find(call.capture);
+  const std::string* const word = call.query.find("event");
+  std::optional<api::DeviceRefusal> refusal;
+  if (plugin == nullptr || !api::is_push(*plugin)) {
+    refusal = no_plugin(call.capture);
+  } else if (!plugins_.admits(*plugin, call.request.header(plugin->secret_header))) {
+    refusal = {401, "the shared secret is missing or wrong"};
+  } else if (word == nullptr || word->empty()) {
+    refusal = {400, "the parameter event is missing"};
+  }
+  if (refusal) finish(call.waiting, api::device_error(*refusal));
+  return refusal.has_value();
+}
+
 // 204 says that the event is durable; a double is one that already was.
 void HttpApi::Impl::take_ingress(Call& call) {
+  if (refuse_ingress(call)) return;
   const DevicePlugin* const plugin = plugins_.find(call.capture);
-  if (plugin == nullptr || !api::is_push(*plugin))
-    return finish(call.waiting, api::device_error(no_plugin(call.capture)));
-  if (!plugins_.admits(*plugin, call.request.header(plugin->secret_header)))
-    return finish(call.waiting, api::device_error({401, "the shared secret is missing or wrong"}));
-  const std::string* word = call.query.find("event");
-  if (word == nullptr || word->empty())
-    return finish(call.waiting, api::device_error({400, "the parameter event is missing"}));
+  const std::string* const word = call.query.find("event");
   if (call.request.body.size() > api::kIngressBytesMax)
     return finish(call.waiting, api::device_error({413, "an event has at most 256 KiB"}));
   const chirpstack::EventKind kind = chirpstack::parse_event_kind(*word);

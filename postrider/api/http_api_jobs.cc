@@ -12,7 +12,6 @@ namespace {
 constexpr std::string_view kJobIdRule = "a job's id has 16 hexadecimal digits";
 constexpr std::uint32_t kRateMax = 100'000;
 constexpr std::size_t kReasonBytesMax = 200;
-constexpr std::uint32_t kExportMax = 100;  // letters of one answer, each with its body
 
 // One of the words of an enumeration.
 template <class Enum, std::size_t kCount>
@@ -142,39 +141,6 @@ void HttpApi::Impl::list_dead_groups(Call& call) {
     HttpResponse response;
     JsonWriter json(response.body);
     api::write_dead_groups(json, std::get<DeadGroupList>(answer.view));
-    return response;
-  });
-}
-
-// One page; its last line says where the next begins.
-void HttpApi::Impl::export_dead_letters(Call& call) {
-  const auto limit = call.query.number("limit", kExportMax, 1, kExportMax);
-  if (!limit) return refuse(call.waiting, limit.error());
-  Ask ask;
-  ask.what = Ask::What::kDeadLetters;
-  ask.contents = true;
-  ask.limit = *limit;
-  ask.cursor = keys::space(keys::kDead);  // parked messages live, and are no letters
-  if (const std::string* text = call.query.find("cursor")) {
-    auto cursor = api::decode_cursor(*text);
-    if (!cursor || !cursor->starts_with(keys::kDead))
-      return refuse(call.waiting, api::complaint(ProblemType::kInvalidParameter,
-                                                 "this is no cursor of an export", "cursor"));
-    ask.cursor = std::move(*cursor);
-  }
-  post(call, std::move(ask), [](Answer& answer) {
-    const auto& page = std::get<DeadLetters>(answer.view);
-    HttpResponse response;
-    response.content_type = "application/x-ndjson";
-    for (std::size_t i = 0; i < page.letters.size() && i < page.contents.size(); ++i)
-      api::append_letter(response.body, page.letters[i], page.contents[i]);
-    if (!page.next.empty()) {
-      JsonWriter(response.body)
-          .open_object()
-          .field("next", api::encode_cursor(page.next))
-          .close_object();
-      response.body.push_back('\n');
-    }
     return response;
   });
 }

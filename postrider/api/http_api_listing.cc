@@ -1,5 +1,7 @@
 #include "postrider/api/http_api_listing.h"
 
+#include <algorithm>
+
 #include "postrider/api/http_api_texts.h"
 
 namespace postrider {
@@ -21,41 +23,49 @@ void HttpApi::Impl::begin_listing(Call& call, std::shared_ptr<Listing> listing) 
     }
     listing->ask.cursor = std::move(*cursor);
   }
-  listing->waiting = call.waiting;
+  listing->answer.waiting = call.waiting;
+  listing->answer.content_type = "application/json";
+  listing->answer.text.append("{\"").append(listing->name).append("\":[");
   listing->tenant = call.tenant;
   listing->limit = *limit;
-  go_on(listing);
+  // Not before the answers to earlier requests of this client are out: it holds nothing until then.
+  call.waiting.exchange->when_room([weak = weak_from_this(), listing] {
+    if (const auto self = weak.lock()) self->go_on(listing);
+  });
 }
 
 void HttpApi::Impl::go_on(const std::shared_ptr<Listing>& listing) {
-  ++listing->questions;
-  listing->ask.limit = listing->limit - listing->count;
+  const std::shared_ptr<LongAnswer> answer(listing, &listing->answer);
+  listing->ask.limit = std::min(Listing::kRowsAtOnce, listing->limit - listing->count);
+  listing->asked += listing->ask.limit;
   const Door door =
-      host_.post(listing->tenant, listing->ask, [weak = weak_from_this(), listing](Answer answer) {
-        if (const auto self = weak.lock()) self->take_page(listing, answer);
+      host_.post(listing->tenant, listing->ask, [weak = weak_from_this(), listing](Answer told) {
+        if (const auto self = weak.lock()) self->take_page(listing, told);
       });
-  if (door != Door::kOpen) refuse(listing->waiting, api::problem_of(door));
+  if (door != Door::kOpen) fail_telling(answer, api::problem_of(door));
 }
 
-void HttpApi::Impl::take_page(const std::shared_ptr<Listing>& listing, Answer& answer) {
-  if (const auto problem = api::problem_of(answer)) return refuse(listing->waiting, *problem);
+void HttpApi::Impl::take_page(const std::shared_ptr<Listing>& listing, Answer& told) {
+  const std::shared_ptr<LongAnswer> answer(listing, &listing->answer);
+  if (const auto problem = api::problem_of(told)) return fail_telling(answer, *problem);
   std::string items;
   api::JsonWriter json(items);
   std::string next;
-  const std::uint32_t taken = listing->take(json, answer, next);
-  if (taken > 0) listing->items.append(listing->items.empty() ? "" : ",").append(items);
+  const std::uint32_t taken = listing->take(json, told, next);
+  if (taken > 0) answer->text.append(listing->count == 0 ? "" : ",").append(items);
   listing->count += taken;
   listing->ask.cursor = next;
   if (!next.empty() && listing->count < listing->limit &&
-      listing->questions < Listing::kQuestionsMax) {
-    return go_on(listing);
+      listing->asked < listing->limit * Listing::kLookedAtFactor) {
+    return tell(answer, [weak = weak_from_this(), listing] {
+      if (const auto self = weak.lock()) self->go_on(listing);
+    });
   }
-  HttpResponse response;
-  std::string& body = response.body;
-  body.append("{\"").append(listing->name).append("\":[").append(listing->items).append("]");
-  if (!next.empty()) body.append(",\"next\":\"").append(api::encode_cursor(next)).append("\"");
-  body.append("}");
-  finish(listing->waiting, std::move(response));
+  answer->text.append("]");
+  if (!next.empty())
+    answer->text.append(",\"next\":\"").append(api::encode_cursor(next)).append("\"");
+  answer->text.append("}");
+  end_telling(answer);
 }
 
 }  // namespace postrider

@@ -1,21 +1,25 @@
-// A listing: pages of the engine, filtered, until one answer is full or enough was looked at.
+// A listing: pages of the engine, filtered, until one answer is full or enough was looked at. Rows
+// are asked for, rendered and sent in bounded pieces.
 #pragma once
 
 #include <functional>
 #include <string>
 
 #include "postrider/api/http_api_impl.h"
+#include "postrider/api/http_api_long.h"
 #include "postrider/api/json_writer.h"
 
 namespace postrider {
 
 struct HttpApi::Impl::Listing {
-  // A page may be all filtered away; after so many questions the client asks on by the cursor.
-  static constexpr std::uint32_t kQuestionsMax = 20;
+  static constexpr std::uint32_t kRowsAtOnce = 100;  // of one question
+  // A page may be all filtered away; after so many rows for each one that was wanted the client
+  // asks on by the cursor.
+  static constexpr std::uint32_t kLookedAtFactor = 20;
   static constexpr std::uint32_t kLimitDefault = 100;
   static constexpr std::uint32_t kLimitMax = 1000;
 
-  Waiting waiting;
+  LongAnswer answer;
   std::string tenant;
   Ask ask;
   std::string_view name;  // of the array
@@ -23,9 +27,8 @@ struct HttpApi::Impl::Listing {
   // Writes what passes the filter and returns how many that was, and where the next page begins.
   std::function<std::uint32_t(api::JsonWriter&, const Answer&, std::string& next)> take;
 
-  std::uint32_t questions = 0;
+  std::uint32_t asked = 0;  // rows, passed or not
   std::uint32_t count = 0;
-  std::string items;
 };
 
 }  // namespace postrider

@@ -97,6 +97,7 @@ void HttpApi::Impl::ask_message(Call& call, Ask::What what, Good good) {
   const auto id = parse_message_id(call.capture);
   if (!id)
     return refuse(call.waiting, api::complaint(ProblemType::kNotFound, std::string(kIdRule), "id"));
+  if (!reserve(call.waiting, options_.body_bytes_max)) return;
   Ask ask;
   ask.what = what;
   ask.id = *id;

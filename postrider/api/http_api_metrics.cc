@@ -77,7 +77,8 @@ void HttpApi::Impl::take_queues(const std::shared_ptr<QueueWalk>& walk, Answer& 
 void HttpApi::Impl::answer_metrics(const std::string& tenant, const std::vector<Waiting>& waiting) {
   const auto finish_all = [](Impl& self, const std::vector<Waiting>& all, const Stats* stats) {
     const api::QueueGauges* queues = self.queue_gauges_ ? &*self.queue_gauges_ : nullptr;
-    for (const Waiting& one : all) self.finish(one, self.metrics_response(stats, queues));
+    const HttpResponse response = self.metrics_response(stats, queues);
+    for (const Waiting& one : all) self.finish(one, response);
   };
   Ask ask;
   ask.what = Ask::What::kStats;

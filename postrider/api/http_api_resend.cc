@@ -23,6 +23,7 @@ void HttpApi::Impl::resend_message(Call& call) {
   }
   const auto regardless = call.query.flag("even_if_it_ran");
   if (!regardless) return refuse(call.waiting, regardless.error());
+  if (!reserve(call.waiting, options_.body_bytes_max)) return;
   auto job = std::make_shared<Resend>();
   job->even_if_it_ran = *regardless;
   job->waiting = call.waiting;

@@ -5,6 +5,7 @@
 
 #include "postrider/api/http_api_texts.h"
 #include "postrider/base/nearest.h"
+#include "postrider/protocols/http_text.h"
 
 namespace postrider::api {
 namespace {
@@ -146,15 +147,26 @@ Checked<OperationKey> read_key(const HttpRequest& request, std::string_view tena
   return std::move(*key);
 }
 
+std::optional<Problem> check_coding(const HttpRequest& request) {
+  const std::string_view coding = request.header("content-encoding");
+  if (coding.empty() || to_lower(coding) == "identity") return std::nullopt;
+  return complaint(ProblemType::kUnsupportedMediaType,
+                   "bodies are read as they are: send it without Content-Encoding");
+}
+
 std::optional<Problem> check_forms(const HttpRequest& request, const RouteRow& row) {
   const std::string_view type = request.header("content-type");
-  const bool has_body = !request.body.empty();
+  // One that comes in chunks may turn out to be none.
+  const bool may_have_body = request.body_waits && request.length == 0;
+  const bool has_body = !request.body.empty() || request.length > 0;
   if (row.takes == Takes::kAnything) return std::nullopt;
+  if (may_have_body && type.empty()) return std::nullopt;
   if (row.takes == Takes::kNothing && has_body)
     return complaint(ProblemType::kInvalidContent, "this takes no body; send none");
-  if (row.takes == Takes::kJson && !has_body)
+  if (row.takes == Takes::kJson && !has_body && !may_have_body)
     return complaint(ProblemType::kInvalidContent, "a body is missing: a JSON object");
-  if (has_body && !is_media_type(type, "application/json")) {
+  if ((has_body || (may_have_body && row.takes != Takes::kNothing)) &&
+      !is_media_type(type, "application/json")) {
     return complaint(ProblemType::kUnsupportedMediaType,
                      row.pattern == "/v1/messages"
                          ? "say Content-Type: application/json, or application/x-ndjson for many"

@@ -58,6 +58,8 @@ class Query {
 
 // The Idempotency-Key of a request that changes something; kNone when it has none.
 Checked<OperationKey> read_key(const HttpRequest& request, std::string_view tenant, bool changes);
+// Whether its body comes as it is: compressed ones are not read.
+std::optional<Problem> check_coding(const HttpRequest& request);
 // Whether the request's body has a form that we read, and the answer one that it accepts.
 std::optional<Problem> check_forms(const HttpRequest& request, const RouteRow& row);
 

@@ -285,6 +285,7 @@ void ApiProblems::provoke_by_reading() {
   note(post("/v1/messages", message, {{"idempotency-key", ""}}));
   note(get("/v1/destinations/nowhere"));
   note(get("/v2"));
+  note(get("/v1/stats", {{"host", "evil.example"}}));
   const Reply reply = remove("/v1/messages");
   EXPECT_EQ(reply.header("Allow"), "POST, GET");
   note(reply);

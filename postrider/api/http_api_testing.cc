@@ -9,6 +9,7 @@ namespace postrider::api {
 namespace {
 
 constexpr int kTurnsMax = 50;
+constexpr std::size_t kRoomBytes = 65'536;
 
 }  // namespace
 
@@ -46,6 +47,17 @@ bool RigExchange::write(std::string_view piece) {
   EXPECT_TRUE(begun && !ended);
   if (left || refuses) return false;
   text.append(piece);
+  return true;
+}
+
+void RigExchange::when_room(std::function<void()> call) {
+  EXPECT_FALSE(room) << "two who wait for room";
+  if (!left) room = std::move(call);
+}
+
+bool RigExchange::offer_room() {
+  if (!room || left || unsent() > kRoomBytes) return false;
+  std::exchange(room, {})();
   return true;
 }
 
@@ -102,7 +114,12 @@ ApiRig::ApiRig() {
   options.version = "1.2.3";
 }
 
-ApiRig::~ApiRig() = default;
+// An exchange that waits for room is held by what waits.
+ApiRig::~ApiRig() {
+  for (const auto& weak : exchanges_) {
+    if (const auto exchange = weak.lock()) exchange->room = {};
+  }
+}
 
 void ApiRig::open() {
   api.reset();
@@ -114,7 +131,22 @@ void ApiRig::open() {
 }
 
 void ApiRig::settle() {
-  for (int i = 0; i < kTurnsMax; ++i) host->turn();
+  bool more = true;
+  while (more) {
+    more = false;
+    for (int i = 0; i < kTurnsMax; ++i) host->turn();
+    std::erase_if(exchanges_, [](const auto& weak) { return weak.expired(); });
+    for (std::size_t i = 0; i < exchanges_.size(); ++i) {
+      if (const auto exchange = exchanges_[i].lock()) more = exchange->offer_room() || more;
+    }
+  }
+}
+
+std::shared_ptr<RigExchange> ApiRig::make_exchange() {
+  auto exchange = std::make_shared<RigExchange>();
+  exchange->memory = memory;
+  exchanges_.push_back(exchange);
+  return exchange;
 }
 
 void ApiRig::pass(Duration time) {
@@ -126,7 +158,7 @@ void ApiRig::pass(Duration time) {
 }
 
 std::shared_ptr<RigExchange> ApiRig::send(const RigRequest& request) {
-  auto exchange = std::make_shared<RigExchange>();
+  auto exchange = make_exchange();
   HttpRequest http;
   http.method = request.method;
   http.target = request.target;
@@ -145,7 +177,8 @@ Reply ApiRig::reply_of(const RigRequest& request, const RigExchange& exchange) {
   EXPECT_TRUE(exchange.response.has_value()) << request.method << " " << request.target;
   if (!exchange.response) return reply;
   const HttpResponse& response = *exchange.response;
-  reply = {response.status, response.content_type, response.headers, response.body};
+  reply = {response.status, response.content_type, response.headers,
+           exchange.begun ? exchange.text : response.body};
   everything_said.append(reply.body).append("\n");
   for (const auto& [name, value] : reply.headers)
     everything_said.append(name + ": " + value + "\n");
@@ -190,7 +223,7 @@ Reply ApiRig::remove(const std::string& target, RigHeaders headers) {
 
 ApiRig::Stream ApiRig::stream(RigHeaders headers, const std::string& target) {
   Stream out;
-  out.exchange = std::make_shared<RigExchange>();
+  out.exchange = make_exchange();
   headers.emplace_back("content-type", "application/x-ndjson");
   HttpRequest http;
   http.method = "POST";

@@ -70,12 +70,19 @@ class RigExchange final : public HttpExchange {
   void end() override { ended = true; }
   bool gone() const override { return left; }
   std::size_t unsent() const override { return reads ? 0 : text.size() - taken; }
+  void when_room(std::function<void()> call) override;
+  bool has_room(std::size_t bytes) const override { return bytes <= memory; }
+  void keep(std::size_t bytes) override { kept = bytes; }
   void pause() override;
   void resume() override;
+  bool offer_room();  // calls what waits for it, if the client takes what it is sent
 
   std::optional<HttpResponse> response;
   std::string text;  // of a long answer
   std::size_t taken = 0;
+  std::size_t memory = SIZE_MAX;  // that the server has left
+  std::size_t kept = 0;
+  std::function<void()> room;
   bool begun = false;
   bool ended = false;
   bool left = false;     // the client has gone
@@ -150,8 +157,13 @@ class ApiRig : public ::testing::Test {
   std::unique_ptr<Host> host;
   std::unique_ptr<HttpApi> api;
   HttpHandler handler;
+  std::size_t memory = SIZE_MAX;  // that the server has left for new requests
   OpenapiChecker checker;
   std::string everything_said;  // all bytes of all answers
+
+ private:
+  std::shared_ptr<RigExchange> make_exchange();
+  std::vector<std::weak_ptr<RigExchange>> exchanges_;
 };
 
 }  // namespace postrider::api

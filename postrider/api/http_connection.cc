@@ -5,59 +5,22 @@
 #include <utility>
 
 #include "postrider/api/http_answer.h"
+#include "postrider/api/http_exchange.h"
 
 namespace postrider {
 namespace {
 
 // How long a client that was refused may take to read why.
 constexpr Duration kLingerTimeOut{2'000};
+// A long answer goes on when no more than this is unsent.
+constexpr std::size_t kRoomBytes = 65'536;
 
 }  // namespace
-
-// What the handler holds of a slot. It may outlive connection and server.
-class HttpSlotExchange final : public HttpExchange {
- public:
-  explicit HttpSlotExchange(HttpSlot& slot) : slot_(&slot) { slot.exchange = this; }
-  ~HttpSlotExchange() override {
-    if (slot_ == nullptr) return;
-    slot_->exchange = nullptr;
-    slot_->connection->dropped(*slot_);
-  }
-  HttpSlotExchange(const HttpSlotExchange&) = delete;
-  HttpSlotExchange& operator=(const HttpSlotExchange&) = delete;
-
-  void respond(HttpResponse response) override {
-    if (slot_ != nullptr) slot_->connection->respond(*slot_, response);
-  }
-  void begin(HttpResponse head) override {
-    if (slot_ != nullptr) slot_->connection->begin(*slot_, head);
-  }
-  bool write(std::string_view piece) override {
-    return slot_ != nullptr && slot_->connection->write(*slot_, piece);
-  }
-  void end() override {
-    if (slot_ != nullptr) slot_->connection->end(*slot_);
-  }
-  bool gone() const override { return slot_ == nullptr; }
-  std::size_t unsent() const override {
-    return slot_ == nullptr ? 0 : slot_->connection->unsent(*slot_);
-  }
-  void pause() override {
-    if (slot_ != nullptr) slot_->connection->pause(*slot_);
-  }
-  void resume() override {
-    if (slot_ != nullptr) slot_->connection->resume(*slot_);
-  }
-
-  void forget() { slot_ = nullptr; }
-
- private:
-  HttpSlot* slot_;
-};
 
 HttpConnection::HttpConnection(HttpHub& hub, int fd, const HttpPeer& peer)
     : hub_(hub), socket_(fd), peer_(peer), since_(hub.now()), write_since_(hub.now()) {}
 
+// Not earlier: a handler that looks at its request may be what cut the connection.
 HttpConnection::~HttpConnection() {
   for (std::string* buffer : {&in_, &head_, &body_, &out_}) hub_.give_buffer(*buffer);
 }
@@ -108,9 +71,9 @@ void HttpConnection::take(std::span<char> bytes) {
   consume(in_);
 }
 
-// What is not understood yet is kept, and only that.
+// What is not understood yet is kept, and only that; nothing when no further request is read.
 void HttpConnection::keep(std::span<char> rest) {
-  if (rest.empty()) {
+  if (rest.empty() || (stopped_ && receiving_ == nullptr)) {
     hub_.give_buffer(in_);
   } else if (rest.data() >= in_.data() && rest.data() <= in_.data() + in_.size()) {
     in_.erase(0, in_.size() - rest.size());
@@ -118,6 +81,7 @@ void HttpConnection::keep(std::span<char> rest) {
     in_ = hub_.take_buffer();
     in_.assign(rest.data(), rest.size());
   }
+  account();
 }
 
 void HttpConnection::consume(std::span<char> input) {
@@ -133,13 +97,18 @@ void HttpConnection::consume(std::span<char> input) {
       case HttpReader::Found::kRefused: refuse(reader_.refusal()); break;
     }
   }
-  if (!closed_) keep(input);
+  if (closed_) return;
+  keep(input);
+  // The beginnings of heads are all that a client may leave here unasked.
+  if (!in_.empty() && can_take() && !reader_.in_body() && hub_.pressed()) refuse(kNoRoom);
 }
 
+// A client that does not read its answers is asked for no further request: what it may make us hold
+// with small questions is little.
 bool HttpConnection::can_take() const {
-  if (stopped_ && receiving_ == nullptr) return false;
   if (closing_ || unsent() >= hub_.limits().unsent_bytes_max) return false;
-  return receiving_ != nullptr ? !paused_ : slot_count_ < hub_.limits().pipelined_max;
+  if (receiving_ != nullptr) return !paused_;
+  return !stopped_ && unsent() <= kRoomBytes && slot_count_ < hub_.limits().pipelined_max;
 }
 
 void HttpConnection::on_head(std::span<char>& input, const char* head_begin) {
@@ -147,29 +116,53 @@ void HttpConnection::on_head(std::span<char>& input, const char* head_begin) {
   HttpRequest& request = hub_.request();
   request.peer = peer_.text;
   request.local = peer_.local;
+  request.length = framing.length;
   since_ = hub_.now();
-  HttpSlot& slot = push_slot(framing, request.method == "HEAD");
+  const bool owes = slot_count_ > 0 || unsent() > 0;
+  HttpSlot& slot = push_slot(framing, request.method);
   auto exchange = std::make_shared<HttpSlotExchange>(slot);
+  if (owes && hub_.pressed()) {
+    receiving_ = &slot;  // whether it has a body or not: this is the last
+    refuse(kNoRoom);
+    return;
+  }
   if (framing.body != HttpBodyKind::kNone) {
-    receiving_ = &slot;
-    paused_ = false;
     slot.owes_continue = framing.expects_continue && input.empty();
-    if (hub_.handler().stream) {
-      HttpBodySink sink = hub_.handler().stream(request, exchange);
-      // It may have answered already; then the rest of the body is not wanted.
-      if (exchange->gone() || receiving_ == nullptr) return;
-      if (sink) {
-        sink_ = std::move(sink);
-        offer_continue(slot);
-        return;
-      }
-    }
-    if (framing.body == HttpBodyKind::kLength && framing.length > hub_.limits().body_bytes_max) {
-      refuse({413, "the body is too large"});
-      return;
-    }
+    if (!on_body(slot, exchange, reader_.has_whole_body(input))) return;
   }
   collect(input, head_begin, std::move(exchange));
+}
+
+// A body follows. True: it is to be collected.
+bool HttpConnection::on_body(HttpSlot& slot, const HttpExchangePtr& exchange, bool here) {
+  const HttpFraming framing = reader_.framing();
+  HttpRequest& request = hub_.request();
+  receiving_ = &slot;
+  paused_ = false;
+  if (hub_.handler().stream) {
+    request.body_waits = !here;
+    HttpBodySink sink = hub_.handler().stream(request, exchange);
+    request.body_waits = false;
+    // It may have answered already; then the rest of the body is not wanted.
+    if (exchange->gone() || receiving_ == nullptr) return false;
+    if (sink) {
+      sink_ = std::move(sink);
+      offer_continue(slot);
+      return false;
+    }
+  }
+  if (framing.body == HttpBodyKind::kLength && framing.length > hub_.limits().body_bytes_max) {
+    refuse({413, "the body is too large"});
+    return false;
+  }
+  // The whole of it counts before its first byte is read, so that a body that was begun is not
+  // refused in the middle for others that began later.
+  if (!hub_.has_room(framing.length)) {
+    refuse(kNoRoom);
+    return false;
+  }
+  keep_for(slot, framing.length);
+  return true;
 }
 
 // Most requests lie in the buffer as a whole and are handed on where they are. Otherwise the head
@@ -185,6 +178,7 @@ void HttpConnection::collect(std::span<char>& input, const char* head_begin,
   head_ = hub_.take_buffer();
   head_.assign(head_begin, head_end);
   body_ = hub_.take_buffer();
+  body_.reserve(static_cast<std::size_t>(reader_.framing().length));
   collecting_ = std::move(exchange);
   collecting_since_ = hub_.now();
   offer_continue(*receiving_);
@@ -199,6 +193,14 @@ void HttpConnection::on_piece(std::string_view piece, bool last) {
   if (piece.size() > hub_.limits().body_bytes_max - body_.size()) {
     refuse({413, "the body is too large"});
     return;
+  }
+  const std::size_t size = body_.size() + piece.size();
+  if (size > receiving_->kept) {  // in chunks: it counts as it comes
+    if (!hub_.has_room(piece.size())) {
+      refuse(kNoRoom);
+      return;
+    }
+    keep_for(*receiving_, size);
   }
   body_.append(piece);
   if (last) hand_over_collected();
@@ -215,12 +217,14 @@ void HttpConnection::feed_sink(std::string_view piece, bool last) {
 void HttpConnection::hand_over_collected() {
   receiving_ = nullptr;
   std::string head = std::exchange(head_, {});
+  account();
   std::string body = std::exchange(body_, {});
   HttpRequest& request = hub_.request();
   HttpFraming framing;
   // It was fine before; nothing but its place has changed.
   static_cast<void>(parse_http_head(head, hub_.limits().headers_max, request, framing));
   request.body = body;
+  request.length = body.size();
   request.peer = peer_.text;
   request.local = peer_.local;
   hub_.handler().handle(request, std::exchange(collecting_, {}));
@@ -248,206 +252,17 @@ void HttpConnection::refuse(HttpRefusal refusal) {
   stopped_ = true;
   linger_ = true;
   if (slot == nullptr) {
-    slot = &push_slot({}, false);
+    slot = &push_slot({}, {});
   } else {
     detach(*slot);
     receiving_ = nullptr;
     sink_ = {};
     collecting_.reset();
+    hub_.give_buffer(head_);
+    hub_.give_buffer(body_);
   }
+  slot->asks = false;
   answer(*slot, hub_.refusal(refusal.status, refusal.detail));
-}
-
-// ---- Writing
-
-HttpSlot& HttpConnection::push_slot(const HttpFraming& framing, bool head_only) {
-  HttpSlot* slot = hub_.take_slot();
-  slot->connection = this;
-  slot->head_only = head_only;
-  slot->old_version = framing.old_version;
-  slot->close = !framing.keep_alive;
-  if (slot->close) stopped_ = true;
-  (first_ == nullptr ? first_ : last_->next) = slot;
-  last_ = slot;
-  ++slot_count_;
-  return *slot;
-}
-
-std::string& HttpConnection::output_of(HttpSlot& slot) {
-  std::string& output = &slot == first_ ? out_ : slot.held;
-  if (output.empty()) output = hub_.take_buffer();
-  return output;
-}
-
-void HttpConnection::offer_continue(HttpSlot& slot) {
-  if (!slot.owes_continue) return;
-  slot.owes_continue = false;
-  output_of(slot) += kHttpContinue;
-  hub_.mark(*this);
-}
-
-// An answer before the end of the body: what follows cannot be told from a request, so it is the
-// last.
-void HttpConnection::prepare_answer(HttpSlot& slot, const HttpResponse& response) {
-  slot.owes_continue = false;
-  if (response.close) slot.close = true;
-  if (hub_.draining() && &slot == last_) slot.close = true;
-  if (slot.close) stopped_ = true;
-}
-
-void HttpConnection::answer(HttpSlot& slot, const HttpResponse& response) {
-  if (receiving_ == &slot) slot.close = linger_ = true;
-  prepare_answer(slot, response);
-  if (unsent() == 0) write_since_ = hub_.now();
-  append_http_answer(output_of(slot), response,
-                     {.body = HttpAnswerBody::kWhole,
-                      .head_only = slot.head_only,
-                      .close = slot.close,
-                      .say_keep_alive = slot.old_version,
-                      .date_line = hub_.date_line()});
-  finish(slot);
-}
-
-void HttpConnection::respond(HttpSlot& slot, const HttpResponse& response) {
-  if (slot.stage == HttpSlot::Stage::kWaiting) answer(slot, response);
-}
-
-void HttpConnection::begin(HttpSlot& slot, const HttpResponse& head) {
-  if (slot.stage != HttpSlot::Stage::kWaiting) return;
-  slot.stage = HttpSlot::Stage::kBegun;
-  slot.mute = slot.head_only || has_no_body(head.status);
-  slot.chunked = !slot.old_version;
-  if (slot.old_version && !slot.mute) slot.close = true;
-  prepare_answer(slot, head);
-  if (unsent() == 0) write_since_ = hub_.now();
-  append_http_answer(output_of(slot), head,
-                     {.body = slot.chunked ? HttpAnswerBody::kChunked : HttpAnswerBody::kUntilClose,
-                      .head_only = slot.head_only,
-                      .close = slot.close,
-                      .say_keep_alive = slot.old_version,
-                      .date_line = hub_.date_line()});
-  hub_.mark(*this);
-}
-
-bool HttpConnection::write(HttpSlot& slot, std::string_view piece) {
-  if (slot.stage != HttpSlot::Stage::kBegun) return false;
-  if (slot.mute || piece.empty()) return true;
-  if (unsent() == 0) write_since_ = hub_.now();
-  std::string& output = output_of(slot);
-  if (slot.chunked) {
-    append_http_chunk(output, piece);
-  } else {
-    output += piece;
-  }
-  // Many pieces of one turn must not look like a slow reader.
-  if (&slot == first_ && unsent() >= HttpHub::kScratchBytes && !blocked_) flush();
-  if (closed_) return false;
-  if (unsent(slot) > hub_.limits().unsent_bytes_max) {
-    cut();
-    return false;
-  }
-  hub_.mark(*this);
-  return true;
-}
-
-void HttpConnection::end(HttpSlot& slot) {
-  if (slot.stage != HttpSlot::Stage::kBegun) return;
-  if (slot.chunked && !slot.mute) output_of(slot) += kHttpLastChunk;
-  if (receiving_ == &slot) slot.close = linger_ = true;
-  finish(slot);
-}
-
-// Everything behind the first unfinished answer waits for it.
-void HttpConnection::finish(HttpSlot& slot) {
-  slot.stage = HttpSlot::Stage::kDone;
-  detach(slot);
-  if (receiving_ == &slot) {
-    receiving_ = nullptr;
-    stopped_ = true;
-    sink_ = {};
-    collecting_.reset();
-  }
-  while (first_ != nullptr && first_->stage == HttpSlot::Stage::kDone) {
-    HttpSlot* done = first_;
-    const bool close = done->close;
-    first_ = done->next;
-    if (first_ == nullptr) last_ = nullptr;
-    --slot_count_;
-    hub_.give_slot(done);
-    if (close) {
-      closing_ = true;
-      drop_slots();
-    } else if (first_ != nullptr) {
-      out_ += first_->held;
-      hub_.give_buffer(first_->held);
-    }
-  }
-  if (in_.empty() && receiving_ == nullptr) since_ = hub_.now();  // idle from here
-  hub_.mark(*this);
-}
-
-void HttpConnection::detach(HttpSlot& slot) {
-  if (slot.exchange != nullptr) slot.exchange->forget();
-  slot.exchange = nullptr;
-}
-
-void HttpConnection::drop_slots() {
-  receiving_ = nullptr;
-  while (first_ != nullptr) {
-    HttpSlot* slot = std::exchange(first_, first_->next);
-    detach(*slot);
-    hub_.give_slot(slot);
-  }
-  last_ = nullptr;
-  slot_count_ = 0;
-  // Both may hold exchanges of ours; those are forgotten by now.
-  HttpBodySink sink = std::exchange(sink_, {});
-  collecting_.reset();
-}
-
-void HttpConnection::dropped(HttpSlot& slot) {
-  if (slot.stage == HttpSlot::Stage::kWaiting) {
-    slot.close = true;
-    answer(slot, hub_.refusal(500, "the request was given up"));
-  } else if (slot.stage == HttpSlot::Stage::kBegun) {
-    cut();  // the only way to say that a long answer is not complete
-  }
-}
-
-std::size_t HttpConnection::unsent(const HttpSlot& slot) const {
-  return unsent() + (&slot == first_ ? 0 : slot.held.size());
-}
-
-void HttpConnection::pause(const HttpSlot& slot) {
-  if (receiving_ == &slot) paused_ = true;
-}
-
-void HttpConnection::resume(const HttpSlot& slot) {
-  if (receiving_ != &slot || !paused_) return;
-  paused_ = false;
-  since_ = hub_.now();
-  hub_.mark(*this);
-}
-
-void HttpConnection::flush() {
-  while (unsent() > 0) {
-    const IoCount count = socket_.write(std::string_view(out_).substr(sent_));
-    if (count.state == IoState::kWouldBlock) {
-      blocked_ = true;
-      out_.erase(0, sent_);
-      sent_ = 0;
-      return;
-    }
-    if (count.state != IoState::kDone) {
-      cut();
-      return;
-    }
-    sent_ += count.bytes;
-    write_since_ = hub_.now();
-  }
-  blocked_ = false;
-  sent_ = 0;
-  hub_.give_buffer(out_);
 }
 
 // ---- Life
@@ -458,6 +273,8 @@ void HttpConnection::settle() {
   if (closed_) return;
   if (!blocked_) flush();
   if (!closed_ && !in_.empty() && can_take()) consume(in_);
+  if (!closed_ && first_ != nullptr && first_->room && unsent() <= kRoomBytes)
+    hub_.offer_room_to(*this);
   if (!closed_) close_when_done();
   if (closed_) return;
   watch();
@@ -471,6 +288,7 @@ void HttpConnection::close_when_done() {
     lingering_ = true;
     since_ = hub_.now();
     hub_.give_buffer(in_);
+    account();
     socket_.end_writing();
     return;
   }
@@ -531,6 +349,7 @@ void HttpConnection::cut() {
   if (closed_) return;
   closed_ = true;
   drop_slots();
+  account();
   socket_.close();
   hub_.remove(*this);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +18,10 @@ namespace postrider {
 
 class HttpSlotExchange;
 
+// The budget of all connections is used up.
+inline constexpr HttpRefusal kNoRoom{
+    503, "requests and answers of all clients take as much memory as they may; try again"};
+
 // The place of one request in the order of its connection. The exchange, which the handler holds,
 // points to it until the client is gone or the answer is on its way.
 struct HttpSlot {
@@ -25,8 +30,11 @@ struct HttpSlot {
   HttpConnection* connection = nullptr;
   HttpSlotExchange* exchange = nullptr;  // empty when the handler dropped it
   HttpSlot* next = nullptr;
-  std::string held;  // its answer, while earlier ones are owed
+  std::string held;            // its answer, while earlier ones are owed
+  std::uint64_t kept = 0;      // its body, or what the handler holds for it; until it is answered
+  std::function<void()> room;  // called when there is room for more of a long answer
   Stage stage = Stage::kWaiting;
+  bool asks = false;  // it changes nothing, so that its answer may be refused
   bool head_only = false;
   bool old_version = false;
   bool close = false;
@@ -50,8 +58,10 @@ class HttpConnection final : public HttpWatched {
   void expire();
   void drain();
   void cut();
+  void offer_room();
   std::size_t index = 0;  // where the hub keeps it
   bool marked = false;
+  bool roomy = false;  // the hub will call offer_room()
 
   // For exchanges.
   void respond(HttpSlot& slot, const HttpResponse& response);
@@ -60,6 +70,9 @@ class HttpConnection final : public HttpWatched {
   void end(HttpSlot& slot);
   void dropped(HttpSlot& slot);
   std::size_t unsent(const HttpSlot& slot) const;
+  void when_room(HttpSlot& slot, std::function<void()> call);
+  bool has_room(std::size_t bytes) const { return hub_.has_room(bytes); }
+  void keep_for(HttpSlot& slot, std::uint64_t bytes);
   void pause(const HttpSlot& slot);
   void resume(const HttpSlot& slot);
 
@@ -70,6 +83,7 @@ class HttpConnection final : public HttpWatched {
   void consume(std::span<char> input);
   void keep(std::span<char> rest);
   void on_head(std::span<char>& input, const char* head_begin);
+  bool on_body(HttpSlot& slot, const HttpExchangePtr& exchange, bool here);
   void collect(std::span<char>& input, const char* head_begin, HttpExchangePtr exchange);
   void on_piece(std::string_view piece, bool last);
   void feed_sink(std::string_view piece, bool last);
@@ -80,8 +94,10 @@ class HttpConnection final : public HttpWatched {
   bool idle() const;
 
   // Writing.
-  HttpSlot& push_slot(const HttpFraming& framing, bool head_only);
+  HttpSlot& push_slot(const HttpFraming& framing, std::string_view method);
   std::string& output_of(HttpSlot& slot);
+  template <class Append>
+  void put(HttpSlot& slot, Append append);
   void offer_continue(HttpSlot& slot);
   void prepare_answer(HttpSlot& slot, const HttpResponse& response);
   void answer(HttpSlot& slot, const HttpResponse& response);
@@ -89,6 +105,8 @@ class HttpConnection final : public HttpWatched {
   void detach(HttpSlot& slot);
   void drop_slots();
   void flush();
+  void forget_sent();
+  void account();
   void close_when_done();
   std::size_t unsent() const { return out_.size() - sent_; }
   Timestamp due() const;
@@ -120,7 +138,9 @@ class HttpConnection final : public HttpWatched {
   std::string head_;  // of the request whose body is collected
   std::string body_;
   std::string out_;
-  std::size_t sent_ = 0;  // of out_
+  std::size_t sent_ = 0;          // of out_
+  std::uint64_t slot_bytes_ = 0;  // held and kept by all slots
+  std::uint64_t counted_ = 0;     // what the hub was told that we hold
 };
 
 }  // namespace postrider

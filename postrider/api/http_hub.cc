@@ -66,7 +66,17 @@ void HttpHub::settle(Instant now) {
   set_time(now);
   woken_ = false;
   in_turn_ = true;
+  for (HttpConnection* connection : std::exchange(roomy_, {})) connection->offer_room();
   settle_marked();
+}
+
+void HttpHub::offer_room_to(HttpConnection& connection) {
+  if (connection.roomy) return;
+  connection.roomy = true;
+  roomy_.push_back(&connection);
+  if (woken_) return;
+  woken_ = true;
+  wake_();
 }
 
 // Settling one may mark it again, or another.
@@ -132,6 +142,7 @@ void HttpHub::adopt(int fd, const HttpPeer& peer, const TlsIdentity* tls) {
 
 void HttpHub::remove(HttpConnection& connection) {
   const std::size_t index = connection.index;
+  if (connection.roomy) std::erase(roomy_, &connection);
   graveyard_.push_back(std::move(connections_[index]));
   if (index + 1 != connections_.size()) {
     connections_[index] = std::move(connections_.back());

@@ -67,8 +67,18 @@ class HttpHub {
   HttpSlot* take_slot();
   void give_slot(HttpSlot* slot);
   void mark(HttpConnection& connection);             // settle it soon
+  void offer_room_to(HttpConnection& connection);    // in a turn of its own
   void expire_at(std::size_t index, Timestamp due);  // or earlier
   void remove(HttpConnection& connection);
+
+  // The budget. A connection says what it holds whenever that changes.
+  void hold(std::uint64_t before, std::uint64_t now) { held_ = held_ - before + now; }
+  std::uint64_t held_bytes() const { return held_; }
+  bool has_room(std::uint64_t bytes) const {
+    return held_ <= limits_.held_bytes_max && bytes <= limits_.held_bytes_max - held_;
+  }
+  // So little is left that nothing is begun for a connection that owes answers already.
+  bool pressed() const { return !has_room(kScratchBytes); }
 
   static constexpr std::size_t kScratchBytes = 65'536;
 
@@ -85,6 +95,7 @@ class HttpHub {
   bool in_turn_ = false;
   bool woken_ = false;
   bool draining_ = false;
+  std::uint64_t held_ = 0;  // by all connections
   Timestamp now_;
   std::int64_t date_second_ = -1;
   std::string date_line_;
@@ -95,6 +106,7 @@ class HttpHub {
   std::vector<std::unique_ptr<HttpConnection>> connections_;
   std::vector<Timestamp> dues_;  // beside connections_: a sweep looks at these only
   std::vector<HttpConnection*> marked_;
+  std::vector<HttpConnection*> roomy_;
   std::vector<std::unique_ptr<HttpConnection>> graveyard_;  // events of this turn may name them
 };
 

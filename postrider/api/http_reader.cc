@@ -111,9 +111,13 @@ HttpReader::Found HttpReader::find_head(std::span<char>& input, const HttpReader
   return Found::kHead;
 }
 
-bool HttpReader::take_whole_body(std::span<char>& input, std::string_view& body) {
+bool HttpReader::has_whole_body(std::span<const char> input) const {
   const bool known = state_ == State::kNoBody || state_ == State::kLength;
-  if (!known || input.size() < remaining_) return false;
+  return known && input.size() >= remaining_;
+}
+
+bool HttpReader::take_whole_body(std::span<char>& input, std::string_view& body) {
+  if (!has_whole_body(input)) return false;
   body = take(input, static_cast<std::size_t>(remaining_));
   finish();
   return true;

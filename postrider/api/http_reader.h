@@ -34,7 +34,9 @@ class HttpReader {
   const HttpFraming& framing() const { return framing_; }
   const HttpRefusal& refusal() const { return refusal_; }
   bool in_body() const { return state_ != State::kHead; }
-  // The whole body, when a body of known length is there already; taken from `input` then.
+  // Whether a body of known length is there already.
+  bool has_whole_body(std::span<const char> input) const;
+  // The same, and it is taken from `input` then.
   bool take_whole_body(std::span<char>& input, std::string_view& body);
 
  private:

@@ -100,6 +100,7 @@ class HttpServer::Impl {
   void close();
   void sweep();
   std::size_t connections() const { return hub_.connections(); }
+  std::uint64_t held_bytes() const { return hub_.held_bytes(); }
 
  private:
   // One listener in the set. It stays until the server goes: events of this turn may name it.
@@ -266,5 +267,6 @@ void HttpServer::stop_accepting() { impl_->stop_accepting(); }
 void HttpServer::close() { impl_->close(); }
 void HttpServer::sweep() { impl_->sweep(); }
 std::size_t HttpServer::connections() const { return impl_->connections(); }
+std::uint64_t HttpServer::held_bytes() const { return impl_->held_bytes(); }
 
 }  // namespace postrider

@@ -26,6 +26,9 @@ struct HttpLimits {
   std::uint64_t body_bytes_max = 524'288;      // of a request that is not streamed
   std::uint32_t pipelined_max = 64;            // requests of one connection under way
   std::uint64_t unsent_bytes_max = 1'048'576;  // of one connection; a slower reader is cut
+  // What all connections hold together: what was received, bodies until they are answered, what
+  // handlers keep for requests, and answers that clients have not taken.
+  std::uint64_t held_bytes_max = 268'435'456;
   std::uint32_t headers_max = 128;
   int descriptors_max = 0;  // clients get none above it, for others need them more; 0: no bound
   Duration head_time_out{10'000};         // from the first byte to the end of the head
@@ -48,8 +51,10 @@ struct HttpRequest {
   std::string_view target;          // path and query as sent
   std::vector<HttpHeader> headers;  // names in lower case
   std::string_view body;
-  std::string_view peer;  // an address, or "unix"
-  bool local = false;     // came through the Unix socket
+  std::uint64_t length = 0;  // of the body, as the head says; 0: there is none, or it is chunked
+  bool body_waits = false;   // the body is not here yet
+  std::string_view peer;     // an address, or "unix"
+  bool local = false;        // came through the Unix socket
 
   std::string_view header(std::string_view lower_case_name) const;  // first of its name, or empty
 };
@@ -76,6 +81,15 @@ class HttpExchange {
   virtual void end() = 0;
   virtual bool gone() const = 0;
   virtual std::size_t unsent() const = 0;  // bytes that the client has not taken yet
+  // Calls once, later and never from inside, when this answer is the next of its connection and the
+  // client has taken nearly all of what was written; never when the client is gone. One at a time.
+  virtual void when_room(std::function<void()> call) = 0;
+
+  // Whether so much more fits into the budget of all connections (held_bytes_max).
+  virtual bool has_room(std::size_t bytes) const = 0;
+  // What the handler holds for this request now. It counts against the budget until it is said
+  // anew or the answer is complete; the length of a collected body counts by itself.
+  virtual void keep(std::size_t bytes) = 0;
 
   // A streamed body: pause() stops reading from the client until resume().
   virtual void pause() = 0;
@@ -89,8 +103,9 @@ using HttpBodySink = std::function<void(std::string_view piece, bool last)>;
 struct HttpHandler {
   // A whole request.
   std::function<void(const HttpRequest&, HttpExchangePtr)> handle;
-  // Asked when the head is there: a sink takes the body as it comes and without a limit on its
-  // size; an empty function means that the request is collected and goes to `handle`.
+  // Asked when the head is there and a body follows, before `100 Continue`. It may answer: then the
+  // body is not read. A sink takes the body as it comes and without a limit on its size; an empty
+  // function means that the request is collected and goes to `handle`.
   std::function<HttpBodySink(const HttpRequest&, HttpExchangePtr)> stream;
   // Makes the answer to something that never became a request (400, 408, 413, 431, 503, …).
   std::function<HttpResponse(int status, std::string_view detail)> refuse;
@@ -112,7 +127,8 @@ class HttpServer {
   void stop_accepting();  // and close idle connections; exchanges under way finish
   void close();           // cut everything
   std::size_t connections() const;
-  void sweep();  // looks for time-outs; called by itself every second
+  std::uint64_t held_bytes() const;  // of all connections, as held_bytes_max counts them
+  void sweep();                      // looks for time-outs; called by itself every second
 
  private:
   class Impl;

@@ -265,6 +265,9 @@ void append_process(std::string& out, const ProcessFigures& it) {
   head(out, kConnections, "gauge", "Open connections.");
   sample(out, kConnections, "direction=\"in\"", it.connections_in);
   sample(out, kConnections, "direction=\"out\"", it.connections_out);
+  one(out, "postrider_http_held_bytes", "gauge",
+      "Held for clients: requests, and answers that were not taken (server.held_bytes_max).",
+      it.held_bytes);
 }
 
 void append_store(std::string& out, const CommitCounters& it) {

@@ -48,6 +48,7 @@ constexpr std::array<ProblemRow, kProblemTypes> kRows = {{
     {T::kInterrupted,          "interrupted",            503, "Nobody can tell yet whether it happened"},
     {T::kTooManyReaders,       "too-many-readers",       503, "Too many readers follow the events"},
     {T::kMayHaveRun,           "may-have-run",           409, "To send it again might do it twice"},
+    {T::kWrongHost,            "wrong-host",             421, "This is not a name of this daemon"},
 }};
 // clang-format on
 
@@ -219,6 +220,15 @@ Problem problem_of(Door door) {
       problem.retry_after_s = 5;
       break;
   }
+  return problem;
+}
+
+Problem no_room() {
+  Problem problem =
+      complaint(T::kBusy,
+                "nothing was done: requests and answers of all clients take as much memory as they "
+                "may; repeat the request after the time in Retry-After");
+  problem.retry_after_s = 1;
   return problem;
 }
 

@@ -52,8 +52,9 @@ enum class ProblemType : std::uint8_t {
   kInterrupted,
   kTooManyReaders,
   kMayHaveRun,
+  kWrongHost,
 };
-inline constexpr std::size_t kProblemTypes = 33;
+inline constexpr std::size_t kProblemTypes = 34;
 
 struct ProblemRow {
   ProblemType type;
@@ -89,6 +90,7 @@ HttpResponse problem_response(const Problem& problem);
 // Nothing when the answer is good news.
 std::optional<Problem> problem_of(const Answer& answer);
 Problem problem_of(Door door);
+Problem no_room();  // the server holds as much for its clients as it may
 // What the server could not make a request of.
 HttpResponse refusal_response(int status, std::string_view detail);
 

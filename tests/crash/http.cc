@@ -46,7 +46,7 @@ bool HttpConnection::send(const HttpQuestion& question) {
   if (fd_ < 0) return false;
   std::string text;
   text.append(question.method).append(" ").append(question.path);
-  text.append(" HTTP/1.1\r\nhost: crash\r\n").append(question.headers);
+  text.append(" HTTP/1.1\r\nhost: localhost\r\n").append(question.headers);
   if (!question.body.empty()) {
     text.append("content-type: ").append(question.content_type);
     text.append("\r\ncontent-length: ").append(std::to_string(question.body.size()));

@@ -6,6 +6,7 @@
 //
 // The input is a row of requests with a zero byte between them. The first line of one is
 //   METHOD TARGET [key=KEY] [type=CONTENT-TYPE] [answer=STATUS] [wait=SECONDS] [crash=yes]
+//   [host=HOST] [coding=CONTENT-ENCODING] [site=SEC-FETCH-SITE] [late=yes: the body follows the head]
 // and the rest its body. "$id", "$job" and "$next" stand for the last ones that were told.
 #include "postrider/api/http_api.h"
 
@@ -15,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -69,10 +71,14 @@ class FuzzExchange final : public HttpExchange {
   }
   bool gone() const override { return left; }
   std::size_t unsent() const override { return 0; }
+  void when_room(std::function<void()> call) override { room = std::move(call); }
+  bool has_room(std::size_t /*bytes*/) const override { return true; }
+  void keep(std::size_t /*bytes*/) override {}
   void pause() override {}
   void resume() override {}
 
   std::optional<HttpResponse> answer;
+  std::function<void()> room;
   std::string text;
   bool ended = false;
   bool left = false;
@@ -86,6 +92,7 @@ struct Wanted {
   int answer = 0;
   std::int64_t wait = 0;
   bool crash = false;
+  bool late = false;
 };
 
 template <class Number>
@@ -113,6 +120,10 @@ Wanted read_wanted(std::string_view text) {
     const std::string_view name = take(value, '=');
     if (name == "key") out.headers.emplace_back("idempotency-key", value);
     if (name == "type") out.headers.emplace_back("content-type", value);
+    if (name == "host") out.headers.emplace_back("host", value);
+    if (name == "coding") out.headers.emplace_back("content-encoding", value);
+    if (name == "site") out.headers.emplace_back("sec-fetch-site", value);
+    if (name == "late") out.late = true;
     if (name == "accept") out.headers.emplace_back("accept", value);
     if (name == "answer") out.answer = number_of<int>(value);
     if (name == "crash") out.crash = true;
@@ -179,7 +190,11 @@ class Rig {
     if (request.header("content-type").empty() && !wanted.body.empty())
       request.headers.emplace_back("content-type", "application/json");
     const auto exchange = std::make_shared<FuzzExchange>();
-    if (const HttpBodySink sink = handler_.stream(request, exchange)) {
+    request.body_waits = wanted.late;
+    request.length = wanted.body.size();
+    const HttpBodySink sink = handler_.stream(request, exchange);
+    request.body_waits = false;
+    if (sink) {
       const std::size_t half = wanted.body.size() / 2;
       sink(request.body.substr(0, half), false);
       settle();
@@ -188,6 +203,10 @@ class Rig {
       handler_.handle(request, exchange);
     }
     settle();
+    while (exchange->room) {
+      std::exchange(exchange->room, {})();
+      settle();
+    }
     if (!exchange->answer) pass(Duration(60'000));  // a token that is made, or a test that waits
     check(wanted, *exchange);
     exchange->left = true;
