@@ -211,7 +211,7 @@ TEST_F(DeviceAgain, IsFoundByWhoeverKnowsTheFirstRun) {
   const MessageView two = shown(second);
   const MessageView last = shown(third);
   const std::vector<const MessageView*> all = {&one, &two, &last};
-  const auto told = device::report_history({last, "queue", all});
+  const auto told = device::report_history({last, ids(), "queue", all});
   ASSERT_TRUE(told.has_value());
   const std::string list = told->substr(told->find("\"runs\":"));
   EXPECT_EQ(count(list, "\"acceptedAt\""), 3U) << list;

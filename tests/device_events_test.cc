@@ -17,7 +17,10 @@ class DeviceEvents : public DeviceRig {
     enqueued(item);
     return id;
   }
-  static std::string ulid(MessageId id) { return device::to_ulid(id.high, id.low); }
+  std::string ulid(MessageId id) const {
+    const PublicId shown = ids().outside(id);
+    return device::to_ulid(shown.high, shown.low);
+  }
 };
 
 // req: device.ev.1

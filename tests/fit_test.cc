@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/base/rng.h"
+#include "postrider/model/id_address.h"
 #include "tests/support/engine_driver.h"
 #include "tests/support/record_audit.h"
 

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "postrider/model/id_address.h"
 #include "tests/support/bulk_rig.h"
 #include "tests/support/spec_rig.h"
 

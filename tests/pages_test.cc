@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "postrider/model/id_address.h"
 #include "tests/support/task_rig.h"
 
 namespace postrider {

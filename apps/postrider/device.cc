@@ -224,7 +224,7 @@ std::string explained(const Session& session, const Json& message) {
   const auto ulid = device::parse_ulid(message.at("id"));
   if (!ulid) return {};
   ClientRequest request;
-  request.path = message_path(to_string(MessageId{ulid->high, ulid->low}), "explain");
+  request.path = message_path(to_string(PublicId{ulid->high, ulid->low}), "explain");
   const Result<ClientAnswer> answer = ask(session.client(), request);
   if (!answer || answer->status != 200) return {};
   const Result<Json> json = parse_json(answer->body);

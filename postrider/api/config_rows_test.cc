@@ -138,9 +138,9 @@ TEST(ConfigRows, CoverTheOptionsOfTheParts) {
   EXPECT_EQ(sizeof(HttpApiOptions), 248U) << kWhy;
   EXPECT_EQ(sizeof(DeviceApiOptions), 88U) << kWhy;
   EXPECT_EQ(sizeof(EngineLimits), 184U) << kWhy;
-  EXPECT_EQ(sizeof(EngineOptions), 440U) << kWhy;
-  EXPECT_EQ(sizeof(ShardOptions), 464U) << kWhy;
-  EXPECT_EQ(sizeof(HostOptions), 512U) << kWhy;
+  EXPECT_EQ(sizeof(EngineOptions), 456U) << kWhy;
+  EXPECT_EQ(sizeof(ShardOptions), 480U) << kWhy;
+  EXPECT_EQ(sizeof(HostOptions), 528U) << kWhy;
   EXPECT_EQ(sizeof(HttpTransportOptions), 248U) << kWhy;
   EXPECT_EQ(sizeof(GrpcTransportOptions), 224U) << kWhy;
   EXPECT_EQ(sizeof(BrokerOptions), 424U) << kWhy;

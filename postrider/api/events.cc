@@ -28,11 +28,12 @@ void append_notice(std::string& out, std::string_view event, std::string_view de
 
 }  // namespace
 
-void append_event(std::string& out, const LogEntry& entry, const LogPosition& next) {
+void append_event(std::string& out, const IdCodec& ids, const LogEntry& entry,
+                  const LogPosition& next) {
   append_id(out, next);
   out.append("event: ").append(name_of(entry.kind)).append("\ndata: ");
   JsonWriter json(out);
-  write_log_entry(json, entry);
+  write_log_entry(json, ids, entry);
   out.append("\n\n");
 }
 
@@ -164,7 +165,7 @@ class Tails::Hub : public std::enable_shared_from_this<Tails::Hub> {
     if (page != nullptr && !page->at_end) feed();
   }
 
-  static std::string render(const LogPage& page) {
+  std::string render(const LogPage& page) const {
     std::string text;
     if (page.fell_behind) {
       append_notice(text, "fell-behind",
@@ -175,7 +176,7 @@ class Tails::Hub : public std::enable_shared_from_this<Tails::Hub> {
     for (const LogEntry& entry : page.entries) {
       LogPosition next = entry.position;
       ++next.index;
-      append_event(text, entry, next);
+      append_event(text, host_.ids(), entry, next);
     }
     return text;
   }

@@ -44,6 +44,7 @@ class Tails {
 };
 
 // One event as it is sent; `next` is where a reader goes on behind it.
-void append_event(std::string& out, const LogEntry& entry, const LogPosition& next);
+void append_event(std::string& out, const IdCodec& ids, const LogEntry& entry,
+                  const LogPosition& next);
 
 }  // namespace postrider::api

@@ -38,10 +38,10 @@ class DeviceRuns : public DeviceRig {
   }
   static std::string hex(const std::string& ulid) {
     const auto id = device::parse_ulid(ulid);
-    return id ? to_string(MessageId{id->high, id->low}) : std::string();
+    return id ? to_string(PublicId{id->high, id->low}) : std::string();
   }
   static std::string ulid(const std::string& hex) {
-    const auto id = parse_message_id(hex);
+    const auto id = parse_public_id(hex);
     return id ? device::to_ulid(id->high, id->low) : std::string();
   }
   std::string redrive(const std::string& id, const std::string& query = {}) {

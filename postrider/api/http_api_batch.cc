@@ -19,9 +19,9 @@ bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-void append_good(std::string& out, std::uint64_t line, const Answer& answer) {
+void append_good(std::string& out, const IdCodec& ids, std::uint64_t line, const Answer& answer) {
   JsonWriter json(out);
-  json.open_object().count("line", line).field("id", to_string(answer.id));
+  json.open_object().count("line", line).field("id", ids.text(answer.id));
   if (answer.replayed) json.flag("replayed", true);
   json.close_object();
   out.push_back('\n');
@@ -191,7 +191,7 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
     if (const auto problem = problem_of(answer)) {
       append_bad(text, number, *problem);
     } else {
-      append_good(text, number, answer);
+      append_good(text, context_->host.ids(), number, answer);
     }
     settle(number, std::move(text));
     if (over_) return;
@@ -274,7 +274,7 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
 
 Batches::Batches(Host& host, const Clock& clock, SubmitLimits submit, BatchLimits limits)
     : context_(std::make_shared<Context>(
-          Context{host, clock, SubmitReader(submit), LetterReader(submit), limits})) {}
+          Context{host, clock, SubmitReader(submit), LetterReader(submit, host.ids()), limits})) {}
 
 Batches::~Batches() { context_->closed = true; }
 

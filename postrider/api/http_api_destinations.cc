@@ -277,10 +277,10 @@ void HttpApi::Impl::test_destination(Call& call) {
   JsonWriter json(submit.body);
   json.open_object().field("type", "postrider.test").name("data").open_object();
   json.field("destination", call.capture).close_object().close_object();
-  post(call, std::move(submit), [name = call.capture](Answer& answer) {
+  post(call, std::move(submit), [this, name = call.capture](Answer& answer) {
     HttpResponse response;
     response.status = 202;
-    api::write_accepted(response.body, answer.id, name);
+    api::write_accepted(response.body, host_.ids(), answer.id, name);
     return response;
   });
 }

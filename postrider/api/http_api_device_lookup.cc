@@ -49,9 +49,9 @@ void add_runs(const api::Told& told, MessageId id, std::vector<MessageId>& out) 
 }
 
 // As it is told to callers, or as the other routes tell it.
-std::optional<MessageId> parse_any_id(const std::string& text) {
-  if (const auto ulid = device::parse_ulid(text)) return MessageId{ulid->high, ulid->low};
-  return parse_message_id(text);
+std::optional<MessageId> parse_any_id(const IdCodec& ids, const std::string& text) {
+  if (const auto ulid = device::parse_ulid(text)) return ids.inside({ulid->high, ulid->low});
+  return ids.parse(text);
 }
 
 // One answer of all phases: whatever stays alive could not be cancelled.
@@ -102,7 +102,7 @@ void HttpApi::Impl::find_device(std::string_view tenant, const std::string& name
                      ids.push_back(one.answer.id);
                  }
                  const auto refusal = api::unanswered(told);
-                 const auto id = parse_any_id(name);
+                 const auto id = parse_any_id(self->host_.ids(), name);
                  if (!refusal && !ids.empty()) return self->follow_runs(tenant, ids, then);
                  if (!id || refusal) return then(ids, refusal);
                  self->check_device(tenant, *id, then);
@@ -191,7 +191,8 @@ void HttpApi::Impl::show_first(const Waiting& waiting, std::string_view tenant,
                    if (const auto* run = std::get_if<MessageView>(&one->answer.view))
                      runs.push_back(run);
                  }
-                 const device::DeviceView shown{*view, view->explanation.destination, runs};
+                 const device::DeviceView shown{*view, self->host_.ids(),
+                                                view->explanation.destination, runs};
                  auto text =
                      history ? device::report_history(shown) : device::report_message(shown);
                  if (!text)

@@ -346,7 +346,7 @@ TEST_F(DeviceLookup, LeavesMessagesOfOtherProfilesAlone) {
   make_destination("shop");
   post("/v1/destinations/shop/pause");
   const std::string id = submit("shop");
-  const auto parsed = parse_message_id(id);
+  const auto parsed = parse_public_id(id);
   ASSERT_TRUE(parsed);
   const std::string ulid = device::to_ulid(parsed->high, parsed->low);
   EXPECT_NE(error(404, get("/message/" + ulid)), "");

@@ -14,9 +14,9 @@ namespace postrider {
 namespace {
 
 // The message; of one whose end is forgotten at least its name.
-std::string shown_or_named(const MessageView& view, std::string_view queue) {
-  if (auto text = device::report_message({view, queue})) return std::move(*text);
-  const MessageId id = view.explanation.id;
+std::string shown_or_named(const MessageView& view, const IdCodec& ids, std::string_view queue) {
+  if (auto text = device::report_message({view, ids, queue})) return std::move(*text);
+  const PublicId id = ids.outside(view.explanation.id);
   std::string out;
   api::JsonWriter(out)
       .open_object()
@@ -182,7 +182,7 @@ void HttpApi::Impl::take_enqueued(const std::shared_ptr<Enqueue>& job, std::size
   view.body = item.submit.body;
   view.has_body = true;
   item.status = 201;
-  item.text = shown_or_named(view, item.submit.destination);
+  item.text = shown_or_named(view, host_.ids(), item.submit.destination);
 }
 
 // A repeat: the message that there is, as it is now; and when it was sent again, its newest run.
@@ -207,24 +207,23 @@ void HttpApi::Impl::show_run(const std::shared_ptr<Enqueue>& job, std::size_t in
   Ask ask;
   ask.what = Ask::What::kMessage;
   ask.id = id;
-  const Door door = host_.post(job->tenant, std::move(ask),
-                               [weak = weak_from_this(), job, index, id](Answer answer) {
-                                 const std::shared_ptr<Impl> self = weak.lock();
-                                 if (!self) return;
-                                 Enqueue::Item& item = job->items[index];
-                                 MessageView view;
-                                 if (auto* found = std::get_if<MessageView>(&answer.view))
-                                   view = std::move(*found);
-                                 view.explanation.id = id;
-                                 // Its content is known even when the engine keeps it no longer: it
-                                 // is what was repeated.
-                                 view.body = item.submit.body;
-                                 view.has_body = true;
-                                 item.status = 200;
-                                 item.text = shown_or_named(view, item.submit.destination);
-                                 --job->open;
-                                 self->settle_enqueue(job);
-                               });
+  const Door door = host_.post(
+      job->tenant, std::move(ask), [weak = weak_from_this(), job, index, id](Answer answer) {
+        const std::shared_ptr<Impl> self = weak.lock();
+        if (!self) return;
+        Enqueue::Item& item = job->items[index];
+        MessageView view;
+        if (auto* found = std::get_if<MessageView>(&answer.view)) view = std::move(*found);
+        view.explanation.id = id;
+        // Its content is known even when the engine keeps it no longer: it
+        // is what was repeated.
+        view.body = item.submit.body;
+        view.has_body = true;
+        item.status = 200;
+        item.text = shown_or_named(view, self->host_.ids(), item.submit.destination);
+        --job->open;
+        self->settle_enqueue(job);
+      });
   if (door != Door::kOpen) return job->fail(job->items[index], api::refusal_of(door));
   ++job->open;
 }

@@ -97,7 +97,7 @@ void HttpApi::Impl::tell_letters(const std::shared_ptr<Export>& job) {
   const std::size_t letters = std::min(page.letters.size(), page.contents.size());
   while (job->told < letters && answer->text.size() <= LongAnswer::kPieceBytes) {
     DeadLetters::Content& content = page.contents[job->told];
-    api::append_letter(answer->text, page.letters[job->told], content);
+    api::append_letter(answer->text, host_.ids(), page.letters[job->told], content);
     answer->beside -= content.message.size();
     content.message = Blob();
     ++job->told;

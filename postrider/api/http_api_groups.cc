@@ -168,12 +168,12 @@ void HttpApi::Impl::post_fanout(Call& call) {
   auto fanout = submit_reader_.read_fanout(call.request.body, call.capture, std::move(defaults));
   if (!fanout) return refuse(call.waiting, fanout.error());
   fanout->caller.actor = call.actor;
-  post(call, std::move(*fanout), [name = call.capture](Answer& answer) {
+  post(call, std::move(*fanout), [this, name = call.capture](Answer& answer) {
     HttpResponse response;
     response.status = 202;
     JsonWriter json(response.body);
     json.open_object();
-    api::write_fanout_fields(json, std::get<FanoutView>(answer.view));
+    api::write_fanout_fields(json, host_.ids(), std::get<FanoutView>(answer.view));
     json.field("group", name).field("durability", "synced").close_object();
     return response;
   });

@@ -137,10 +137,10 @@ void HttpApi::Impl::list_dead_groups(Call& call) {
   ask.limit = *limit;
   if (const std::string* destination = call.query.find("destination"))
     ask.destination = *destination;
-  post(call, std::move(ask), [](Answer& answer) {
+  post(call, std::move(ask), [this](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
-    api::write_dead_groups(json, std::get<DeadGroupList>(answer.view));
+    api::write_dead_groups(json, host_.ids(), std::get<DeadGroupList>(answer.view));
     return response;
   });
 }

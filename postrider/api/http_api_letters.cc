@@ -66,7 +66,7 @@ std::optional<Problem> read_number(const Found& found, Field field, std::uint32_
   return std::nullopt;
 }
 
-std::optional<Problem> read_names(const Found& found, CarriedLetter& letter) {
+std::optional<Problem> read_names(const Found& found, const IdCodec& ids, CarriedLetter& letter) {
   for (const Field field : {kId, kDestination, kBody}) {
     if (!found[field])
       return complaint(ProblemType::kMissingField, std::string(kNames[field]) + " is missing",
@@ -74,9 +74,10 @@ std::optional<Problem> read_names(const Found& found, CarriedLetter& letter) {
   }
   auto id = read_text(*found[kId], kNames[kId]);
   if (!id) return id.error();
-  const auto parsed = parse_message_id(*id);
+  const auto parsed = ids.parse(*id);
   if (!parsed) return wrong(kId, "a message's id has 32 hexadecimal digits");
   letter.id = *parsed;
+  letter.shown_id = std::move(*id);
   auto destination = read_text(*found[kDestination], kNames[kDestination]);
   if (!destination) return destination.error();
   letter.destination = std::move(*destination);
@@ -100,12 +101,12 @@ std::optional<Problem> read_ran(const Found& found, CarriedLetter& letter) {
 
 }  // namespace
 
-void append_letter(std::string& out, const DeadLetter& letter,
+void append_letter(std::string& out, const IdCodec& ids, const DeadLetter& letter,
                    const DeadLetters::Content& content) {
   const auto message = decode_message(content.message);
   if (!message) return;
   JsonWriter json(out);
-  json.open_object().field("id", to_string(letter.id));
+  json.open_object().field("id", ids.text(letter.id));
   if (!content.destination.empty()) json.field("destination", content.destination);
   json.count("lane", letter.id.lane()).count("priority", letter.id.priority());
   if (!message->attributes.empty()) json.field("attributes_base64", encoded(message->attributes));
@@ -128,7 +129,7 @@ Checked<Submit> LetterReader::read(std::string_view line, std::string_view tenan
   std::uint32_t lane = 0;
   std::uint32_t priority = 0;
   std::optional<Problem> problem = read_members(*root, kNames, found);
-  if (!problem) problem = read_names(found, letter);
+  if (!problem) problem = read_names(found, ids_, letter);
   if (!problem) problem = read_number(found, kLane, kLanes - 1, lane);
   if (!problem) problem = read_number(found, kPriority, UINT16_MAX, priority);
   if (!problem) problem = read_ran(found, letter);

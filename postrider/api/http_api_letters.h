@@ -7,20 +7,23 @@
 
 #include "postrider/api/http_api_submit.h"
 #include "postrider/model/answer.h"
+#include "postrider/model/id_codec.h"
 
 namespace postrider::api {
 
 // Appends a line; nothing when the message cannot be read.
-void append_letter(std::string& out, const DeadLetter& letter, const DeadLetters::Content& content);
+void append_letter(std::string& out, const IdCodec& ids, const DeadLetter& letter,
+                   const DeadLetters::Content& content);
 
 // The message that a line makes. Its key is the letter's id: brought twice, it comes once.
 class LetterReader {
  public:
-  explicit LetterReader(SubmitLimits limits) : limits_(limits) {}
+  LetterReader(SubmitLimits limits, const IdCodec& ids) : limits_(limits), ids_(ids) {}
   Checked<Submit> read(std::string_view line, std::string_view tenant);
 
  private:
   SubmitLimits limits_;
+  const IdCodec& ids_;
   JsonDocument document_;
 };
 

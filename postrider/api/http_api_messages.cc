@@ -61,7 +61,7 @@ void HttpApi::Impl::post_message(Call& call) {
          counts_.took(clock_.read().boot - began);
          HttpResponse response;
          response.status = 202;
-         api::write_accepted(response.body, answer.id, destination);
+         api::write_accepted(response.body, host_.ids(), answer.id, destination);
          return response;
        });
 }
@@ -77,13 +77,13 @@ void HttpApi::Impl::list_messages(Call& call) {
   if (const std::string* destination = call.query.find("destination"))
     listing->ask.destination = *destination;
   const Timestamp before = clock_.read().wall - *age;
-  listing->take = [phase = *phase, before](JsonWriter& json, const Answer& answer,
-                                           std::string& next) {
+  listing->take = [this, phase = *phase, before](JsonWriter& json, const Answer& answer,
+                                                 std::string& next) {
     const auto& page = std::get<MessagePage>(answer.view);
     std::uint32_t taken = 0;
     for (const Explanation& message : page.messages) {
       if ((phase && message.phase != *phase) || message.accepted > before) continue;
-      api::write_explanation(json, message);
+      api::write_explanation(json, host_.ids(), message);
       ++taken;
     }
     next = page.next;
@@ -94,7 +94,7 @@ void HttpApi::Impl::list_messages(Call& call) {
 
 template <class Good>
 void HttpApi::Impl::ask_message(Call& call, Ask::What what, Good good) {
-  const auto id = parse_message_id(call.capture);
+  const auto id = host_.ids().parse(call.capture);
   if (!id)
     return refuse(call.waiting, api::complaint(ProblemType::kNotFound, std::string(kIdRule), "id"));
   if (!reserve(call.waiting, options_.body_bytes_max)) return;
@@ -107,28 +107,28 @@ void HttpApi::Impl::ask_message(Call& call, Ask::What what, Good good) {
 void HttpApi::Impl::get_message(Call& call) {
   const auto with_body = call.query.flag("body");
   if (!with_body) return refuse(call.waiting, with_body.error());
-  ask_message(call, Ask::What::kMessage, [with_body = *with_body](Answer& answer) {
+  ask_message(call, Ask::What::kMessage, [this, with_body = *with_body](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
-    api::write_message(json, std::get<MessageView>(answer.view), with_body);
+    api::write_message(json, host_.ids(), std::get<MessageView>(answer.view), with_body);
     return response;
   });
 }
 
 void HttpApi::Impl::get_timeline(Call& call) {
-  ask_message(call, Ask::What::kMessage, [](Answer& answer) {
+  ask_message(call, Ask::What::kMessage, [this](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
-    api::write_timeline(json, std::get<MessageView>(answer.view));
+    api::write_timeline(json, host_.ids(), std::get<MessageView>(answer.view));
     return response;
   });
 }
 
 void HttpApi::Impl::explain_message(Call& call) {
-  ask_message(call, Ask::What::kMessage, [](Answer& answer) {
+  ask_message(call, Ask::What::kMessage, [this](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
-    api::write_explanation(json, std::get<MessageView>(answer.view));
+    api::write_explanation(json, host_.ids(), std::get<MessageView>(answer.view));
     return response;
   });
 }
@@ -141,18 +141,18 @@ void HttpApi::Impl::get_operation(Call& call) {
   Ask ask;
   ask.what = Ask::What::kOperation;
   ask.key = std::move(*key);
-  post(call, std::move(ask), [key = call.capture](Answer& answer) {
+  post(call, std::move(ask), [this, key = call.capture](Answer& answer) {
     answer.replayed = false;  // asked, not repeated
     HttpResponse response;
     JsonWriter json(response.body);
-    api::write_operation(json, answer, key);
+    api::write_operation(json, host_.ids(), answer, key);
     return response;
   });
 }
 
 template <class Command>
 void HttpApi::Impl::command_message(Call& call) {
-  const auto id = parse_message_id(call.capture);
+  const auto id = host_.ids().parse(call.capture);
   if (!id)
     return refuse(call.waiting, api::complaint(ProblemType::kNotFound, std::string(kIdRule), "id"));
   Command command;
@@ -163,17 +163,18 @@ void HttpApi::Impl::command_message(Call& call) {
   }
   command.caller = call.caller();
   command.id = *id;
-  post(call, std::move(command), [id = *id](Answer& answer) {
+  post(call, std::move(command), [this, id = *id](Answer& answer) {
     HttpResponse response;
+    const IdCodec& ids = host_.ids();
     if (answer.code == AnswerCode::kAccepted) {
       // A redrive: what was accepted is a new message.
       response.status = 202;
       JsonWriter json(response.body);
-      json.open_object().field("id", to_string(answer.id)).field("redrives", to_string(id));
+      json.open_object().field("id", ids.text(answer.id)).field("redrives", ids.text(id));
       json.field("durability", "synced").close_object();
       return response;
     }
-    api::write_done(response.body, answer, "id", to_string(id));
+    api::write_done(response.body, answer, "id", ids.text(id));
     return response;
   });
 }
@@ -188,9 +189,9 @@ void HttpApi::Impl::list_dead_letters(Call& call) {
   auto listing = std::make_shared<Listing>();
   listing->name = "dead_letters";
   listing->ask.what = Ask::What::kDeadLetters;
-  listing->take = [](JsonWriter& json, const Answer& answer, std::string& next) {
+  listing->take = [this](JsonWriter& json, const Answer& answer, std::string& next) {
     const auto& page = std::get<DeadLetters>(answer.view);
-    for (const DeadLetter& letter : page.letters) api::write_dead_letter(json, letter);
+    for (const DeadLetter& letter : page.letters) api::write_dead_letter(json, host_.ids(), letter);
     next = page.next;
     return static_cast<std::uint32_t>(page.letters.size());
   };
@@ -200,7 +201,7 @@ void HttpApi::Impl::list_dead_letters(Call& call) {
 void HttpApi::Impl::get_dead_letter(Call& call) {
   const auto with_body = call.query.flag("body");
   if (!with_body) return refuse(call.waiting, with_body.error());
-  ask_message(call, Ask::What::kMessage, [with_body = *with_body](Answer& answer) {
+  ask_message(call, Ask::What::kMessage, [this, with_body = *with_body](Answer& answer) {
     const auto& view = std::get<MessageView>(answer.view);
     const Phase phase = view.explanation.phase;
     const bool letter = phase == Phase::kParked ||
@@ -212,7 +213,7 @@ void HttpApi::Impl::get_dead_letter(Call& call) {
     }
     HttpResponse response;
     JsonWriter json(response.body);
-    api::write_message(json, view, with_body);
+    api::write_message(json, host_.ids(), view, with_body);
     return response;
   });
 }

@@ -19,7 +19,7 @@ constexpr std::size_t kMintsMax = 1000;          // that wait for their end
 const api::DeviceRefusal kUsed{
     409, "correlationId or Idempotency-Key was used with other content; nothing was done"};
 
-HttpResponse mint_error(int status, std::string_view what, MessageId id) {
+HttpResponse mint_error(int status, std::string_view what, PublicId id) {
   HttpResponse response;
   response.status = status;
   api::JsonWriter json(response.body);
@@ -87,7 +87,7 @@ void HttpApi::Impl::look_at_mints() {
              mint_error(504,
                         "the vendor has not answered yet; ask for its history, or repeat with its "
                         "correlationId or Idempotency-Key",
-                        mint.id));
+                        host_.ids().outside(mint.id)));
       continue;
     }
     Ask ask;
@@ -117,12 +117,13 @@ void HttpApi::Impl::take_mint(const Minting& mint, const Answer& answer) {
       api::JsonWriter(response.body).open_object().field("token", minted.token).close_object();
       return finish(mint.waiting, std::move(response));
     }
-    case Fate::kFailed: return finish(mint.waiting, mint_error(502, minted.reason, mint.id));
+    case Fate::kFailed:
+      return finish(mint.waiting, mint_error(502, minted.reason, host_.ids().outside(mint.id)));
     case Fate::kUnknown:
       return finish(mint.waiting, mint_error(502,
                                              "nobody can tell whether the token was made: " +
                                                  minted.reason + "; it is not asked for again",
-                                             mint.id));
+                                             host_.ids().outside(mint.id)));
   }
 }
 

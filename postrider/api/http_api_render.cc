@@ -54,8 +54,8 @@ void write_attempts(JsonWriter& json, const AttemptList& list) {
   json.close_array();
 }
 
-void write_explanation_fields(JsonWriter& json, const Explanation& it) {
-  json.field("id", to_string(it.id));
+void write_explanation_fields(JsonWriter& json, const IdCodec& ids, const Explanation& it) {
+  json.field("id", ids.text(it.id));
   text_field(json, "destination", it.destination);
   json.field("phase", name_of(it.phase)).field("state", it.state);
   json.field("place", name_of(it.place)).field("why", it.why).field("next", name_of(it.next));
@@ -68,9 +68,9 @@ void write_explanation_fields(JsonWriter& json, const Explanation& it) {
   text_field(json, "last_outcome", it.reason);
   json.field("health", name_of(it.health));
   if (it.cancel_wanted) json.flag("cancel_wanted", true);
-  if (it.origin.is_set()) json.field("redrives", to_string(it.origin));
+  if (it.origin.is_set()) json.field("redrives", ids.text(it.origin));
   if (it.fanout.is_set()) json.field("fanout", to_string(it.fanout));
-  if (it.gap.is_set()) json.field("gap", to_string(it.gap));
+  if (it.gap.is_set()) json.field("gap", ids.text(it.gap));
   write_attempts(json, it.attempt_list);
 }
 
@@ -99,11 +99,6 @@ void write_body(JsonWriter& json, std::string_view body) {
   }
   json.field("body_base64", base64_encode(std::span(
                                 reinterpret_cast<const std::uint8_t*>(body.data()), body.size())));
-}
-
-// The beginning of the ids of its messages.
-std::string to_text(DestinationId id) {
-  return to_string(MessageId{id.value() << 20, 0}).substr(0, 11);
 }
 
 void write_doings(JsonWriter& json, const DestinationView::Doings& it) {
@@ -221,9 +216,10 @@ std::string_view name_of(LogEntry::Kind kind) {
   return {};
 }
 
-void write_accepted(std::string& out, MessageId id, std::string_view destination) {
+void write_accepted(std::string& out, const IdCodec& ids, MessageId id,
+                    std::string_view destination) {
   JsonWriter json(out);
-  json.open_object().field("id", to_string(id));
+  json.open_object().field("id", ids.text(id));
   json.field("destination", destination).field("durability", "synced").close_object();
 }
 
@@ -235,23 +231,23 @@ void write_done(std::string& out, const Answer& answer, std::string_view about,
   json.close_object();
 }
 
-void write_explanation(JsonWriter& json, const Explanation& explanation) {
+void write_explanation(JsonWriter& json, const IdCodec& ids, const Explanation& explanation) {
   json.open_object();
-  write_explanation_fields(json, explanation);
+  write_explanation_fields(json, ids, explanation);
   json.close_object();
 }
 
-void write_explanation(JsonWriter& json, const MessageView& view) {
+void write_explanation(JsonWriter& json, const IdCodec& ids, const MessageView& view) {
   json.open_object();
-  write_explanation_fields(json, view.explanation);
+  write_explanation_fields(json, ids, view.explanation);
   const NamedTexts texts = decode_texts(view.attributes).value_or(NamedTexts());
   if (const std::string* key = find_text(texts, "order-key")) json.field("order_key", *key);
   json.close_object();
 }
 
-void write_message(JsonWriter& json, const MessageView& view, bool with_body) {
+void write_message(JsonWriter& json, const IdCodec& ids, const MessageView& view, bool with_body) {
   json.open_object();
-  write_explanation_fields(json, view.explanation);
+  write_explanation_fields(json, ids, view.explanation);
   json.count("lane", view.lane).count("priority", view.priority);
   time_field(json, "not_before", view.not_before);
   time_field(json, "first_attempt_at", view.first_attempt);
@@ -262,16 +258,16 @@ void write_message(JsonWriter& json, const MessageView& view, bool with_body) {
   json.close_object();
 }
 
-void write_timeline(JsonWriter& json, const MessageView& view) {
+void write_timeline(JsonWriter& json, const IdCodec& ids, const MessageView& view) {
   const Explanation& it = view.explanation;
   const bool ended = it.place == Explanation::Place::kEnded;
-  json.open_object().field("id", to_string(it.id));
+  json.open_object().field("id", ids.text(it.id));
   text_field(json, "destination", it.destination);
   json.count("attempts", it.attempts);
   json.name("entries").open_array();
   if (it.accepted.is_set()) {
     write_entry(json, it.accepted, "accepted",
-                it.origin.is_set() ? "redrives " + to_string(it.origin) : std::string());
+                it.origin.is_set() ? "redrives " + ids.text(it.origin) : std::string());
   }
   if (view.not_before.is_set()) write_entry(json, view.not_before, "not-before", "");
   write_attempt_entries(json, view, ended);
@@ -290,7 +286,7 @@ void write_shape(JsonWriter& json, const ShapeRow& row) {
   // A destination that was removed under our eyes has no name any more.
   text_field(json, "name", row.name);
   text_field(json, "profile", row.profile);
-  json.field("destination_id", to_text(row.id)).name("counts").open_array();
+  json.field("destination_id", to_string(row.id)).name("counts").open_array();
   for (const std::uint64_t count : row.ages) {
     json.number(count);
     total += count;
@@ -318,7 +314,7 @@ void write_shape(JsonWriter& json, const ShapeRow& row) {
 }
 
 void write_destination(JsonWriter& json, const DestinationView& view) {
-  json.open_object().field("name", view.config.name).field("destination_id", to_text(view.id));
+  json.open_object().field("name", view.config.name).field("destination_id", to_string(view.id));
   json.field("profile", view.config.profile);
   json.name("settings").open_object();
   std::size_t hidden = 0;
@@ -346,9 +342,9 @@ void write_destination(JsonWriter& json, const DestinationView& view) {
   json.close_object();
 }
 
-void write_dead_letter(JsonWriter& json, const DeadLetter& letter) {
-  json.open_object().field("id", to_string(letter.id));
-  json.field("destination_id", to_text(letter.id.destination()));
+void write_dead_letter(JsonWriter& json, const IdCodec& ids, const DeadLetter& letter) {
+  json.open_object().field("id", ids.text(letter.id));
+  json.field("destination_id", to_string(letter.id.destination()));
   json.field("phase", name_of(letter.phase));
   time_field(json, "at", letter.at);
   json.field("cause", name_of(letter.cause)).count("attempts", letter.attempts);
@@ -356,7 +352,7 @@ void write_dead_letter(JsonWriter& json, const DeadLetter& letter) {
   json.close_object();
 }
 
-void write_log_entry(JsonWriter& json, const LogEntry& entry) {
+void write_log_entry(JsonWriter& json, const IdCodec& ids, const LogEntry& entry) {
   const bool about_message =
       entry.kind == LogEntry::Kind::kEnd || entry.kind == LogEntry::Kind::kParked ||
       entry.kind == LogEntry::Kind::kQuarantined || entry.kind == LogEntry::Kind::kLate ||
@@ -365,8 +361,8 @@ void write_log_entry(JsonWriter& json, const LogEntry& entry) {
   json.open_object().field("kind", name_of(entry.kind));
   time_field(json, "at", entry.at);
   if (entry.id.is_set()) {
-    json.field("destination_id", to_text(entry.id.destination()));
-    if (about_message) json.field("id", to_string(entry.id));
+    json.field("destination_id", to_string(entry.id.destination()));
+    if (about_message) json.field("id", ids.text(entry.id));
   }
   if (about_message) {
     json.field("phase", name_of(entry.phase)).count("attempts", entry.attempts);
@@ -376,22 +372,23 @@ void write_log_entry(JsonWriter& json, const LogEntry& entry) {
   json.close_object();
 }
 
-void write_operation(JsonWriter& json, const Answer& answer, std::string_view key) {
+void write_operation(JsonWriter& json, const IdCodec& ids, const Answer& answer,
+                     std::string_view key) {
   json.open_object().field("key", key).field("answer", name_of(answer.code));
   if (const auto* fanout = std::get_if<FanoutView>(&answer.view)) {
-    write_fanout_fields(json, *fanout);
+    write_fanout_fields(json, ids, *fanout);
   } else if (answer.id.is_set()) {
-    json.field("id", to_string(answer.id));
+    json.field("id", ids.text(answer.id));
   }
   text_field(json, "detail", answer.detail);
   json.close_object();
 }
 
-void write_fanout_fields(JsonWriter& json, const FanoutView& fanout) {
+void write_fanout_fields(JsonWriter& json, const IdCodec& ids, const FanoutView& fanout) {
   json.field("id", to_string(fanout.id)).name("members").open_array();
   for (const FanoutView::Member& member : fanout.members) {
     json.open_object().field("destination", member.destination);
-    json.field("message", to_string(member.message)).close_object();
+    json.field("message", ids.text(member.message)).close_object();
   }
   json.close_array().name("skipped").open_array();
   for (const std::string& name : fanout.skipped) json.text(name);

@@ -13,11 +13,6 @@ void text_field(JsonWriter& json, std::string_view name, std::string_view text) 
   if (!text.empty()) json.field(name, text);
 }
 
-// The beginning of the ids of its messages.
-std::string text_of(DestinationId id) {
-  return to_string(MessageId{id.value() << 20, 0}).substr(0, 11);
-}
-
 void write_filter(JsonWriter& json, const JobFilter& filter) {
   json.open_object();
   text_field(json, "destination", filter.destination);
@@ -36,18 +31,18 @@ std::uint64_t ms_for(std::uint64_t actions, std::uint32_t rate) {
 
 }  // namespace
 
-void write_dead_groups(JsonWriter& json, const DeadGroupList& list) {
+void write_dead_groups(JsonWriter& json, const IdCodec& ids, const DeadGroupList& list) {
   json.open_object().name("groups").open_array();
   for (const DeadGroup& group : list.groups) {
     json.open_object();
     text_field(json, "destination", group.destination);
-    json.field("destination_id", text_of(group.id)).field("phase", name_of(group.phase));
+    json.field("destination_id", to_string(group.id)).field("phase", name_of(group.phase));
     if (group.phase != Phase::kParked) json.field("cause", name_of(group.cause));
     json.count("count", group.count);
     time_field(json, "first_at", group.first);
     time_field(json, "last_at", group.last);
     text_field(json, "reason", group.reason);
-    json.field("example", to_string(group.example)).close_object();
+    json.field("example", ids.text(group.example)).close_object();
   }
   json.close_array().count("letters", list.letters).count("unlisted_groups", list.unlisted);
   json.count("others", list.others).count("unreadable", list.unreadable).close_object();

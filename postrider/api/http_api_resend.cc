@@ -16,7 +16,7 @@ struct HttpApi::Impl::Resend {
 };
 
 void HttpApi::Impl::resend_message(Call& call) {
-  const auto id = parse_message_id(call.capture);
+  const auto id = host_.ids().parse(call.capture);
   if (!id) {
     return refuse(call.waiting, api::complaint(ProblemType::kNotFound,
                                                "a message's id has 32 hexadecimal digits", "id"));
@@ -31,7 +31,7 @@ void HttpApi::Impl::resend_message(Call& call) {
   job->id = *id;
   job->caller = call.caller();
   // What was asked for, whatever became of the original since.
-  job->caller.said = "resend " + to_string(*id);
+  job->caller.said = "resend " + call.capture;
   Ask ask;
   ask.what = Ask::What::kMessage;
   ask.id = *id;
@@ -80,7 +80,8 @@ void HttpApi::Impl::resend_found(const std::shared_ptr<Resend>& job, const Answe
         HttpResponse response;
         response.status = 202;
         api::JsonWriter json(response.body);
-        json.open_object().field("id", to_string(answer.id)).field("resends", to_string(job->id));
+        const IdCodec& ids = self->host_.ids();
+        json.open_object().field("id", ids.text(answer.id)).field("resends", ids.text(job->id));
         json.field("durability", "synced").close_object();
         self->finish_replayed(job->waiting, answer, std::move(response));
       });

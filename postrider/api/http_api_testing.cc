@@ -3,7 +3,9 @@
 #include <boost/json.hpp>
 
 #include "postrider/api/http_api_router.h"
+#include "postrider/model/keys.h"
 #include "postrider/profiles/all.h"
+#include "postrider/protocols/device_ulid.h"
 
 namespace postrider::api {
 namespace {
@@ -108,16 +110,50 @@ std::string Reply::problem() const {
   return type.starts_with(kPrefix) ? type.substr(kPrefix.size()) : type;
 }
 
+namespace {
+
+// Whether a word of the length begins with `prefix` somewhere in the text.
+bool has_word(std::string_view text, std::string_view prefix, std::size_t length,
+              std::string_view digits) {
+  for (std::size_t at = text.find(prefix); at != text.npos; at = text.find(prefix, at + 1)) {
+    const std::string_view word = text.substr(at, length);
+    if (word.size() == length && word.find_first_not_of(digits) == word.npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 ApiRig::ApiRig() {
+  host_options.shard.engine.id_key = {0xA9, 0x1B};
   host_options.shard.engine.profiles = all_profiles();
   options.profiles = all_profiles();
   options.version = "1.2.3";
 }
 
-// An exchange that waits for room is held by what waits.
 ApiRig::~ApiRig() {
-  for (const auto& weak : exchanges_) {
-    if (const auto exchange = weak.lock()) exchange->room = {};
+  std::string all = everything_said;
+  for (const auto& exchange : exchanges_) all.append(exchange->text).append("\n");
+  for (const RigTransport::Started& one : transport.started) {
+    const WireRequest& request = one.request;
+    all.append(request.target).append("\n").append(request.headers.text()).append("\n");
+    all.append(request.body).append("\n");
+  }
+  expect_no_address(all);
+  // An exchange that waits for room is held by what waits.
+  for (const auto& exchange : exchanges_) exchange->room = {};
+}
+
+// The address of a message begins with the number of its destination, as hexadecimal digits and as
+// a ULID.
+void ApiRig::expect_no_address(std::string_view text) const {
+  for (const auto& [key, value] : store.inner.contents()) {
+    const auto id = key[0] == keys::kConfig ? keys::parse_destination(key) : std::nullopt;
+    if (!id) continue;
+    EXPECT_FALSE(has_word(text, to_string(*id), 32, "0123456789abcdef")) << to_string(*id);
+    const std::string ulid = device::to_ulid(id->value() << 20, 0).substr(0, 9);
+    EXPECT_FALSE(has_word(text, ulid, device::kUlidDigits, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"))
+        << ulid;
   }
 }
 

@@ -1,6 +1,6 @@
 // ApiRig: the API over a real host, engine and profile, with a memory store, a transport that
 // writes down what it is told, and a clock that stands where the test puts it. Every answer is held
-// against /openapi.json.
+// against /openapi.json; and neither an answer nor a request may show the address of a message.
 #pragma once
 
 #include <deque>
@@ -162,8 +162,9 @@ class ApiRig : public ::testing::Test {
   std::string everything_said;  // all bytes of all answers
 
  private:
+  void expect_no_address(std::string_view text) const;
   std::shared_ptr<RigExchange> make_exchange();
-  std::vector<std::weak_ptr<RigExchange>> exchanges_;
+  std::vector<std::shared_ptr<RigExchange>> exchanges_;
 };
 
 }  // namespace postrider::api

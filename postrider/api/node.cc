@@ -4,6 +4,8 @@
 #include <sys/random.h>
 #include <utility>
 
+#include "postrider/model/keys.h"
+#include "postrider/model/records.h"
 #include "postrider/profiles/all.h"
 #include "postrider/runtime/first_transport.h"
 #include "postrider/runtime/reserve.h"
@@ -16,6 +18,25 @@ namespace {
 
 // Whose share of the door the brokers use. No token can have it, for it is no name of a tenant.
 constexpr std::string_view kBrokerTenant = "(brokers)";
+
+// Reads the key of ids from the store, or draws one for a store that holds nothing yet; the first
+// commit writes it. Records without a meta record are damage: under a new key every message of
+// theirs would have another name.
+Result<IdKey> id_key_of(BlockingStore& store) {
+  const Scan first{.first = "", .last = "\xFF", .limit = 1};
+  POSTRIDER_TRY(found, store.read({.keys = {keys::meta()}, .scans = {first}}));
+  const std::optional<Blob>* const meta = found.get(keys::meta());
+  if (meta != nullptr && meta->has_value()) {
+    POSTRIDER_TRY(decoded, decode_meta((*meta)->view()));
+    return id_key_of(decoded);
+  }
+  if (const Rows* rows = found.scan(first); rows != nullptr && !rows->rows.empty())
+    return fail(ErrorCode::kCorrupt, "the store has records, but its meta record is gone");
+  IdKey key{};
+  if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
+    return fail(ErrorCode::kUnavailable, "the system gives no random bytes for the key of ids");
+  return key;
+}
 
 std::uint64_t random_seed() {
   std::uint64_t seed = 0;
@@ -88,7 +109,8 @@ MqttTransportOptions with_shared(MqttTransportOptions options, const HttpTranspo
 class Node::Impl {
  public:
   Impl(std::unique_ptr<RocksStore> store, const NodeOptions& options, const Clock& clock)
-      : free_bytes_min_(options.free_bytes_min),
+      : id_key_(options.host.shard.engine.id_key),
+        free_bytes_min_(options.free_bytes_min),
         reserve_(options.store.directory + "/RESERVE", options.reserve_bytes),
         store_(std::move(store)),
         loop_(clock),
@@ -99,6 +121,7 @@ class Node::Impl {
   Result<void> start(HostOptions host, const Clock& clock);
   bool look_at_space();
 
+  IdKey id_key_;
   std::uint64_t free_bytes_min_;
   Reserve reserve_;
   std::unique_ptr<RocksStore> store_;
@@ -195,6 +218,13 @@ Result<std::unique_ptr<Node>> Node::open(NodeOptions options, const Clock& clock
   if (const auto legal = check_limits(options.host.shard); !legal)
     return tl::unexpected<Error>(legal.error());
   POSTRIDER_TRY(store, RocksStore::open(options.store));
+  const Result<IdKey> id_key = id_key_of(*store);
+  if (!id_key) {
+    const bool damaged = id_key.error().code == ErrorCode::kCorrupt;
+    return fail(id_key.error().code, options.store.directory + ": " + id_key.error().detail +
+                                         (damaged ? "; restore it from a backup" : ""));
+  }
+  options.host.shard.engine.id_key = *id_key;
   auto impl = std::make_unique<Impl>(std::move(store), options, clock);
   if (!make) make = usual_maker(options, clock);
   if (const auto made = impl->make_transport(options, make); !made)
@@ -212,6 +242,7 @@ RocksStore& Node::store() { return *impl_->store_; }
 Committer& Node::committer() { return impl_->committer_; }
 const Transport& Node::transport() const { return *impl_->transport_; }
 const Brokers* Node::brokers() const { return impl_->brokers_; }
+const IdKey& Node::id_key() const { return impl_->id_key_; }
 void Node::before_turn(std::function<void()> hook) { impl_->hook_ = std::move(hook); }
 bool Node::look_at_space() { return impl_->look_at_space(); }
 

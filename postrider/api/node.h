@@ -60,6 +60,7 @@ class Node {
   Committer& committer();
   const Transport& transport() const;
   const Brokers* brokers() const;  // null: none are configured
+  const IdKey& id_key() const;     // of the store
 
   // Runs in front of each turn: for those that bring work from other threads.
   void before_turn(std::function<void()> hook);

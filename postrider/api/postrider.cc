@@ -47,6 +47,7 @@ class Postrider::Impl {
   Result<void> open(NodeOptions options, Node::MakeTransport make) {
     POSTRIDER_TRY(node, Node::open(std::move(options), clock_, std::move(make)));
     node_ = std::move(node);
+    ids_.emplace(node_->id_key());
     node_->before_turn([this] { take_asked(); });
     node_->loop().every(kLookAtSpace, [this] { node_->look_at_space(); });
     thread_ = std::thread([this] { node_->loop().run(); });
@@ -62,6 +63,14 @@ class Postrider::Impl {
     node_->loop().wake();
   }
 
+  std::string shown(MessageId id) const {
+    const std::lock_guard lock(ids_mutex_);
+    return ids_->text(id);
+  }
+  std::optional<MessageId> parse_id(std::string_view text) const {
+    const std::lock_guard lock(ids_mutex_);
+    return ids_->parse(text);
+  }
   CommitCounters commits() const { return node_->committer().counters(); }
   StoreMemory store_memory() const { return node_->store().memory(); }
 
@@ -111,6 +120,8 @@ class Postrider::Impl {
 
   SystemClock clock_;
   std::unique_ptr<Node> node_;
+  mutable std::mutex ids_mutex_;
+  std::optional<IdCodec> ids_;  // callers' own, beside the engine's and the host's
   std::thread thread_;
   std::mutex mutex_;  // guards the three below
   std::vector<Asked> asked_;
@@ -137,6 +148,10 @@ Answer Postrider::call(Event event) {
   return answer.get();
 }
 
+std::string Postrider::shown(MessageId id) const { return impl_->shown(id); }
+std::optional<MessageId> Postrider::parse_id(std::string_view text) const {
+  return impl_->parse_id(text);
+}
 CommitCounters Postrider::commits() const { return impl_->commits(); }
 StoreMemory Postrider::store_memory() const { return impl_->store_memory(); }
 Result<void> Postrider::close(Duration patience) { return impl_->close(patience); }

@@ -16,6 +16,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "postrider/api/node.h"
 #include "postrider/model/answer.h"
@@ -51,6 +54,11 @@ class Postrider {
 
   // The same, waiting for the answer. Not from `done`.
   Answer call(Event event);
+
+  // A message id as text, as API, events and receivers know it (webhook-id), and back; nothing when
+  // the text is none. Unlike the id itself it is of this store alone.
+  std::string shown(MessageId id) const;
+  std::optional<MessageId> parse_id(std::string_view text) const;
 
   CommitCounters commits() const;  // what the store was given so far
   StoreMemory store_memory() const;

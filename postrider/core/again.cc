@@ -5,6 +5,7 @@
 
 #include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
+#include "postrider/model/id_address.h"
 
 namespace postrider {
 namespace {

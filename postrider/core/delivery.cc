@@ -28,11 +28,17 @@ const StateRow& Engine::Impl::state_of(const Entry& entry) const {
 
 Facts Engine::Impl::facts_of(const Turn& turn, const Entry& entry) const {
   const Bound& bound = *residents_[entry.destination].bound;
-  return {
-      entry.message,       entry.state,      bound.config,
-      bound.policy,        turn.now,         turn.wall,
-      entry.notes(),       intent_of(entry), entry.details ? &entry.details->past.trail : nullptr,
-      bound.prepared.get()};
+  return {entry.message,
+          entry.state,
+          bound.config,
+          bound.policy,
+          turn.now,
+          turn.wall,
+          entry.notes(),
+          intent_of(entry),
+          entry.details ? &entry.details->past.trail : nullptr,
+          bound.prepared.get(),
+          &ids_};
 }
 
 const Intent* Engine::Impl::intent_of(const Entry& entry) {
@@ -403,7 +409,8 @@ WireRequest Engine::Impl::encode_intent(Turn& turn, Entry& entry, StateIndex to)
   sending.state = to;
   sending.since = turn.now;
   const Facts facts{entry.message, sending,       bound.config, bound.policy, intent.at,
-                    intent.wall,   entry.notes(), &intent,      nullptr,      bound.prepared.get()};
+                    intent.wall,   entry.notes(), &intent,      nullptr,      bound.prepared.get(),
+                    &ids_};
   WireRequest request = bound.profile->encode(facts, AttemptKind::kSend);
   const std::uint64_t hash = hash_of(request);
   if (again && intent.hash != hash) {

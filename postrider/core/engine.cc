@@ -31,6 +31,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       limits_(options_.limits),
       rng_(options_.seed ^ epoch.value()),
       receipts_(options_, books, now),
+      ids_(receipts_.id_key()),
       timers_(now),
       last_sequence_(first_sequence(epoch).value()),
       last_attempt_(first_sequence(epoch).value()),

@@ -85,6 +85,9 @@ struct EngineOptions {
   Retention audit{.age = 90 * 24h, .bytes = 256ULL << 20};
   Retention history{.age = 7 * 24h, .bytes = 16ULL << 30};  // content of those that keep it
   std::uint64_t seed = 0;                                   // of jitter
+  // Of the ids that are shown outside: the store's, or for a new store the one that was drawn for
+  // it, which is written with the first commit.
+  IdKey id_key{};
 };
 
 // What must be known before the first event: counters, clock, and which buckets there are.

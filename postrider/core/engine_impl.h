@@ -31,6 +31,7 @@
 #include "postrider/core/retry.h"
 #include "postrider/core/ring.h"
 #include "postrider/core/timers.h"
+#include "postrider/model/id_codec.h"
 
 namespace postrider {
 
@@ -655,6 +656,7 @@ class Engine::Impl {
   const EngineLimits& limits_;
   Rng rng_;
   Receipts receipts_;
+  const IdCodec ids_;  // for whatever leaves: requests, the audit, answers to people
   Timers timers_;
   std::uint64_t last_sequence_;
   std::uint64_t last_attempt_ = 0;

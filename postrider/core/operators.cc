@@ -157,7 +157,7 @@ void Engine::Impl::audit(Turn& turn, const Caller& caller, const Deed& deed, con
 }
 
 void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
-  const Deed deed{"cancel", to_string(cancel.id), {}};
+  const Deed deed{"cancel", ids_.text(cancel.id), {}};
   once(turn, cancel.caller, canonical("cancel", cancel.id), deed, [&]() -> std::optional<Answer> {
     const Located located = locate(turn, cancel.id);
     if (!located.known) return std::nullopt;
@@ -179,7 +179,7 @@ void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
 }
 
 void Engine::Impl::on(Turn& turn, const RetryNow& retry) {
-  const Deed deed{"retry", to_string(retry.id), {}};
+  const Deed deed{"retry", ids_.text(retry.id), {}};
   once(turn, retry.caller, canonical("retry-now", retry.id), deed, [&]() -> std::optional<Answer> {
     const Located located = locate(turn, retry.id);
     if (!located.known) return std::nullopt;
@@ -220,7 +220,7 @@ Answer Engine::Impl::retry_now(Turn& turn, Slot slot) {
 }
 
 void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
-  const Deed deed{"redrive", to_string(redrive.id),
+  const Deed deed{"redrive", ids_.text(redrive.id),
                   redrive.even_if_it_ran ? std::string_view("even if it ran") : std::string_view()};
   once(turn, redrive.caller, canonical("redrive", redrive.id), deed,
        [&]() -> std::optional<Answer> {
@@ -255,7 +255,7 @@ Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried,
   if (answer->code != AnswerCode::kAccepted) return *answer;
   take_letter(turn, buried, true);
   ++receipts_.counters().redriven;
-  return answer_with(AnswerCode::kAccepted, "redrives " + to_string(old), answer->id);
+  return answer_with(AnswerCode::kAccepted, "redrives " + ids_.text(old), answer->id);
 }
 
 // A new message linked to the old one: an end is an end.
@@ -296,7 +296,7 @@ std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Bu
 }
 
 void Engine::Impl::on(Turn& turn, const Drop& drop) {
-  const Deed deed{"drop", to_string(drop.id), {}};
+  const Deed deed{"drop", ids_.text(drop.id), {}};
   once(turn, drop.caller, canonical("drop", drop.id), deed, [&]() -> std::optional<Answer> {
     const Located located = locate(turn, drop.id);
     if (!located.known) return std::nullopt;

@@ -68,7 +68,7 @@ bool Engine::Impl::find_gap(Turn& turn, const Entry& entry, Explanation& out) {
       const auto gate = keys::parse_parked_as_gap(row.second.view());
       if (!parked || !gate || !(fifo || *gate == entry.message.gates[0])) continue;
       out.gap = *parked;
-      out.why += "; a gap: " + to_string(*parked) + " was parked before it";
+      out.why += "; a gap: " + ids_.text(*parked) + " was parked before it";
       return true;
     }
     first = rows->complete ? std::string() : rows->next;

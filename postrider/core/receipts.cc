@@ -132,6 +132,7 @@ Receipts::Receipts(const EngineOptions& options, Books books, Timestamp now)
                  options.halves, options.arrivals, options.audit, options.history},
       groups_(std::move(books.groups), options.limits.dead_groups_max) {
   if (meta_.counters.live() == 0) meta_.counted = true;
+  if (meta_.id_key == IdKey()) meta_.id_key = options.id_key;
   for (const Kept kept : {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead}) {
     if (!info(kept).started.is_set()) info(kept).started = now;
   }

@@ -26,6 +26,7 @@ class Receipts {
 
   Counters& counters() { return meta_.counters; }
   const Counters& counters() const { return meta_.counters; }
+  const IdKey& id_key() const { return meta_.id_key; }
   // Entries of the log since this incarnation began, by kind.
   const std::array<std::uint64_t, LogEntry::kKinds>& noted() const { return noted_; }
 

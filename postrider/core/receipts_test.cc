@@ -320,6 +320,22 @@ TEST_F(ReceiptsTest, TheMetaRecordIsWrittenWithWhateverElseIs) {
   EXPECT_EQ(meta->wall_bias, Duration(1000));
 }
 
+// req: engine.name.8
+TEST_F(ReceiptsTest, TheKeyOfIdsIsWrittenWithTheFirstCommitAndStaysTheStores) {
+  options.id_key = {1, 2, 3};
+  Receipts books = receipts();
+  out.put("x", "y");
+  books.close_turn(kStart, Duration(0), Sequence(5), out);
+  const auto meta = decode_meta(out.writes().back().value.view());
+  ASSERT_TRUE(meta.has_value());
+  EXPECT_EQ(meta->id_key, options.id_key);
+  EXPECT_EQ(id_key_of(*meta).value(), options.id_key);
+  EXPECT_FALSE(id_key_of(Meta()).has_value());
+  Books old;
+  old.meta.id_key = {7};
+  EXPECT_EQ(receipts(old).id_key(), (IdKey{7}));
+}
+
 TEST_F(ReceiptsTest, GroupsThatChangedAreAReasonToWrite) {
   Receipts books = receipts();
   EXPECT_FALSE(books.has_page());

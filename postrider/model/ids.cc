@@ -5,6 +5,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
+#include "postrider/model/id_address.h"
 
 namespace postrider {
 
@@ -29,21 +30,20 @@ constexpr auto kPairs = [] {
   return pairs;
 }();
 
-}  // namespace
-
-std::string to_string(MessageId id) {
+std::string digits_of(std::uint64_t high, std::uint64_t low) {
   std::string text(32, '0');
   for (std::size_t i = 0; i < 8; ++i) {
     const std::size_t shift = 56 - 8 * i;
-    std::memcpy(&text[2 * i], &kPairs[2 * ((id.high >> shift) & 255)], 2);
-    std::memcpy(&text[16 + 2 * i], &kPairs[2 * ((id.low >> shift) & 255)], 2);
+    std::memcpy(&text[2 * i], &kPairs[2 * ((high >> shift) & 255)], 2);
+    std::memcpy(&text[16 + 2 * i], &kPairs[2 * ((low >> shift) & 255)], 2);
   }
   return text;
 }
 
-std::optional<MessageId> parse_message_id(std::string_view text) {
+template <class Parsed>
+std::optional<Parsed> parse_digits(std::string_view text) {
   if (text.size() != 32) return std::nullopt;
-  MessageId id;
+  Parsed id;
   for (std::size_t i = 0; i < 32; ++i) {
     const char c = text[i];
     std::uint64_t digit = 0;
@@ -58,6 +58,20 @@ std::optional<MessageId> parse_message_id(std::string_view text) {
     half = (half << 4) | digit;
   }
   return id;
+}
+
+}  // namespace
+
+std::string to_string(DestinationId id) { return digits_of(id.value() << 20, 0).substr(0, 11); }
+
+std::string to_string(PublicId id) { return digits_of(id.high, id.low); }
+std::optional<PublicId> parse_public_id(std::string_view text) {
+  return parse_digits<PublicId>(text);
+}
+
+std::string to_string(MessageId id) { return digits_of(id.high, id.low); }
+std::optional<MessageId> parse_message_id(std::string_view text) {
+  return parse_digits<MessageId>(text);
 }
 
 }  // namespace postrider

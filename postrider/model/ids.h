@@ -1,7 +1,9 @@
 // The names of things. A MessageId is 128 bits and is the message's address: whoever has it reads,
-// explains and cancels with point reads, and no index by id exists.
+// explains and cancels with point reads, and no index by id exists. It has no text form here:
+// outside it is shown as a PublicId (model/id_codec.h).
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -33,6 +35,7 @@ DestinationId destination_id(std::string_view placement, std::string_view name,
                              std::uint64_t probe);
 // What serialises events: all probes of one hash share it, so it can be told from the name alone.
 constexpr std::uint64_t order_key(DestinationId id) { return id.value() >> 8; }
+std::string to_string(DestinationId id);  // 11 hexadecimal digits
 
 inline constexpr std::uint8_t kLanes = 16;
 
@@ -57,8 +60,20 @@ struct MessageId {
   friend constexpr auto operator<=>(const MessageId&, const MessageId&) = default;
 };
 
-std::string to_string(MessageId id);  // 32 hexadecimal digits
-std::optional<MessageId> parse_message_id(std::string_view text);
+// A message id as everybody outside knows it: the address, enciphered with the key of its store. It
+// has no parts, and its order means nothing.
+struct PublicId {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  constexpr bool is_set() const { return high != 0 || low != 0; }
+  friend constexpr auto operator<=>(const PublicId&, const PublicId&) = default;
+};
+std::string to_string(PublicId id);  // 32 hexadecimal digits
+std::optional<PublicId> parse_public_id(std::string_view text);
+
+// Drawn when a store is made, and kept in its meta record. All zero: none was drawn.
+using IdKey = std::array<std::uint8_t, 16>;
 
 }  // namespace postrider
 
@@ -67,5 +82,12 @@ struct std::hash<postrider::MessageId> {
   std::size_t operator()(const postrider::MessageId& id) const noexcept {
     return static_cast<std::size_t>((id.high ^ (id.low * 0x9E3779B97F4A7C15ULL)) *
                                     0xD6E8FEB86659FD93ULL);
+  }
+};
+
+template <>
+struct std::hash<postrider::PublicId> {
+  std::size_t operator()(const postrider::PublicId& id) const noexcept {
+    return static_cast<std::size_t>(id.high ^ id.low);  // they are as good as drawn
   }
 };

@@ -8,6 +8,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "postrider/model/id_address.h"
+
 namespace postrider {
 namespace {
 
@@ -49,7 +51,7 @@ RC_GTEST_PROP(MessageId, TextIsParsedBack, (std::uint64_t high, std::uint64_t lo
 
 // req: engine.name.1
 TEST(MessageId, TextIsHexadecimal) {
-  EXPECT_EQ(to_string({0x0123456789ABCDEF, 0xFEDCBA9876543210}),
+  EXPECT_EQ(to_string(MessageId{0x0123456789ABCDEF, 0xFEDCBA9876543210}),
             "0123456789abcdeffedcba9876543210");
 }
 

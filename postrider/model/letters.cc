@@ -19,7 +19,7 @@ Submit import_of(CarriedLetter letter, std::string_view scope) {
   if (planted(Bug::kImportedTwice)) return submit;
   submit.caller.key.kind = OperationKey::Kind::kOpaque;
   submit.caller.key.scope = scope;
-  submit.caller.key.key = "import:" + to_string(submit.origin);
+  submit.caller.key.key = "import:" + letter.shown_id;
   return submit;
 }
 

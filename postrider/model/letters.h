@@ -11,7 +11,10 @@
 namespace postrider {
 
 struct CarriedLetter {
-  MessageId id;  // that it had where it died
+  // That it had where it died. Of another store it is no address of ours, but it is written
+  // outside as it came.
+  MessageId id;
+  std::string shown_id = {};  // the same as text
   std::string destination;
   std::uint8_t lane = 0;
   std::uint16_t priority = 0;

@@ -13,6 +13,7 @@
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
 #include "postrider/model/destination.h"
+#include "postrider/model/id_codec.h"
 #include "postrider/model/lifecycle.h"
 #include "postrider/model/message.h"
 #include "postrider/model/outcome.h"
@@ -36,6 +37,9 @@ struct Facts {
   const Intent* intent = nullptr;
   const Trail* trail = nullptr;    // of methods that keep one
   const void* prepared = nullptr;  // what the profile's `prepare` made; null: it has none
+  const IdCodec* ids = nullptr;    // the engine always gives it
+
+  PublicId id() const { return ids->outside(message.id); }  // as the far side may know it
 };
 
 struct Offer {  // a message that asks to be accepted

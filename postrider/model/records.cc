@@ -78,10 +78,11 @@ BucketInfo get_bucket(Reader& reader) {
   return bucket;
 }
 
-// Meta 1: the first twelve counters and four buckets only; 2: all names had long keys. End 1:
-// without notes; 2: numbers of fixed width.
-constexpr std::uint8_t kMetaVersion = 3;
-constexpr std::uint8_t kMetaFanouts = 1;  // there were fan-outs: their counters follow
+// Meta 1: the first twelve counters and four buckets only; 2: all names had long keys; 3: without
+// the key of ids. End 1: without notes; 2: numbers of fixed width.
+constexpr std::uint8_t kMetaVersion = 4;
+constexpr std::uint8_t kMetaLongNames = 2;  // the last version of them
+constexpr std::uint8_t kMetaFanouts = 1;    // there were fan-outs: their counters follow
 constexpr std::array<std::uint64_t Counters::*, 3> kFanoutFields = {
     &Counters::fanouts, &Counters::shared_bodies, &Counters::shared_bytes};
 constexpr std::uint8_t kEndVersion = 3;
@@ -143,6 +144,7 @@ std::string encode_meta(const Meta& meta) {
     if ((used & bit_of(i)) != 0) put_bucket(writer, meta.running[i]);
   }
   writer.varint(meta.log_removed).varint(meta.long_names).varint(meta.long_halves);
+  writer.raw({reinterpret_cast<const char*>(meta.id_key.data()), meta.id_key.size()});
   seal_record(out);
   return out;
 }
@@ -150,7 +152,9 @@ std::string encode_meta(const Meta& meta) {
 Result<Meta> decode_meta(std::string_view record) {
   const std::uint8_t version = version_of(record);
   const bool old = version == 1;
-  Reader reader = open_record(record, old || version == 2 ? version : kMetaVersion);
+  const bool long_names = version <= kMetaLongNames;
+  Reader reader =
+      open_record(record, version >= 1 && version < kMetaVersion ? version : kMetaVersion);
   Meta meta;
   for (std::size_t i = 0; i < (old ? kCounters1 : kCounterFields.size()); ++i)
     meta.counters.*kCounterFields[i] = reader.varint();
@@ -158,9 +162,9 @@ Result<Meta> decode_meta(std::string_view record) {
   meta.wall_bias = Duration(reader.i64());
   for (std::size_t i = 0; i < kBuckets1; ++i) meta.running[i] = get_bucket(reader);
   const std::uint8_t used = old ? std::uint8_t{0} : reader.u8();
-  const unsigned known = version == kMetaVersion ? kKeptBits | kMetaFanouts | kCounted : kKeptBits;
+  const unsigned known = long_names ? kKeptBits : kKeptBits | kMetaFanouts | kCounted;
   if ((used & ~known) != 0) reader.fail();
-  meta.counted = version == kMetaVersion && (used & kCounted) != 0;
+  meta.counted = !long_names && (used & kCounted) != 0;
   if ((used & kMetaFanouts) != 0) {
     for (const auto field : kFanoutFields) meta.counters.*field = reader.varint();
     if (meta.counters.fanouts == 0) reader.fail();
@@ -169,15 +173,25 @@ Result<Meta> decode_meta(std::string_view record) {
     if ((used & bit_of(i)) != 0) meta.running[i] = get_bucket(reader);
   }
   meta.log_removed = reader.varint();
-  if (version == kMetaVersion) {
-    meta.long_names = reader.varint32();
-    meta.long_halves = reader.varint32();
-  } else {
+  if (long_names) {
     meta.long_names = meta.running[static_cast<std::size_t>(Kept::kNames)].number;
     meta.long_halves = meta.running[static_cast<std::size_t>(Kept::kHalves)].number;
+  } else {
+    meta.long_names = reader.varint32();
+    meta.long_halves = reader.varint32();
+  }
+  if (version == kMetaVersion) {
+    const std::string_view key = reader.raw(meta.id_key.size());
+    std::copy(key.begin(), key.end(), reinterpret_cast<char*>(meta.id_key.data()));
   }
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "meta record");
   return meta;
+}
+
+Result<IdKey> id_key_of(const Meta& meta) {
+  if (meta.id_key == IdKey())
+    return fail(ErrorCode::kCorrupt, "the meta record has no key for message ids");
+  return meta.id_key;
 }
 
 std::string encode_buckets(const BucketList& buckets) {

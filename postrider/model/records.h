@@ -58,10 +58,14 @@ struct Meta {
   keys::Bucket long_names = 0;
   keys::Bucket long_halves = 0;
   bool counted = true;  // what is said of cold messages (CensusRecord) is all that there are
+  IdKey id_key{};       // of the ids that are shown outside; never changes
   friend bool operator==(const Meta&, const Meta&) = default;
 };
 std::string encode_meta(const Meta& meta);
 Result<Meta> decode_meta(std::string_view record);
+// The key of a store that has a meta record. kCorrupt when it has none: a new one would give its
+// messages other names.
+Result<IdKey> id_key_of(const Meta& meta);
 
 using BucketList = std::vector<BucketInfo>;  // closed ones, oldest first
 std::string encode_buckets(const BucketList& buckets);

@@ -206,6 +206,7 @@ Meta any_meta() {
   meta.long_names = any<std::uint32_t>();
   meta.long_halves = any<std::uint32_t>();
   meta.counted = any<bool>();
+  for (std::uint8_t& byte : meta.id_key) byte = any<std::uint8_t>();
   return meta;
 }
 

@@ -1,5 +1,6 @@
 // ULID: how 128 bits are written on the routes of the device profile, 26 characters of Crockford's
-// base 32. Ours are message ids and ids of events; the text sorts as the bits do.
+// base 32. Ours are message ids, as they are shown outside, and ids of events; the text sorts as
+// the bits do, which of message ids says nothing.
 #pragma once
 
 #include <cstddef>

@@ -36,6 +36,7 @@ class Host::Impl {
   Impl(HostOptions options, Store& store, Transport& transport, const Clock& clock,
        std::function<void()> wake)
       : options_(std::move(options)),
+        ids_(options_.shard.engine.id_key),
         store_(store),
         transport_(transport),
         clock_(clock),
@@ -53,6 +54,7 @@ class Host::Impl {
     if (open_.erase(attempt.value()) != 0) tell(AttemptEnded{attempt, std::move(reply)});
   }
   void turn();
+  const IdCodec& ids() const { return ids_; }
   std::optional<Timestamp> next_deadline() const {
     if (state_ == State::kRestarting) return restart_at_;
     return shard_ ? shard_->next_deadline() : std::nullopt;
@@ -87,6 +89,7 @@ class Host::Impl {
   void stop(std::string failure);
 
   HostOptions options_;
+  const IdCodec ids_;
   Store& store_;
   Transport& transport_;
   const Clock& clock_;
@@ -240,5 +243,6 @@ bool Host::restoring() const {
   return !impl_->shard_ || !impl_->shard_->ready() || impl_->shard_->engine().restoring();
 }
 std::uint64_t Host::log_version() const { return impl_->turns_; }
+const IdCodec& Host::ids() const { return impl_->ids(); }
 
 }  // namespace postrider

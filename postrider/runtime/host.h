@@ -13,6 +13,7 @@
 #include "postrider/model/answer.h"
 #include "postrider/model/clock.h"
 #include "postrider/model/event.h"
+#include "postrider/model/id_codec.h"
 #include "postrider/model/store.h"
 #include "postrider/model/transport.h"
 #include "postrider/shard/shard.h"
@@ -74,6 +75,7 @@ class Host {
   const std::string& failure() const;  // why it stopped by itself; empty: it did not
   bool restoring() const;              // still reading what an earlier life left
   std::uint64_t log_version() const;   // changes when the outcome log may have grown
+  const IdCodec& ids() const;          // how message ids are written outside; the loop's thread
 
  private:
   class Impl;

@@ -256,6 +256,9 @@ void Shard::Impl::read_books() {
     if (!found) return fail(Fate::kStop, "the store cannot be read: " + found.error().detail);
     auto books = postrider::read_books(*found);
     if (!books) return fail(Fate::kStop, "the books cannot be read: " + books.error().detail);
+    const IdKey& key = books->meta.id_key;
+    if (key != IdKey() && key != options_.engine.id_key)
+      return fail(Fate::kStop, "the store has another key for message ids than it was opened with");
     timekeeper_.emplace(start_, books->meta.clock_floor, books->meta.wall_bias);
     last_ = start_;
     now_ = {timekeeper_->now(start_), start_.wall};

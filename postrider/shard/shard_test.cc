@@ -19,10 +19,11 @@ class ShardTest : public ::testing::Test {
  protected:
   void SetUp() override { reopen(); }
 
-  void reopen() {
+  void reopen(const IdKey& id_key = {1}) {
     shard_.reset();
     ShardOptions options;
     options.engine.profiles = all_profiles();
+    options.engine.id_key = id_key;
     auto shard = Shard::open(options, store_, instant(),
                              [this](Action&& action) { take(std::move(action)); });
     ASSERT_TRUE(shard.has_value());
@@ -117,6 +118,21 @@ TEST_F(ShardTest, RetriesAndForgetsNothingOverARestart) {
   answer_last(200);
   EXPECT_EQ(explain(id).phase, Phase::kDelivered);
   EXPECT_EQ(explain(id).attempts, 3);
+}
+
+// req: engine.name.7, engine.name.8
+TEST_F(ShardTest, IdsGoOutUnderTheKeyOfTheStoreAndUnderNoOther) {
+  configure("a");
+  const MessageId id = submit("a");
+  EXPECT_EQ(started_.back().request.headers.find("webhook-id"), IdCodec({1}).text(id));
+  reopen();
+  EXPECT_EQ(shard_->fate(), Shard::Fate::kRunning);
+  EXPECT_EQ(started_.size(), 2U) << "the attempt that was forgotten is made again";
+  EXPECT_EQ(started_.back().request.headers.find("webhook-id"), IdCodec({1}).text(id));
+  reopen({2});
+  EXPECT_EQ(shard_->fate(), Shard::Fate::kStop);
+  EXPECT_NE(shard_->fate_reason().find("another key"), std::string::npos);
+  EXPECT_EQ(started_.size(), 2U);
 }
 
 TEST_F(ShardTest, APausedDestinationHoldsAndResumes) {

@@ -153,6 +153,7 @@ void Clients::export_told(const DeadLetters& letters) {
     const auto message = decode_message(letters.contents[i].message);
     if (calm_ || letter.phase == Phase::kParked || !message) continue;
     const Submit submit = import_of({.id = letter.id,
+                                     .shown_id = to_string(letter.id),
                                      .destination = letters.contents[i].destination,
                                      .lane = letter.id.lane(),
                                      .priority = letter.id.priority(),

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "postrider/model/destination.h"
+#include "postrider/model/id_address.h"
 #include "postrider/model/keys.h"
 #include "postrider/model/message.h"
 #include "postrider/model/records.h"

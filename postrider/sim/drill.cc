@@ -6,6 +6,7 @@
 #include <string>
 
 #include "postrider/base/hash.h"
+#include "postrider/model/id_address.h"
 #include "postrider/sim/drill_table.h"
 
 namespace postrider::sim {

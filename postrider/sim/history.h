@@ -10,6 +10,7 @@
 #include "postrider/model/answer.h"
 #include "postrider/model/effects.h"
 #include "postrider/model/event.h"
+#include "postrider/model/id_address.h"
 #include "postrider/sim/peers/peer.h"
 #include "postrider/sim/store.h"
 

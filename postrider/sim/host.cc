@@ -12,7 +12,7 @@ constexpr std::uint32_t kSpinsMax = 100'000;  // turns at one instant; more is a
 
 }  // namespace
 
-Host::Host(Surroundings around) : around_(std::move(around)) {}
+Host::Host(Surroundings around) : around_(std::move(around)), ids_(around_.shard.engine.id_key) {}
 
 Host::~Host() {
   for (const auto& process : processes_) process->store->crash(0);
@@ -247,7 +247,7 @@ void Host::carry_out(Process& process, const Action& action) {
 }
 
 void Host::leave(Process& process, const StartAttempt& start) {
-  Call call = read_call(start.request);
+  Call call = read_call(start.request, ids_);
   if (call.to_device) call.id = start.message;  // nobody out there knows our names
   around_.trace.line(around_.agenda.now(), "attempt")
       .number(start.attempt.value())

@@ -98,6 +98,7 @@ class Host {
   void count_point();
 
   Surroundings around_;
+  const IdCodec ids_;
   std::vector<std::unique_ptr<Process>> processes_;
   Incarnation last_ = 0;
   bool starting_ = false;  // a restart is on the agenda

@@ -181,6 +181,14 @@ void tighten(const SimOptions& options, ShardOptions& shard, Rng& rng) {
   limits.attempts_kept_max = kLast[shard.engine.seed / 729 % kLast.size()];
 }
 
+// Drawn at random where stores are real; here the seed is all that is drawn.
+IdKey id_key_from(std::uint64_t seed) {
+  Rng rng = Rng(seed).fork(22);
+  IdKey key{};
+  for (std::uint8_t& byte : key) byte = static_cast<std::uint8_t>(rng.below(256));
+  return key;
+}
+
 // The device profile with one row that is wrong: a question that failed sends the command again.
 const ProfileSpec& resending_twin(const ProfileSpec& truth) {
   static std::vector<std::vector<Transition>> tables;
@@ -269,6 +277,7 @@ ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng)
   ShardOptions shard;
   shard.engine.profiles = sim_profiles();
   shard.engine.seed = rng.next();
+  shard.engine.id_key = id_key_from(shard.engine.seed);
   stage_limits(options, shard);
   if (tight) tighten(options, shard, rng);
   const auto legal = check_limits(shard);

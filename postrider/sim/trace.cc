@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "postrider/base/hash.h"
+#include "postrider/model/id_address.h"
 
 namespace postrider::sim {
 namespace {

@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "postrider/model/id_codec.h"
 #include "tests/crash/load.h"
 
 namespace postrider::crash {
@@ -22,8 +23,8 @@ struct Seen {
   std::uint64_t rejected = 0;
 };
 
-std::unordered_map<MessageId, Seen> gather(const std::vector<Arrival>& arrivals) {
-  std::unordered_map<MessageId, Seen> out;
+std::unordered_map<PublicId, Seen> gather(const std::vector<Arrival>& arrivals) {
+  std::unordered_map<PublicId, Seen> out;
   for (const Arrival& arrival : arrivals) {
     Seen& seen = out[arrival.id];
     seen.serial = arrival.serial;
@@ -36,8 +37,8 @@ std::unordered_map<MessageId, Seen> gather(const std::vector<Arrival>& arrivals)
 
 // One message each: a number has one id, an id one number.
 void audit_names(const Evidence& evidence, Findings& out) {
-  std::unordered_map<std::uint64_t, MessageId> ids;
-  std::unordered_map<MessageId, std::uint64_t> serials;
+  std::unordered_map<std::uint64_t, PublicId> ids;
+  std::unordered_map<PublicId, std::uint64_t> serials;
   const std::uint64_t end = evidence.first_serial + evidence.submissions.size();
   for (const Arrival& arrival : evidence.arrivals) {
     if (!arrival.intact || arrival.serial < evidence.first_serial || arrival.serial >= end) {
@@ -60,13 +61,15 @@ void audit_names(const Evidence& evidence, Findings& out) {
 }
 
 void audit_fifo(const Evidence& evidence, Findings& out) {
+  const IdCodec ids(evidence.id_key);
   std::map<std::pair<std::uint32_t, std::uint8_t>, MessageId> last;
   for (const Arrival& arrival : evidence.arrivals) {
     if (!is_fifo(arrival.site)) continue;
-    MessageId& before = last[{arrival.site, arrival.id.lane()}];
-    if (arrival.id < before)
-      out.push_back("order: " + name_of(arrival) + " came after " + to_string(before));
-    before = arrival.id;
+    const MessageId id = ids.inside(arrival.id);
+    MessageId& before = last[{arrival.site, id.lane()}];
+    if (id < before)
+      out.push_back("order: " + name_of(arrival) + " came after " + ids.text(before));
+    before = id;
   }
 }
 
@@ -75,7 +78,7 @@ void audit_fifo(const Evidence& evidence, Findings& out) {
 void audit_arrivals(const Evidence& evidence, Findings& out) {
   audit_names(evidence, out);
   audit_fifo(evidence, out);
-  std::unordered_map<MessageId, std::uint32_t> good_in;  // the last life in which it was taken well
+  std::unordered_map<PublicId, std::uint32_t> good_in;  // the last life in which it was taken well
   for (std::size_t i = 0; i < evidence.arrivals.size(); ++i) {
     const Arrival& arrival = evidence.arrivals[i];
     const auto ended = evidence.ends.find(arrival.id);
@@ -96,16 +99,18 @@ void audit_arrivals(const Evidence& evidence, Findings& out) {
 }
 
 void audit_order_of_ids(const Evidence& evidence, Findings& out) {
+  const IdCodec ids(evidence.id_key);
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint8_t>, MessageId> last;
   for (const Submission& submission : evidence.submissions) {
     if (submission.fate != Submission::Fate::kAccepted || submission.repeated ||
         !is_fifo(submission.site))
       continue;
+    const MessageId id = ids.inside(submission.id);
     MessageId& before = last[{submission.client, submission.site, submission.lane}];
-    if (submission.id <= before)
+    if (id <= before)
       out.push_back("order: " + to_string(submission.id) + " was submitted after " +
-                    to_string(before) + " and stands before it");
-    before = submission.id;
+                    ids.text(before) + " and stands before it");
+    before = id;
   }
 }
 
@@ -135,8 +140,8 @@ std::string complaint(const Submission& it, const End& end, const Seen& seen) {
 }  // namespace
 
 void audit_ends(const Evidence& evidence, const Counters& counters, Findings& out) {
-  std::unordered_map<MessageId, Seen> seen = gather(evidence.arrivals);
-  std::unordered_set<MessageId> known;
+  std::unordered_map<PublicId, Seen> seen = gather(evidence.arrivals);
+  std::unordered_set<PublicId> known;
   Counters told;
   told.accepted = evidence.ends.size();
   for (const auto& [id, end] : evidence.ends) {

@@ -20,8 +20,9 @@ struct Evidence {
   std::uint64_t first_serial = 0;
   std::vector<Submission> submissions;  // by number, from the first
   std::vector<Arrival> arrivals;        // in order
-  std::unordered_map<MessageId, End> ends;
+  std::unordered_map<PublicId, End> ends;
   std::set<std::uint32_t> clean_lives;  // ended by themselves, on request
+  IdKey id_key{};  // of the store: what stands before what is told by addresses
 };
 
 using Findings = std::vector<std::string>;

@@ -71,8 +71,8 @@ std::optional<Counters> Books::metrics(const std::string& address) {
   return std::nullopt;
 }
 
-std::optional<std::unordered_set<MessageId>> Books::living(const std::string& address) {
-  std::unordered_set<MessageId> out;
+std::optional<std::unordered_set<PublicId>> Books::living(const std::string& address) {
+  std::unordered_set<PublicId> out;
   std::string cursor;
   for (std::size_t page = 0; page < kPagesMax; ++page) {
     const auto answer =
@@ -80,7 +80,7 @@ std::optional<std::unordered_set<MessageId>> Books::living(const std::string& ad
     if (!answer || answer->status != 200) return std::nullopt;
     const std::string& body = answer->body;
     for (std::size_t at = 0; (at = body.find("{\"id\":\"", at)) != std::string::npos; ++at) {
-      if (const auto id = parse_message_id(std::string_view(body).substr(at + 7, 32)))
+      if (const auto id = parse_public_id(std::string_view(body).substr(at + 7, 32)))
         out.insert(*id);
     }
     const std::size_t next = body.rfind("],\"next\":\"");
@@ -91,7 +91,7 @@ std::optional<std::unordered_set<MessageId>> Books::living(const std::string& ad
   return std::nullopt;
 }
 
-std::optional<int> Books::explain(const std::string& address, MessageId id) {
+std::optional<int> Books::explain(const std::string& address, PublicId id) {
   const auto answer = get(address, "/v1/messages/" + to_string(id) + "/explain");
   if (!answer) return std::nullopt;
   return answer->status;
@@ -130,7 +130,7 @@ void Books::take_event(std::string_view event, std::size_t arrivals) {
   if (event.starts_with(kId)) position_ = event.substr(kId.size(), event.find('\n') - kId.size());
   if (event.find("event: end\n") == std::string_view::npos) return;
   const std::string_view data = event.substr(event.find("data: "));
-  const auto id = parse_message_id(member(data, "id"));
+  const auto id = parse_public_id(member(data, "id"));
   if (!id) {
     complaints_.push_back("event: this end is nobody's: " + std::string(data));
     return;

@@ -27,13 +27,13 @@ class Books {
   // Each answers nothing, or false, when the daemon did not answer; `why` says what happened.
   std::optional<Counters> stats(const std::string& address);
   std::optional<Counters> metrics(const std::string& address);
-  std::optional<std::unordered_set<MessageId>> living(const std::string& address);
-  std::optional<int> explain(const std::string& address, MessageId id);
+  std::optional<std::unordered_set<PublicId>> living(const std::string& address);
+  std::optional<int> explain(const std::string& address, PublicId id);
   // Goes on in the outcome log until so many ends are known in all. An end is told when it is
   // durable, so all that the receiver will ever get of it has arrived by then.
   bool read_events(const std::string& address, std::uint64_t ends_wanted, const Receiver& receiver);
 
-  const std::unordered_map<MessageId, End>& ends() const { return ends_; }
+  const std::unordered_map<PublicId, End>& ends() const { return ends_; }
   // Ends that were told twice, or differently.
   const std::vector<std::string>& complaints() const { return complaints_; }
   const std::string& why() const { return why_; }
@@ -42,7 +42,7 @@ class Books {
   std::optional<HttpAnswer> get(const std::string& address, const std::string& path);
   void take_event(std::string_view event, std::size_t arrivals);
 
-  std::unordered_map<MessageId, End> ends_;
+  std::unordered_map<PublicId, End> ends_;
   std::string position_;  // of the last event
   std::vector<std::string> complaints_;
   std::string why_;

@@ -171,7 +171,7 @@ void Client::take_line(const std::string& line, const std::vector<std::uint64_t>
 }
 
 void Client::take_accepted(std::uint64_t serial, const std::string& id) {
-  const auto parsed = parse_message_id(id);
+  const auto parsed = parse_public_id(id);
   if (!parsed) return journal_.complain("answer: '" + id + "' is no id");
   journal_.set_accepted(serial, *parsed);
   recent_.push_back(serial);
@@ -253,7 +253,7 @@ void Client::repeat_one() {
                              " was answered with " + std::to_string(answer->status) + ": " +
                              answer->body);
   }
-  journal_.set_accepted(serial, parse_message_id(member(answer->body, "id")).value_or(MessageId()));
+  journal_.set_accepted(serial, parse_public_id(member(answer->body, "id")).value_or(PublicId()));
 }
 
 void Client::misuse_key() {

@@ -115,6 +115,7 @@ class Conductor::Campaign {
   std::uint32_t life_ = 0;
   std::set<std::uint32_t> clean_lives_;
   Counters last_;
+  IdKey id_key_{};  // that the store was made with
 };
 
 DaemonCommand Conductor::Campaign::command() const {
@@ -214,6 +215,9 @@ void Conductor::Campaign::audit_store() {
     found("conservation: " + std::to_string(report->hot + report->cold) + " messages lie there, " +
           to_text(report->counters));
   if (report->quarantined != 0) found("store: messages are quarantined");
+  if (id_key_ != IdKey() && id_key_ != report->id_key)
+    found("store: its key for message ids has changed");
+  id_key_ = report->id_key;
   last_ = report->counters;
 }
 
@@ -265,8 +269,9 @@ void Conductor::Campaign::finish() {
   world_->look_back(address, findings_);
   stop_well();
   audit_store();
-  world_->audit({.ends = books_.ends(), .clean_lives = clean_lives_, .counters = before},
-                findings_);
+  world_->audit(
+      {.ends = books_.ends(), .clean_lives = clean_lives_, .counters = before, .id_key = id_key_},
+      findings_);
   if (findings_.empty()) look_again(before);
   add_totals(before);
 }

@@ -119,7 +119,7 @@ std::string complaint(const DeviceCommand& command, const DeviceHistory& history
 void audit_outcomes(const DeviceEvidence& evidence, Findings& out) {
   constexpr std::array<std::string_view, 6> kOutcomes = {"executed", "refused",   "failed",
                                                          "expired",  "cancelled", "unknown"};
-  std::set<MessageId> commands;
+  std::set<PublicId> commands;
   for (std::size_t i = 0; i < evidence.commands.size(); ++i) {
     const DeviceCommand& command = evidence.commands[i];
     const DeviceHistory& history = evidence.histories[i];

@@ -16,7 +16,7 @@ namespace postrider::crash {
 // What the daemon says of a command when all is over.
 struct DeviceHistory {
   int status = 0;  // of the answer
-  MessageId id;
+  PublicId id;
   std::string outcome;
   bool may_have_run = false;
 };
@@ -24,7 +24,7 @@ struct DeviceHistory {
 struct DeviceEvidence {
   std::vector<DeviceCommand> commands;
   std::vector<DeviceHistory> histories;  // one for each command
-  std::unordered_map<MessageId, End> ends;
+  std::unordered_map<PublicId, End> ends;
   std::vector<Arrival> events;  // at the consumer, in order
   Ledger ledger;
 };

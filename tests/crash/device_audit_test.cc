@@ -59,10 +59,10 @@ Findings audit(const DeviceEvidence& evidence) {
 TEST(DeviceAudit, FindsNothingWhereAllAgree) { EXPECT_EQ(audit(good_evidence()), Findings()); }
 
 TEST(DeviceAudit, ReadsTheIdsOfTheContract) {
-  EXPECT_EQ(parse_contract_id("00000000000000000000000000"), MessageId());
-  EXPECT_EQ(parse_contract_id("7ZZZZZZZZZZZZZZZZZZZZZZZZZ"), (MessageId{UINT64_MAX, UINT64_MAX}));
-  EXPECT_EQ(parse_contract_id("0000000000000G000000000000"), (MessageId{1, 0}));
-  EXPECT_EQ(parse_contract_id("0000000000000000000000000"), MessageId());
+  EXPECT_EQ(parse_contract_id("00000000000000000000000000"), PublicId());
+  EXPECT_EQ(parse_contract_id("7ZZZZZZZZZZZZZZZZZZZZZZZZZ"), (PublicId{UINT64_MAX, UINT64_MAX}));
+  EXPECT_EQ(parse_contract_id("0000000000000G000000000000"), (PublicId{1, 0}));
+  EXPECT_EQ(parse_contract_id("0000000000000000000000000"), PublicId());
 }
 
 struct WrongCase {

@@ -103,7 +103,7 @@ std::size_t DeviceClient::draw() {
 
 // False: it was not accepted, and the client has complained.
 bool DeviceClient::take_answer(std::size_t number, int status, std::string_view message) {
-  const MessageId id = parse_contract_id(member(message, "id"));
+  const PublicId id = parse_contract_id(member(message, "id"));
   if ((status != 201 && status != 200) || !id.is_set()) {
     journal_.complain("answer: " + journal_.get(number).correlation + " is answered with " +
                       std::to_string(status) + ": " + std::string(message));

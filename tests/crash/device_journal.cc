@@ -11,9 +11,9 @@ constexpr std::size_t kDigitsOfId = 26;
 
 }  // namespace
 
-MessageId parse_contract_id(std::string_view text) {
+PublicId parse_contract_id(std::string_view text) {
   if (text.size() != kDigitsOfId) return {};
-  MessageId id;
+  PublicId id;
   for (const char digit : text) {
     const std::size_t value = kDigits.find(digit);
     if (value == std::string_view::npos) return {};
@@ -34,7 +34,7 @@ DeviceCommand DeviceJournal::get(std::size_t number) const {
   return commands_.at(number);
 }
 
-bool DeviceJournal::set_accepted(std::size_t number, MessageId id) {
+bool DeviceJournal::set_accepted(std::size_t number, PublicId id) {
   const std::lock_guard lock(mutex_);
   DeviceCommand& command = commands_.at(number);
   if (!command.id.is_set()) {

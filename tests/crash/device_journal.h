@@ -25,20 +25,20 @@ struct DeviceCommand {
   std::string correlation;  // its correlation id
   std::string body;         // of the request
   Cancel cancel = Cancel::kNone;
-  MessageId id;  // when accepted
+  PublicId id;  // when accepted
 
   bool is_act() const { return repeat != RepeatClass::kFree; }
 };
 
 // The id that the contract shows: 26 digits of base 32. Unset when it is none.
-MessageId parse_contract_id(std::string_view text);
+PublicId parse_contract_id(std::string_view text);
 
 class DeviceJournal {
  public:
   std::size_t add(DeviceCommand command);  // returns its number
   DeviceCommand get(std::size_t number) const;
   // A second answer must be the same. True: it is the first.
-  bool set_accepted(std::size_t number, MessageId id);
+  bool set_accepted(std::size_t number, PublicId id);
   void set_cancel(std::size_t number, DeviceCommand::Cancel cancel);
   void complain(std::string what);  // of what a client saw and must not see
 

@@ -162,7 +162,7 @@ void DeviceWorld::audit_living(const std::string& address, Books& books, Finding
   const auto living = books.living(address);
   if (!living) return out.push_back("answer: " + books.why());
   for (const DeviceCommand& command : journal_.all()) {
-    const MessageId id = command.id;
+    const PublicId id = command.id;
     if (id.is_set() && !living->contains(id) && !books.ends().contains(id) &&
         books.explain(address, id) != 200)
       out.push_back("lost: " + command.correlation + " was accepted as " + to_string(id) +

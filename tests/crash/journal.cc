@@ -31,7 +31,7 @@ void Journal::set_cancel(std::uint64_t serial, Submission::Cancel cancel) {
   if (submission.cancel < cancel) submission.cancel = cancel;
 }
 
-void Journal::set_accepted(std::uint64_t serial, MessageId id) {
+void Journal::set_accepted(std::uint64_t serial, PublicId id) {
   const std::lock_guard lock(mutex_);
   Submission& submission = at(serial);
   if (submission.fate == Submission::Fate::kAccepted) {

@@ -25,7 +25,7 @@ struct Submission {
   std::string more;       // further members of its JSON
   Fate fate = Fate::kUnknown;
   Cancel cancel = Cancel::kNone;
-  MessageId id;  // when accepted
+  PublicId id;  // when accepted
 };
 
 class Journal {
@@ -37,7 +37,7 @@ class Journal {
   void set_repeated(std::uint64_t serial);
   void set_cancel(std::uint64_t serial, Submission::Cancel cancel);
   // A second answer must be the same.
-  void set_accepted(std::uint64_t serial, MessageId id);
+  void set_accepted(std::uint64_t serial, PublicId id);
   // `knows`: the daemon looked at its key and at its content, so it was not accepted before either.
   void set_refused(std::uint64_t serial, bool knows);
   // What a client saw and must not see.

@@ -276,7 +276,7 @@ bool Receiver::Impl::take_request(int fd, Connection& connection) {
 
   Arrival arrival;
   arrival.site = connection.site;
-  arrival.id = parse_message_id(header(head, "webhook-id")).value_or(MessageId());
+  arrival.id = parse_public_id(header(head, "webhook-id")).value_or(PublicId());
   const bool unwanted = body.starts_with('u');
   arrival.serial = body.empty() ? 0 : std::strtoull(body.c_str() + 1, nullptr, 10);
   if (keeps_ == Keeps::kBodies) {

@@ -21,7 +21,7 @@ struct Arrival {
   std::uint32_t life = 0;  // of the daemon that sent it
   int status = kCut;
   bool intact = false;  // the body is the one that was submitted, byte for byte
-  MessageId id;
+  PublicId id;
   std::uint64_t serial = 0;
   // Of those that are kept as they came.
   std::string event;  // the id of the event

@@ -85,7 +85,7 @@ void WebhookWorld::audit_living(const std::string& address, Books& books, Findin
   const std::vector<Arrival> arrivals = receiver_.arrivals();
   const auto living = books.living(address);
   if (!living) return out.push_back("answer: " + books.why());
-  const auto is_known = [&](MessageId id) {
+  const auto is_known = [&](PublicId id) {
     return living->contains(id) || books.ends().contains(id) || books.explain(address, id) == 200;
   };
   for (const Submission& submission : submissions) {
@@ -115,14 +115,15 @@ void WebhookWorld::audit(const Ended& ended, Findings& out) {
                           .submissions = journal_.all(),
                           .arrivals = receiver_.arrivals(),
                           .ends = ended.ends,
-                          .clean_lives = ended.clean_lives};
+                          .clean_lives = ended.clean_lives,
+                          .id_key = ended.id_key};
   audit_arrivals(evidence, out);
   audit_order_of_ids(evidence, out);
   audit_ends(evidence, ended.counters, out);
 }
 
 void WebhookWorld::add_to(RoundsTotals& totals) const {
-  std::unordered_map<MessageId, std::uint64_t> good;
+  std::unordered_map<PublicId, std::uint64_t> good;
   for (const Arrival& arrival : receiver_.arrivals()) {
     ++totals.arrivals;
     if (arrival.status / 100 == 2 && good[arrival.id]++ != 0) ++totals.duplicates;

@@ -22,9 +22,10 @@ struct RoundsTotals;
 
 // What the daemon says when nothing lives any more.
 struct Ended {
-  const std::unordered_map<MessageId, End>& ends;
+  const std::unordered_map<PublicId, End>& ends;
   const std::set<std::uint32_t>& clean_lives;  // ended by themselves, on request
   Counters counters;
+  IdKey id_key{};  // of the store
 };
 
 class World {

@@ -10,6 +10,7 @@
 #include "postrider/base/check.h"
 #include "postrider/model/dead_groups.h"
 #include "postrider/model/fanout.h"
+#include "postrider/model/id_address.h"
 #include "postrider/model/ids.h"
 #include "postrider/model/jobs.h"
 #include "postrider/model/packing.h"
@@ -62,6 +63,7 @@ void parse_texts(std::string_view text) {
   if (const std::string uuid = bytes_of_uuid(text); !uuid.empty())
     POSTRIDER_CHECK(text_of_uuid(uuid) == text);
   if (const auto id = parse_message_id(text)) POSTRIDER_CHECK(to_string(*id) == text);
+  if (const auto id = parse_public_id(text)) POSTRIDER_CHECK(to_string(*id) == text);
   if (const auto id = parse_job_id(text)) POSTRIDER_CHECK(to_string(*id) == text);
   if (const auto id = parse_fanout_id(text)) POSTRIDER_CHECK(to_string(*id) == text);
 }

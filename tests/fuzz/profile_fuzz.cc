@@ -128,6 +128,7 @@ class Case {
     out.intent = profile_.methods[state_.method].durable_intent ? &intent_ : nullptr;
     out.trail = &trail_;
     out.prepared = prepared_.get();
+    out.ids = &ids_;
     return out;
   }
 
@@ -241,7 +242,7 @@ class Case {
     view.trail = trail_;
     view.body = message_.body;
     view.has_body = true;
-    const device::DeviceView seen{view, "p.network:7"};
+    const device::DeviceView seen{view, ids_, "p.network:7"};
     static_cast<void>(device::report_message(seen).has_value());
     static_cast<void>(device::report_history(seen).has_value());
     static_cast<void>(device::minted(view).token);
@@ -274,6 +275,7 @@ class Case {
   Intent intent_;
   Trail trail_;
   std::shared_ptr<const void> prepared_;
+  const IdCodec ids_{IdKey{1}};
   mutable bool may_send_ = false;
 };
 

@@ -357,17 +357,18 @@ class DeviceRig : public ShardRig {
     turn();
     return view_of<MessageView>(ticket);
   }
+  IdCodec ids() const { return IdCodec(options.engine.id_key); }
   std::string state(MessageId which) { return shown(which).explanation.state; }
   Phase phase(MessageId which) { return shown(which).explanation.phase; }
   std::string history(MessageId which) {
     const MessageView view = shown(which);
-    const auto told = device::report_history({view, "queue"});
+    const auto told = device::report_history({view, ids(), "queue"});
     EXPECT_TRUE(told.has_value());
     return told.value_or("");
   }
   std::string report(MessageId which) {
     const MessageView view = shown(which);
-    const auto told = device::report_message({view, "queue"});
+    const auto told = device::report_message({view, ids(), "queue"});
     EXPECT_TRUE(told.has_value());
     return told.value_or("");
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "postrider/model/destination.h"
+#include "postrider/model/id_address.h"
 #include "postrider/model/keys.h"
 #include "postrider/model/message.h"
 #include "postrider/model/profile.h"

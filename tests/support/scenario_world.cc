@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "postrider/model/id_address.h"
 #include "postrider/profiles/all.h"
 #include "postrider/sim/drill.h"
 #include "tests/support/scenario.h"

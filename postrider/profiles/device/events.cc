@@ -54,8 +54,9 @@ NestedSubmit submit_of(std::string_view destination, const Envelope& envelope,
 }
 
 NestedSubmit event_of(const Facts& facts, StateIndex state, std::string_view message) {
-  const std::string id = to_ulid(facts.message.id.high, facts.message.id.low);
-  const Envelope envelope{.id = event_id(facts.wall, facts.message.id, state),
+  const PublicId about = facts.id();
+  const std::string id = to_ulid(about.high, about.low);
+  const Envelope envelope{.id = event_id(facts.wall, about, state),
                           .wall = facts.wall,
                           .plugin = std::string(setting(facts.destination, "plugin"))};
   return submit_of(setting(facts.destination, "events"), envelope, id, message);
@@ -151,14 +152,14 @@ std::string report_json(const Report& report) {
 
 }  // namespace
 
-std::string event_id(Timestamp wall, MessageId about, StateIndex state) {
+std::string event_id(Timestamp wall, PublicId about, StateIndex state) {
   return make_event_id(wall, to_ulid(about.high, about.low), shown(state));
 }
 
 Begun started(const Facts& facts) {
   if (is_mint(facts.message.attributes)) return {};
   if (facts.state.attempts != 1 || setting(facts.destination, "events").empty()) return {};
-  const Told told{.id = facts.message.id,
+  const Told told{.id = facts.id(),
                   .state = kSending,
                   .command = command_of(facts.message),
                   .trail = {},
@@ -196,7 +197,7 @@ Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {
   mask_token(command);
   const bool told = end != kCancelled || setting(facts.destination, "events_cancelled") == "true";
   if (told && !setting(facts.destination, "events").empty()) {
-    const Told all{.id = facts.message.id,
+    const Told all{.id = facts.id(),
                    .state = end,
                    .command = command,
                    .trail = facts.trail == nullptr ? Trail() : *facts.trail,

@@ -21,7 +21,7 @@ std::vector<ExternalName> abandoned(const Facts& facts);
 Legacy ended(const Facts& facts, StateIndex end, std::string_view reason);
 
 // The id of the event that tells of a state of a message.
-std::string event_id(Timestamp wall, MessageId about, StateIndex state);
+std::string event_id(Timestamp wall, PublicId about, StateIndex state);
 
 struct Unsolicited {
   std::string plugin;

@@ -32,14 +32,14 @@ std::string_view maker_of(const DestinationConfig& queue) {
 Result<calin::Call> call_of(const Facts& facts, const Mint& mint) {
   const std::string vend(setting(facts.destination, "vend_password"));
   if (!by_vendor(facts.destination)) {
-    const std::uint64_t drawn = hash64(to_string(facts.message.id), 5);
+    const std::uint64_t drawn = hash64(to_string(facts.id()), 5);
     return mint_call_sts(mint, static_cast<int>(drawn % kRandomNumbers));
   }
   if (wire_of(facts.destination) == Wire::kCalinV1)
     return mint_call_v1({.credentials = credentials_v1(facts), .vend_password = vend}, mint);
   return mint_call_v2({.credentials = credentials_v2(facts),
                        .vend_password = vend,
-                       .serial = uuid_of(facts.message.id, facts.now)},
+                       .serial = uuid_of(facts.id(), facts.now)},
                       mint);
 }
 
@@ -51,7 +51,7 @@ SendReply read_reply(const Facts& facts, const WireReply& reply) {
 
 }  // namespace
 
-std::string uuid_of(MessageId id, Timestamp at) {
+std::string uuid_of(PublicId id, Timestamp at) {
   const std::string seed = to_string(id) + std::to_string(at.ms());
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;

@@ -144,7 +144,7 @@ std::string response_of_mint(const Notes& notes) {
   return out.take();
 }
 
-Result<Told> told_by(const MessageView& view) {
+Result<Told> told_by(const MessageView& view, const IdCodec& ids) {
   Notes notes = decode_notes(view.notes);
   const std::string& text = notes.summary.empty() ? view.body : notes.summary;
   auto command = parse_device_message(text);
@@ -157,7 +157,7 @@ Result<Told> told_by(const MessageView& view) {
   std::optional<StateIndex> state = parse_state(view.explanation.state);
   if (!notes.outcome.empty() && !view.trail.empty()) state = view.trail.back().state;
   if (!state) return fail(ErrorCode::kNotFound, "nothing is known of its state");
-  return Told{.id = view.explanation.id,
+  return Told{.id = ids.outside(view.explanation.id),
               .state = *state,
               .command = std::move(*command),
               .trail = view.trail,
@@ -228,7 +228,7 @@ void write_runs(JsonText& out, const DeviceView& view, const Told& shown) {
   std::vector<Told> all;
   std::vector<Timestamp> accepted;
   for (const MessageView* run : view.runs) {
-    auto told = told_by(*run);
+    auto told = told_by(*run, view.ids);
     if (!told || told->command.request.phase != shown.command.request.phase) continue;
     all.push_back(std::move(*told));
     accepted.push_back(run->explanation.accepted);
@@ -301,7 +301,7 @@ std::string event_message(const Told& told) {
 }
 
 Result<std::string> report_message(const DeviceView& view) {
-  POSTRIDER_TRY(told, told_by(view.message));
+  POSTRIDER_TRY(told, told_by(view.message, view.ids));
   JsonText out;
   out.begin_object();
   write_message(out, told, view.queue);
@@ -310,7 +310,7 @@ Result<std::string> report_message(const DeviceView& view) {
 }
 
 Result<std::string> report_history(const DeviceView& view) {
-  POSTRIDER_TRY(told, told_by(view.message));
+  POSTRIDER_TRY(told, told_by(view.message, view.ids));
   Notes notes = decode_notes(view.message.notes);
   if (told.makes_token) notes.item.clear();
   JsonText out;

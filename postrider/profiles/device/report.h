@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "postrider/model/answer.h"
-#include "postrider/model/ids.h"
+#include "postrider/model/id_codec.h"
 #include "postrider/model/trail.h"
 #include "postrider/protocols/device_message.h"
 
@@ -17,7 +17,7 @@ inline constexpr std::size_t kFailuresShown = 12;
 
 // All that is known of a command at a moment.
 struct Told {
-  MessageId id;
+  PublicId id;
   StateIndex state = 0;
   DeviceMessage command;
   Trail trail;
@@ -32,6 +32,7 @@ std::string event_message(const Told& told);
 
 struct DeviceView {
   const MessageView& message;
+  const IdCodec& ids;
   std::string_view queue;  // the name of its destination
   // All of the same id, the oldest first: what was sent again, and what other phases share it.
   std::span<const MessageView* const> runs = {};

@@ -90,7 +90,7 @@ WireRequest call(const Facts& facts, std::string_view path, std::string_view mes
 // By MQTT nobody tells why a command was not taken, so the server is asked for the device first.
 WireRequest publish(const Facts& facts) {
   chirpstack::QueueItem item = item_of(facts);
-  item.id = uuid_of(facts.message.id, facts.now);
+  item.id = uuid_of(facts.id(), facts.now);
   WireRequest request;
   request.verb = kPublish;
   request.target = std::string(setting(facts.destination, "broker")) + ' ' +
@@ -166,7 +166,7 @@ SendReply send_reply_of(const Facts& facts, const WireReply& reply) {
     // The broker has it, and the server knows it by the name that we chose.
     case Wire::kChirpstackMqtt:
       return {.verdict = SendVerdict::kAccepted,
-              .item = uuid_of(facts.message.id, facts.intent->at),
+              .item = uuid_of(facts.id(), facts.intent->at),
               .reason = ""};
     case Wire::kCalinV1:
       return calin::read_create_v1(command_of(facts.message).request, answer_of(reply));
@@ -201,7 +201,7 @@ bool expires_apart(std::optional<Timestamp> one, std::optional<Timestamp> other)
 const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
                                        const chirpstack::Queue& queue) {
   const std::string id = notes.item.empty() && is_by_broker(facts)
-                             ? uuid_of(facts.message.id, facts.intent->at)
+                             ? uuid_of(facts.id(), facts.intent->at)
                              : notes.item;
   const chirpstack::QueueItem wanted =
       item_of({facts.message, facts.state, facts.destination, facts.policy, facts.intent->at,
@@ -585,7 +585,7 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
 std::vector<ExternalName> names(const Facts& facts) {
   if (wire_of(facts.destination) != Wire::kChirpstackMqtt || is_mint(facts.message.attributes))
     return {};
-  return {{"item", uuid_of(facts.message.id, facts.now)}};
+  return {{"item", uuid_of(facts.id(), facts.now)}};
 }
 
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {

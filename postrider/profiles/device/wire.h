@@ -33,7 +33,7 @@ Reading refused_send(const Facts& facts, const SendReply& said);  // anything bu
 Gate endpoint_gate(std::string_view url, const Policy& policy);
 // A UUID that follows from the message and the time of its attempt, so that a repeat of that
 // attempt has the same.
-std::string uuid_of(MessageId id, Timestamp at);
+std::string uuid_of(PublicId id, Timestamp at);
 
 // The command of a message that was admitted; good until the next call.
 const DeviceMessage& command_of(const Message& message);

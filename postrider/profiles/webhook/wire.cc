@@ -94,7 +94,7 @@ void put_signature(HeaderLines& headers, const Facts& facts, const OwnHeaders& o
   const std::string_view secret = setting(destination, "secret", "");
   if (!own.signature.empty())
     return headers.add(own.signature, device::event_signature(secret, facts.message.body));
-  const std::string id = to_string(facts.message.id);
+  const std::string id = to_string(facts.id());
   const std::string timestamp = std::to_string(facts.wall.ms() / 1000);
   std::string name = to_lower(own.prefix);
   const std::size_t prefix_size = name.size();
@@ -121,7 +121,7 @@ void put_event(HeaderLines& headers, const Facts& facts, const NamedTexts& custo
     if (find_text(custom, name) == nullptr) headers.add(name, value);
   };
   put("ce-specversion", "1.0");
-  put("ce-id", to_string(facts.message.id));
+  put("ce-id", to_string(facts.id()));
   put("ce-source", setting(destination, "event_source", "postrider"));
   put("ce-type", setting(destination, "event_type", "message"));
   // Engine time runs apart from the wall's; the age of the message is the same on both.
@@ -147,7 +147,7 @@ WireRequest encode_plain(const Facts& facts, const Prepared& prepared) {
   request.trust = prepared.trust;
   request.headers.reserve(kHeaderBytesUsual);
   request.headers.add_lines(prepared.head.text());
-  const std::string id = to_string(facts.message.id);
+  const std::string id = to_string(facts.id());
   const std::string timestamp = std::to_string(facts.wall.ms() / 1000);
   if (!prepared.keys.empty()) {
     request.headers.add(
@@ -323,7 +323,7 @@ WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
     put_event(request.headers, facts, custom);
   if (!own.id.empty()) {
     const std::string* event = find_text(attributes, kEventId);
-    request.headers.add(own.id, event != nullptr ? *event : to_string(facts.message.id));
+    request.headers.add(own.id, event != nullptr ? *event : to_string(facts.id()));
   }
   put_signature(request.headers, facts, own);
   request.trust = setting(destination, "trust", "");

@@ -11,14 +11,15 @@ namespace {
 
 // The action and the target of an operator's command; nothing of what operators do not ask for.
 struct DeedOf {
+  const IdCodec& ids;
   using Deed = std::optional<std::string>;
   static Deed of(std::string_view action, const std::string& target) {
     return std::string(action) + " " + target;
   }
-  Deed operator()(const Cancel& e) const { return of("cancel", to_string(e.id)); }
-  Deed operator()(const RetryNow& e) const { return of("retry", to_string(e.id)); }
-  Deed operator()(const Redrive& e) const { return of("redrive", to_string(e.id)); }
-  Deed operator()(const Drop& e) const { return of("drop", to_string(e.id)); }
+  Deed operator()(const Cancel& e) const { return of("cancel", ids.text(e.id)); }
+  Deed operator()(const RetryNow& e) const { return of("retry", ids.text(e.id)); }
+  Deed operator()(const Redrive& e) const { return of("redrive", ids.text(e.id)); }
+  Deed operator()(const Drop& e) const { return of("drop", ids.text(e.id)); }
   Deed operator()(const Configure& e) const {
     return of(e.config.draining  ? "drain"
               : e.config.removed ? "remove"
@@ -49,10 +50,11 @@ struct DeedOf {
 class AuditChecker final : public Checker {
  public:
   AuditChecker(const CheckerContext& context, Notebook& /*notebook*/)
-      : verdicts_(context.verdicts) {}
+      : verdicts_(context.verdicts), ids_(context.shard.engine.id_key) {}
 
   void asked(const Asked& asked) override {
-    if (const auto deed = std::visit(DeedOf(), asked.event)) deeds_[asked.ticket.value()] = *deed;
+    if (const auto deed = std::visit(DeedOf{ids_}, asked.event))
+      deeds_[asked.ticket.value()] = *deed;
   }
 
   void told(const Told& told) override {
@@ -75,6 +77,7 @@ class AuditChecker final : public Checker {
 
  private:
   Verdicts& verdicts_;
+  const IdCodec ids_;  // the audit tells of messages as operators know them
   std::map<std::uint64_t, std::string> deeds_;  // by ticket
   std::set<std::string> told_;
 };

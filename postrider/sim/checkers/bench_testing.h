@@ -138,7 +138,7 @@ class CheckerBench {
                              {"drill-now", std::to_string(engine_now().ms())}};
     start.request.owner = message.record;
     start.request.body = message.body;
-    const Call call = read_call(start.request);
+    const Call call = read_call(start.request, IdCodec(IdKey()));
     checker->left({moment(), engine_now() - Duration(1), start, call});
     return start.attempt;
   }

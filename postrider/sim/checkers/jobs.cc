@@ -13,7 +13,7 @@ namespace {
 class JobsChecker final : public Checker {
  public:
   JobsChecker(const CheckerContext& context, Notebook& notebook)
-      : verdicts_(context.verdicts), notebook_(notebook) {}
+      : verdicts_(context.verdicts), ids_(context.shard.engine.id_key), notebook_(notebook) {}
 
   void asked(const Asked& asked) override {
     const auto* start = std::get_if<StartJob>(&asked.event);
@@ -142,7 +142,7 @@ class JobsChecker final : public Checker {
     if (!batch.meta) return;
     std::set<std::string> cancelled;  // parked messages are dropped by ending them
     for (const EndRecord& end : batch.ends) {
-      if (end.phase == Phase::kCancelled) cancelled.insert(to_string(end.id));
+      if (end.phase == Phase::kCancelled) cancelled.insert(ids_.text(end.id));
     }
     for (const AuditRecord& audit : batch.audits) {
       if (audit.action == "redrive" && audit.effect.starts_with("accepted")) ++deltas.redriven;
@@ -182,6 +182,7 @@ class JobsChecker final : public Checker {
   }
 
   Verdicts& verdicts_;
+  const IdCodec ids_;  // the audit tells of messages as operators know them
   Notebook& notebook_;
   std::uint64_t serial_ = 0;
   std::map<std::uint64_t, Asking> dry_runs_;

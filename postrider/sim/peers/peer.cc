@@ -5,6 +5,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
+#include "postrider/model/id_address.h"
 #include "postrider/protocols/chirpstack.h"
 #include "postrider/sim/peers/vendor_texts.h"
 
@@ -43,16 +44,14 @@ void read_device_call(const WireRequest& request, Call& call) {
 
 }  // namespace
 
-Call read_call(const WireRequest& request) {
+Call read_call(const WireRequest& request, const IdCodec& ids) {
   Call call;
   call.verb = request.verb;
-  // Standard webhooks and the drill name the message in different headers.
+  // Standard webhooks and the drill name the message in different headers; the drill, which nobody
+  // outside speaks, by its address.
   for (const NamedText& header : request.headers.list()) {
-    if (header.first == "webhook-id" || header.first == "drill-id") {
-      std::string_view text = header.second;
-      if (text.starts_with("msg_")) text.remove_prefix(4);
-      if (const auto id = parse_message_id(text)) call.id = *id;
-    }
+    if (header.first == "webhook-id") call.id = ids.parse(header.second).value_or(call.id);
+    if (header.first == "drill-id") call.id = parse_message_id(header.second).value_or(call.id);
     if (header.first == "drill-method") call.method = header.second;
     if (header.first == "drill-task") call.task = header.second;
     if (header.first == "drill-order") call.order = header.second;

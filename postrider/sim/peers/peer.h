@@ -11,6 +11,7 @@
 
 #include "postrider/base/rng.h"
 #include "postrider/base/time.h"
+#include "postrider/model/id_codec.h"
 #include "postrider/model/ids.h"
 #include "postrider/model/lifecycle.h"
 #include "postrider/model/transport.h"
@@ -43,7 +44,7 @@ struct Call {
   bool to_device = false;       // it is for the far side of a device world, and names no message
   bool sends = false;           // a send takes gates and counts as an attempt; a question does not
 };
-Call read_call(const WireRequest& request);
+Call read_call(const WireRequest& request, const IdCodec& ids);
 
 // Which peer a target names; the targets of this simulation end in "peer-<number>".
 std::uint32_t peer_of(std::string_view target);

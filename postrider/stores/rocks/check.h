@@ -23,6 +23,7 @@ struct CheckReport {
   std::map<char, std::uint64_t> records;  // by space
   std::uint64_t bytes = 0;                // of keys and values
   Counters counters;
+  IdKey id_key{};         // for tests that look behind the ids; never printed
   std::uint64_t hot = 0;  // live messages
   std::uint64_t cold = 0;
   std::uint64_t quarantined = 0;  // live messages that nobody could read

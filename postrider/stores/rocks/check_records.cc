@@ -10,6 +10,7 @@
 #include "postrider/base/codec.h"
 #include "postrider/model/destination.h"
 #include "postrider/model/fanout.h"
+#include "postrider/model/id_address.h"
 #include "postrider/model/keys.h"
 #include "postrider/model/message.h"
 #include "postrider/model/records.h"
@@ -72,7 +73,11 @@ std::string_view name_of_space(char space) {
   return "unknown space";
 }
 
-std::string describe_rest(std::string_view key) {
+std::string message_text(MessageId id, const IdCodec* ids) {
+  return ids != nullptr ? ids->text(id) : "at address " + to_string(id);
+}
+
+std::string describe_rest(std::string_view key, const IdCodec* ids) {
   switch (key[0]) {
     case keys::kHot:
       if (const auto hot = keys::parse_hot(key))
@@ -82,20 +87,23 @@ std::string describe_rest(std::string_view key) {
     case keys::kCold:
       if (const auto cold = keys::parse_cold(key))
         return (cold->part == keys::Part::kState ? " state of message " : " message ") +
-               to_string(cold->id);
+               message_text(cold->id, ids);
       break;
     case keys::kParked:
     case keys::kHolding: {
       const auto id = key[0] == keys::kParked ? keys::parse_parked(key) : keys::parse_holding(key);
-      if (id) return " message " + to_string(*id);
+      if (id) return " message " + message_text(*id, ids);
       break;
     }
     case keys::kDue:
       if (const auto due = keys::parse_due(key)) {
+        const bool route = due->kind == keys::DueKind::kOpening;
+        const std::string text =
+            route ? to_string(due->id.destination()) : message_text(due->id, ids);
         const char* what = due->kind == keys::DueKind::kAttempt  ? " attempt of message "
                            : due->kind == keys::DueKind::kExpiry ? " expiry of message "
                                                                  : " opening of ";
-        return " at " + std::to_string(due->at.ms()) + "," + what + to_string(due->id);
+        return " at " + std::to_string(due->at.ms()) + "," + what + text;
       }
       break;
     case keys::kBody:
@@ -109,9 +117,14 @@ std::string describe_rest(std::string_view key) {
       if (const auto id = keys::parse_destination(key))
         return " of destination " + hex(id->value());
       break;
+    case keys::kDead:
+    case keys::kHistory:
+      if (const auto kept = keys::parse_bucketed(key))
+        return " of bucket " + std::to_string(kept->bucket) + ", message " +
+               message_text({kept->high, kept->low}, ids);
+      break;
     case keys::kLog:
     case keys::kEnd:
-    case keys::kDead:
       if (const auto kept = keys::parse_bucketed(key))
         return " of bucket " + std::to_string(kept->bucket) + ", " + hex(key.substr(5));
       break;
@@ -136,6 +149,8 @@ class RecordCheck {
     for (const MessageId id : unled_)
       bad(keys::cold(id, keys::Part::kMessage),
           "nothing leads to it: no owed head, no due entry, not parked");
+    if (!report_.records.empty() && !report_.records.contains(keys::kMeta))
+      bad(keys::meta(), "it is gone, and the store has records");
     compare_counters();
     compare_buckets();
     compare_groups();
@@ -149,7 +164,10 @@ class RecordCheck {
 
  private:
   void bad(std::string_view key, std::string what) {
-    report_.add_damage(describe_key(key) + ": " + std::move(what));
+    report_.add_damage(describe(key) + ": " + std::move(what));
+  }
+  std::string describe(std::string_view key) const {
+    return describe_key(key, ids_ ? &*ids_ : nullptr);
   }
   bool has(const std::string& key) const { return source_.get(key).has_value(); }
 
@@ -157,6 +175,7 @@ class RecordCheck {
     if (const auto record = source_.get(keys::meta())) {
       if (const auto meta = decode_meta(*record)) meta_ = *meta;  // told when its turn comes
     }
+    if (const auto key = id_key_of(meta_)) ids_.emplace(report_.id_key = *key);
     report_.counters = meta_.counters;
     for (const Kept kept : kAllKept) {
       const auto at = static_cast<std::size_t>(kept);
@@ -167,12 +186,19 @@ class RecordCheck {
     }
   }
 
+  void see_meta(std::string_view key, std::string_view value) {
+    const auto meta = decode_meta(value);
+    decodes(key, meta);
+    if (!meta) return;
+    if (const auto id_key = id_key_of(*meta); !id_key) bad(key, id_key.error().detail);
+  }
+
   void see(std::string_view key, std::string_view value) {
     if (key.empty()) return bad(key, "an empty key");
     ++report_.records[key[0]];
     report_.bytes += key.size() + value.size();
     switch (key[0]) {
-      case keys::kMeta: return decodes(key, decode_meta(value));
+      case keys::kMeta: return see_meta(key, value);
       case keys::kBuckets: return decodes(key, decode_buckets(value));
       case keys::kConfig: return see_destination(key, decode_config(value));
       case keys::kRoute: return see_destination(key, decode_route(value));
@@ -515,7 +541,7 @@ class RecordCheck {
     if (!key.empty() && key[0] == keys::kEnd) {
       if (const auto end = keys::parse_bucketed(key)) ++quarantined_ends_[end->bucket];
     }
-    report_.notes.push_back("in quarantine: " + describe_key(key));
+    report_.notes.push_back("in quarantine: " + describe(key));
     if (report_.notes.size() > CheckReport::kLinesMax) report_.notes.pop_back();
   }
 
@@ -579,6 +605,7 @@ class RecordCheck {
   const RecordSource& source_;
   CheckReport& report_;
   Meta meta_;
+  std::optional<IdCodec> ids_;             // none: the meta record cannot be read
   std::array<BucketList, kKept> buckets_;  // closed and running
   std::array<std::map<keys::Bucket, std::uint64_t>, kKept> kept_;
   std::map<keys::Bucket, std::uint64_t> quarantined_ends_;
@@ -610,12 +637,12 @@ class RecordCheck {
 
 }  // namespace
 
-std::string describe_key(std::string_view key) {
+std::string describe_key(std::string_view key, const IdCodec* ids) {
   if (key.empty()) return "empty key";
   std::string out(name_of_space(key[0]));
   const bool printable = key[0] > ' ' && key[0] < '\x7F';
   out += printable ? std::string(" (") + key[0] + ")" : " (0x" + hex(key.substr(0, 1)) + ")";
-  return out + describe_rest(key);
+  return out + describe_rest(key, ids);
 }
 
 void check_records(const RecordSource& source, CheckReport& report) {

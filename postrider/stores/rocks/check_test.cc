@@ -82,7 +82,7 @@ class SoundStore {
   const MessageId asleep = MessageId::make(destination, 1, 0, Sequence(kEpoch + 3));
   const MessageId parked = MessageId::make(destination, 1, 0, Sequence(kEpoch + 4));
   const MessageId dead = MessageId::make(destination, 1, 0, Sequence(kEpoch + 5));
-  Meta meta;
+  Meta meta{.id_key = {7}};
   std::map<std::string, std::string> records;
 
  private:
@@ -202,6 +202,18 @@ INSTANTIATE_TEST_SUITE_P(
                    "should hold 1 records and holds 0"},
         DamageCase{"LostMeta", [](SoundStore& s) { s.records.erase(keys::meta()); },
                    "live 0, but there are 4"},
+        DamageCase{"LostMetaOfAStoreWithoutMessages",
+                   [](SoundStore& s) {
+                     const std::string config = s.records[keys::config(s.destination)];
+                     s.records = {{keys::config(s.destination), config}};
+                   },
+                   "meta (M): it is gone, and the store has records"},
+        DamageCase{"NoKeyForIds",
+                   [](SoundStore& s) {
+                     s.meta.id_key = {};
+                     s.write_meta();
+                   },
+                   "meta (M): the meta record has no key for message ids"},
         DamageCase{"EndOfALiveMessage",
                    [](SoundStore& s) {
                      EndRecord end;
@@ -253,10 +265,11 @@ TEST(CheckRecords, NamesEveryRecordThatCannotBeRead) {
     SoundStore store;
     store.records[key][value.size() / 2] = static_cast<char>(value[value.size() / 2] ^ 0x10);
     const CheckReport report = store.check();
-    const bool named = std::any_of(report.damage.begin(), report.damage.end(),
-                                   [&key = key](const std::string& line) {
-                                     return line.starts_with(rocks::describe_key(key) + ": ");
-                                   });
+    const IdCodec ids(store.meta.id_key);
+    const std::string name = rocks::describe_key(key, key == keys::meta() ? nullptr : &ids) + ": ";
+    const bool named =
+        std::any_of(report.damage.begin(), report.damage.end(),
+                    [&name](const std::string& line) { return line.starts_with(name); });
     EXPECT_TRUE(named) << rocks::describe_key(key);
   }
 }
@@ -354,10 +367,13 @@ TEST(CheckRecords, NewestPageOfTheCensusHolds) {  // req: engine.census.1
 
 TEST(CheckRecords, KeysOfAllSpacesAreReadable) {
   EXPECT_EQ(rocks::describe_key(keys::meta()), "meta (M)");
+  const IdCodec ids({7});
+  EXPECT_EQ(rocks::describe_key(keys::cold({1, 2}, Part::kState), &ids),
+            "cold (C) state of message " + ids.text({1, 2}));
+  EXPECT_EQ(rocks::describe_key(keys::due(Timestamp(7), keys::DueKind::kExpiry, {0, 1}), &ids),
+            "due entry (W) at 7, expiry of message " + ids.text({0, 1}));
   EXPECT_EQ(rocks::describe_key(keys::cold({1, 2}, Part::kState)),
-            "cold (C) state of message 00000000000000010000000000000002");
-  EXPECT_EQ(rocks::describe_key(keys::due(Timestamp(7), keys::DueKind::kExpiry, {0, 1})),
-            "due entry (W) at 7, expiry of message 00000000000000000000000000000001");
+            "cold (C) state of message at address 00000000000000010000000000000002");
   EXPECT_EQ(rocks::describe_key("\x01"), "unknown space (0x01)");
   EXPECT_EQ(rocks::describe_key(""), "empty key");
 }
