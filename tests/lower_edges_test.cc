@@ -113,5 +113,26 @@ TEST_F(LowerEdges, OfThoseWhoseGatesOpenAtOnceTheHigherGoesFirst) {
   EXPECT_EQ(starts().back().message, low);
 }
 
+// A gate and the route open at the same moment. Whoever waited at the gate goes behind an older one
+// of its order that had only waited for the route. req: engine.gate.10
+TEST_F(LowerEdges, WhoWaitedAtAGatePassesNoOlderOneOfItsLane) {
+  open_mill({{"spacing", "2000"}, {"attempt", "4000"}, {"base", "600000"}, {"strikes", "1000"}});
+  pass(2s);
+  sent({{"method", "post"}, {"narrow", ""}});  // gives the gate back in 4 s
+  ASSERT_EQ(starts().size(), 1U);
+  Submit later = task(next(), {{"order", "1"}});
+  later.not_before = instant().wall + 3s;
+  post(later);
+  const MessageId older = id_of(questions);
+  sent({{"method", "task"}, {"order", "1"}, {"narrow", ""}});
+  pass(2s);
+  ASSERT_EQ(starts().size(), 1U) << "the younger one waits at the gate";
+  sent({{"method", "post"}});  // the route opens again in 2 s
+  ASSERT_EQ(starts().size(), 2U);
+  pass(2s);
+  ASSERT_EQ(starts().size(), 3U);
+  EXPECT_EQ(starts().back().message, older);
+}
+
 }  // namespace
 }  // namespace postrider

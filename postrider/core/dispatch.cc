@@ -287,10 +287,11 @@ void Engine::Impl::serve_gate(Turn& turn, GateName name) {
     if (same == by_id_.end() || same->second != slot || entries_[slot].ready) continue;
     if (phase_of(entries_[slot]) != Phase::kQueued) continue;
     make_ready(slot);
-    // Else it stands in its lane again, and the ring comes to it.
+    // Else it stands in its lane again, and the ring comes to it: behind those that could not start
+    // a moment ago, which may be older ones of its order.
     const Lane& lane = residents_[entries_[slot].destination].the_lane(id.lane());
     if (open_attempts_ >= limits_.open_attempts_max || owes_before(lane, entries_[slot])) continue;
-    try_start(turn, slot);
+    if (lane.first == slot) try_start(turn, slot);
   }
   if (gate.state.in_use() == 0 && gate.strikes == 0 &&
       gate.state.settled_at(gate.limits) <= turn.now)

@@ -102,7 +102,8 @@ class PlacesChecker final : public Checker {
     auto& line = unstarted_[line_of(note)];
     const std::uint64_t sequence = note.id.sequence().value();
     if (line.erase(sequence) == 0 || line.empty() || *line.begin() > sequence) return;
-    verdicts_.violation(24, "an act started before an older one: " + to_string(note.id));
+    verdicts_.violation(24, "an act started before an older one: " + to_string(note.id) + " and " +
+                                to_string(MessageId{note.id.high, *line.begin()}));
   }
 
   Verdicts& verdicts_;
