@@ -265,6 +265,29 @@ TEST_F(HttpBudget, RoomIsOfferedInTurnAndWhenTheClientHasTakenWhatItWasTold) {
   EXPECT_EQ(calls.back(), "second");
 }
 
+// Unlike one that never ends.
+// req: daemon.http.24
+TEST_F(HttpBudget, AnAnswerInPiecesReachesAClientThatHasSaidAll) {
+  rig.start();
+  const auto client = rig.connect();
+  client->send(kGet);
+  ASSERT_TRUE(rig.pump_until([&] { return rig.waiting.size() == 1; }));
+  HttpExchange& exchange = *rig.waiting[0];
+  int calls = 0;
+  exchange.when_room([&] { ++calls; });
+  ASSERT_TRUE(rig.pump_until([&] { return calls == 1; }));
+  exchange.begin({});
+  EXPECT_TRUE(exchange.write("one "));
+  client->end_sending();
+  for (int i = 0; i < 20; ++i) rig.pump();
+  exchange.when_room([&] { ++calls; });
+  ASSERT_TRUE(rig.pump_until([&] { return calls == 2; }));
+  EXPECT_TRUE(exchange.write("two"));
+  exchange.end();
+  EXPECT_EQ(rig.reply(*client)->body, "one two");
+  EXPECT_TRUE(rig.closes(*client));
+}
+
 // req: daemon.http.24
 TEST_F(HttpBudget, NobodyIsCalledForAClientThatIsGone) {
   rig.start();

@@ -100,7 +100,10 @@ void HttpConnection::consume(std::span<char> input) {
   if (closed_) return;
   keep(input);
   // The beginnings of heads are all that a client may leave here unasked.
-  if (!in_.empty() && can_take() && !reader_.in_body() && hub_.pressed()) refuse(kNoRoom);
+  if (in_.empty() || !can_take() || reader_.in_body() || !hub_.pressed()) return;
+  hub_.give_buffer(in_);
+  account();
+  refuse(kNoRoom);
 }
 
 // A client that does not read its answers is asked for no further request: what it may make us hold
@@ -233,12 +236,12 @@ void HttpConnection::hand_over_collected() {
 }
 
 // A client that has said all may still wait for answers, but nobody reads on for ever with its own
-// side closed.
+// side closed. A long answer that goes by the client's pace has an end.
 void HttpConnection::on_end_of_input() {
   end_of_input_ = true;
   bool long_answer = false;
   for (const HttpSlot* slot = first_; slot != nullptr; slot = slot->next) {
-    long_answer = long_answer || slot->stage == HttpSlot::Stage::kBegun;
+    long_answer = long_answer || (slot->stage == HttpSlot::Stage::kBegun && !slot->paced);
   }
   if (receiving_ != nullptr || lingering_ || long_answer) cut();
 }

@@ -34,7 +34,8 @@ struct HttpSlot {
   std::uint64_t kept = 0;      // its body, or what the handler holds for it; until it is answered
   std::function<void()> room;  // called when there is room for more of a long answer
   Stage stage = Stage::kWaiting;
-  bool asks = false;  // it changes nothing, so that its answer may be refused
+  bool paced = false;  // that was asked for
+  bool asks = false;   // it changes nothing, so that its answer may be refused
   bool head_only = false;
   bool old_version = false;
   bool close = false;

@@ -225,6 +225,7 @@ std::size_t HttpConnection::unsent(const HttpSlot& slot) const {
 
 void HttpConnection::when_room(HttpSlot& slot, std::function<void()> call) {
   slot.room = std::move(call);
+  slot.paced = true;
   hub_.mark(*this);
 }
 
