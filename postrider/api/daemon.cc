@@ -27,7 +27,7 @@ namespace postrider {
 namespace {
 
 constexpr Duration kTick(100);
-constexpr Duration kLookAtSpace(1000);
+constexpr Duration kLookAtSpace(100);  // in a second a quick disk is full
 constexpr Duration kLookAtBrokers(1000);
 constexpr std::string_view kSinkPath = "/dev/sink";
 constexpr std::string_view kSinkName = "sink";
@@ -199,6 +199,11 @@ Result<void> Daemon::Impl::start() {
   if (auto shared = share_out_descriptors(); !shared) return shared;
   NodeOptions options = node_options(options_);
   options.store.faults = faults_;
+  options.store.tell = [this](const StoreNotice& notice) {
+    constexpr std::string_view kSays = "the database of the store says";
+    if (notice.is_error) return log_.error(kSays, {{"text", notice.text}});
+    log_.warning(kSays, {{"text", notice.text}});
+  };
   options.arrival = [this](const BrokerEvent& event) { return arrival_of(event); };
   options.host.clock_was_set = [this](Duration by) {
     log_.warning(kClockWasSet, {{"by_seconds", std::to_string(by.count() / 1000)}});
@@ -432,7 +437,11 @@ int Daemon::Impl::run() {
   node_->loop().run();
   server_->close();
   if (exit_code_ != 0) return exit_code_;
-  if (const auto closed = node_->close(); !closed) {
+  const auto closed = node_->close();
+  if (!closed && closed.error().code == ErrorCode::kLimit) {
+    log_.warning("the disk is full: the store has no mark of a clean end; nothing is lost",
+                 {{"why", closed.error().detail}});
+  } else if (!closed) {
     log_.error("the store could not be closed", {{"why", closed.error().detail}});
     return kExitStoreFailed;
   }

@@ -8,6 +8,7 @@
 #include "postrider/model/records.h"
 #include "postrider/profiles/all.h"
 #include "postrider/runtime/first_transport.h"
+#include "postrider/runtime/reclaimer.h"
 #include "postrider/runtime/reserve.h"
 #include "postrider/runtime/switch_transport.h"
 #include "postrider/shard/limits.h"
@@ -63,6 +64,18 @@ GrpcTransportOptions grpc_part(const NodeOptions& options) {
   return part;
 }
 
+Reserve reserve_of(const NodeOptions& options) {
+  return {options.store.directory + "/RESERVE", options.reserve_bytes};
+}
+
+// Opening writes what the logs hold into tables: the reserve is for that, too.
+Result<std::unique_ptr<RocksStore>> open_store(const NodeOptions& options) {
+  auto store = RocksStore::open(options.store);
+  const bool full = !store && store.error().code == ErrorCode::kLimit;
+  if (!full || !reserve_of(options).give()) return store;
+  return RocksStore::open(options.store);
+}
+
 // The ways out of one loop.
 Node::MakeTransport usual_maker(const NodeOptions& options, const Clock& clock) {
   return [http_options = http_part(options), grpc_options = grpc_part(options), &clock](
@@ -110,9 +123,11 @@ class Node::Impl {
  public:
   Impl(std::unique_ptr<RocksStore> store, const NodeOptions& options, const Clock& clock)
       : id_key_(options.host.shard.engine.id_key),
+        clock_(clock),
         free_bytes_min_(options.free_bytes_min),
-        reserve_(options.store.directory + "/RESERVE", options.reserve_bytes),
+        reserve_(reserve_of(options)),
         store_(std::move(store)),
+        reclaimer_([this] { return store_->reclaim(); }, [this] { store_->end_reclaim(); }),
         loop_(clock),
         committer_(*store_, [this] { loop_.wake(); }) {}
 
@@ -122,9 +137,11 @@ class Node::Impl {
   bool look_at_space();
 
   IdKey id_key_;
+  const Clock& clock_;
   std::uint64_t free_bytes_min_;
   Reserve reserve_;
   std::unique_ptr<RocksStore> store_;
+  Reclaimer reclaimer_;
   Loop loop_;
   Committer committer_;
   std::unique_ptr<Transport> transport_;
@@ -205,10 +222,11 @@ bool Node::Impl::look_at_space() {
   const std::uint64_t wanted = has_space_ ? free_bytes_min_ : free_bytes_min_ + free_bytes_min_ / 8;
   has_space_ = bytes.has_value() && *bytes >= wanted;
   if (host_->state() == Host::State::kRestarting) {
-    reserve_.give();  // the disk is full: the room is for the ends of what we have
+    static_cast<void>(reserve_.give());  // the disk is full: room for the ends of what we have
   } else if (has_space_ && !reserve_.is_held() && *bytes >= wanted + reserve_.bytes()) {
     static_cast<void>(reserve_.hold());  // if not now, then the next time
   }
+  static_cast<void>(reclaimer_.look(has_space_, clock_.read().boot));
   host_->set_space(has_space_);
   return has_space_;
 }
@@ -217,7 +235,7 @@ Result<std::unique_ptr<Node>> Node::open(NodeOptions options, const Clock& clock
                                          MakeTransport make) {
   if (const auto legal = check_limits(options.host.shard); !legal)
     return tl::unexpected<Error>(legal.error());
-  POSTRIDER_TRY(store, RocksStore::open(options.store));
+  POSTRIDER_TRY(store, open_store(options));
   const Result<IdKey> id_key = id_key_of(*store);
   if (!id_key) {
     const bool damaged = id_key.error().code == ErrorCode::kCorrupt;

@@ -11,7 +11,7 @@
 namespace postrider {
 namespace {
 
-constexpr Duration kLookAtSpace(1000);
+constexpr Duration kLookAtSpace(100);  // in a second a quick disk is full
 constexpr Duration kLookAtEnd(5);
 
 Answer refused(Door door) {

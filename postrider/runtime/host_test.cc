@@ -205,7 +205,7 @@ TEST_F(HostTest, StopsWhenASyncFailed) {
   ASSERT_EQ(submit(), Door::kOpen);
   settle();
   EXPECT_EQ(host->state(), Host::State::kStopped);
-  EXPECT_EQ(host->failure(), "a sync failed");
+  EXPECT_EQ(host->failure(), "the store failed for good");
   EXPECT_EQ(submit(), Door::kStopping);
 }
 

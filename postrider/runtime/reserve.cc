@@ -20,10 +20,10 @@ bool Reserve::hold() {
   const bool taken = ::posix_fallocate(file, 0, static_cast<off_t>(bytes_)) == 0 &&
                      ::ftruncate(file, static_cast<off_t>(bytes_)) == 0;
   ::close(file);
-  if (!taken) give();
+  if (!taken) static_cast<void>(give());
   return taken;
 }
 
-void Reserve::give() { ::unlink(path_.c_str()); }
+bool Reserve::give() { return ::unlink(path_.c_str()) == 0; }
 
 }  // namespace postrider

@@ -13,7 +13,7 @@ class Reserve {
 
   bool is_held() const;
   bool hold();  // takes the room; false: it could not
-  void give();  // lets it go
+  bool give();  // lets it go; false: there was none
   std::uint64_t bytes() const { return bytes_; }
 
  private:

@@ -470,7 +470,7 @@ void Shard::Impl::committed(CommitOutcome outcome) {
     case CommitOutcome::kFailed: return fail(Fate::kRestart, "a commit failed");
     case CommitOutcome::kAmbiguous:
       return fail(Fate::kRestart, "nobody knows whether a commit was written");
-    case CommitOutcome::kNoSync: return fail(Fate::kStop, "a sync failed");
+    case CommitOutcome::kNoSync: return fail(Fate::kStop, "the store failed for good");
   }
   view_.durable();
   forget_old_batches();

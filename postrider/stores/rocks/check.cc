@@ -90,7 +90,7 @@ Result<CheckReport> check_store(const std::string& path) {
   add_notes(*evidence, report);
   RocksStoreOptions options;
   options.directory = path;
-  const auto database = Database::open(options, Database::Mode::kReadOnly, nullptr);
+  const auto database = Database::open(options, Database::Mode::kReadOnly);
   if (!database) {
     report.add_damage(database.error().detail);
     return report;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdarg>
+#include <limits>
+#include <mutex>
 #include <utility>
 
 #include <rocksdb/cache.h>
@@ -17,6 +18,7 @@
 #include "postrider/model/keys.h"
 #include "postrider/stores/rocks/faulty_files.h"
 #include "postrider/stores/rocks/guarded_files.h"
+#include "postrider/stores/rocks/notices.h"
 
 namespace postrider::rocks {
 namespace {
@@ -47,13 +49,6 @@ unsigned first_byte(std::string_view key) {
 constexpr std::uint8_t kEpochVersion = 1;
 std::string epoch_key() { return {kOwnSpace, 'e'}; }
 
-// Looking at a store must not write into its directory.
-class NoLog final : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
-};
-
 rocksdb::DBOptions database_options(const RocksStoreOptions& options, rocksdb::Env* env) {
   rocksdb::DBOptions out;
   out.env = env;
@@ -71,10 +66,8 @@ rocksdb::DBOptions database_options(const RocksStoreOptions& options, rocksdb::E
   out.max_open_files = options.open_files_max;
   out.skip_stats_update_on_db_open = true;  // a restart must not read every table
   out.skip_checking_sst_file_sizes_on_db_open = false;
-  out.max_manifest_file_size = 16U << 20;
+  out.max_manifest_file_size = options.manifest_bytes_max;
   out.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
-  out.max_log_file_size = 4U << 20;
-  out.keep_log_file_num = 4;
   out.stats_dump_period_sec = 0;
   out.stats_persist_period_sec = 0;
   return out;
@@ -123,15 +116,35 @@ std::shared_ptr<rocksdb::TableFactory> table_factory(const RocksStoreOptions& op
   return std::shared_ptr<rocksdb::TableFactory>(rocksdb::NewBlockBasedTableFactory(out));
 }
 
-std::unique_ptr<rocksdb::Env> make_env(const RocksStoreOptions& options,
-                                       std::shared_ptr<SyncedFile> synced) {
-  std::shared_ptr<rocksdb::FileSystem> files = rocksdb::FileSystem::Default();
-  if (options.drop_unsynced || options.faults)
-    files = make_faulty_files(std::move(files), options.faults, options.drop_unsynced);
-  if (synced) files = make_guarded_files(std::move(files), std::move(synced));
-  // Compaction is not put behind our own threads: on a busy machine it would starve, and then
-  // writes would wait for it.
-  return rocksdb::NewCompositeEnv(files);
+// Null: a write of ours, whose error says enough by itself.
+const char* work_of(rocksdb::BackgroundErrorReason reason) {
+  using Reason = rocksdb::BackgroundErrorReason;
+  switch (reason) {
+    case Reason::kFlush:
+    case Reason::kFlushNoWAL: return "writing a table";
+    case Reason::kCompaction: return "a compaction";
+    case Reason::kManifestWrite:
+    case Reason::kManifestWriteNoWAL: return "writing the manifest";
+    case Reason::kWriteCallback:
+    case Reason::kMemTable: return nullptr;
+  }
+  return nullptr;  // of a newer library
+}
+
+// Of RocksDB's errors about its lock those that mean that somebody has it.
+bool is_locked(const std::string& text) {
+  return text.find("While lock file: ") != std::string::npos ||
+         text.find("lock hold by current process") != std::string::npos;
+}
+
+Error opening_error(const rocksdb::Status& status, const std::string& directory) {
+  const std::string text = status.ToString();
+  if (is_locked(text))
+    return {ErrorCode::kConflict, "another process uses " + directory + " (" + text + ")"};
+  Error error = error_of(status, "cannot open the store in " + directory);
+  if (error.code == ErrorCode::kCorrupt)
+    error.detail += ". Restore the directory from a backup, or look at it with 'postrider check'";
+  return error;
 }
 
 }  // namespace
@@ -139,17 +152,65 @@ std::unique_ptr<rocksdb::Env> make_env(const RocksStoreOptions& options,
 // Remembers why work in the background failed.
 class Database::Background final : public rocksdb::EventListener {
  public:
-  void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/,
-                         rocksdb::Status* status) override {
-    if (status->IsNoSpace()) no_space = true;
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* status) override {
+    if (status->IsNoSpace()) {
+      no_space = true;
+      return;
+    }
+    const char* work = work_of(reason);
+    const std::lock_guard lock(mutex_);
+    if (work != nullptr && cause_.empty())
+      cause_ = std::string(work) + " failed: " + status->ToString();
+  }
+  std::string cause() const {
+    const std::lock_guard lock(mutex_);
+    return cause_;
   }
   std::atomic<bool> no_space{false};
+
+ private:
+  mutable std::mutex mutex_;
+  std::string cause_;  // the first: what follows are its consequences
+};
+
+class Database::Files final : public rocksdb::FileSystemWrapper {
+ public:
+  using FileSystemWrapper::FileSystemWrapper;
+  const char* Name() const override { return "PostriderFiles"; }
+  rocksdb::IOStatus GetFreeSpace(const std::string& path, const rocksdb::IOOptions& options,
+                                 std::uint64_t* bytes, rocksdb::IODebugContext* debug) override {
+    const rocksdb::IOStatus status = target()->GetFreeSpace(path, options, bytes, debug);
+    if (status.ok() && assume_room) *bytes = std::numeric_limits<std::uint64_t>::max();
+    return status;
+  }
+  std::atomic<bool> assume_room{false};
 };
 
 Database::Database() : background_(std::make_shared<Background>()) {}
 
+Database::AssumedRoom::AssumedRoom(Database& database) : database_(database) {
+  database_.files_->assume_room = true;
+}
+Database::AssumedRoom::~AssumedRoom() { database_.files_->assume_room = false; }
+
+void Database::make_env(const RocksStoreOptions& options, std::shared_ptr<SyncedFile> synced) {
+  std::shared_ptr<rocksdb::FileSystem> files = rocksdb::FileSystem::Default();
+  if (options.drop_unsynced || options.faults)
+    files = make_faulty_files(std::move(files), options.faults, options.drop_unsynced);
+  if (synced) files = make_guarded_files(std::move(files), std::move(synced));
+  files_ = std::make_shared<Files>(std::move(files));
+  // Compaction is not put behind our own threads: on a busy machine it would starve, and then
+  // writes would wait for it.
+  env_ = rocksdb::NewCompositeEnv(files_);
+}
+
 bool Database::is_full(const rocksdb::Status& status) const {
   return status.IsNoSpace() || (status.IsIncomplete() && background_->no_space);
+}
+
+std::string Database::cause_of(const rocksdb::Status& status) const {
+  const std::string cause = background_->cause();
+  return cause.empty() || is_full(status) ? status.ToString() : cause;
 }
 
 Family family_of(std::string_view key) { return kFamilyOf[first_byte(key)]; }
@@ -175,10 +236,13 @@ void split_range(std::string_view first, std::string_view last,
 }
 
 Result<std::unique_ptr<Database>> Database::open(const RocksStoreOptions& options, Mode mode,
-                                                 std::shared_ptr<SyncedFile> synced) {
+                                                 std::shared_ptr<SyncedFile> synced,
+                                                 std::shared_ptr<rocksdb::Logger> log) {
   std::unique_ptr<Database> out(new Database());
-  out->env_ = make_env(options, std::move(synced));
+  out->make_env(options, std::move(synced));
   rocksdb::DBOptions whole = database_options(options, out->env_.get());
+  // Never RocksDB's own, which writes into the directory.
+  whole.info_log = log ? std::move(log) : make_notices({}, 0);
   whole.listeners.push_back(out->background_);
   if (mode != Mode::kReadOnly) {
     // Lets compactions that met a full disk go on by themselves when there is room again.
@@ -186,7 +250,6 @@ Result<std::unique_ptr<Database>> Database::open(const RocksStoreOptions& option
   }
   whole.create_if_missing = mode == Mode::kCreate;
   whole.create_missing_column_families = mode == Mode::kCreate;
-  if (mode == Mode::kReadOnly) whole.info_log = std::make_shared<NoLog>();
   const std::shared_ptr<rocksdb::TableFactory> tables = table_factory(options);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (std::size_t i = 0; i < kFamilies; ++i)
@@ -196,16 +259,7 @@ Result<std::unique_ptr<Database>> Database::open(const RocksStoreOptions& option
       mode == Mode::kReadOnly
           ? rocksdb::DB::OpenForReadOnly(whole, options.directory, families, &out->handles_, &db)
           : rocksdb::DB::Open(whole, options.directory, families, &out->handles_, &db);
-  if (!status.ok()) {
-    const std::string text = status.ToString();
-    if (text.find("/LOCK") != std::string::npos && !status.IsNoSpace())
-      return fail(ErrorCode::kConflict,
-                  "another process uses " + options.directory + " (" + text + ")");
-    Error error = error_of(status, "cannot open the store in " + options.directory);
-    if (error.code == ErrorCode::kCorrupt)
-      error.detail += ". Restore the directory from a backup, or look at it with 'postrider check'";
-    return tl::unexpected<Error>(std::move(error));
-  }
+  if (!status.ok()) return tl::unexpected<Error>(opening_error(status, options.directory));
   out->db_.reset(db);
   return out;
 }

@@ -44,9 +44,11 @@ void split_range(std::string_view first, std::string_view last,
 class Database final {
  public:
   enum class Mode : std::uint8_t { kOpen, kCreate, kReadOnly };
-  // `synced` is told what becomes durable; null for kReadOnly, where nothing does.
+  // `synced` is told what becomes durable; null for kReadOnly, where nothing does. `log` gets what
+  // RocksDB says; null: nothing does.
   static Result<std::unique_ptr<Database>> open(const RocksStoreOptions& options, Mode mode,
-                                                std::shared_ptr<SyncedFile> synced);
+                                                std::shared_ptr<SyncedFile> synced = nullptr,
+                                                std::shared_ptr<rocksdb::Logger> log = nullptr);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -68,12 +70,30 @@ class Database final {
   // Whether a failed write means that there is no space. RocksDB says so itself, unless the write
   // had to wait for a flush or a compaction, and that failed.
   bool is_full(const rocksdb::Status& status) const;
+  // What made a write fail, for people: RocksDB refuses it because of work in the background, too.
+  std::string cause_of(const rocksdb::Status& status) const;
+
+  // While one lives RocksDB takes the disk to have room. Once a compaction met a full disk, it
+  // begins none without as much room as goes in, though hardly anything may come out.
+  class AssumedRoom {
+   public:
+    explicit AssumedRoom(Database& database);
+    ~AssumedRoom();
+    AssumedRoom(const AssumedRoom&) = delete;
+    AssumedRoom& operator=(const AssumedRoom&) = delete;
+
+   private:
+    Database& database_;
+  };
 
  private:
   class Background;
+  class Files;
   Database();
+  void make_env(const RocksStoreOptions& options, std::shared_ptr<SyncedFile> synced);
 
   std::shared_ptr<Background> background_;
+  std::shared_ptr<Files> files_;
 
   std::unique_ptr<rocksdb::Env> env_;
   std::unique_ptr<rocksdb::DB> db_;

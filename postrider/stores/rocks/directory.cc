@@ -145,7 +145,10 @@ Result<void> Directory::replace_file(std::string_view name, std::string_view con
   if (handle < 0) return system_error("cannot make " + file(draft));
   const Result<void> written = write_all(handle, content, file(draft));
   ::close(handle);
-  if (!written) return written;
+  if (!written) {
+    ::unlinkat(handle_, draft.c_str(), 0);  // on a full disk every part of it counts
+    return written;
+  }
   if (::renameat(handle_, draft.c_str(), handle_, target.c_str()) != 0)
     return system_error("cannot make " + file(target));
   if (::fsync(handle_) != 0) return system_error("cannot sync " + path_);

@@ -25,6 +25,7 @@ class Faults {
   }
   IOStatus of_write() const { return faults_ ? strike(faults_->writes.load()) : IOStatus::OK(); }
   IOStatus of_sync() const { return faults_ ? strike(faults_->syncs.load()) : IOStatus::OK(); }
+  IOStatus of_read() const { return faults_ ? strike(faults_->reads.load()) : IOStatus::OK(); }
 
  private:
   IOStatus strike(FileFaults::Fault fault) const {
@@ -119,6 +120,37 @@ class FaultyFile final : public rocksdb::FSWritableFileOwnerWrapper {
   std::uint64_t size_ = 0;
 };
 
+class FaultyTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
+ public:
+  FaultyTable(std::unique_ptr<rocksdb::FSRandomAccessFile> real, Faults faults)
+      : FSRandomAccessFileOwnerWrapper(std::move(real)), faults_(std::move(faults)) {}
+
+  IOStatus Read(std::uint64_t offset, std::size_t bytes, const IOOptions& options, Slice* result,
+                char* scratch, IODebugContext* debug) const override {
+    const IOStatus fault = faults_.of_read();
+    return fault.ok() ? target()->Read(offset, bytes, options, result, scratch, debug) : fault;
+  }
+  // All other ways to read come down to the one above.
+  IOStatus MultiRead(rocksdb::FSReadRequest* requests, std::size_t count, const IOOptions& options,
+                     IODebugContext* debug) override {
+    return FSRandomAccessFile::MultiRead(requests, count, options, debug);
+  }
+  IOStatus ReadAsync(rocksdb::FSReadRequest& request, const IOOptions& options,
+                     std::function<void(const rocksdb::FSReadRequest&, void*)> done, void* argument,
+                     void** handle, rocksdb::IOHandleDeleter* deleter,
+                     IODebugContext* debug) override {
+    return FSRandomAccessFile::ReadAsync(request, options, std::move(done), argument, handle,
+                                         deleter, debug);
+  }
+  IOStatus Prefetch(std::uint64_t /*offset*/, std::size_t /*bytes*/, const IOOptions& /*options*/,
+                    IODebugContext* /*debug*/) override {
+    return IOStatus::NotSupported("read it when it is wanted");
+  }
+
+ private:
+  Faults faults_;
+};
+
 class FaultyFiles final : public rocksdb::FileSystemWrapper {
  public:
   FaultyFiles(std::shared_ptr<rocksdb::FileSystem> real, Faults faults)
@@ -139,6 +171,14 @@ class FaultyFiles final : public rocksdb::FileSystemWrapper {
     std::unique_ptr<rocksdb::FSWritableFile> real;
     IOStatus made = target()->NewWritableFile(name, plain, &real, debug);
     if (made.ok()) *out = std::make_unique<FaultyFile>(std::move(real), faults);
+    return made;
+  }
+  IOStatus NewRandomAccessFile(const std::string& name, const rocksdb::FileOptions& options,
+                               std::unique_ptr<rocksdb::FSRandomAccessFile>* out,
+                               IODebugContext* debug) override {
+    std::unique_ptr<rocksdb::FSRandomAccessFile> real;
+    IOStatus made = target()->NewRandomAccessFile(name, options, &real, debug);
+    if (made.ok()) *out = std::make_unique<FaultyTable>(std::move(real), faults_.of_file(name));
     return made;
   }
   IOStatus ReopenWritableFile(const std::string& /*name*/, const rocksdb::FileOptions& /*options*/,

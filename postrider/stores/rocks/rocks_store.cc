@@ -1,12 +1,14 @@
 #include "postrider/stores/rocks/rocks_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <utility>
 
+#include <rocksdb/convenience.h>
 #include <rocksdb/file_system.h>
 #include <rocksdb/perf_level.h>
 #include <rocksdb/snapshot.h>
@@ -16,6 +18,9 @@
 #include "postrider/stores/rocks/database.h"
 #include "postrider/stores/rocks/directory.h"
 #include "postrider/stores/rocks/examine.h"
+#include "postrider/stores/rocks/leftovers.h"
+#include "postrider/stores/rocks/notices.h"
+#include "postrider/stores/rocks/reclaim.h"
 #include "postrider/stores/rocks/synced_mark.h"
 
 namespace postrider {
@@ -44,6 +49,15 @@ std::uint64_t first_bytes(std::string_view key) {
 
 Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
+// What to do about it is said here, because the daemon cannot start and say it.
+std::string no_room(const RocksStoreOptions& options, const std::string& detail) {
+  return "the disk has no room to open the store in " + options.directory +
+         ". Nothing is lost: make room outside of the directory, or copy it whole to a larger "
+         "disk, "
+         "and start again (" +
+         detail + ")";
+}
+
 class Snapshot {
  public:
   explicit Snapshot(rocksdb::DB& db) : db_(db), snapshot_(db.GetSnapshot()) {}
@@ -61,7 +75,9 @@ class Snapshot {
 
 class RocksStore::Impl {
  public:
-  explicit Impl(RocksStoreOptions options) : options_(std::move(options)) {}
+  explicit Impl(RocksStoreOptions options)
+      : options_(std::move(options)),
+        log_(rocks::make_notices(options_.tell, options_.notices_per_minute_max)) {}
 
   Result<void> open();
   Result<Epoch> acquire(std::uint32_t shard);
@@ -69,8 +85,11 @@ class RocksStore::Impl {
   Result<Found> read(const Reads& reads);
   Result<void> close();
   Result<void> for_each(std::string_view first, std::string_view last, const Visit& visit);
+  std::uint64_t reclaim();
+  void end_reclaim();
 
   RocksStoreOptions options_;
+  std::shared_ptr<rocksdb::Logger> log_;  // shared with the database and what outlives it
   std::unique_ptr<Directory> directory_;
   std::shared_ptr<rocks::SyncedFile> synced_;  // shared with the files that RocksDB writes
   // Readers share it; acquire has it alone while it opens the database again.
@@ -86,6 +105,7 @@ class RocksStore::Impl {
 
   Result<void> create();
   Result<void> open_ready();
+  Result<void> open_database(Database::Mode mode);
   Result<void> open_again();
   Result<void> probe();
   bool owns(Epoch epoch) const;
@@ -121,6 +141,7 @@ class RocksStore::Impl {
   std::uint64_t epochs_given_ = 0;
   Health health_ = Health::kGood;
   std::string why_;  // not good
+  std::atomic<bool> reclaim_ended_{false};
 };
 
 Result<void> RocksStore::Impl::open() {
@@ -139,8 +160,8 @@ Result<void> RocksStore::Impl::create() {
   if (!begun) return begun;
   POSTRIDER_TRY(synced, rocks::SyncedFile::create(directory_->path(), mark_keeps()));
   synced_ = std::move(synced);
-  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kCreate, synced_));
-  database_ = std::move(database);
+  const Result<void> opened = open_database(Database::Mode::kCreate);
+  if (!opened) return opened;
   const rocksdb::Status status = rocks::put_epochs_given(*database_, write_options(), 0);
   if (!status.ok())
     return tl::unexpected<Error>(rocks::error_of(status, "cannot write to " + directory_->path()));
@@ -156,8 +177,8 @@ Result<void> RocksStore::Impl::open_ready() {
   }
   POSTRIDER_TRY(synced, rocks::SyncedFile::open(directory_->path(), evidence.synced, mark_keeps()));
   synced_ = std::move(synced);
-  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kOpen, synced_));
-  database_ = std::move(database);
+  const Result<void> opened = open_database(Database::Mode::kOpen);
+  if (!opened) return opened;
   const Result<void> reaches =
       rocks::reaches_its_mark(*directory_, evidence, database_->db().GetLatestSequenceNumber());
   if (!reaches) {
@@ -166,6 +187,18 @@ Result<void> RocksStore::Impl::open_ready() {
   }
   POSTRIDER_TRY(given, rocks::epochs_given(*database_));
   epochs_given_ = given;
+  return {};
+}
+
+Result<void> RocksStore::Impl::open_database(Database::Mode mode) {
+  POSTRIDER_TRY(before, directory_->database_files());
+  auto opened = Database::open(options_, mode, synced_, log_);
+  if (!opened) {
+    if (opened.error().code == ErrorCode::kLimit)
+      rocks::remove_leftovers(options_, *directory_, before);
+    return tl::unexpected<Error>(std::move(opened.error()));
+  }
+  database_ = std::move(*opened);
   return {};
 }
 
@@ -210,6 +243,7 @@ Result<void> RocksStore::Impl::probe() {
 // What RocksDB holds in memory after a failed write is not to be trusted; what the disk holds is.
 // Opening writes it into new tables, so a log whose end is in doubt is not written to again.
 Result<void> RocksStore::Impl::open_again() {
+  end_reclaim();
   const std::unique_lock lock(database_mutex_);
   database_.reset();
   const auto evidence = rocks::examine(*directory_);
@@ -218,8 +252,9 @@ Result<void> RocksStore::Impl::open_again() {
     why_ = evidence.error().detail;
   }
   if (!evidence) return tl::unexpected<Error>(evidence.error());
-  POSTRIDER_TRY(database, Database::open(options_, Database::Mode::kOpen, synced_));
-  database_ = std::move(database);
+  const Result<void> opened = open_database(Database::Mode::kOpen);
+  if (!opened) return opened;
+  reclaim_ended_ = false;
   health_ = Health::kGood;
   why_.clear();
   return {};
@@ -245,7 +280,7 @@ BlockingStore::Written RocksStore::Impl::write(Epoch epoch, const WriteBatch& ba
 }
 
 BlockingStore::Written RocksStore::Impl::failed(const rocksdb::Status& status) {
-  why_ = "cannot write to " + directory_->path() + ": " + status.ToString();
+  why_ = "cannot write to " + directory_->path() + ": " + database_->cause_of(status);
   const bool full = database_->is_full(status);
   health_ = full ? Health::kFull : Health::kLost;
   return {full ? CommitOutcome::kAmbiguous : CommitOutcome::kNoSync, why_};
@@ -354,11 +389,36 @@ Result<void> RocksStore::Impl::for_each(std::string_view first, std::string_view
   return {};
 }
 
+std::uint64_t RocksStore::Impl::reclaim() {
+  const auto file_bytes = [this] {
+    std::uint64_t sum = 0;
+    const auto files = directory_->database_files();
+    if (!files) return sum;
+    for (const rocks::FileSize& file : *files) sum += file.bytes;
+    return sum;
+  };
+  const std::shared_lock lock(database_mutex_);
+  if (!database_ || reclaim_ended_) return 0;
+  const std::uint64_t before = file_bytes();
+  rocks::reclaim(*database_, *directory_, reclaim_ended_);
+  const std::uint64_t after = file_bytes();
+  return before > after ? before - after : 0;
+}
+
+// What waits for RocksDB's background work hears that it stops; so do flushes that wait for room.
+void RocksStore::Impl::end_reclaim() {
+  reclaim_ended_ = true;
+  const std::shared_lock lock(database_mutex_);
+  if (database_) rocksdb::CancelAllBackgroundWork(&database_->db(), false);
+}
+
 Result<void> RocksStore::Impl::close() {
+  end_reclaim();
   const std::unique_lock lock(database_mutex_);
   if (!database_ || health_ != Health::kGood) {
     database_.reset();
-    return fail(ErrorCode::kUnavailable, "the store was not closed cleanly: " + why_);
+    return fail(health_ == Health::kFull ? ErrorCode::kLimit : ErrorCode::kUnavailable,
+                "the store was not closed cleanly: " + why_);
   }
   const rocksdb::Status synced = database_->db().SyncWAL();
   const std::uint64_t newest = database_->db().GetLatestSequenceNumber();
@@ -376,7 +436,11 @@ RocksStore::~RocksStore() = default;
 Result<std::unique_ptr<RocksStore>> RocksStore::open(RocksStoreOptions options) {
   auto impl = std::make_unique<Impl>(std::move(options));
   const Result<void> opened = impl->open();
-  if (!opened) return tl::unexpected<Error>(opened.error());
+  if (!opened) {
+    Error error = opened.error();
+    if (error.code == ErrorCode::kLimit) error.detail = no_room(impl->options_, error.detail);
+    return tl::unexpected<Error>(std::move(error));
+  }
   return std::unique_ptr<RocksStore>(new RocksStore(std::move(impl)));
 }
 
@@ -386,6 +450,8 @@ BlockingStore::Written RocksStore::write(Epoch epoch, const WriteBatch& batch) {
 }
 Result<Found> RocksStore::read(const Reads& reads) { return impl_->read(reads); }
 Result<void> RocksStore::close() { return impl_->close(); }
+std::uint64_t RocksStore::reclaim() { return impl_->reclaim(); }
+void RocksStore::end_reclaim() { impl_->end_reclaim(); }
 Result<std::uint64_t> RocksStore::free_bytes() const { return impl_->directory_->free_bytes(); }
 Result<void> RocksStore::for_each(std::string_view first, std::string_view last,
                                   const Visit& visit) {

@@ -17,6 +17,13 @@ namespace postrider {
 
 struct FileFaults;
 
+// What the database says of itself when something is wrong; for the log of the process.
+struct StoreNotice {
+  bool is_error = false;  // otherwise a warning
+  std::string text;
+};
+using TellNotice = std::function<void(const StoreNotice&)>;  // any thread, and soon done
+
 struct RocksStoreOptions {
   std::string directory;
   std::size_t memtable_bytes = 8U << 20;
@@ -25,6 +32,9 @@ struct RocksStoreOptions {
   std::uint64_t wal_bytes_max = 64U << 20;  // what a restart has to read at most
   int open_files_max = 256;
   int background_jobs = 2;
+  std::uint64_t manifest_bytes_max = 16U << 20;  // a longer one is written anew
+  TellNotice tell = {};
+  int notices_per_minute_max = 20;  // how many others there were is told with the next
 
   // For rehearsals of faults only.
   bool sync = true;
@@ -42,6 +52,7 @@ struct StoreMemory {
 class RocksStore final : public BlockingStore {
  public:
   // kConflict: another process uses the directory. kInvalid: a newer format. kCorrupt: damaged.
+  // kLimit: the disk has no room for what opening writes; nothing is lost, and with room it opens.
   static Result<std::unique_ptr<RocksStore>> open(RocksStoreOptions options);
   ~RocksStore() override;  // without close() it ends as a crash does
   RocksStore(const RocksStore&) = delete;
@@ -58,6 +69,15 @@ class RocksStore final : public BlockingStore {
   Result<void> close();
 
   Result<std::uint64_t> free_bytes() const;  // of the file system, for us
+
+  // Gives back the room of records that are dead, if little lives: logs are written to tables, and
+  // tables are compacted. Returns by how many bytes the files became smaller. Waits for all of it;
+  // any thread but the one that writes, one at a time.
+  std::uint64_t reclaim();
+  // Makes a reclaim that is under way return soon; none begins until the database is opened again.
+  // To be called before a thread in it is waited for.
+  void end_reclaim();
+
   // RocksDB's own figure of that name, for metrics and benches; 0: there is none.
   std::uint64_t property(const std::string& name) const;
   StoreMemory memory() const;
