@@ -1,5 +1,6 @@
 #include "tests/crash/stage.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -7,6 +8,8 @@
 #include <sstream>
 #include <thread>
 #include <utility>
+
+#include "postrider/base/rng.h"
 
 namespace postrider::crash {
 namespace {
@@ -16,9 +19,11 @@ constexpr std::chrono::seconds kEndMax(60);
 
 }  // namespace
 
-Stage::Stage(std::string program) : receiver(1, 1), program_(std::move(program)) {
+Stage::Stage(std::string program, std::string store)
+    : receiver(1, 1), program_(std::move(program)), store_(std::move(store)) {
   directory_ = std::filesystem::temp_directory_path().string() + "/postrider-stage-XXXXXX";
   if (::mkdtemp(directory_.data()) == nullptr) std::abort();
+  if (store_.empty()) store_ = path("store");
 }
 
 Stage::~Stage() {
@@ -37,10 +42,15 @@ bool Stage::start(const std::vector<std::string>& more, const std::vector<std::s
                                   std::string("--listen"), std::string("127.0.0.1:0")})
     command.words.push_back(word);
   command.words.insert(command.words.end(), more.begin(), more.end());
-  command.environment = {"POSTRIDER_TRANSPORT_ALLOW=127.0.0.0/8",
-                         "POSTRIDER_STORE_FREE_BYTES_MIN=0",
-                         "POSTRIDER_STORE_FREE_BYTES_RESERVE=0"};
-  command.environment.insert(command.environment.end(), settings.begin(), settings.end());
+  command.environment = settings;
+  for (const char* usual :
+       {"POSTRIDER_TRANSPORT_ALLOW=127.0.0.0/8", "POSTRIDER_STORE_FREE_BYTES_MIN=0",
+        "POSTRIDER_STORE_FREE_BYTES_RESERVE=0"}) {
+    const std::string name(usual, std::string_view(usual).find('=') + 1);
+    if (std::none_of(settings.begin(), settings.end(),
+                     [&](const std::string& setting) { return setting.starts_with(name); }))
+      command.environment.emplace_back(usual);
+  }
   command.log_file = path("daemon.log");
   daemon_ = std::make_unique<DaemonProcess>(command);
   address_ = daemon_->wait_address(kStartMax);
@@ -66,8 +76,15 @@ bool Stage::put_destination() {
   return answer && answer->status / 100 == 2;
 }
 
-std::optional<HttpAnswer> Stage::submit(std::uint64_t serial) {
-  const std::string body = "{\"destination\":\"site\",\"body\":\"" + body_of(serial, false) + "\"}";
+std::optional<HttpAnswer> Stage::submit(std::uint64_t serial, std::size_t longer) {
+  std::string text = body_of(serial, false);
+  Rng rng(serial);
+  while (longer > 0) {
+    std::uint64_t letters = rng.next();
+    for (int i = 0; i < 12 && longer > 0; ++i, --longer, letters /= 26)
+      text.push_back(static_cast<char>('a' + letters % 26));
+  }
+  const std::string body = "{\"destination\":\"site\",\"body\":\"" + text + "\"}";
   return ask({.method = "POST", .path = "/v1/messages", .body = body});
 }
 

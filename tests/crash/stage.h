@@ -16,13 +16,14 @@ namespace postrider::crash {
 
 class Stage {
  public:
-  explicit Stage(std::string program);
+  // `store`: where the daemon keeps messages; empty: in the directory of the stage.
+  explicit Stage(std::string program, std::string store = {});
   ~Stage();
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
   std::string path(const std::string& name) const { return directory_ + "/" + name; }
-  std::string store() const { return path("store"); }
+  const std::string& store() const { return store_; }
 
   // Starts a life; `before` stands before the program's name, `more` behind `serve`. False: it does
   // not listen.
@@ -35,8 +36,8 @@ class Stage {
 
   // Destination "site" leads to the receiver.
   bool put_destination();
-  // Number by number; the body follows from it.
-  std::optional<HttpAnswer> submit(std::uint64_t serial);
+  // Number by number; the body follows from it, and is as much longer as is asked for.
+  std::optional<HttpAnswer> submit(std::uint64_t serial, std::size_t longer = 0);
   std::optional<HttpAnswer> ask(const HttpQuestion& question);
   // Asks until nothing lives any more. False: it does not come to that.
   bool wait_all_ended();
@@ -47,6 +48,7 @@ class Stage {
  private:
   std::string program_;
   std::string directory_;
+  std::string store_;
   std::string address_;
   std::unique_ptr<DaemonProcess> daemon_;
   HttpConnection connection_;
