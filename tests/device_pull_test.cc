@@ -322,6 +322,43 @@ TEST_F(DevicePull, AnAnswerAboutAnotherDataItemGoesOnAsAfterAnError) {
   EXPECT_EQ(outcome(id), "executed");
 }
 
+// req: device.retry.1, engine.retry.19
+TEST_F(DevicePull, AnActThatOurOwnLimitsHeldBackIsNeitherCountedNorUnknown) {
+  open_all();
+  int held_back = 0;
+  far_side = [&](const StartAttempt& call) {
+    if (held_back < 40) {
+      ++held_back;
+      lose(call.attempt, WireEnd::kHeldBack);
+    }
+  };
+  const MessageId id = send(pulled("TURN_ON"));
+  pass(30s);
+  EXPECT_GE(held_back, 10);  // and nothing was closed for a minute
+  restart();
+  pass(2min);
+  EXPECT_EQ(held_back, 40);
+  created("t1");
+  EXPECT_EQ(status(id), "DELIVERED_TO_NS");
+  pass(10s);
+  polled("True");
+  EXPECT_EQ(outcome(id), "executed");
+}
+
+// After so many the rule of a failure that counts begins with its first step, and has all of them.
+// req: device.retry.1, engine.retry.19
+TEST_F(DevicePull, WhatWasHeldBackLeavesTheRetriesAsTheyWere) {
+  open_all({}, {{"retries", "1"}, {"strikes_max", "0"}});
+  int calls_seen = 0;
+  far_side = [&](const StartAttempt& call) {
+    lose(call.attempt, ++calls_seen <= 20 ? WireEnd::kHeldBack : WireEnd::kRefused);
+  };
+  const MessageId id = send(pulled("READ_CREDIT"));
+  pass(5min);
+  EXPECT_EQ(calls_seen, 22);
+  EXPECT_EQ(outcome(id), "failed");
+}
+
 // req: device.to.3
 TEST_F(DevicePull, AnOpenCallIsLeftAloneUntilTwoMinutesAndThenAborted) {
   open_all();

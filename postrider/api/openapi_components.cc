@@ -42,7 +42,7 @@ constexpr std::string_view kComponents = R"json({
   "Count": {"type": "integer", "minimum": 0},
   "Duration": {"type": "string", "description": "A whole number and one of ms, s, m, h, d"},
   "Phase": {"enum": ["queued", "in-flight", "awaiting", "backoff", "parked", "delivered", "dead", "expired", "cancelled", "indeterminate"]},
-  "Failure": {"enum": ["none", "connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired"]},
+  "Failure": {"enum": ["none", "connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired", "held-back"]},
   "Place": {"enum": ["window", "disk", "on-the-wire", "at-peer", "sleeping", "parked", "ended", "quarantine"]},
   "Next": {"enum": ["attempt", "outcome", "news", "operator", "nothing"], "description": "What happens next"},
   "Health": {"enum": ["normal", "wait", "probe", "paused", "disabled"]},

@@ -76,7 +76,7 @@ std::optional<Timestamp> Engine::Impl::retry_due(Turn& turn, const Entry& entry,
   const Resident& resident = residents_[entry.destination];
   const RetryRule& rule = resident.bound->policy.rule(entry.state.failure);
   RetryFacts facts;
-  facts.attempts = entry.state.attempts;
+  facts.attempts = entry.state.counted();
   if (planted(Bug::kAttemptCapOffByOne) && facts.attempts > 1) --facts.attempts;
   facts.now = turn.now;
   facts.first_attempt = entry.state.first_attempt;
@@ -210,7 +210,7 @@ void Engine::Impl::carry_out(Turn& turn, Slot slot, const Transition& row,
     case Do::kFindRoute: return start_attempt(turn, slot, row.to, AttemptKind::kFindRoute);
     case Do::kNextMethod:
       ++entry.state.method;
-      entry.state.attempts = 0;
+      entry.state.attempts = entry.state.held_back = 0;
       return enter(
           turn, slot,
           residents_[entry.destination].bound->profile->methods[entry.state.method].initial, {});

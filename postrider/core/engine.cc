@@ -203,7 +203,11 @@ void Engine::Impl::end_attempt(Turn& turn, Slot slot, const Reading& reading) {
   if (reading.outcome.failure != FailureClass::kNone || entry.reason)
     set_reason(entry, reading.outcome.reason);
   const bool failed = reading.outcome.failure != FailureClass::kNone;
-  if (failed) note_failure(turn.now, entry);
+  // What never left us says nothing about the destination, and costs its message nothing.
+  const bool ours = reading.outcome.failure == FailureClass::kHeldBack;
+  if (ours && entry.kind == AttemptKind::kSend && entry.state.held_back < UINT16_MAX)
+    ++entry.state.held_back;
+  if (failed && !ours) note_failure(turn.now, entry);
   if (entry.kind == AttemptKind::kProbe) {
     entry.state.questions_failed =
         failed ? static_cast<std::uint16_t>(std::min(entry.state.questions_failed + 1, 1000))

@@ -26,7 +26,7 @@ On Engine::Impl::poison_signal(const Entry& entry) const {
       entry.state.failure == FailureClass::kThrottled)
     return On::kFailed;
   const int late = planted(Bug::kPoisonTooLate) ? 1 : 0;
-  if (entry.state.attempts < policy.poison_after + late) return On::kFailed;
+  if (entry.state.counted() < policy.poison_after + late) return On::kFailed;
   return policy.on_poison == OnPoison::kPark ? On::kPoison : On::kSkipped;
 }
 

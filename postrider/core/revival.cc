@@ -63,7 +63,7 @@ void Engine::Impl::park_for_reach(Turn& turn, Slot slot) {
 }
 
 void Engine::Impl::refresh_attempts(const Turn& turn, Entry& entry) const {
-  entry.state.attempts = 0;
+  entry.state.attempts = entry.state.held_back = 0;
   // Not unset: that there was a start says that it holds gates until its end.
   if (entry.state.first_attempt.is_set()) entry.state.first_attempt = turn.now;
   entry.state.held_before = held_time(residents_[entry.destination].route, turn.now);

@@ -67,9 +67,10 @@ Blob encode_whole(const Message& message);
 struct State {
   StateIndex state = 0;
   std::uint8_t method = 0;
-  std::uint16_t attempts = 0;  // started in this method
-  Timestamp since;             // in this state
-  Timestamp due;               // of its timer; unset: none
+  std::uint16_t attempts = 0;   // started in this method
+  std::uint16_t held_back = 0;  // of them, those that our own limits held back: no rule counts them
+  Timestamp since;              // in this state
+  Timestamp due;                // of its timer; unset: none
   Timestamp first_attempt;
   Duration held_before{0};                     // the route's held time when the first attempt began
   FailureClass failure = FailureClass::kNone;  // of the last attempt
@@ -77,6 +78,11 @@ struct State {
   bool cancel_wanted = false;          // asked for while an attempt was open
   std::uint16_t questions_failed = 0;  // in a row
 
+  // The attempts that a rule counts: the far side had a part in them.
+  std::uint16_t counted() const {
+    return attempts > held_back ? static_cast<std::uint16_t>(attempts - held_back)
+                                : std::uint16_t{0};
+  }
   friend bool operator==(const State&, const State&) = default;
 };
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kCertaintyNames = {"not-sent", "unknown", "answered"};
 constexpr std::array<std::string_view, kFailureClasses> kFailureNames = {
-    "none", "connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired"};
+    "none",     "connect", "timeout", "server",  "throttled",
+    "rejected", "gone",    "other",   "expired", "held-back"};
 
 }  // namespace
 

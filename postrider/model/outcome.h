@@ -20,9 +20,10 @@ enum class FailureClass : std::uint8_t {
   kRejected,   // refused for good
   kGone,       // the destination says that it exists no more
   kOther,
-  kExpired,  // no failure of an attempt: its time was over; the cause of an end only
+  kExpired,   // no failure of an attempt: its time was over; the cause of an end only
+  kHeldBack,  // our own limits: nothing was sent, and the far side has no part in it
 };
-inline constexpr std::size_t kFailureClasses = 9;
+inline constexpr std::size_t kFailureClasses = 10;
 
 struct Outcome {
   Certainty certainty = Certainty::kNotSent;

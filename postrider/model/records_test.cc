@@ -67,6 +67,7 @@ State any_state() {
   state.first_attempt = any_time();
   state.held_before = any_duration();
   state.failure = any_enum<FailureClass>(kFailureClasses);
+  state.held_back = any<std::uint16_t>();
   state.certainty = any_enum<Certainty>(3);
   state.cancel_wanted = any<bool>();
   state.questions_failed = any<bool>() ? any<std::uint16_t>() : std::uint16_t{0};

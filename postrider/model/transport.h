@@ -92,6 +92,7 @@ enum class WireEnd : std::uint8_t {
   kTimedOut,   // sent, or partly sent; no answer
   kReset,      // cut off before the answer was whole
   kNoLogin,    // the peer did not log us in: it has done nothing of the request
+  kHeldBack,   // it waited for a place of ours, in vain: nothing was sent, the peer was not asked
 };
 
 struct WireReply {

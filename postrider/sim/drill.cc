@@ -146,6 +146,8 @@ Result<Policy> configure(const NamedTexts& settings) {
   at(FailureClass::kThrottled).retry_after_max = 1h;
   at(FailureClass::kThrottled).holds_route = true;
   at(FailureClass::kThrottled).strikes = false;
+  at(FailureClass::kHeldBack).strikes = false;
+  at(FailureClass::kHeldBack).attempts_max = 0;
   at(FailureClass::kConnect).parks = at(FailureClass::kTimeout).parks = numbers.strand != 0;
   at(FailureClass::kOther).tick = Duration(numbers.tick);
   at(FailureClass::kOther).retry_after_max = 10min;
@@ -332,6 +334,8 @@ Reading classify_end(AttemptKind kind, const WireReply& reply, bool once) {
     case WireEnd::kForbidden:
     case WireEnd::kNoLogin:
       return reading(On::kNoLink, Certainty::kNotSent, FailureClass::kOther, "no trust");
+    case WireEnd::kHeldBack:
+      return reading(On::kNoLink, Certainty::kNotSent, FailureClass::kHeldBack, "held back");
     case WireEnd::kTimedOut:
     case WireEnd::kReset:
     case WireEnd::kAnswered: break;

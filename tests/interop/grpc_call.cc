@@ -56,6 +56,7 @@ std::string_view name_of(WireEnd end) {
     case WireEnd::kNoTls: return "no-tls";
     case WireEnd::kForbidden: return "forbidden";
     case WireEnd::kNoLogin: return "no-login";
+    case WireEnd::kHeldBack: return "held-back";
     case WireEnd::kTimedOut: return "timed-out";
     case WireEnd::kReset: return "reset";
   }

@@ -14,6 +14,7 @@ std::optional<WireEnd> parse_end(std::string_view verb) {
   if (verb == "no-tls") return WireEnd::kNoTls;
   if (verb == "forbidden") return WireEnd::kForbidden;
   if (verb == "no-login") return WireEnd::kNoLogin;
+  if (verb == "held-back") return WireEnd::kHeldBack;
   return std::nullopt;
 }
 
@@ -25,6 +26,7 @@ std::string_view end_name(WireEnd end) {
     case WireEnd::kNoTls: return "no trust";
     case WireEnd::kForbidden: return "forbidden address";
     case WireEnd::kNoLogin: return "no login";
+    case WireEnd::kHeldBack: return "held back";
     case WireEnd::kTimedOut: return "no answer in time";
     case WireEnd::kReset: return "connection reset";
   }

@@ -27,7 +27,7 @@ export const kActionPhases: Record<JobAction, readonly string[]> = {
   resend: ["delivered", "cancelled", "indeterminate"],
 };
 export const kActions = Object.keys(kActionWords) as JobAction[];
-export const kCauses = ["connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired", "none"] as const;
+export const kCauses = ["connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired", "held-back", "none"] as const;
 
 // What somebody typed, as a filter: nothing for fields that are empty or that the action does not know. Times are of the
 // place where the browser is.

@@ -29,6 +29,11 @@ Policy default_policy(Way way) {
   rule.jitter_percent = 50;
   rule.attempts_max = 12;  // eleven retries
   for (RetryRule& each : policy.retry) each = rule;
+  // What never left us is tried again at a steady pace until the command expires.
+  RetryRule& held_back = policy.retry[static_cast<std::size_t>(FailureClass::kHeldBack)];
+  held_back.curve = Curve::kFixed;
+  held_back.cap = Duration(0);
+  held_back.attempts_max = 0;
   const auto at = [&policy](TimeOut which) -> Duration& {
     return policy.time_outs[static_cast<std::size_t>(which)];
   };

@@ -111,9 +111,12 @@ Result<void> set_age_step(Draft& draft, std::string_view value) {
   return {};
 }
 
+// Of the far side's failures: what our own limits hold back has a pace of its own.
 template <class Set>
 Result<void> set_rules(Draft& draft, Set set) {
-  for (RetryRule& rule : draft.policy.retry) set(rule);
+  for (std::size_t i = 0; i < kFailureClasses; ++i) {
+    if (static_cast<FailureClass>(i) != FailureClass::kHeldBack) set(draft.policy.retry[i]);
+  }
   return {};
 }
 

@@ -139,6 +139,8 @@ std::optional<Missing> missing(const WireReply& reply) {
     case WireEnd::kForbidden:
       return Missing{FailureClass::kConnect, false, "the address is not allowed"};
     case WireEnd::kNoLogin: return Missing{FailureClass::kConnect, false, "the login failed"};
+    case WireEnd::kHeldBack:
+      return Missing{FailureClass::kHeldBack, false, "held back by our own limits"};
     case WireEnd::kTimedOut: return Missing{FailureClass::kTimeout, true, "no answer in time"};
     case WireEnd::kReset:
       return Missing{FailureClass::kTimeout, true, "cut off before the answer was whole"};

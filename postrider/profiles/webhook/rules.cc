@@ -28,6 +28,10 @@ constexpr Policy make_default_policy() {
     policy.retry[static_cast<std::size_t>(failure)].retry_after_max = 1h;
     policy.retry[static_cast<std::size_t>(failure)].holds_route = true;
   }
+  RetryRule& held_back = policy.retry[static_cast<std::size_t>(FailureClass::kHeldBack)];
+  held_back.steps = {2s};
+  held_back.steps_used = 1;
+  held_back.jitter_percent = 50;
   policy.time_outs[static_cast<std::size_t>(TimeOut::kAttempt)] = 15s;
   policy.route.in_use_max = 8;
   policy.adapts = true;

@@ -384,11 +384,17 @@ TEST(WebhookSettings, WordsAreKnownOnes) {
 }
 
 // req: webhook.retry.4
-TEST(WebhookSettings, RetrySettingsHoldForEveryClass) {
-  const Result<Policy> policy =
-      with({{"ladder", "1s, 2m"}, {"jitter_percent", "7"}, {"budget", "9h"}});
+TEST(WebhookSettings, RetrySettingsHoldForEveryClassButWhatWeHoldBack) {
+  const Result<Policy> policy = with(
+      {{"ladder", "1s, 2m"}, {"jitter_percent", "7"}, {"budget", "9h"}, {"attempts_max", "3"}});
   ASSERT_TRUE(policy);
-  for (const RetryRule& rule : policy->retry) {
+  RetryRule held_back = default_policy().rule(FailureClass::kHeldBack);
+  held_back.budget = 9h;
+  EXPECT_EQ(policy->rule(FailureClass::kHeldBack), held_back);
+  for (std::size_t i = 0; i < kFailureClasses; ++i) {
+    if (static_cast<FailureClass>(i) == FailureClass::kHeldBack) continue;
+    const RetryRule& rule = policy->retry.at(i);
+    EXPECT_EQ(rule.attempts_max, 3);
     EXPECT_EQ(rule.steps, (std::array<Duration, RetryRule::kSteps>{1s, 2min}));
     EXPECT_EQ(rule.steps_used, 2);
     EXPECT_EQ(rule.jitter, Jitter::kAround);
@@ -525,7 +531,8 @@ TEST(WebhookSettings, OnlyWantOfReachParks) {
   for (std::size_t i = 0; i < kFailureClasses; ++i) {
     const auto failure = static_cast<FailureClass>(i);
     const bool reach = failure == FailureClass::kConnect || failure == FailureClass::kTimeout ||
-                       failure == FailureClass::kServer || failure == FailureClass::kThrottled;
+                       failure == FailureClass::kServer || failure == FailureClass::kThrottled ||
+                       failure == FailureClass::kHeldBack;
     EXPECT_EQ(parking->rule(failure).parks, reach) << name_of(failure);
   }
 }

@@ -109,29 +109,41 @@ Result<void> set_content_type(Draft& /*draft*/, std::string_view value) {
   return {};
 }
 
+// Of the destination's failures. What our own limits hold back has a pace of its own, and only the
+// budget ends it.
+template <class Set>
+void for_each_rule(Draft& draft, const Set& set) {
+  for (std::size_t i = 0; i < kFailureClasses; ++i) {
+    if (static_cast<FailureClass>(i) != FailureClass::kHeldBack) set(draft.policy.retry[i]);
+  }
+}
+
 Result<void> set_ladder(Draft& draft, std::string_view value) {
   POSTRIDER_TRY(steps, parse_durations(value, RetryRule::kSteps));
   for (const Duration step : steps) {
     if (step < 100ms || step > 7 * 24h) return wrong(to_string(step), "is out of bounds");
   }
-  for (RetryRule& rule : draft.policy.retry) {
+  for_each_rule(draft, [&](RetryRule& rule) {
     rule.steps = {};
     std::copy(steps.begin(), steps.end(), rule.steps.begin());
     rule.steps_used = static_cast<std::uint8_t>(steps.size());
-  }
+  });
   return {};
 }
 
 Result<void> set_jitter_percent(Draft& draft, std::string_view value) {
   POSTRIDER_TRY(percent, number_of(value, 0, 100));
-  for (RetryRule& rule : draft.policy.retry)
-    rule.jitter_percent = static_cast<std::uint8_t>(percent);
+  for_each_rule(draft, [percent = static_cast<std::uint8_t>(percent)](RetryRule& rule) {
+    rule.jitter_percent = percent;
+  });
   return {};
 }
 
 Result<void> set_attempts_max(Draft& draft, std::string_view value) {
   POSTRIDER_TRY(most, number_of(value, 0, 1000));
-  for (RetryRule& rule : draft.policy.retry) rule.attempts_max = static_cast<std::uint16_t>(most);
+  for_each_rule(draft, [most = static_cast<std::uint16_t>(most)](RetryRule& rule) {
+    rule.attempts_max = most;
+  });
   return {};
 }
 
@@ -297,8 +309,9 @@ Result<void> set_reject(Draft& /*draft*/, std::string_view value) {
 // Failures that say no more than that the destination was not there, or not able.
 Result<void> set_when_exhausted(Draft& draft, std::string_view value) {
   POSTRIDER_TRY(park, second_of(value, "dead", "park"));
-  for (const FailureClass failure : {FailureClass::kConnect, FailureClass::kTimeout,
-                                     FailureClass::kServer, FailureClass::kThrottled})
+  for (const FailureClass failure :
+       {FailureClass::kConnect, FailureClass::kTimeout, FailureClass::kServer,
+        FailureClass::kThrottled, FailureClass::kHeldBack})
     rule_of(draft.policy, failure).parks = park;
   return {};
 }

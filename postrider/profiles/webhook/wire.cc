@@ -342,6 +342,8 @@ Reading classify(const Facts& facts, AttemptKind /*kind*/, const WireReply& repl
     case WireEnd::kForbidden:
       return failed(Certainty::kNotSent, FailureClass::kConnect, "the address is not allowed");
     case WireEnd::kNoLogin: return failed(Certainty::kNotSent, FailureClass::kConnect, "no login");
+    case WireEnd::kHeldBack:
+      return failed(Certainty::kNotSent, FailureClass::kHeldBack, "held back by our own limits");
     case WireEnd::kTimedOut:
       return failed(Certainty::kUnknown, FailureClass::kTimeout, "no answer in time");
     case WireEnd::kReset:

@@ -171,10 +171,10 @@ TEST(WebhookClassify, AnyStatusIsAnswered) {
 }
 
 std::map<std::string, WireEnd> wire_ends() {
-  return {{"refused", WireEnd::kRefused},  {"no-name", WireEnd::kNoName},
-          {"no-tls", WireEnd::kNoTls},     {"forbidden", WireEnd::kForbidden},
-          {"no-login", WireEnd::kNoLogin}, {"timed-out", WireEnd::kTimedOut},
-          {"reset", WireEnd::kReset}};
+  return {{"refused", WireEnd::kRefused},    {"no-name", WireEnd::kNoName},
+          {"no-tls", WireEnd::kNoTls},       {"forbidden", WireEnd::kForbidden},
+          {"no-login", WireEnd::kNoLogin},   {"held-back", WireEnd::kHeldBack},
+          {"timed-out", WireEnd::kTimedOut}, {"reset", WireEnd::kReset}};
 }
 
 // req: webhook.answer.8, webhook.certainty.1, webhook.certainty.2, webhook.reason.1

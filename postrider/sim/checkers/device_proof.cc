@@ -20,7 +20,7 @@ constexpr Duration kMargin{60'000};
 
 bool was_not_sent(WireEnd end) {
   return end == WireEnd::kRefused || end == WireEnd::kNoName || end == WireEnd::kNoTls ||
-         end == WireEnd::kForbidden || end == WireEnd::kNoLogin;
+         end == WireEnd::kForbidden || end == WireEnd::kNoLogin || end == WireEnd::kHeldBack;
 }
 
 class ProofChecker final : public Checker {

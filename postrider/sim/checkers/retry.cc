@@ -258,7 +258,7 @@ class RetryChecker final : public Checker {
     const DestinationNote& destination = *put.note->destination;
     const State& state = put.state;
     const RetryRule& rule = destination.policy.rule(state.failure);
-    Range range = delay_range_ms(rule, state.attempts);
+    Range range = delay_range_ms(rule, state.counted());
     if (story.wish && state.certainty == Certainty::kAnswered) {
       const Wide wish = std::min<Wide>(story.wish->count(), rule.retry_after_max.count());
       range = {story.receipted ? range.low : std::max(range.low, wish), std::max(range.high, wish)};
@@ -270,7 +270,7 @@ class RetryChecker final : public Checker {
                                  " ms, which its rule does not allow: " + to_string(put.note->id) +
                                  " attempt " + std::to_string(state.attempts));
     }
-    if (rule.attempts_max != 0 && state.attempts >= rule.attempts_max) {
+    if (rule.attempts_max != 0 && state.counted() >= rule.attempts_max) {
       verdicts_.violation(
           8, "a retry after the last attempt that the rule allows: " + to_string(put.note->id));
     }
@@ -320,12 +320,12 @@ class RetryChecker final : public Checker {
     const DestinationNote& destination = *note.destination;
     const RetryRule& rule = destination.policy.rule(end.cause);
     if (destination.configured >= end.at || end.last.attempts == 0) return;
-    if (rule.attempts_max != 0 && end.last.attempts >= rule.attempts_max) return;
+    if (rule.attempts_max != 0 && end.last.counted() >= rule.attempts_max) return;
     if (rule.budget <= Duration(0))
       return verdicts_.violation(8, "given up although the rule had more: " + to_string(note.id));
     if (!end.last.first_attempt.is_set()) return;
     const Duration held = held_until(destination, end.at) - end.last.held_before;
-    const Range range = delay_range_ms(rule, end.last.attempts);
+    const Range range = delay_range_ms(rule, end.last.counted());
     Wide delay = range.high;
     if (story.wish)
       delay =
