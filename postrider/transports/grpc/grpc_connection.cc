@@ -313,6 +313,7 @@ void GrpcConnection::stream_drained() {
 void GrpcConnection::stream_ended(StreamEnd ended) {
   switch (ended) {
     case StreamEnd::kRefused: end(WireEnd::kRefused); break;
+    case StreamEnd::kHeldBack: end(WireEnd::kHeldBack); break;
     case StreamEnd::kNoTls: end(WireEnd::kNoTls); break;
     case StreamEnd::kLost: end(WireEnd::kReset); break;
   }

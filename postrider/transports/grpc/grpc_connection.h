@@ -37,6 +37,7 @@ struct GrpcCall : Hook<struct WaitingCall> {
   WireRequest request;
   std::string path;  // "/package.Service/Method"
   Timestamp due;
+  Timestamp held_due;  // of the wait for a place of ours
   GrpcPlace place = GrpcPlace::kWaiting;
   GrpcChannel* channel = nullptr;        // of kWaiting
   GrpcConnection* connection = nullptr;  // of kStream

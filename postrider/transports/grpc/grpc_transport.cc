@@ -10,6 +10,7 @@
 #include "postrider/base/check.h"
 #include "postrider/transports/grpc/grpc_connection.h"
 #include "postrider/transports/net/own_calls.h"
+#include "postrider/transports/net/recent_set.h"
 #include "postrider/transports/net/resolver.h"
 #include "postrider/transports/net/target.h"
 #include "postrider/transports/net/wire_options.h"
@@ -18,6 +19,23 @@ namespace postrider {
 namespace {
 
 namespace asio = boost::asio;
+
+constexpr std::size_t kProvenMax = 4096;  // authorities that are remembered to have answered
+
+ResolverOptions resolver_options(const GrpcTransportOptions& options) {
+  return {.servers = options.name_servers,
+          .ask_time_out = options.name_time_out,
+          .asks_max = options.name_asks_max,
+          .names_max = options.names_max,
+          .asking_max = options.names_asking_max,
+          .addresses_max = options.addresses_max,
+          .ttl_max = options.name_ttl_max,
+          .negative_ttl = options.name_negative_ttl,
+          .patience = options.name_patience,
+          .stale_max = options.name_stale_max,
+          .silence_min = options.name_silence_min,
+          .silence_max = options.name_silence_max};
+}
 
 GrpcConnectionSettings connection_settings(const GrpcTransportOptions& options) {
   return {.stream = {.connect_time_out = options.connect_time_out,
@@ -36,6 +54,9 @@ Result<void> check(const GrpcTransportOptions& options) {
                                     {options.streams_max, "streams_max"},
                                     {options.calls_per_connection_max, "calls_per_connection_max"},
                                     {options.addresses_max, "addresses_max"},
+                                    {options.names_max, "names_max"},
+                                    {options.names_asking_max, "names_asking_max"},
+                                    {options.name_asks_max, "name_asks_max"},
                                     {options.reply_head_bytes_max, "reply_head_bytes_max"}});
   if (!counts) return counts;
   return check_spans({{options.connect_time_out, "connect_time_out"},
@@ -43,6 +64,8 @@ Result<void> check(const GrpcTransportOptions& options) {
                       {options.greeting_time_out, "greeting_time_out"},
                       {options.ping_time_out, "ping_time_out"},
                       {options.name_time_out, "name_time_out"},
+                      {options.name_patience, "name_patience"},
+                      {options.held_back_after, "held_back_after"},
                       {options.call_time_out_max, "call_time_out_max"},
                       {options.idle_time_out, "idle_time_out"}});
 }
@@ -51,12 +74,14 @@ Result<void> check(const GrpcTransportOptions& options) {
 
 // One authority: its connection, and the calls that wait for a stream. Forgotten when it has
 // neither.
-struct GrpcChannel {
+struct GrpcChannel : Hook<struct CrowdedChannel> {
+  bool crowded() const { return Hook<CrowdedChannel>::is_linked(); }
   std::string key;
   std::uint64_t id = 0;                  // for the resolver
   std::shared_ptr<OriginHost> host;      // shared with streams under way
   GrpcConnection* connection = nullptr;  // for new calls; older ones may still have calls
   bool resolving = false;
+  bool answers = false;  // a connection came about
   LinkedList<GrpcCall, WaitingCall> waiting;
 };
 
@@ -106,6 +131,10 @@ class GrpcTransport::Impl final : public GrpcConnectionOwner {
   void resolved(GrpcChannel& channel, const Addresses& addresses);
   void fail_waiting(GrpcChannel& channel, WireEnd end);
   bool make_room();
+  bool has_room(const GrpcChannel& channel);
+  void stand_in_line(GrpcChannel& channel);
+  void serve_crowd();
+  bool is_held(const GrpcChannel& channel) const;
   void drop(GrpcConnection& connection);
   void forget_if_unused(GrpcChannel& channel);
   void expire(GrpcCall& call);
@@ -125,6 +154,11 @@ class GrpcTransport::Impl final : public GrpcConnectionOwner {
   Timestamp recently_;  // of the last start or sweep
   std::uint64_t next_channel_ = 1;
   std::size_t waiting_ = 0;
+  bool serving_ = false;
+  RecentSet proven_{kProvenMax};  // keys of channels whose last connection came about
+  // Channels that stand in line for a connection: those that are proven go first.
+  LinkedList<GrpcChannel, CrowdedChannel> proven_crowd_;
+  LinkedList<GrpcChannel, CrowdedChannel> crowd_;
   GrpcTransportCounts counts_;
   std::unordered_map<std::uint64_t, std::unique_ptr<GrpcCall>> calls_;
   std::vector<GrpcCall*> told_;  // have ended and are not told yet, in order
@@ -135,12 +169,8 @@ class GrpcTransport::Impl final : public GrpcConnectionOwner {
 };
 
 Result<void> GrpcTransport::Impl::open() {
-  ResolverOptions options;
-  options.servers = options_.name_servers;
-  options.ask_time_out = options_.name_time_out;
-  options.addresses_max = options_.addresses_max;
   auto resolver = Resolver::make(
-      loop_, options, options_.now,
+      loop_, resolver_options(options_), options_.now,
       [this](Resolver::Token id, const Addresses& addresses) {
         const auto found = channels_by_id_.find(id);
         if (found != channels_by_id_.end() && found->second->resolving)
@@ -186,7 +216,8 @@ void GrpcTransport::Impl::start(AttemptId attempt, WireRequest request) {
   const Duration given = call.request.time_out;
   const Duration most = options_.call_time_out_max;
   call.due = recently_ + (given.count() > 0 ? std::min(given, most) : most);
-  note_due(call.due);
+  call.held_due = recently_ + std::min(options_.held_back_after, (call.due - recently_) / 4);
+  note_due(call.held_due);
   const std::string_view origin = origin_of(call.request.target);
   const auto path = path_of(call.request.target, origin);
   if (origin.empty() || !path || path->needs_slash) {
@@ -203,7 +234,9 @@ void GrpcTransport::Impl::start(AttemptId attempt, WireRequest request) {
 }
 
 void GrpcTransport::Impl::wait(GrpcCall& call, GrpcChannel& channel) {
-  if (waiting_ >= options_.waiting_max) return tell(call, WireEnd::kRefused);
+  // One authority leaves some of the room to the others.
+  const std::size_t kept = channel.waiting.empty() ? 0 : options_.waiting_max / 8;
+  if (waiting_ >= options_.waiting_max - kept) return tell(call, WireEnd::kHeldBack);
   call.channel = &channel;
   channel.waiting.push_back(call);
   ++waiting_;
@@ -227,7 +260,7 @@ bool GrpcTransport::Impl::serve_one(GrpcChannel& channel) {
   }
   GrpcConnection* connection = channel.connection;
   if (connection == nullptr) {
-    if (!channel.resolving) open_connection(channel);
+    if (!channel.resolving && !channel.crowded()) open_connection(channel);
     return false;
   }
   if (!connection->ready() || connection->pinging() || connection->full()) return false;
@@ -250,8 +283,14 @@ void GrpcTransport::Impl::open_connection(GrpcChannel& channel) {
   if (!host.trusted) return fail_waiting(channel, WireEnd::kNoTls);
   if (host.kind == HostKind::kAddress) return resolved(channel, {host.address});
   channel.resolving = true;
-  const Addresses* known = resolver_->ask(host.name, channel.id);
-  if (known != nullptr) return resolved(channel, *known);
+  const Resolver::Found found = resolver_->ask(host.name, channel.id);
+  switch (found.how) {
+    case Resolver::Found::How::kKnown: return resolved(channel, *found.addresses);
+    case Resolver::Found::How::kHeldBack:
+      channel.resolving = false;
+      return fail_waiting(channel, WireEnd::kHeldBack);
+    case Resolver::Found::How::kLater: break;
+  }
   note_due(now() + OwnCalls::kFine);
 }
 
@@ -261,14 +300,45 @@ void GrpcTransport::Impl::resolved(GrpcChannel& channel, const Addresses& addres
   if (addresses.empty()) return fail_waiting(channel, WireEnd::kNoName);
   Addresses usable = permitted(guard_, addresses, channel.host->prefers_v4);
   if (usable.empty()) return fail_waiting(channel, WireEnd::kForbidden);
-  if (connections_.size() >= options_.connections_max && !make_room())
-    return fail_waiting(channel, WireEnd::kRefused);
+  if (!has_room(channel)) return stand_in_line(channel);
   auto fresh = std::make_unique<GrpcConnection>(loop_, settings_, *this, channels_.at(channel.key));
   GrpcConnection& connection = *fresh;
   connections_.emplace(&connection, std::move(fresh));
   channel.connection = &connection;
   ++counts_.connects;
   connection.connect(channel.host, std::move(usable));
+}
+
+// Some are kept for authorities that are known to answer. One that is not used is given up.
+bool GrpcTransport::Impl::has_room(const GrpcChannel& channel) {
+  const std::size_t kept = proven_.contains(channel.key) ? 0 : options_.connections_max / 8;
+  const std::size_t most = options_.connections_max - kept;
+  while (connections_.size() >= most) {
+    if (!make_room()) return false;
+  }
+  return true;
+}
+
+void GrpcTransport::Impl::stand_in_line(GrpcChannel& channel) {
+  (proven_.contains(channel.key) ? proven_crowd_ : crowd_).push_back(channel);
+}
+
+void GrpcTransport::Impl::serve_crowd() {
+  if (serving_ || closed_) return;
+  serving_ = true;
+  for (auto* crowd : {&proven_crowd_, &crowd_}) {
+    while (!crowd->empty() && has_room(crowd->front())) {
+      GrpcChannel& channel = crowd->front();
+      crowd->pop_front();
+      serve(channel);
+    }
+  }
+  serving_ = false;
+}
+
+// Whether what it waits for is a place of ours, and not the peer.
+bool GrpcTransport::Impl::is_held(const GrpcChannel& channel) const {
+  return channel.crowded() || (channel.resolving && resolver_->waits(channel.host->name));
 }
 
 void GrpcTransport::Impl::fail_waiting(GrpcChannel& channel, WireEnd end) {
@@ -306,6 +376,7 @@ void GrpcTransport::Impl::drop(GrpcConnection& connection) {
 
 void GrpcTransport::Impl::forget_if_unused(GrpcChannel& channel) {
   if (channel.connection != nullptr || channel.resolving || !channel.waiting.empty()) return;
+  if (channel.crowded()) channel.Hook<CrowdedChannel>::unlink();
   const auto found = channels_.find(channel.key);
   if (found == channels_.end() || found->second.get() != &channel) return;
   const ChannelRef kept = found->second;  // callers up the stack still use it
@@ -316,6 +387,7 @@ void GrpcTransport::Impl::forget_if_unused(GrpcChannel& channel) {
 
 void GrpcTransport::Impl::connection_changed(GrpcConnection& connection) {
   GrpcChannel& channel = connection.channel();
+  if (connection.ready() && !std::exchange(channel.answers, true)) proven_.add(channel.key);
   if (connection.retired() && channel.connection == &connection) channel.connection = nullptr;
   if (connection.retired() && connection.idle()) drop(connection);
   serve(channel);
@@ -328,6 +400,7 @@ void GrpcTransport::Impl::connection_ended(GrpcConnection& connection, WireEnd e
   if (!current) return;
   // One that was there before may be there again; what was never there is told to all who wait.
   if (reached) return serve(channel);
+  if (end != WireEnd::kHeldBack) proven_.remove(channel.key);
   fail_waiting(channel, end);
 }
 
@@ -350,6 +423,7 @@ void GrpcTransport::Impl::tell_soon() {
 // Tells all that has ended, outside of everything else: whoever is told may call us again.
 void GrpcTransport::Impl::flush() {
   if (telling_) return;
+  serve_crowd();
   telling_ = true;
   for (std::size_t i = 0; i < told_.size() && !closed_; ++i) {
     const auto found = calls_.find(told_[i]->attempt.value());
@@ -376,9 +450,10 @@ void GrpcTransport::Impl::abort(AttemptId attempt) {
 
 void GrpcTransport::Impl::expire(GrpcCall& call) {
   if (call.place == GrpcPlace::kWaiting) {
+    const bool held = is_held(*call.channel);
     const bool asking = call.channel->resolving;
     leave_waiting(call);
-    return tell(call, asking ? WireEnd::kNoName : WireEnd::kRefused);
+    return tell(call, held ? WireEnd::kHeldBack : asking ? WireEnd::kNoName : WireEnd::kRefused);
   }
   GrpcConnection& connection = *call.connection;
   const bool sent = connection.cancel(call);
@@ -396,10 +471,13 @@ Timestamp GrpcTransport::Impl::sweep_calls() {
   std::vector<GrpcCall*> found;
   for (const auto& [attempt, call] : calls_) {
     if (!lives(*call)) continue;
-    if (call->due <= recently_) {
+    const bool held = call->place == GrpcPlace::kWaiting &&
+                      (call->held_due > recently_ || is_held(*call->channel));
+    const Timestamp due = held ? std::min(call->due, call->held_due) : call->due;
+    if (due <= recently_) {
       found.push_back(call.get());
     } else {
-      next = std::min(next, call->due);
+      next = std::min(next, due);
     }
   }
   for (GrpcCall* call : found) {

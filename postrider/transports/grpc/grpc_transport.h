@@ -9,6 +9,7 @@
 // How sure an end is:
 //   kRefused, kNoName,     nothing was sent; or the peer has said, by REFUSED_STREAM or GOAWAY,
 //   kNoTls, kForbidden     that it has not touched the call
+//   kHeldBack              nothing was sent for want of a place of ours
 //   kTimedOut, kReset      bytes have left, and there is no answer that we can read
 //   kAnswered              there is a status
 #pragma once
@@ -33,7 +34,9 @@ namespace postrider {
 struct GrpcTransportOptions {
   std::uint32_t connections_max = 256;
   std::uint32_t streams_max = 100;     // of one connection; the peer may allow fewer
-  std::uint32_t waiting_max = 65'536;  // calls without a stream; more are refused
+  std::uint32_t waiting_max = 65'536;  // calls without a stream; more are held back
+  // A call that has waited so long, or a quarter of its own time, for a place of ours is held back.
+  Duration held_back_after{3'000};
   std::uint32_t calls_per_connection_max = 1'000'000'000;  // stream numbers are finite
   int descriptors_max = 0;                                 // none above it is used; 0: no bound
   Duration idle_time_out{300'000};  // a connection without calls is closed after it
@@ -51,8 +54,17 @@ struct GrpcTransportOptions {
   std::vector<std::string> name_servers;   // "127.0.0.1:5353"; none: the system's
   Duration name_time_out{2'000};           // of one question to one name server
   std::uint32_t addresses_max = 8;         // of one name
-  std::string trust_file;                  // PEM; empty: the system's
-  std::function<Timestamp()> now;          // for tests; none: the steady clock
+  std::uint32_t names_max = 4096;          // remembered
+  std::uint32_t names_asking_max = 256;    // at the same time; more wait for their turn
+  std::uint32_t name_asks_max = 3;         // of each name server
+  Duration name_ttl_max{3'600'000};
+  Duration name_negative_ttl{5'000};  // of "there is no such name"
+  Duration name_patience{1'000};      // as for HTTP, and so are the following
+  Duration name_stale_max{300'000};
+  Duration name_silence_min{5'000};
+  Duration name_silence_max{60'000};
+  std::string trust_file;          // PEM; empty: the system's
+  std::function<Timestamp()> now;  // for tests; none: the steady clock
 };
 
 struct GrpcTransportCounts {

@@ -229,7 +229,7 @@ TEST(GrpcLimits, CallsThatWaitAreBounded) {
   rig.until([&] { return held.size() == 1; });
   const AttemptId second = rig.start(peer.url());
   const AttemptId third = rig.start(peer.url());
-  EXPECT_EQ(rig.end_of(rig.start(peer.url())).end, WireEnd::kRefused);
+  EXPECT_EQ(rig.end_of(rig.start(peer.url())).end, WireEnd::kHeldBack);
   EXPECT_FALSE(rig.has_ended(second) || rig.has_ended(third));
 }
 
@@ -260,7 +260,16 @@ TEST(GrpcLimits, ConnectionsAreBoundedAndAnIdleOneMakesRoom) {
   rig.until([&] { return held.size() == 2; });
   EXPECT_EQ(rig.transport->connections(), 2U);
   rig.until([&] { return first.open == 0; });
-  EXPECT_EQ(rig.call(fourth.url()).end, WireEnd::kRefused);
+  const AttemptId waits = rig.start(fourth.url());
+  rig.advance(2'999ms);
+  EXPECT_FALSE(rig.has_ended(waits));
+  rig.advance(1ms);
+  EXPECT_EQ(rig.end_of(waits).end, WireEnd::kHeldBack);
+  const AttemptId served = rig.start(fourth.url());
+  held.front().answer(good_answer(""));
+  rig.until([&] { return held.size() == 3; });
+  held.back().answer(good_answer(""));
+  EXPECT_EQ(rig.end_of(served).status, 0);
 }
 
 // req: daemon.grpc.10

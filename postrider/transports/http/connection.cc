@@ -30,6 +30,16 @@ tcp::endpoint endpoint_of(const IpAddress& address, std::uint16_t port) {
   return {asio::ip::address_v6(address.bytes()), port};
 }
 
+// What we lack ourselves, and not the peer.
+bool is_exhausted(error_code error) {
+  return error == asio::error::no_descriptors || error == asio::error::no_buffer_space ||
+         error == boost::system::errc::too_many_files_open_in_system;
+}
+// No port is left. With IPv6 it is what a machine says that does not have it at all.
+bool lacks_port(error_code error, bool v4) {
+  return v4 && error == boost::system::errc::address_not_available;
+}
+
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 // Sends pieces that follow each other; −1 and errno as sendmsg.
@@ -81,9 +91,8 @@ error_code Connection::open_low(bool v4) {
 
 bool Connection::open_socket(bool v4) {
   error_code error = open_low(v4);
-  const bool exhausted = error == asio::error::no_descriptors ||
-                         error == boost::system::errc::too_many_files_open_in_system;
-  if (exhausted && owner_.make_room()) error = open_low(v4);
+  if (is_exhausted(error) && owner_.make_room()) error = open_low(v4);
+  held_back_ = held_back_ || is_exhausted(error);
   if (!error) socket_.non_blocking(true, error);
   if (!error) socket_.set_option(tcp::no_delay(true), error);
   return !error;
@@ -105,11 +114,14 @@ void Connection::connect_next() {
                           });
     return;
   }
-  fail_exchange(WireEnd::kRefused);
+  fail_exchange(held_back_ && !tried_ ? WireEnd::kHeldBack : WireEnd::kRefused);
 }
 
 void Connection::on_connected(error_code error) {
   const bool v4 = exchange_->addresses[next_address_ - 1].is_v4();
+  const bool ours = is_exhausted(error) || lacks_port(error, v4);
+  held_back_ = held_back_ || ours;
+  tried_ = tried_ || !ours;
   if (error) {
     v6_failed_ = v6_failed_ || !v4;
     socket_.close(error);
@@ -370,6 +382,7 @@ void Connection::time_out(bool whole) {
   switch (state_) {
     case State::kConnecting: {
       if (whole) return fail_exchange(WireEnd::kRefused);
+      tried_ = true;
       v6_failed_ = v6_failed_ || !exchange_->addresses[next_address_ - 1].is_v4();
       ++connect_round_;
       error_code error;

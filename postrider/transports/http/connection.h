@@ -17,6 +17,7 @@
 
 #include "postrider/base/time.h"
 #include "postrider/model/transport.h"
+#include "postrider/transports/http/exchange.h"
 #include "postrider/transports/http/hosts.h"
 #include "postrider/transports/http/reply_reader.h"
 #include "postrider/transports/net/resolver.h"
@@ -24,23 +25,6 @@
 #include "postrider/transports/net/tls.h"
 
 namespace postrider {
-
-enum class Place : std::uint8_t { kResolving, kWaiting, kConnection, kTelling, kDropped };
-
-// One request and what became of it. Owned by the transport, which uses it again for later ones.
-struct Exchange : Hook<struct WaitingExchange> {
-  AttemptId attempt;
-  WireRequest request;
-  RequestPath path;  // of request.target
-  WireReply reply;
-  Timestamp due;  // of the whole exchange
-  Host* host = nullptr;
-  Connection* connection = nullptr;  // of kConnection
-  Addresses addresses;               // where a new connection may go, in this order
-  Place place = Place::kResolving;
-  bool repeated = false;
-  bool maybe_sent = false;  // bytes of it have left on some connection
-};
 
 class ConnectionOwner {
  public:
@@ -128,6 +112,8 @@ class Connection final
   bool write_broken_ = false;
   bool waiting_writable_ = false;
   bool v6_failed_ = false;
+  bool tried_ = false;      // some address was
+  bool held_back_ = false;  // some was not, because we had no descriptor or no port left
   std::size_t next_address_ = 0;
   std::uint32_t connect_round_ = 0;
   Exchange* exchange_ = nullptr;

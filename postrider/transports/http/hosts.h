@@ -11,16 +11,19 @@
 #include <unordered_map>
 #include <vector>
 
+#include "postrider/transports/http/exchange.h"
 #include "postrider/transports/net/linked_list.h"
 #include "postrider/transports/net/origin_host.h"
 
 namespace postrider {
 
-class Connection;
-
-struct Host : OriginHost, Hook<struct UnusedHost> {
-  std::vector<Connection*> idle;  // kept connections, the one used last at the end
-  std::uint32_t users = 0;        // exchanges and connections
+struct Host : OriginHost, Hook<struct UnusedHost>, Hook<struct WaitingHost> {
+  std::vector<Connection*> idle;                  // kept connections, the one used last at the end
+  LinkedList<Exchange, WaitingExchange> waiting;  // for a connection, in order
+  std::uint32_t connections = 0;                  // open ones
+  std::uint8_t ring = 0;                          // of Waiters, while some wait
+  bool answers = false;                           // it did, the last time
+  std::uint32_t users = 0;                        // exchanges and connections
   const std::string* key = nullptr;
 };
 

@@ -10,6 +10,7 @@
 #include "postrider/base/check.h"
 #include "postrider/transports/http/connection.h"
 #include "postrider/transports/http/hosts.h"
+#include "postrider/transports/http/waiters.h"
 #include "postrider/transports/net/own_calls.h"
 #include "postrider/transports/net/resolver.h"
 #include "postrider/transports/net/target.h"
@@ -42,7 +43,11 @@ ResolverOptions resolver_options(const HttpTransportOptions& options) {
           .asking_max = options.names_asking_max,
           .addresses_max = options.addresses_max,
           .ttl_max = options.name_ttl_max,
-          .negative_ttl = options.name_negative_ttl};
+          .negative_ttl = options.name_negative_ttl,
+          .patience = options.name_patience,
+          .stale_max = options.name_stale_max,
+          .silence_min = options.name_silence_min,
+          .silence_max = options.name_silence_max};
 }
 
 Result<void> check(const HttpTransportOptions& options) {
@@ -56,6 +61,8 @@ Result<void> check(const HttpTransportOptions& options) {
   return check_spans({{options.connect_time_out, "connect_time_out"},
                       {options.tls_time_out, "tls_time_out"},
                       {options.name_time_out, "name_time_out"},
+                      {options.name_patience, "name_patience"},
+                      {options.held_back_after, "held_back_after"},
                       {options.exchange_time_out_max, "exchange_time_out_max"}});
 }
 
@@ -70,6 +77,7 @@ class HttpTransport::Impl final : public ConnectionOwner {
         ended_(std::move(ended)),
         guard_(std::move(reach.guard)),
         hosts_(std::move(reach.usual), options_.unused_hosts_max),
+        waiters_(options_.connections_max, options_.waiting_max),
         own_(
             loop, [this] { sweep(); }, [this] { flush(); }) {
     if (!options_.now) options_.now = steady_now;
@@ -82,7 +90,7 @@ class HttpTransport::Impl final : public ConnectionOwner {
   void close();
   std::size_t connections() const { return connections_; }
   std::size_t idle_connections() const { return idle_; }
-  std::size_t waiting() const { return waiting_count_; }
+  std::size_t waiting() const { return waiters_.size(); }
   HttpTransportCounts counts() const { return counts_; }
 
   // ConnectionOwner
@@ -104,11 +112,16 @@ class HttpTransport::Impl final : public ConnectionOwner {
   void resolved(Exchange& exchange, const Addresses& addresses);
   void find_connection(Exchange& exchange);
   bool send_on_idle(Exchange& exchange);
+  bool has_room(const Host& host);
   void open_connection(Exchange& exchange);
+  void hold(Exchange& exchange);
+  bool is_held(const Exchange& exchange) const;
+  Timestamp due_of(const Exchange& exchange) const;
   void wait(Exchange& exchange);
   void serve_waiting();
   void tell(Exchange& exchange, WireEnd end);
   void tell_soon();
+  void note_answers(Host& host, bool answers);
   void keep(Connection& connection);
   void leave_idle(Connection& connection);
   void drop(Connection& connection);
@@ -122,6 +135,7 @@ class HttpTransport::Impl final : public ConnectionOwner {
   Ended ended_;
   AddressGuard guard_;
   Hosts hosts_;
+  Waiters waiters_;
   std::unique_ptr<Resolver> resolver_;
   OwnCalls own_;
   // The time of the last start or sweep: good enough for ages, and free.
@@ -131,13 +145,11 @@ class HttpTransport::Impl final : public ConnectionOwner {
   bool telling_ = false;
   std::size_t connections_ = 0;
   std::size_t idle_ = 0;
-  std::size_t waiting_count_ = 0;
   HttpTransportCounts counts_;
   boost::unordered_flat_map<std::uint64_t, std::unique_ptr<Exchange>> exchanges_;
   std::vector<std::unique_ptr<Exchange>> spare_;
   std::vector<Exchange*> told_;             // have ended and are not told yet, in order
   std::vector<std::uint64_t> sweep_found_;  // keeps its memory
-  LinkedList<Exchange, WaitingExchange> waiting_;
   LinkedList<Connection, AnyConnection> all_;
   LinkedList<Connection, IdleConnection> idle_list_;  // longest idle first
 };
@@ -227,8 +239,13 @@ void HttpTransport::Impl::begin(Exchange& exchange) {
   const Host& host = *exchange.host;
   if (host.kind == HostKind::kAddress) return resolved(exchange, {host.address});
   exchange.place = Place::kResolving;
-  const Addresses* known = resolver_->ask(host.name, exchange.attempt.value());
-  if (known != nullptr) return resolved(exchange, *known);
+  const Resolver::Found found = resolver_->ask(host.name, exchange.attempt.value());
+  switch (found.how) {
+    case Resolver::Found::How::kKnown: return resolved(exchange, *found.addresses);
+    case Resolver::Found::How::kHeldBack: return tell(exchange, WireEnd::kHeldBack);
+    case Resolver::Found::How::kLater: break;
+  }
+  hold(exchange);
   note_due(recently_ + OwnCalls::kFine);
 }
 
@@ -239,11 +256,11 @@ void HttpTransport::Impl::resolved(Exchange& exchange, const Addresses& addresse
   find_connection(exchange);
 }
 
-// While somebody waits there is no idle connection and no room for a new one, so nobody overtakes.
+// While a host has waiters, it has neither an idle connection nor room for a new one, so nobody
+// overtakes.
 void HttpTransport::Impl::find_connection(Exchange& exchange) {
   if (send_on_idle(exchange)) return;
-  const bool room = connections_ < options_.connections_max || make_room();
-  if (!waiting_.empty() || !room) return wait(exchange);
+  if (!exchange.host->waiting.empty() || !has_room(*exchange.host)) return wait(exchange);
   open_connection(exchange);
 }
 
@@ -257,41 +274,70 @@ bool HttpTransport::Impl::send_on_idle(Exchange& exchange) {
   return true;
 }
 
+// Kept connections are given up for it.
+bool HttpTransport::Impl::has_room(const Host& host) {
+  const std::size_t most = waiters_.connections_max(host);
+  if (connections_ - idle_ >= most) return false;
+  while (connections_ >= most) make_room();
+  return true;
+}
+
 void HttpTransport::Impl::open_connection(Exchange& exchange) {
   ++connections_;
   ++counts_.connects;
-  hosts_.add_user(*exchange.host);
+  Host& host = *exchange.host;
+  hosts_.add_user(host);
+  ++host.connections;
+  waiters_.changed(host);
   const Connection::Ref connection(
-      new Connection(loop_, settings_, *this, *exchange.host));  // counted, keeps itself
+      new Connection(loop_, settings_, *this, host));  // counted, keeps itself
   connection->born = recently_;
   all_.push_back(*connection);
   connection->connect(exchange);
 }
 
+// It needs a place of ours. If it does not get one soon, it is told so, while there is time: the
+// destination is not to blame, and the attempt must not time out as if it were.
+void HttpTransport::Impl::hold(Exchange& exchange) {
+  const Timestamp now = options_.now();
+  exchange.held_due = now + std::min(options_.held_back_after, (exchange.due - now) / 4);
+  note_due(exchange.held_due);
+}
+
+bool HttpTransport::Impl::is_held(const Exchange& exchange) const {
+  return exchange.place == Place::kWaiting ||
+         (exchange.place == Place::kResolving && resolver_->waits(exchange.host->name));
+}
+
 void HttpTransport::Impl::wait(Exchange& exchange) {
-  if (waiting_count_ >= options_.waiting_max) return tell(exchange, WireEnd::kRefused);
+  if (!waiters_.has_room(*exchange.host)) return tell(exchange, WireEnd::kHeldBack);
   exchange.place = Place::kWaiting;
-  ++waiting_count_;
-  // What is repeated had its turn already.
-  waiting_.insert(exchange.repeated ? waiting_.begin() : waiting_.end(), exchange);
+  hold(exchange);
+  waiters_.add(exchange);
 }
 
 void HttpTransport::Impl::serve_waiting() {
   if (serving_) return;  // a connection that fails at once comes back here
   serving_ = true;
-  while (!waiting_.empty() && (connections_ < options_.connections_max || make_room())) {
-    Exchange& exchange = waiting_.front();
-    waiting_.pop_front();
-    --waiting_count_;
-    if (!send_on_idle(exchange)) open_connection(exchange);
+  while (Exchange* exchange = waiters_.next(connections_ - idle_)) {
+    waiters_.remove(*exchange);
+    if (send_on_idle(*exchange)) continue;
+    POSTRIDER_CHECK(has_room(*exchange->host));  // that is what next() looks at
+    open_connection(*exchange);
   }
   serving_ = false;
+}
+
+// Known to answer: it did, the last time. Then it may use places that are kept for such.
+void HttpTransport::Impl::note_answers(Host& host, bool answers) {
+  if (std::exchange(host.answers, answers) != answers) waiters_.changed(host);
 }
 
 void HttpTransport::Impl::tell(Exchange& exchange, WireEnd end) {
   // After a first round that may have arrived, nobody can say any more that nothing was sent.
   const bool nothing_sent = end == WireEnd::kRefused || end == WireEnd::kNoName ||
-                            end == WireEnd::kNoTls || end == WireEnd::kForbidden;
+                            end == WireEnd::kNoTls || end == WireEnd::kForbidden ||
+                            end == WireEnd::kHeldBack;
   exchange.reply.end = nothing_sent && exchange.maybe_sent ? WireEnd::kReset : end;
   exchange.place = Place::kTelling;
   told_.push_back(&exchange);
@@ -320,24 +366,29 @@ void HttpTransport::Impl::flush() {
 void HttpTransport::Impl::replied(Connection& connection, bool keep_it) {
   Exchange& exchange = connection.release_exchange();
   tell(exchange, WireEnd::kAnswered);
+  Host& host = connection.host();
+  note_answers(host, true);
   const bool old = recently_ - connection.born >= options_.connection_life_max;
-  const bool wanted = waiting_.empty() || waiting_.front().host == &connection.host();
-  if (!keep_it || old || !wanted) {
+  // Its place may be wanted by another host; else those go first who wait for this one.
+  Exchange* next = waiters_.next(connections_ - idle_ - 1);
+  const bool wanted = next != nullptr && next->host != &host;
+  if (!keep_it || old || wanted) {
     drop(connection);
     serve_waiting();
-  } else if (waiting_.empty()) {
+  } else if (host.waiting.empty()) {
     keep(connection);
   } else {
-    Exchange& next = waiting_.front();
-    waiting_.pop_front();
-    --waiting_count_;
+    next = &host.waiting.front();
+    waiters_.remove(*next);
     ++counts_.reuses;
-    connection.send(next);
+    connection.send(*next);
   }
 }
 
 void HttpTransport::Impl::failed(Connection& connection, WireEnd end, bool repeatable) {
   Exchange& exchange = connection.release_exchange();
+  // A kept connection that was cut off says nothing: most receivers close what is idle.
+  if (end != WireEnd::kHeldBack && !repeatable) note_answers(connection.host(), false);
   drop(connection);
   if (repeatable && !exchange.repeated && !exchange.request.once) {
     exchange.repeated = true;
@@ -388,6 +439,8 @@ void HttpTransport::Impl::leave_idle(Connection& connection) {
 void HttpTransport::Impl::drop(Connection& connection) {
   --connections_;
   Host& host = connection.host();
+  --host.connections;
+  waiters_.changed(host);
   connection.close();
   hosts_.leave(host);
 }
@@ -397,10 +450,7 @@ void HttpTransport::Impl::abort(AttemptId attempt) {
   if (exchange == nullptr) return;
   const Place place = std::exchange(exchange->place, Place::kDropped);
   if (place == Place::kTelling) return;  // its turn comes, and nothing is told
-  if (place == Place::kWaiting) {
-    waiting_.erase(waiting_.iterator_to(*exchange));
-    --waiting_count_;
-  }
+  if (place == Place::kWaiting) waiters_.remove(*exchange);
   if (place == Place::kConnection) {
     Connection& connection = *exchange->connection;
     connection.release_exchange();
@@ -412,25 +462,30 @@ void HttpTransport::Impl::abort(AttemptId attempt) {
 }
 
 void HttpTransport::Impl::expire(Exchange& exchange, bool whole) {
+  const bool held = is_held(exchange);
   switch (exchange.place) {
-    case Place::kResolving: return tell(exchange, WireEnd::kNoName);
-    case Place::kWaiting:
-      waiting_.erase(waiting_.iterator_to(exchange));
-      --waiting_count_;
-      return tell(exchange, WireEnd::kRefused);
+    case Place::kResolving: return tell(exchange, held ? WireEnd::kHeldBack : WireEnd::kNoName);
+    case Place::kWaiting: waiters_.remove(exchange); return tell(exchange, WireEnd::kHeldBack);
     case Place::kConnection: return exchange.connection->time_out(whole);
     case Place::kTelling:
     case Place::kDropped: return;
   }
 }
 
+Timestamp HttpTransport::Impl::due_of(const Exchange& exchange) const {
+  switch (exchange.place) {
+    case Place::kTelling:
+    case Place::kDropped: return Timestamp::never();
+    case Place::kConnection: return std::min(exchange.due, exchange.connection->phase_due());
+    case Place::kWaiting: return std::min(exchange.due, exchange.held_due);
+    case Place::kResolving: break;
+  }
+  // Once the question is asked, the answer may take its time.
+  const bool waits = exchange.held_due > recently_ || is_held(exchange);
+  return waits ? std::min(exchange.due, exchange.held_due) : exchange.due;
+}
+
 Timestamp HttpTransport::Impl::sweep_exchanges() {
-  const auto due_of = [](const Exchange& exchange) {
-    if (exchange.place == Place::kTelling || exchange.place == Place::kDropped)
-      return Timestamp::never();
-    if (exchange.place != Place::kConnection) return exchange.due;
-    return std::min(exchange.due, exchange.connection->phase_due());
-  };
   Timestamp next = Timestamp::never();
   sweep_found_.clear();
   for (const auto& [attempt, exchange] : exchanges_) {
@@ -466,6 +521,7 @@ void HttpTransport::Impl::sweep() {
   if (closed_) return;  // it tells, too
   Timestamp next = sweep_exchanges();
   next = std::min(next, sweep_idle());
+  serve_waiting();  // some may have wanted a place that an idle one had
   if (!exchanges_.empty() || idle_ > 0 || resolver_->busy())
     own_.sweep_again(recently_, next, resolver_->busy());
   flush();
@@ -476,8 +532,6 @@ void HttpTransport::Impl::close() {
   closed_ = true;
   own_.cancel();
   resolver_->close();
-  waiting_.clear();
-  waiting_count_ = 0;
   idle_list_.clear();
   while (!all_.empty()) all_.front().close();
   connections_ = 0;

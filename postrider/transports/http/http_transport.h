@@ -24,7 +24,10 @@ struct HttpTransportOptions {
   std::uint32_t idle_connections_max = 512;
   std::uint32_t idle_per_host_max = 128;  // 0: every request asks the peer to close
   int descriptors_max = 0;             // none above it is used, for others need them; 0: no bound
-  std::uint32_t waiting_max = 65'536;  // exchanges without a connection; more are refused
+  std::uint32_t waiting_max = 65'536;  // exchanges without a connection; more are held back
+  // Waited for a place of ours, a connection's or a name's, for so long, or for a quarter of its
+  // own time, an exchange is held back: it has ended, and the destination has no part in it.
+  Duration held_back_after{3'000};
   std::uint32_t unused_hosts_max = 4096;  // remembered for their TLS sessions
   Duration idle_time_out{30'000};         // a kept connection is closed after it
   Duration connection_life_max{300'000};  // not used again after it: addresses change
@@ -45,6 +48,10 @@ struct HttpTransportOptions {
   std::uint32_t name_asks_max = 3;        // of each name server
   Duration name_ttl_max{3'600'000};
   Duration name_negative_ttl{5'000};  // of "there is no such name"
+  Duration name_patience{1'000};      // with one question, before its place is another's
+  Duration name_stale_max{300'000};   // an address is used beyond its TTL while nobody answers
+  Duration name_silence_min{5'000};   // that nobody answered is remembered so long; doubles …
+  Duration name_silence_max{60'000};  // … up to this
   std::string trust_file;             // PEM; empty: the system's
   std::function<Timestamp()> now;     // for tests; none: the steady clock
 };

@@ -203,7 +203,7 @@ Task NameServer::serve() {
         co_await socket_.async_receive_from(asio::buffer(bytes), from, kQuietly);
     if (error) co_return;
     const std::string reply = reply_to({bytes.data(), count});
-    if (!silent) co_await socket_.async_send_to(asio::buffer(reply), from, kQuietly);
+    if (!reply.empty()) co_await socket_.async_send_to(asio::buffer(reply), from, kQuietly);
   }
 }
 
@@ -219,6 +219,7 @@ std::string NameServer::reply_to(std::string_view question) {
   const int type = static_cast<unsigned char>(question.at(at + 2));
   const bool v6 = type == 28;
   if (!v6) ++questions;
+  if (silent || (!silent_below.empty() && name.ends_with(silent_below))) return {};
   std::string records;
   int count = 0;
   const auto found = known.find(name);

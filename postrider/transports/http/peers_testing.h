@@ -96,7 +96,8 @@ class NameServer {
   std::string address() const;  // for HttpTransportOptions::name_servers
   std::map<std::string, std::vector<Record>> known;
   bool silent = false;
-  int questions = 0;  // for IPv4; each comes with one for IPv6
+  std::string silent_below;  // "void.example": never answered for, and for no name below it
+  int questions = 0;         // for IPv4; each comes with one for IPv6
 
  private:
   Task serve();

@@ -186,8 +186,8 @@ TEST(HttpPool, GivesUpKeptConnectionsForHostsThatNeedOne) {
   EXPECT_EQ(rig.transport->connections(), 1U);
 }
 
-// req: webhook.wire.7, webhook.wire.10
-TEST(HttpPool, CountsTheTimeOfWaitingAndSaysThatNothingWasSent) {
+// req: webhook.wire.10, daemon.ways.6
+TEST(HttpPool, HoldsBackWhatHasWaitedForAQuarterOfItsTime) {
   HttpTransportOptions options = Rig::local();
   options.connections_max = 1;
   Rig rig(options);
@@ -195,18 +195,24 @@ TEST(HttpPool, CountsTheTimeOfWaitingAndSaysThatNothingWasSent) {
   Peer peer(rig.loop, gate.script());
   rig.start(peer.url(), "{}", 60s);
   const AttemptId waits = rig.start(peer.url(), "{}", 5s);
+  const AttemptId longer = rig.start(peer.url(), "{}", 60s);
   rig.until([&] { return gate.arrived == 1; });
-  rig.advance(4'999ms);
+  rig.advance(1'249ms);
   rig.settle();
   EXPECT_FALSE(rig.has_ended(waits));
   rig.advance(1ms);
-  EXPECT_EQ(rig.end_of(waits).end, WireEnd::kRefused);
+  EXPECT_EQ(rig.end_of(waits).end, WireEnd::kHeldBack);
+  rig.advance(1'749ms);
+  EXPECT_FALSE(rig.has_ended(longer));
+  rig.advance(1ms);
+  EXPECT_EQ(rig.end_of(longer).end, WireEnd::kHeldBack);
   EXPECT_EQ(rig.transport->waiting(), 0U);
   gate.released = 1;
-  rig.until([&] { return rig.order.size() == 2; });
+  rig.until([&] { return rig.order.size() == 3; });
 }
 
-TEST(HttpPool, RefusesWhenTooManyWait) {
+// req: daemon.ways.6
+TEST(HttpPool, HoldsBackWhenTooManyWait) {
   HttpTransportOptions options = Rig::local();
   options.connections_max = 1;
   options.waiting_max = 2;
@@ -215,7 +221,7 @@ TEST(HttpPool, RefusesWhenTooManyWait) {
   Peer peer(rig.loop, gate.script());
   for (int i = 0; i < 3; ++i) rig.start(peer.url());
   EXPECT_EQ(rig.transport->waiting(), 2U);
-  EXPECT_EQ(rig.post(peer.url()).end, WireEnd::kRefused);
+  EXPECT_EQ(rig.post(peer.url()).end, WireEnd::kHeldBack);
   gate.released = 3;
   rig.until([&] { return rig.order.size() == 4; });
 }
@@ -555,7 +561,7 @@ class FewDescriptors {
 };
 
 // req: webhook.wire.16
-TEST(HttpPool, SaysRefusedWhenThereAreNoMoreDescriptors) {
+TEST(HttpPool, HoldsBackWhenThereAreNoMoreDescriptors) {
   if (kSanitizerNeedsDescriptors) GTEST_SKIP() << "the sanitizer needs descriptors itself";
   Rig rig;
   Peer peer(rig.loop, always(answer(200)));
@@ -564,7 +570,7 @@ TEST(HttpPool, SaysRefusedWhenThereAreNoMoreDescriptors) {
     std::vector<AttemptId> attempts;
     attempts.reserve(20);
     for (int i = 0; i < 20; ++i) attempts.push_back(rig.start(peer.url()));
-    for (const AttemptId attempt : attempts) EXPECT_EQ(rig.end_of(attempt).end, WireEnd::kRefused);
+    for (const AttemptId attempt : attempts) EXPECT_EQ(rig.end_of(attempt).end, WireEnd::kHeldBack);
     EXPECT_EQ(rig.transport->connections(), 0U);
   }
   EXPECT_EQ(rig.post(peer.url()).status, 200);
@@ -578,7 +584,7 @@ TEST(HttpPool, UsesNoDescriptorAboveTheBound) {
   options.descriptors_max = next;
   Rig rig(options);
   Peer peer(rig.loop, always(answer(200)));
-  EXPECT_EQ(rig.end_of(rig.start(peer.url())).end, WireEnd::kRefused);
+  EXPECT_EQ(rig.end_of(rig.start(peer.url())).end, WireEnd::kHeldBack);
   EXPECT_EQ(rig.transport->connections(), 0U);
   options.descriptors_max = next + 100;
   Rig roomy(options);

@@ -24,9 +24,9 @@ std::string_view content_type_of(const WireReply& reply) {
   return found == nullptr ? std::string_view() : std::string_view(*found);
 }
 
-WireReply no_login(const std::string& why) {
+WireReply not_sent(WireEnd end, const std::string& why) {
   WireReply reply;
-  reply.end = WireEnd::kNoLogin;
+  reply.end = end;
   reply.body = why;
   return reply;
 }
@@ -172,6 +172,11 @@ void LoginTransport::refused(AttemptId attempt, Request& request, WireReply repl
 
 // A peer that has judged the login is not asked the same again at once: it might lock us out.
 void LoginTransport::login_ended(const AccountRef& account, const WireReply& reply) {
+  // Nobody was asked, so nobody has failed: those who wait are held back like the login itself.
+  if (reply.end == WireEnd::kHeldBack) {
+    account->logging_in = false;
+    return release(*account, "login: held back by our own limits", WireEnd::kHeldBack);
+  }
   const bool answered = reply.end == WireEnd::kAnswered;
   const bool broken = !answered || reply.status >= kServerErrors;
   if (broken && account->tries < options_.tries_max) return try_login(account);
@@ -190,7 +195,8 @@ void LoginTransport::login_ended(const AccountRef& account, const WireReply& rep
 }
 
 // All who waited go on together.
-void LoginTransport::release(Account& account, const std::optional<std::string>& problem) {
+void LoginTransport::release(Account& account, const std::optional<std::string>& problem,
+                             WireEnd end) {
   const Timestamp now = clock_.read().boot;
   for (const AttemptId attempt : std::exchange(account.waiting, {})) {
     const auto found = requests_.find(attempt.value());
@@ -201,7 +207,7 @@ void LoginTransport::release(Account& account, const std::optional<std::string>&
       continue;
     }
     requests_.erase(found);
-    told_.push_back({attempt, no_login(problem.value_or("login: it took too long"))});
+    told_.push_back({attempt, not_sent(end, problem.value_or("login: it took too long"))});
   }
   flush();
 }

@@ -4,7 +4,8 @@
 // the same that owns the transport below, and destroyed before it.
 //
 // A login that failed ends all who wait for it with kNoLogin; the reply's body says why, in our
-// words or those of LoginCall::read, so neither the password nor a token is ever in it. Who waits
+// words or those of LoginCall::read, so neither the password nor a token is ever in it. A login
+// that was held back for want of a place of ours ends them with kHeldBack. Who waits
 // does so for tries_max tries at most; it needs no timer of its own.
 #pragma once
 
@@ -73,7 +74,8 @@ class LoginTransport final : public Transport {
   void send(AttemptId attempt, Request& request);
   void try_login(const AccountRef& account);
   void login_ended(const AccountRef& account, const WireReply& reply);
-  void release(Account& account, const std::optional<std::string>& problem);
+  void release(Account& account, const std::optional<std::string>& problem,
+               WireEnd end = WireEnd::kNoLogin);
   void refused(AttemptId attempt, Request& request, WireReply reply);
   void flush();
 

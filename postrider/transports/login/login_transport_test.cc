@@ -423,6 +423,35 @@ TEST_F(LoginTransportTest, TheWaitCountsAsTimeOfTheRequest) {
   EXPECT_EQ(logins(), 1U);
 }
 
+// req: daemon.ways.8
+TEST_F(LoginTransportTest, LoginsThatHangDoNotKeepOthersFromTheirs) {
+  constexpr std::uint64_t kHanging = 2000;  // more than are remembered
+  for (std::uint64_t i = 1; i <= kHanging; ++i) start(i, call_of("hangs " + std::to_string(i)));
+  EXPECT_EQ(logins(), kHanging);
+  start(kHanging + 1, call_of("good"));
+  log_in("token good");
+  answer(kHanging + 1, 200);
+  EXPECT_EQ(end_of(kHanging + 1).status, 200);
+  start(kHanging + 2, call_of("good"));
+  EXPECT_EQ(logins(), kHanging + 1) << "the token is remembered";
+  answer(kHanging + 2, 200);
+  EXPECT_EQ(end_of(kHanging + 2).status, 200);
+}
+
+// req: daemon.ways.6
+TEST_F(LoginTransportTest, ALoginThatWasHeldBackHoldsBackThoseWhoWaitForIt) {
+  start(1);
+  start(2);
+  end_last({.end = WireEnd::kHeldBack});
+  EXPECT_EQ(end_of(1).end, WireEnd::kHeldBack);
+  EXPECT_EQ(end_of(2).end, WireEnd::kHeldBack);
+  EXPECT_EQ(logins(), 1U) << "not tried again at once";
+  start(3);
+  log_in("token A");
+  answer(3, 200);
+  EXPECT_EQ(end_of(3).status, 200);
+}
+
 // req: daemon.login.8
 TEST_F(LoginTransportTest, NeverTellsThePasswordOrAToken) {
   const std::string token = "SECRETTOKEN";

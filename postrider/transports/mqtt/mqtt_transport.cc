@@ -187,8 +187,8 @@ void MqttTransport::Impl::connect() {
   state_due_ = options_.now() + options_.connect_time_out;
   if (host_.kind == HostKind::kAddress) return resolved({host_.address});
   state_ = State::kResolving;
-  const Addresses* known = resolver_->ask(options_.host, ++asked_);
-  if (known != nullptr) resolved(*known);
+  const Resolver::Found found = resolver_->ask(options_.host, ++asked_);
+  if (found.how == Resolver::Found::How::kKnown) resolved(*found.addresses);
 }
 
 // Each connection goes to the next address.

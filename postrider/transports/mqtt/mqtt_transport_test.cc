@@ -291,6 +291,45 @@ TEST(MqttAbort, TellsNothingMore) {
   EXPECT_FALSE(here.rig.has_ended(attempt));
 }
 
+// Each broker has a connection, a resolver and a bound on publishes of its own.
+// req: daemon.ways.8
+TEST(MqttIsolation, BrokersThatHangDoNotKeepOthersFromPublishing) {
+  boost::asio::io_context loop{1};
+  Peer hangs(loop, [](Link& link) -> Task { co_await link.gone(); });
+  Peer keeps_waiting(loop, [](Link& link) -> Task {
+    co_await link.some(1);
+    co_await link.write(mqtt_connack());
+    co_await link.gone();
+  });
+  Peer good(loop, [](Link& link) -> Task {
+    co_await link.some(1);
+    co_await link.write(mqtt_connack());
+    for (std::uint16_t id = 1; id < 10; ++id) {
+      co_await link.some(1);
+      co_await link.write(mqtt_puback(id));
+    }
+    co_await link.gone();
+  });
+  NameServer names(loop);
+  names.silent = true;
+  MqttRig silent(loop);
+  MqttTransportOptions nameless = MqttRig::local(hangs.port(), "nameless");
+  nameless.host = "broker.void.example";
+  nameless.name_servers = {names.address()};
+  silent.open(nameless);
+  MqttRig hanging(loop);
+  hanging.open(MqttRig::local(hangs.port(), "hanging"));
+  MqttRig full(loop);
+  MqttTransportOptions few = MqttRig::local(keeps_waiting.port(), "full");
+  few.publishes_max = 2;
+  full.open_ready(few);
+  for (int i = 0; i < 3; ++i) full.start("a");
+  MqttRig rig(loop);
+  rig.open_ready(MqttRig::local(good.port(), "good"));
+  rig.until([&] { return hangs.accepted == 1; });
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(rig.end_of(rig.start("a")).end, WireEnd::kAnswered);
+}
+
 TEST(MqttOptions, NameWhatIsWrong) {
   boost::asio::io_context loop;
   const auto problem = [&](const std::function<void(MqttTransportOptions&)>& change) {

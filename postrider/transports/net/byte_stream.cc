@@ -71,7 +71,8 @@ class ByteStream::Core final : public std::enable_shared_from_this<ByteStream::C
   std::size_t next_address_ = 0;
   std::uint32_t round_ = 0;
   bool v6_failed_ = false;
-  bool broken_ = false;  // for writing; the read will tell
+  bool held_back_ = false;  // no descriptor was left for some address
+  bool broken_ = false;     // for writing; the read will tell
   bool waiting_writable_ = false;
   Timestamp due_ = Timestamp::never();
   std::string out_;  // plain; with TLS always empty
@@ -85,6 +86,8 @@ class ByteStream::Core final : public std::enable_shared_from_this<ByteStream::C
 bool ByteStream::Core::open_socket(bool v4) {
   error_code error;
   socket_.open(v4 ? tcp::v4() : tcp::v6(), error);
+  held_back_ = held_back_ || error == asio::error::no_descriptors ||
+               error == boost::system::errc::too_many_files_open_in_system;
   if (error) return false;
   // The kernel gives the lowest free number, so a high one means that few are left.
   const bool high =
@@ -92,6 +95,7 @@ bool ByteStream::Core::open_socket(bool v4) {
   if (!high) socket_.non_blocking(true, error);
   if (!high && !error) socket_.set_option(tcp::no_delay(true), error);
   if (!high && !error) return true;
+  held_back_ = held_back_ || high;
   socket_.close(error);
   return false;
 }
@@ -108,7 +112,8 @@ void ByteStream::Core::connect_next(Timestamp now) {
                           });
     return;
   }
-  asio::post(loop_, [self = shared_from_this()] { self->end(StreamEnd::kRefused); });
+  const StreamEnd told = held_back_ && round_ == 0 ? StreamEnd::kHeldBack : StreamEnd::kRefused;
+  asio::post(loop_, [self = shared_from_this(), told] { self->end(told); });
 }
 
 // `now` is that of the begin: good enough for what is counted in seconds.

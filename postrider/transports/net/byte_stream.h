@@ -19,9 +19,10 @@ class io_context;
 namespace postrider {
 
 enum class StreamEnd : std::uint8_t {
-  kRefused,  // no address answered
-  kNoTls,    // no trust, or the peer does not speak what we want
-  kLost,     // was open, and is closed by the peer or broken
+  kRefused,   // no address answered
+  kHeldBack,  // none was tried, because we had no descriptor left
+  kNoTls,     // no trust, or the peer does not speak what we want
+  kLost,      // was open, and is closed by the peer or broken
 };
 
 // Nothing of it is called from inside connect, write or close; time_out may tell the end. All of it

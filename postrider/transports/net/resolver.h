@@ -1,8 +1,18 @@
 // Resolver: names to addresses, without blocking, by c-ares on the loop. Remembers answers as long
 // as they may be remembered and asks for a name once, however many wait for it. On the loop's
 // thread; owned by the transport.
+//
+// What all names share is places to ask: `asking_max` questions that may still be answered soon.
+// A name that is never answered must not keep the others from theirs:
+//   - a question without an answer for `patience` gives its place back and goes on without one;
+//   - silence is remembered, for longer each time, and until then the name is not asked again;
+//   - names that answered lately may take every place, unknown ones three quarters of them, and
+//     those that were silent a quarter; who waits for a place is served in this order;
+//   - an address that has expired is used, for `stale_max` at most, while its renewal is under way
+//     and silent, or has no place. An answer that there is no such name, or a TTL of 0, ends that.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -33,6 +43,10 @@ struct ResolverOptions {
   std::uint32_t addresses_max = 8;   // of one name
   Duration ttl_max{3'600'000};
   Duration negative_ttl{5'000};  // of "there is no such name"
+  Duration patience{1'000};      // with a question, before it loses its place
+  Duration stale_max{300'000};   // an address is used beyond its time, while nobody answers
+  Duration silence_min{5'000};   // that nobody answered is remembered so long; doubles …
+  Duration silence_max{60'000};  // … up to this
 };
 
 // Empty: the name has no address, or nobody could say.
@@ -42,6 +56,15 @@ class Resolver {
  public:
   using Token = std::uint64_t;
   using Answered = std::function<void(Token, const Addresses&)>;
+  struct Found {
+    enum class How : std::uint8_t {
+      kKnown,     // `addresses`, good until the next call
+      kLater,     // `answered` follows with the token
+      kHeldBack,  // too many names wait already; nothing follows
+    };
+    How how = How::kLater;
+    const Addresses* addresses = nullptr;
+  };
 
   static Result<std::unique_ptr<Resolver>> make(boost::asio::io_context& loop,
                                                 const ResolverOptions& options,
@@ -51,9 +74,10 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  // The addresses, good until the next call; or null, then `answered` follows with the token.
-  const Addresses* ask(const std::string& name, Token token);
-  bool busy() const { return asking_ > 0 || !answers_.empty(); }
+  Found ask(const std::string& name, Token token);
+  // Whether the name waits for a place of ours, so that nobody was asked for it yet.
+  bool waits(const std::string& name) const;
+  bool busy() const { return asking_.size() + lagging_ + waiting_ > 0 || !answers_.empty(); }
   void sweep();  // lets questions time out
   void close();  // nothing is told afterwards
 
@@ -62,14 +86,22 @@ class Resolver {
   struct Question;
   struct Watch;
   struct Answer;
-  using Names = std::unordered_map<std::string, Entry>;
+  enum class Rank : std::uint8_t { kProven, kUnknown, kSilent };  // in the order of service
+  static constexpr std::size_t kRanks = 3;
+  enum class At : std::uint8_t { kRest, kQueue, kPlace, kLagging };
 
   Resolver(boost::asio::io_context& loop, const ResolverOptions& options,
            std::function<Timestamp()> now, Answered answered, std::function<void()> flush);
   Result<void> open();
-  Entry& entry_of(const std::string& name);
-  void send(const std::string& name);
-  void take(const std::string& name, int status, const ares_addrinfo* found);
+  static Rank rank_of(const Entry& entry);
+  bool has_place(Rank rank) const;
+  // Of questions that lag, and of names that wait for a place.
+  std::size_t kept_max() const { return std::size_t{options_.names_max} + options_.asking_max; }
+  static bool usable(const Entry& entry, Timestamp now);  // its addresses, though they have expired
+  void send(Entry& entry);
+  void take(Entry& entry, int status, const ares_addrinfo* found);
+  void remember(Entry& entry);
+  void lag();
   void process(int readable, int writable);
   void tell();
   void watch(int socket, bool readable, bool writable);
@@ -82,11 +114,16 @@ class Resolver {
   std::function<void()> flush_;
   ares_channeldata* channel_ = nullptr;
   bool closed_ = false;
-  std::uint32_t asking_ = 0;
-  Names names_;
-  std::list<std::string> oldest_first_;                      // of names_
-  std::deque<std::string> queue_;                            // names that wait to be asked
-  std::vector<Answer> answers_;                              // to be told when c-ares is done
+  // Entries stay where they are. Those at rest are in one of the two lists below, and only they are
+  // forgotten.
+  std::unordered_map<std::string, Entry> names_;
+  std::list<Entry*> proven_;                       // at rest, answered last time; oldest first
+  std::list<Entry*> others_;                       // at rest, silent last time; oldest first
+  std::list<Entry*> asking_;                       // have a place, oldest question first
+  std::array<std::deque<Entry*>, kRanks> queues_;  // wait for a place
+  std::size_t waiting_ = 0;                        // in all queues
+  std::size_t lagging_ = 0;                        // asked, and without a place by now
+  std::vector<Answer> answers_;                    // to be told when c-ares is done
   std::unordered_map<int, std::shared_ptr<Watch>> watches_;  // shared with their handlers
 };
 
