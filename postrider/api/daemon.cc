@@ -1,5 +1,6 @@
 #include "postrider/api/daemon.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -185,13 +186,22 @@ Result<void> Daemon::Impl::share_out_descriptors() {
   config.store.open_files_max = shares.store_files_max;
   config.server.limits.descriptors_max = shares.network_max;
   config.transport.descriptors_max = shares.network_max;
-  const std::uint64_t wanted =
-      std::uint64_t{config.server.limits.connections_max} + config.transport.connections_max;
-  if (wanted > static_cast<std::uint64_t>(shares.network_max))
-    config.warnings.push_back("the process may open " + std::to_string(limit) +
-                              " files (ulimit -n), so " + std::to_string(shares.network_max) +
-                              " are for connections, fewer than the " + std::to_string(wanted) +
-                              " that server and transport allow");
+  const ConnectionShares wanted{.server = config.server.limits.connections_max,
+                                .http = config.transport.connections_max,
+                                .grpc = config.grpc.connections_max};
+  const ConnectionShares given =
+      share_connections(wanted, static_cast<std::uint64_t>(shares.network_max));
+  if (given == wanted) return {};
+  config.server.limits.connections_max = given.server;
+  config.transport.connections_max = given.http;
+  config.transport.idle_connections_max =
+      std::min(config.transport.idle_connections_max, given.http);
+  config.grpc.connections_max = given.grpc;
+  config.warnings.push_back("the process may open " + std::to_string(limit) +
+                            " files (ulimit -n), so " + std::to_string(shares.network_max) +
+                            " are for connections: " + std::to_string(given.server) +
+                            " of clients, " + std::to_string(given.http) + " by HTTP and " +
+                            std::to_string(given.grpc) + " by gRPC, fewer than configured");
   return {};
 }
 

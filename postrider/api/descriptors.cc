@@ -35,4 +35,17 @@ Result<DescriptorShares> share_descriptors(std::uint64_t limit, std::uint32_t st
       .network_max = static_cast<int>(std::min(limit, kLimitMax) - store - others)};
 }
 
+ConnectionShares share_connections(const ConnectionShares& wanted, std::uint64_t most) {
+  const std::uint64_t outward = std::uint64_t{wanted.http} + wanted.grpc;
+  if (outward + wanted.server <= most) return wanted;
+  const std::uint64_t left = most > wanted.server ? most - wanted.server : 0;
+  const std::uint64_t out = std::min(outward, std::max(most / 2, left));
+  const auto at_least_one = [](std::uint64_t number) {
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, number));
+  };
+  return {.server = at_least_one(std::min<std::uint64_t>(wanted.server, most - out)),
+          .http = at_least_one(wanted.http * out / outward),
+          .grpc = at_least_one(wanted.grpc * out / outward)};
+}
+
 }  // namespace postrider

@@ -26,6 +26,18 @@ TEST(Descriptors, LeaveTheStoreItsPart) {
   }
 }
 
+// req: daemon.ways.8
+TEST(Descriptors, AreNotTakenFromTheOtherSideByConnections) {
+  const ConnectionShares wanted{.server = 4096, .http = 2048, .grpc = 256};
+  EXPECT_EQ(share_connections(wanted, 6400), wanted);
+  for (const std::uint64_t most : {28U, 100U, 640U, 6399U}) {
+    const ConnectionShares shares = share_connections(wanted, most);
+    EXPECT_LE(shares.server + shares.http + shares.grpc, most);
+    EXPECT_GT(shares.http, most / 4);
+    EXPECT_GE(shares.grpc, 1U);
+  }
+}
+
 TEST(Descriptors, AreAsWantedWhenThereArePlenty) {
   const auto shares = share_descriptors(65'536, 256);
   ASSERT_TRUE(shares.has_value());

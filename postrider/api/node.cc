@@ -108,6 +108,16 @@ GrpcTransportOptions with_shared(GrpcTransportOptions options, const HttpTranspo
   options.name_servers = shared.name_servers;
   options.name_time_out = shared.name_time_out;
   options.addresses_max = shared.addresses_max;
+  options.held_back_after = shared.held_back_after;
+  options.names_max = shared.names_max;
+  options.names_asking_max = shared.names_asking_max;
+  options.name_asks_max = shared.name_asks_max;
+  options.name_ttl_max = shared.name_ttl_max;
+  options.name_negative_ttl = shared.name_negative_ttl;
+  options.name_patience = shared.name_patience;
+  options.name_stale_max = shared.name_stale_max;
+  options.name_silence_min = shared.name_silence_min;
+  options.name_silence_max = shared.name_silence_max;
   options.trust_file = shared.trust_file;
   return options;
 }

@@ -254,10 +254,16 @@ TEST(NodeOptionsShared, GrpcAndBrokersGoWhereHttpMayGo) {
   http.connect_time_out = 3s;
   http.exchange_time_out_max = 42s;
   http.descriptors_max = 99;
+  http.names_asking_max = 7;
+  http.name_stale_max = 8s;
+  http.held_back_after = 900ms;
   const GrpcTransportOptions grpc = with_shared(GrpcTransportOptions{}, http);
   EXPECT_EQ(grpc.allow, http.allow);
   EXPECT_EQ(grpc.name_servers, http.name_servers);
   EXPECT_EQ(grpc.trust_file, http.trust_file);
+  EXPECT_EQ(grpc.names_asking_max, 7U);
+  EXPECT_EQ(grpc.name_stale_max, 8s);
+  EXPECT_EQ(grpc.held_back_after, 900ms);
   EXPECT_EQ(grpc.connect_time_out, 3s);
   EXPECT_EQ(grpc.call_time_out_max, 42s);
   EXPECT_EQ(grpc.descriptors_max, 99);
