@@ -55,7 +55,7 @@ class FirstTransportTest : public ::testing::Test {
   FirstTransport way;
 };
 
-// req: daemon.ways.6
+// req: daemon.ways.9
 TEST_F(FirstTransportTest, SendsTheRequestWhenTheQuestionIsAnsweredWithZero) {
   way.start(AttemptId(1), asking());
   ASSERT_EQ(noted.started.size(), 1U);
@@ -73,7 +73,7 @@ TEST_F(FirstTransportTest, SendsTheRequestWhenTheQuestionIsAnsweredWithZero) {
   EXPECT_FALSE(noted.ended[0].second.of_first);
 }
 
-// req: daemon.ways.6
+// req: daemon.ways.9
 TEST_F(FirstTransportTest, AnyOtherEndOfTheQuestionIsTheEndAndTheRequestStays) {
   way.start(AttemptId(1), asking());
   end(1, WireEnd::kAnswered, 5);
@@ -87,7 +87,7 @@ TEST_F(FirstTransportTest, AnyOtherEndOfTheQuestionIsTheEndAndTheRequestStays) {
   EXPECT_EQ(noted.ended[0].second.status, 5);
 }
 
-// req: daemon.ways.6
+// req: daemon.ways.9
 TEST_F(FirstTransportTest, WhatIsAbortedDuringItsQuestionDoesNotLeave) {
   way.start(AttemptId(1), asking());
   way.abort(AttemptId(1));
@@ -96,7 +96,7 @@ TEST_F(FirstTransportTest, WhatIsAbortedDuringItsQuestionDoesNotLeave) {
   EXPECT_EQ(noted.started.size(), 1U);
 }
 
-// req: daemon.ways.6
+// req: daemon.ways.9
 TEST_F(FirstTransportTest, WhatHasNoQuestionPasses) {
   WireRequest plain;
   plain.verb = "POST";
