@@ -54,6 +54,29 @@ INSTANTIATE_TEST_SUITE_P(Window, DevicePairing,
                                            Apart{"UplinkThenAck3000", true, 3'000ms, false}),
                          [](const auto& one) { return std::string(one.param.name); });
 
+// The acknowledgement and the uplink have one id, so it is known whose answer this was, even when
+// it is too late to pair them and everything else about the first command is forgotten. req:
+// device.ack.3
+TEST_F(DevicePairing, AnAnswerThatCameTooLateIsNotTakenForTheNextCommand) {
+  open_all({{"pair_window", "3s"}, {"expires_after", "1m"}});
+  const auto command = message("TURN_OFF");
+  const MessageId first = send(command);
+  enqueued("i1");
+  say(false, command);
+  pass(3s);
+  ASSERT_EQ(phase(first), Phase::kDelivered) << "acknowledged, and nobody knows more";
+  pass(10min);
+  const MessageId second = send(command);
+  enqueued("i2");
+  chirpstack::Event radiated;
+  radiated.kind = chirpstack::EventKind::kTxAck;
+  radiated.queue_item_id = "i2";
+  bring(radiated);
+  ASSERT_EQ(state(second), "OnAir");
+  say(true, command);
+  EXPECT_EQ(state(second), "OnAir");
+}
+
 // req: device.ack.3
 TEST_F(DevicePairing, TakesWindowsOfATenthOfASecondToTenMinutes) {
   open();

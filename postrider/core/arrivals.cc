@@ -217,13 +217,27 @@ std::vector<Engine::Impl::Candidate> Engine::Impl::candidates_for(Turn& turn,
     second = true;
   }
   const auto gate = subject.gate == 0 ? gates_.end() : gates_.find(subject.gate);
+  // A name that was given to another message is too old to pair them, but it tells that the news is
+  // not of this one.
+  const auto names_another = [&](MessageId id) {
+    if (subject.window <= Duration(0)) return false;
+    for (const ExternalName& name : subject.names) {
+      const NameEntry entry = find_name(turn, tail_of(scope_of(profile, name), name.name));
+      for (const NameEntry::Holder& holder : entry.holders) {
+        if (holder.id != id) return true;
+      }
+    }
+    return false;
+  };
   if (gate != gates_.end() && gate->second.holder.is_set()) {
-    candidates.push_back({{gate->second.holder, 0}, true, true});
+    if (!names_another(gate->second.holder))
+      candidates.push_back({{gate->second.holder, 0}, true, true});
   } else if (!subject.idle.name.empty() && !restoring() &&
              (gate == gates_.end() || gate->second.state.in_use() == 0)) {
     const NameEntry entry =
         find_name(turn, tail_of(scope_of(profile, subject.idle), subject.idle.name));
-    if (!entry.holders.empty()) candidates.push_back({entry.holders.back(), false, true, true});
+    if (!entry.holders.empty() && !names_another(entry.holders.back().id))
+      candidates.push_back({entry.holders.back(), false, true, true});
   }
   return candidates;
 }
