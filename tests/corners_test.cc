@@ -191,6 +191,27 @@ TEST_F(Corners, OneThatIsDrainedAndLeavesMemoryIsLeftInPeaceUntilItsLastMessageE
   EXPECT_EQ(records_in(keys::kOwed), 0U) << "it went with its last message";
 }
 
+// The ring stands still while all places are taken; the last message ends all the same.
+// req: engine.configure.8
+TEST_F(Corners, OneThatIsDrainedGoesThoughAllPlacesAreTaken) {
+  options.engine.limits.open_attempts_max = 1;
+  open();
+  make("busy", {{"attempt", "1000000000"}});
+  make("mill", {});
+  send({{"method", "post"}}, "busy");
+  Submit last = message(++questions, {{"method", "post"}});
+  last.expires = instant().wall + 1min;
+  post(last);
+  Configure gone = place(++questions, "mill");
+  gone.config.removed = gone.config.draining = true;
+  post(gone);
+  ASSERT_EQ(code_of(questions), AnswerCode::kPending);
+  ASSERT_EQ(starts().size(), 1U) << "the other one has the only place";
+  pass(1min);
+  turn();
+  EXPECT_EQ(records_in(keys::kOwed), 0U) << "it went with its last message";
+}
+
 // Nobody can read it any more, but those that waited for it need not wait for ever.
 // req: engine.quarantine.2
 TEST_F(Corners, WhoCannotBeReadGivesItsGatesBackAndNobodyElses) {

@@ -70,6 +70,9 @@ void Engine::Impl::forget_entry(Turn& turn, Slot slot) {
   settle_owed(turn, destination, lane);
   maybe_refill(turn, destination);
   ring(destination);  // a FIFO lane may go on, and the ring looks after the cache
+  // With all places taken the ring stands still, and one that goes with its last message need not
+  // wait for a place.
+  if (resident.bound->config.draining) touch(destination);
 }
 
 Engine::Impl::Stored Engine::Impl::read_message(Turn& turn, MessageId id) {
