@@ -190,6 +190,8 @@ bool Twins::take(Incarnation /*process*/, Ticket ticket, const Answer& answer) {
 void Twins::compare_messages(const Explanation& running, const Explanation& restored) const {
   const MessageNote* note = around_.notebook.find(running.id);
   if (note == nullptr || note->damaged || note->destination == nullptr) return;
+  // Who restores a route that cannot be read looks at everything anew.
+  if (note->destination->damaged) return;
   const auto differ = [this, &running, &restored](const std::string& what) {
     around_.verdicts.violation(10, "restored otherwise than it was running, " + what + ": " +
                                        to_string(running.id) + " is " + running.state + ", again " +
