@@ -114,9 +114,9 @@ std::vector<MessageId> Twins::sample() const {
   return ids;
 }
 
-// Whoever restores it finds that what is left of its messages cannot be read, and takes the drained
-// destination away; the running engine may still have them in memory.
-bool Twins::goes_with_damage(std::string_view name) const {
+// Whoever restores it finds that what is left of its messages cannot be read, or ends what was
+// open, and takes the drained destination away; the running engine may still have them in memory.
+bool Twins::goes_when_restored(std::string_view name) const {
   const DestinationNote* destination = std::as_const(around_.notebook).find(name);
   if (destination == nullptr || !destination->config.draining) return false;
   for (const auto& [key, value] : around_.disk.records()) {
@@ -125,7 +125,10 @@ bool Twins::goes_with_damage(std::string_view name) const {
     if (!hot && !cold) continue;
     const MessageNote* note =
         hot ? around_.notebook.find(hot->sequence) : around_.notebook.find(cold->id);
-    if (note != nullptr && note->damaged && note->id.destination() == destination->id) return true;
+    if (note == nullptr || note->id.destination() != destination->id) continue;
+    const bool open = note->state && destination->profile != nullptr &&
+                      destination->profile->states[note->state->state].phase == Phase::kInFlight;
+    if (note->damaged || open) return true;
   }
   return false;
 }
@@ -154,7 +157,7 @@ void Twins::compare() {
     ask_both(ask);
   }
   for (std::size_t i = 0; i < destinations_.size() && i < kSampleMax; ++i) {
-    if (goes_with_damage(destinations_[i])) continue;
+    if (goes_when_restored(destinations_[i])) continue;
     Ask ask;
     ask.what = Ask::What::kDestination;
     ask.destination = destinations_[i];

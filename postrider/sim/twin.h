@@ -41,7 +41,7 @@ class Twins {
   std::uint64_t compared() const { return compared_; }
 
  private:
-  bool goes_with_damage(std::string_view name) const;
+  bool goes_when_restored(std::string_view name) const;
   std::vector<MessageId> sample() const;
   void check_scheduled() const;
   bool is_scheduled(const MessageNote& note) const;
