@@ -27,7 +27,8 @@ Result<LoginToken> read_token(int /*status*/, std::string_view /*type*/, std::st
 }
 
 // A message says by its first word how it goes and by its second where to. "LOGIN" goes by POST,
-// with a login at the same peer.
+// with a login at the same peer. "ASKED" is published when the peer of its second word, a CALL,
+// says that it may.
 WireRequest encode_as_said(const Facts& facts, AttemptKind /*kind*/) {
   const std::string_view body = facts.message.body;
   const std::size_t blank = body.find(' ');
@@ -41,6 +42,15 @@ WireRequest encode_as_said(const Facts& facts, AttemptKind /*kind*/) {
     request.verb = "POST";
     request.login = std::make_shared<LoginCall>(LoginCall{
         .key = "k", .target = request.target, .body = "the password", .read = &read_token});
+  }
+  if (request.verb == "ASKED") {
+    const std::size_t second = request.target.find(' ');
+    WireRequest question;
+    question.verb = "CALL";
+    question.target = request.target.substr(0, second);
+    request.verb = "PUBLISH";
+    request.target.erase(0, second + 1);
+    request.first = std::make_shared<const WireRequest>(std::move(question));
   }
   return request;
 }
@@ -337,6 +347,27 @@ TEST_P(NodeBrokerTestOnLoops, TakesCommandsByItsName) {
     const MessageId id = submit(nowhere);
     until([&] { return why(id) == "the name does not resolve"; });
   }
+  close();
+}
+
+// req: daemon.ways.6
+TEST_P(NodeBrokerTestOnLoops, PublishesWhatWasAskedForWhenTheAnswerIsGood) {
+  options.transport_loops = GetParam();
+  std::vector<std::string> calls;
+  GrpcPeer grpc(loop_, accept_calls(calls));
+  MqttRig watcher(loop_);
+  MqttTransportOptions watching = MqttRig::local(broker->port(), "watcher");
+  watching.subscriptions = {"application/#"};
+  watcher.open_ready(watching);
+  open_ready();
+  const MessageId refused = submit("ASKED http://127.0.0.1:1/a.B/C field application/1/refused");
+  until([&] { return why(refused) == "connection refused"; });
+  submit("ASKED " + grpc.url() + " field application/1/asked");
+  until_delivered(1);
+  until([&] { return !watcher.events.empty(); });
+  EXPECT_EQ(calls.size(), 1U);
+  ASSERT_EQ(watcher.events.size(), 1U);
+  EXPECT_EQ(watcher.events[0].topic, "application/1/asked");
   close();
 }
 

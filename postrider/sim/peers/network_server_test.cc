@@ -349,8 +349,7 @@ TEST(NetworkServer, RefusesARepeatedCommandOfMqttWhileItIsQueued) {
 }
 
 TEST(NetworkServer, ABrokerHoldsCommandsWhileTheServerIsAwayAndBringsThemInOrder) {
-  NetworkServerOptions options;
-  options.answer_max = 2s;
+  const NetworkServerOptions options;
   Rig rig(options);
   const std::string eui = *chirpstack::dev_eui_of(kMeter);
   const std::string topic = chirpstack::command_topic({options.application, eui});
