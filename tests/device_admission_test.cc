@@ -126,44 +126,6 @@ TEST_F(DeviceAdmission, PicksOfANetworkAreTwoSecondsApartAlsoOverARestart) {
   for (std::size_t i = 1; i < later.size(); ++i) EXPECT_GE(later[i] - later[i - 1], 2s);
 }
 
-// req: device.adm.15
-TEST_F(DeviceAdmission, CommandsHandedInTogetherStartWithTheHighestPriority) {
-  open_all();
-  std::vector<MessageId> ids;
-  for (std::uint16_t i = 0; i < 5; ++i) {
-    const std::uint64_t ticket = ++tickets;
-    Submit one = submission(ticket, urgent(message("READ_CREDIT", meter(i)), i));
-    one.more = i < 4;
-    post(one);
-    ids.push_back(id_of(ticket));
-  }
-  EXPECT_EQ(order(), Ids{ids[4]});
-  pass(8s);
-  EXPECT_EQ(order(), (Ids{ids[4], ids[3], ids[2], ids[1], ids[0]}));
-}
-// req: device.adm.15
-TEST_F(DeviceAdmission, CommandsWhoseLastNeverComesWaitForASecond) {
-  open_all();
-  const std::uint64_t ticket = ++tickets;
-  Submit one = submission(ticket, message("READ_CREDIT", meter(1)));
-  one.more = true;
-  post(one);
-  pass(999ms);
-  EXPECT_TRUE(order().empty());
-  pass(1ms);
-  EXPECT_EQ(order(), Ids{id_of(ticket)});
-}
-// req: device.adm.15
-TEST_F(DeviceAdmission, ALastCommandThatIsRefusedLetsTheOthersStart) {
-  open_all();
-  const std::uint64_t ticket = ++tickets;
-  Submit one = submission(ticket, message("READ_CREDIT", meter(1)));
-  one.more = true;
-  post(one);
-  send_in_vain(message("READ_VERSION", meter(2)));
-  EXPECT_EQ(order(), Ids{id_of(ticket)});
-}
-
 // req: device.adm.5
 TEST_F(DeviceAdmission, ALookThatPicksNothingCostsNothing) {
   open_all();
