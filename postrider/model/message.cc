@@ -39,7 +39,7 @@ enum StateFlag : std::uint8_t {
 constexpr std::uint8_t kFlagsOfVersion1 = 15;
 constexpr std::uint8_t kFlagsOfVersion2 = 31;
 constexpr std::uint8_t kOrdered = 128;    // beside the bits of lasting gates
-constexpr unsigned kHeldBackBit = 32;     // above the failure class: a count follows
+constexpr unsigned kHeldBackBit = 16;     // above the failure class: a count follows
 constexpr unsigned kCertaintyShift = 6;   // above that
 constexpr std::size_t kPackedMax = 4096;  // longer bodies are not worth the time
 
@@ -276,7 +276,8 @@ std::uint8_t read_near(Reader& reader, State& state) {
   if ((flags & kHasFirstAttempt) != 0) state.first_attempt = Timestamp(reader.near(since));
   state.held_before = Duration(reader.svarint());
   const std::uint8_t why = reader.u8();
-  read_failure(reader, state, why & (kHeldBackBit - 1), why >> kCertaintyShift);
+  const unsigned failure = why & ((1U << kCertaintyShift) - 1) & ~kHeldBackBit;
+  read_failure(reader, state, failure, why >> kCertaintyShift);
   if ((why & kHeldBackBit) != 0) {
     state.held_back = reader.varint16();
     if (state.held_back == 0) reader.fail();
