@@ -177,6 +177,15 @@ class Database::Files final : public rocksdb::FileSystemWrapper {
  public:
   using FileSystemWrapper::FileSystemWrapper;
   const char* Name() const override { return "PostriderFiles"; }
+  // A compaction would take as much room beforehand as goes in, up to the last block of the disk,
+  // though hardly anything may come out: then logs and other tables have none.
+  rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* out,
+                                    rocksdb::IODebugContext* debug) override {
+    rocksdb::FileOptions as_needed = options;
+    if (name.ends_with(".sst")) as_needed.allow_fallocate = false;
+    return target()->NewWritableFile(name, as_needed, out, debug);
+  }
   rocksdb::IOStatus GetFreeSpace(const std::string& path, const rocksdb::IOOptions& options,
                                  std::uint64_t* bytes, rocksdb::IODebugContext* debug) override {
     const rocksdb::IOStatus status = target()->GetFreeSpace(path, options, bytes, debug);

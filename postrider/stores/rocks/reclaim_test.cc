@@ -3,10 +3,12 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <sys/stat.h>
 #include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <rocksdb/file_system.h>
 
 #include "postrider/stores/rocks/faulty_files.h"
 #include "postrider/stores/rocks/rocks_testing.h"
@@ -49,6 +51,28 @@ TEST(WorthWriting, NeedsSomethingToGainAndRoomForWhatLives) {
   EXPECT_TRUE(is_worth_writing({kMiB, 20, 10, 0}, 0)) << "nothing would be written";
   EXPECT_TRUE(is_worth_writing({kMiB, 20, 1, 1}, 2 * kMiB));
   EXPECT_FALSE(is_worth_writing({kMiB, 20, 1, 1}, 2 * kMiB - 2)) << "nobody knows what lives";
+}
+
+// What a compaction takes beforehand, others lack meanwhile.
+// req: engine.disk.3
+TEST(Tables, TakeNoRoomBeforehand) {
+  const TemporaryDirectory directory;
+  RocksStoreOptions options;
+  options.directory = directory.path();
+  const auto database = rocks::Database::open(options, rocks::Database::Mode::kCreate);
+  ASSERT_TRUE(database) << database.error().detail;
+  for (const bool table : {false, true}) {
+    const std::string name = directory.file(table ? "1000.sst" : "1000.log");
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    ASSERT_TRUE(
+        (*database)->files().NewWritableFile(name, rocksdb::FileOptions(), &file, nullptr).ok());
+    file->SetPreallocationBlockSize(4 * kMiB);
+    file->PrepareWrite(0, 4096, rocksdb::IOOptions(), nullptr);
+    struct stat status {};
+    ASSERT_EQ(::stat(name.c_str(), &status), 0);
+    EXPECT_EQ(static_cast<std::uint64_t>(status.st_blocks) * 512, table ? 0 : 4 * kMiB);
+    EXPECT_TRUE(file->Close(rocksdb::IOOptions(), nullptr).ok());
+  }
 }
 
 class ReclaimTest : public ::testing::Test {
