@@ -124,7 +124,7 @@ enum class CommitOutcome : std::uint8_t {
   kDurable,
   kFailed,     // nothing was written
   kAmbiguous,  // all or nothing was written, and nobody can tell which
-  kNoSync,     // the sync failed: what the disk holds is unknown for good, so the process must stop
+  kNoSync,     // the disk failed: what it holds is unknown for good, so the process must stop
 };
 
 class Store {

@@ -30,7 +30,7 @@ class Shard {
   enum class Fate : std::uint8_t {
     kRunning,
     kRestart,  // a commit failed or nobody knows: drop this shard and make a new one from the store
-    kStop,     // the sync failed, or the store cannot be read: stop the process
+    kStop,     // the store failed for good, or cannot be read: stop the process
   };
   using ActionSink = std::function<void(Action&&)>;
 

@@ -218,7 +218,6 @@ class Secrets(harness.Case):
         self.assertEqual(self.server.stop(), 0)
         self.outputs += [("an answer of the API", answer) for answer in self.answers]
         self.outputs += [(path.name, path.read_bytes()) for path in (self.server.output, self.server.errors)]
-        self.outputs += [(path.name, path.read_bytes()) for path in (self.server.directory / "data").rglob("LOG*")]
         words = hidden_words()
         for what, text in self.outputs:
             for word in words:
