@@ -263,7 +263,7 @@ TEST_F(Jobs, CancelLiveMessagesAndRetryParkedOnes) {
   advance(1s);
   EXPECT_EQ(job(cancel).state, JobState::kDone);
   EXPECT_EQ(job(cancel).done, 3U);
-  EXPECT_EQ(counters().live(), 0U) << to_string(parked);
+  EXPECT_EQ(counters().live(), 0U) << ids().text(parked);
 }
 
 // req: engine.job.5

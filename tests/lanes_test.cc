@@ -382,7 +382,7 @@ TEST_F(Poison, LeavesAGapThatIsMarked) {
   const MessageId last = send();
   EXPECT_FALSE(explain(next).gap.is_set());
   serve(1, 500);
-  const std::string words = "a gap: " + to_string(poison) + " was parked before it";
+  const std::string words = "a gap: " + ids().text(poison) + " was parked before it";
   const auto expect_told = [&] {
     for (const MessageId id : {next, last}) {
       EXPECT_EQ(explain(id).gap, poison);

@@ -357,7 +357,6 @@ class DeviceRig : public ShardRig {
     turn();
     return view_of<MessageView>(ticket);
   }
-  IdCodec ids() const { return IdCodec(options.engine.id_key); }
   std::string state(MessageId which) { return shown(which).explanation.state; }
   Phase phase(MessageId which) { return shown(which).explanation.phase; }
   std::string history(MessageId which) {

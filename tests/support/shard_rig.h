@@ -34,6 +34,8 @@ class ShardRig : public ::testing::Test {
     shard = std::move(*opened);
     turn();
   }
+  // Message ids as those outside know them.
+  IdCodec ids() const { return IdCodec(options.engine.id_key); }
   Instant instant() const { return {Timestamp(1000) + elapsed, kStart + elapsed + wall_step}; }
   void turn() { shard->turn(instant()); }
   void advance(Duration by) {
