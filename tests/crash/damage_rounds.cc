@@ -41,7 +41,7 @@ struct Life {
   bool ended = false;
   bool answered = false;  // all questions
   Counters counters;
-  std::unordered_set<MessageId> living;
+  std::unordered_set<PublicId> living;
   std::string log;
 };
 
@@ -254,8 +254,8 @@ std::string DamageRounds::Store::judge(const Check& check, const Life& life,
   }
   std::size_t lost = 0;
   std::size_t more = 0;
-  for (const MessageId id : sound_.living) lost += life.living.count(id) == 0 ? 1U : 0U;
-  for (const MessageId id : life.living) more += sound_.living.count(id) == 0 ? 1U : 0U;
+  for (const PublicId id : sound_.living) lost += life.living.count(id) == 0 ? 1U : 0U;
+  for (const PublicId id : life.living) more += sound_.living.count(id) == 0 ? 1U : 0U;
   return "silent: " + std::to_string(lost) + " of " + std::to_string(sound_.living.size()) +
          " live messages are gone and " + std::to_string(more) + " came back; " +
          to_text(sound_.counters) + " was, " + to_text(life.counters) + " is";
