@@ -132,6 +132,10 @@ std::string complaint(const Submission& it, const End& end, const Seen& seen) {
   } else {
     return "ended as '" + phase + "', which cannot be here";
   }
+  // An open attempt is forgotten by a kill; what it may have done must not be.
+  const bool bare = end.reason == "stopped on request" || end.reason == "nobody wants it any more";
+  if ((phase == "cancelled" || phase == "expired") && seen.good > 0 && bare)
+    return "is " + phase + ", '" + end.reason + "', though a receiver has taken it";
   if (it.cancel == Submission::Cancel::kDone && phase != "cancelled")
     return "was cancelled, we were told, but is " + phase;
   return {};

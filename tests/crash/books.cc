@@ -135,7 +135,10 @@ void Books::take_event(std::string_view event, std::size_t arrivals) {
     complaints_.push_back("event: this end is nobody's: " + std::string(data));
     return;
   }
-  End end{.phase = member(data, "phase"), .cause = member(data, "cause"), .arrivals = arrivals};
+  End end{.phase = member(data, "phase"),
+          .cause = member(data, "cause"),
+          .reason = member(data, "reason"),
+          .arrivals = arrivals};
   const auto [place, is_new] = ends_.emplace(*id, end);
   if (is_new) return;
   complaints_.push_back("ended twice: " + to_string(*id) + " " + place->second.phase + ", then " +

@@ -19,6 +19,7 @@ namespace postrider::crash {
 struct End {
   std::string phase;
   std::string cause;
+  std::string reason;
   std::size_t arrivals = 0;  // so many had arrived when we learnt of it
 };
 
