@@ -18,6 +18,7 @@
 
 #include "postrider/api/descriptors.h"
 #include "postrider/api/node.h"
+#include "postrider/base/check.h"
 #include "postrider/base/durations.h"
 #include "postrider/profiles/all.h"
 #include "postrider/runtime/log.h"
@@ -102,6 +103,21 @@ void rehearse_fault(const DaemonOptions& options, FileFaults& faults) {
 
 constexpr std::string_view kClockWasSet =
     "the wall clock was set: timers go by our own, and follow it only when it stands";
+
+std::string_view words_of(DoubtNews::Kind kind) {
+  switch (kind) {
+    case DoubtNews::Kind::kDoubted:
+      return "the wall clock is more than a day ahead of the last commit, and the kernel does not "
+             "call it synchronised: it is in doubt, and for ten minutes nothing expires or is "
+             "forgotten by it";
+    case DoubtNews::Kind::kBelieved: return "the wall clock is believed: timers follow it";
+    case DoubtNews::Kind::kTakenBack:
+      return "the wall clock was wrong at the start and went back: nothing has expired or was "
+             "forgotten by it";
+  }
+  POSTRIDER_CHECK(false);
+  return {};
+}
 
 NodeOptions node_options(const DaemonOptions& options) {
   const Config& config = options.config;
@@ -217,6 +233,9 @@ Result<void> Daemon::Impl::start() {
   options.arrival = [this](const BrokerEvent& event) { return arrival_of(event); };
   options.host.clock_was_set = [this](Duration by) {
     log_.warning(kClockWasSet, {{"by_seconds", std::to_string(by.count() / 1000)}});
+  };
+  options.host.clock_in_doubt = [this](const DoubtNews& news) {
+    log_.warning(words_of(news.kind), {{"by_seconds", std::to_string(news.by.count() / 1000)}});
   };
   POSTRIDER_TRY(node, Node::open(std::move(options), clock_));
   node_ = std::move(node);

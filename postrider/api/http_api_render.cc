@@ -435,6 +435,7 @@ void write_stats(JsonWriter& json, const Stats& stats, const ProcessFigures& fig
   json.count("dead_letters", it.removed_dead).count("operations", it.removed_ledger).close_object();
   json.count("in_window", stats.in_window).count("open_attempts", stats.open_attempts);
   json.count("destinations_in_memory", stats.residents).flag("restoring", stats.restoring);
+  json.count("clock_doubt_s", static_cast<std::uint64_t>(stats.clock_doubt / Duration(1s)));
   write_states(json, stats);
   const Tallies& tallies = stats.tallies;
   json.name("since_start").open_object().count("attempts", tallies.attempts);

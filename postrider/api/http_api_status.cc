@@ -15,10 +15,14 @@ using api::JsonWriter;
 using api::Problem;
 using api::ProblemType;
 
-HttpResponse state_response(int status, std::string_view state) {
+HttpResponse state_response(int status, std::string_view state, Duration clock_doubt = {}) {
   HttpResponse response;
   response.status = status;
-  JsonWriter(response.body).open_object().field("state", state).close_object();
+  JsonWriter json(response.body);
+  json.open_object().field("state", state);
+  if (clock_doubt > Duration(0))
+    json.count("clock_doubt_s", static_cast<std::uint64_t>(clock_doubt / Duration(1s)));
+  json.close_object();
   return response;
 }
 
@@ -112,7 +116,9 @@ void HttpApi::Impl::get_readyz(Call& call) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (!self) return;
         if (const auto problem = api::problem_of(answer)) return self->refuse(waiting, *problem);
-        self->finish(waiting, state_response(200, self->host_.restoring() ? "restoring" : "ready"));
+        const Stats& stats = std::get<Stats>(answer.view);
+        self->finish(waiting, state_response(200, self->host_.restoring() ? "restoring" : "ready",
+                                             stats.clock_doubt));
       });
   if (door == Door::kBusy || door == Door::kTenantBusy)
     return finish(call.waiting, state_response(200, "busy"));

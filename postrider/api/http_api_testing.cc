@@ -171,10 +171,7 @@ void ApiRig::settle() {
   while (more) {
     more = false;
     for (int i = 0; i < kTurnsMax; ++i) host->turn();
-    std::erase_if(exchanges_, [](const auto& weak) { return weak.expired(); });
-    for (std::size_t i = 0; i < exchanges_.size(); ++i) {
-      if (const auto exchange = exchanges_[i].lock()) more = exchange->offer_room() || more;
-    }
+    for (std::size_t i = 0; i < exchanges_.size(); ++i) more = exchanges_[i]->offer_room() || more;
   }
 }
 

@@ -199,6 +199,9 @@ void append_engine(std::string& out, const Stats& stats) {
   one(out, "postrider_destinations_in_memory", "gauge", "Destinations in memory.", stats.residents);
   one(out, "postrider_restoring", "gauge", "1 while an earlier life is still being read.",
       stats.restoring ? 1 : 0);
+  one(out, "postrider_clock_doubt_seconds", "gauge",
+      "How far the wall clock was ahead at the start and is not believed; 0: it is.",
+      static_cast<std::uint64_t>(stats.clock_doubt / Duration(1s)));
   one(out, "postrider_late_outcomes_total", "counter", "Outcomes of attempts that were given up.",
       it.late_outcomes);
   one(out, "postrider_late_receipts_total", "counter", "Receipts for messages that had ended.",

@@ -209,7 +209,7 @@ constexpr std::string_view kComponents = R"json({
     "at": {"$ref": "#/components/schemas/Time"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"}, "id": {"$ref": "#/components/schemas/Id"},
     "phase": {"$ref": "#/components/schemas/Phase"}, "attempts": {"$ref": "#/components/schemas/Count"},
     "cause": {"$ref": "#/components/schemas/Failure"}, "reason": {"type": "string"}, "detail": {"type": "string"}}},
-  "Stats": {"type": "object", "additionalProperties": false, "required": ["conservation", "dead_letters", "quarantined", "removed_by_retention", "in_window", "open_attempts", "destinations_in_memory", "restoring", "since_start", "process"], "properties": {
+  "Stats": {"type": "object", "additionalProperties": false, "required": ["conservation", "dead_letters", "quarantined", "removed_by_retention", "in_window", "open_attempts", "destinations_in_memory", "restoring", "clock_doubt_s", "since_start", "process"], "properties": {
     "conservation": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}, "required": ["accepted", "delivered", "dead", "expired", "cancelled", "indeterminate", "live"]},
     "dead_letters": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
     "fanout": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
@@ -218,12 +218,12 @@ constexpr std::string_view kComponents = R"json({
       "messages": {"$ref": "#/components/schemas/Count"}, "bytes": {"$ref": "#/components/schemas/Count"}}},
     "removed_by_retention": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
     "in_window": {"$ref": "#/components/schemas/Count"}, "open_attempts": {"$ref": "#/components/schemas/Count"},
-    "destinations_in_memory": {"$ref": "#/components/schemas/Count"}, "restoring": {"type": "boolean"},
+    "destinations_in_memory": {"$ref": "#/components/schemas/Count"}, "restoring": {"type": "boolean"}, "clock_doubt_s": {"$ref": "#/components/schemas/Count"},
     "states": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}}},
     "since_start": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}},
     "process": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Count"}}}},
   "State": {"type": "object", "additionalProperties": false, "required": ["state"], "properties": {
-    "state": {"enum": ["alive", "ready", "restoring", "busy"]}}},
+    "state": {"enum": ["alive", "ready", "restoring", "busy"]}, "clock_doubt_s": {"$ref": "#/components/schemas/Count"}}},
   "WhoAmI": {"type": "object", "additionalProperties": false, "required": ["tenant", "tenant_is", "scopes", "version"], "properties": {
     "tenant": {"type": "string"}, "tenant_is": {"type": "string", "description": "What a tenant is, and is not"}, "scopes": {"type": "array", "items": {"enum": ["submit", "read", "operate"]}},
     "version": {"type": "string", "description": "Of the daemon"}}},

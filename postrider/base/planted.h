@@ -91,8 +91,10 @@ enum class Bug : std::uint8_t {
   kTenantNotHeld,
   kImportedTwice,
   kImportLosesContent,
+  kLostAttemptUntold,
+  kLeapBelievedBlindly,
 };
-inline constexpr std::size_t kBugs = 79;
+inline constexpr std::size_t kBugs = 81;
 
 // In the order of the enumerators.
 inline constexpr std::array<std::string_view, kBugs> kBugNames = {
@@ -175,6 +177,8 @@ inline constexpr std::array<std::string_view, kBugs> kBugNames = {
     "tenant-not-held",
     "imported-twice",
     "import-loses-content",
+    "lost-attempt-untold",
+    "leap-believed-blindly",
 };
 
 constexpr std::string_view name_of(Bug bug) {

@@ -63,11 +63,7 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
                "for it";
            return answer;
          }
-         if (submit.expires.is_set() && submit.expires <= turn.now) {
-           answer.code = AnswerCode::kInvalid;
-           answer.detail = "the message has expired already";
-           return answer;
-         }
+         if (auto refusal = refuse_expired(turn, submit.expires)) return refusal;
          if (submit.origin.is_set()) {
            auto refusal = refuse_again(turn, profile,
                                        {.former = submit.origin,
@@ -114,6 +110,19 @@ void Engine::Impl::expect_more(const Turn& turn, const Submit& submit) {
     resident.more_until = Timestamp();
     ring(found->second);
   }
+}
+
+// Callers go by the wall. What has expired only by a wall that is in doubt is told so: perhaps it
+// is the wall that is wrong.
+std::optional<Answer> Engine::Impl::refuse_expired(const Turn& turn, Timestamp expires) {
+  if (!expires.is_set() || expires - turn.doubt > turn.now) return std::nullopt;
+  Answer answer;
+  const bool expired = expires <= turn.now;
+  answer.code = expired ? AnswerCode::kInvalid : AnswerCode::kBusy;
+  answer.detail = expired ? "the message has expired already"
+                          : "the message has expired, unless the clock of this machine is wrong, "
+                            "which is in doubt since the start; ask again later";
+  return answer;
 }
 
 std::optional<std::string> Engine::Impl::closed_to_new(const Resident& resident) {
@@ -166,8 +175,11 @@ MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& a
   fields.id = MessageId::make(resident.id, draft.lane, plain ? std::uint16_t{0} : draft.priority,
                               next_sequence());
   fields.accepted = turn.now;
-  fields.not_before = draft.not_before > turn.now ? draft.not_before : Timestamp();
-  fields.expires = draft.expires;
+  // Times that callers give are by the wall, and are kept as far ahead as they were meant: right
+  // now, and when the wall is believed or taken back.
+  const Timestamp start = draft.not_before - turn.doubt;
+  fields.not_before = draft.not_before.is_set() && start > turn.now ? start : Timestamp();
+  fields.expires = draft.expires.is_set() ? draft.expires - turn.doubt : Timestamp();
   if (const Duration life = bound.policy.life_max; life > Duration(0)) {
     const Timestamp over = turn.now + life;
     if (!fields.expires.is_set() || over < fields.expires) fields.expires = over;
@@ -247,6 +259,7 @@ Engine::Impl::Remembered Engine::Impl::recall(Turn& turn, const OperationKey& ke
       auto decoded = decode_ledger((*value)->view());
       if (decoded) {
         out.entry = std::move(*decoded);
+        out.entry->at = receipts_.wall().meant(out.entry->at);
       } else {
         turn.damaged.emplace_back(at, **value);
         out.damaged = true;
@@ -270,7 +283,7 @@ std::optional<Answer> Engine::Impl::consult_ledger(Turn& turn, const OperationKe
   const Remembered remembered = recall(turn, key);
   if (turn.lacks()) return std::nullopt;
   LedgerVerdict verdict = judge_key(key, fingerprint, remembered.entry, remembered.session,
-                                    {options_.key_window, options_.key_ahead}, turn.now);
+                                    ledger_rule(turn), turn.now);
   if (remembered.damaged) verdict.kind = LedgerVerdict::Kind::kExpired;
   Answer answer;
   switch (verdict.kind) {

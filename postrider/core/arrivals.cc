@@ -209,7 +209,8 @@ std::vector<Engine::Impl::Candidate> Engine::Impl::candidates_for(Turn& turn,
   for (const ExternalName& name : subject.names) {
     const NameEntry entry =
         find_name(turn, tail_of(scope_of(profile, name), name.name), subject.window);
-    const bool apart = subject.window > Duration(0) && turn.now - entry.at >= subject.window;
+    const bool apart = subject.window > Duration(0) &&
+                       turn.now - receipts_.wall().meant(entry.at) >= subject.window;
     if (!apart || planted(Bug::kWindowOpenTooLong)) {
       for (const NameEntry::Holder& holder : entry.holders)
         candidates.push_back({holder, false, second});

@@ -1,5 +1,6 @@
 // Attempts: what is told of them one by one. A message has a list from its first failure on, which
 // is part of whichever record is written anyway; nothing is decided by it.
+#include "postrider/base/planted.h"
 #include "postrider/core/engine_impl.h"
 
 namespace postrider {
@@ -19,6 +20,33 @@ AttemptList* Engine::Impl::attempts_of(Entry& entry) const {
 // A crash forgot how it ended.
 void Engine::Impl::lose_attempt(Entry& entry) const {
   if (AttemptList* list = attempts_of(entry)) list->lose_open();
+}
+
+// Whether an attempt, which leaves no record without durable intent, may have been open when the
+// former owner stopped. On disk only a message near the head of its lane can have had one: the
+// windows of both owners begin there.
+bool Engine::Impl::may_be_lost(const Entry& entry) const {
+  if (entry.message.id.sequence().value() >= first_sequence_ || planted(Bug::kLostAttemptUntold))
+    return false;
+  if (method_of(entry).durable_intent || (entry.stored && entry.state.since > started_))
+    return false;
+  const Resident& resident = residents_[entry.destination];
+  const Timestamp held = resident.route.held_since;  // nothing has started since
+  if (held.is_set() && held < entry.message.accepted) return false;
+  const std::uint32_t window = 2 * resident.bound->policy.window_max + limits_.lane_waiters_max;
+  const Lane* lane = resident.lane(entry.message.id.lane());
+  if (!entry.hot && lane != nullptr && lane->taken > window) return false;
+  const Phase phase = phase_of(entry);
+  if (phase == Phase::kQueued || phase == Phase::kBackoff) return entry.state.due <= started_;
+  return phase == Phase::kInFlight;
+}
+
+// An end that says that nothing was delivered must not hide that something may have been.
+void Engine::Impl::tell_lost(Entry& entry, Phase phase) {
+  if (phase != Phase::kCancelled && phase != Phase::kExpired) return;
+  std::string reason(kLostAttempt);
+  if (entry.reason) reason.append("; ").append(*entry.reason);
+  set_reason(entry, reason);
 }
 
 // Its message goes back in line, is parked, or ends. Of the first one nothing is kept when it

@@ -38,7 +38,10 @@ Facts Engine::Impl::facts_of(const Turn& turn, const Entry& entry) const {
           intent_of(entry),
           entry.details ? &entry.details->past.trail : nullptr,
           bound.prepared.get(),
-          &ids_};
+          &ids_,
+          turn.doubt,
+          later(entry.message),
+          receipts_.wall().made_in_doubt(entry.message.accepted)};
 }
 
 const Intent* Engine::Impl::intent_of(const Entry& entry) {
@@ -79,7 +82,7 @@ std::optional<Timestamp> Engine::Impl::retry_due(Turn& turn, const Entry& entry,
   facts.attempts = entry.state.counted();
   if (planted(Bug::kAttemptCapOffByOne) && facts.attempts > 1) --facts.attempts;
   facts.now = turn.now;
-  facts.first_attempt = entry.state.first_attempt;
+  facts.first_attempt = receipts_.wall().meant(entry.state.first_attempt);
   facts.held = held_time(resident.route, turn.now) - entry.state.held_before;
   if (planted(Bug::kBudgetCountsHeldTime)) facts.held = Duration(0);
   if (reading != nullptr && !planted(Bug::kRetryAfterIgnored))
@@ -330,9 +333,9 @@ Timestamp Engine::Impl::timer_due(const Turn& turn, const Entry& entry,
   if (target.timer == TimeOut::kNone || target.timer == TimeOut::kRetry) return {};
   if (target.timer != TimeOut::kPoll) return turn.now + policy.time_out(target.timer);
   const bool first = entry.kind == AttemptKind::kSend && policy.poll.first > Duration(0);
-  Duration wait =
-      std::max(first ? policy.poll.first : policy.poll.wait_at(turn.now - entry.message.accepted),
-               policy.poll.wait_after(entry.state.questions_failed));
+  const Duration age = turn.now - entry.message.accepted - later(entry.message);
+  Duration wait = std::max(first ? policy.poll.first : policy.poll.wait_at(age),
+                           policy.poll.wait_after(entry.state.questions_failed));
   if (planted(Bug::kAskedTooOften)) wait = policy.poll.wait_at(Duration(0));
   if (entry.details) wait = std::max(wait, std::exchange(entry.details->patience, Duration(0)));
   return turn.now + std::max(wait, Duration(1));
@@ -343,8 +346,7 @@ bool Engine::Impl::raise_remembered(Turn& turn, Slot slot) {
   const Entry& entry = entries_[slot];
   const MessageId id = entry.message.id;
   const StateIndex state = entry.state.state;
-  const bool expired = entry.message.expires.is_set() && entry.message.expires <= turn.now;
-  if (expired && !planted(Bug::kExpiredMessageSent)) {
+  if (is_expired(entry.message, turn.now) && !planted(Bug::kExpiredMessageSent)) {
     apply(turn, slot, On::kExpired, nullptr);
   } else if (entry.state.cancel_wanted) {
     apply(turn, slot, On::kCancelled, nullptr);
@@ -598,6 +600,7 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
     turn.out.writes.remove(keys::due(entry.message.expires, keys::DueKind::kExpiry, id));
     timers_.cancel(entry.expiry_timer);
   }
+  if (entry.state.lost) tell_lost(entry, phase);
   EndRecord record;
   record.id = id;
   record.phase = phase;

@@ -97,8 +97,7 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
   Entry& entry = entries_[slot];
   const MessageId id = entry.message.id;
   Resident& resident = residents_[entry.destination];
-  if (entry.message.expires.is_set() && entry.message.expires <= turn.now &&
-      !planted(Bug::kExpiredMessageSent)) {
+  if (is_expired(entry.message, turn.now) && !planted(Bug::kExpiredMessageSent)) {
     apply(turn, slot, On::kExpired, nullptr);
     return true;
   }

@@ -16,9 +16,10 @@ Engine::~Engine() = default;
 Stepped Engine::step(Now now, const Event& event, const Found& found, Effects& out) {
   return impl_->step(now, event, found, out);
 }
-void Engine::close_turn(Timestamp now, Duration wall_bias, Effects& out) {
-  impl_->close_turn(now, wall_bias, out);
+void Engine::close_turn(Timestamp now, const WallBooks& wall, Effects& out) {
+  impl_->close_turn(now, wall, out);
 }
+void Engine::set_wall(const WallBooks& wall) { impl_->set_wall(wall); }
 std::optional<Timestamp> Engine::next_deadline() const { return impl_->next_deadline(); }
 void Engine::hold_starts() { impl_->hold_starts(); }
 bool Engine::restoring() const { return impl_->restoring(); }
@@ -33,6 +34,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       receipts_(options_, books, now),
       ids_(receipts_.id_key()),
       timers_(now),
+      first_sequence_(first_sequence(epoch).value()),
       last_sequence_(first_sequence(epoch).value()),
       last_attempt_(first_sequence(epoch).value()),
       recent_names_(limits_.recent_names_max, now),
@@ -56,7 +58,8 @@ Stepped Engine::Impl::step(Now now, const Event& event, const Found& found, Effe
   POSTRIDER_CHECK(now.engine >= turn_now_);
   turn_now_ = now.engine;
   ++tallies_.steps;
-  Turn turn{now.engine, now.wall, found, out, {}};
+  Turn turn{now.engine, now.wall, now.doubt, found, out, {}};
+  doubt_ = now.doubt;
   std::visit([&](const auto& happened) { on(turn, happened); }, event);
   if (turn.lacks()) {
     ++tallies_.needs;
@@ -97,12 +100,12 @@ void Engine::Impl::finish_step(Turn& turn) {
   }
 }
 
-void Engine::Impl::close_turn(Timestamp now, Duration wall_bias, Effects& out) {
-  if (out.writes.empty() && !receipts_.has_page() && !receipts_.bias_moved(wall_bias)) return;
+void Engine::Impl::close_turn(Timestamp now, const WallBooks& wall, Effects& out) {
+  if (out.writes.empty() && !receipts_.has_page() && !receipts_.wall_moved(wall)) return;
   if (bodies_.changed()) bodies_.write(receipts_.counters(), out.writes);
   write_census(out.writes);
   evict_surplus();  // those that waited for it
-  receipts_.close_turn(now, wall_bias, next_sequence(), out.writes);
+  receipts_.close_turn(now, wall, next_sequence(), out.writes);
   if (!receipts_.letters_dropped()) return;
   // The next step sees to what those letters referred to; somebody must wake us for it.
   bodies_wait_ = true;
@@ -325,6 +328,7 @@ Stats Engine::Impl::stats() const {
   stats.history_bytes = history.bytes;
   stats.restoring = restoring();
   stats.now = turn_now_;
+  stats.clock_doubt = doubt_;
   tell_states(stats);
   return stats;
 }

@@ -115,6 +115,8 @@ struct Stepped {
 struct Now {
   Timestamp engine;  // decides
   Timestamp wall;    // for stamps on the wire
+  // How far the wall is ahead and not believed. Callers go by the wall, and so do their times.
+  Duration doubt{0};
 };
 
 class Engine {
@@ -128,8 +130,11 @@ class Engine {
   Stepped step(Now now, const Event& event, const Found& found, Effects& out);
 
   // Once per commit, last: the page of ends and the meta record. Does nothing when the turn wrote
-  // nothing, unless the bias of the wall clock has changed, which must be known after a crash.
-  void close_turn(Timestamp now, Duration wall_bias, Effects& out);
+  // nothing, unless what is known of the wall clock has changed, which a restart must know.
+  void close_turn(Timestamp now, const WallBooks& wall, Effects& out);
+
+  // What is known of the wall clock from now on; before the step in which engine time leaps.
+  void set_wall(const WallBooks& wall);
 
   // When to come back with TimersDue; not later than anything that is due, perhaps earlier.
   std::optional<Timestamp> next_deadline() const;

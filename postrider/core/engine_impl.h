@@ -40,7 +40,8 @@ class Engine::Impl {
   Impl(EngineOptions options, Epoch epoch, Books books, Timestamp now);
 
   Stepped step(Now now, const Event& event, const Found& found, Effects& out);
-  void close_turn(Timestamp now, Duration wall_bias, Effects& out);
+  void close_turn(Timestamp now, const WallBooks& wall, Effects& out);
+  void set_wall(const WallBooks& wall) { receipts_.set_wall(wall); }
   std::optional<Timestamp> next_deadline() const { return timers_.next(); }
   void hold_starts() { starts_held_ = true; }
   bool restoring() const { return restoring_hot_ || !owed_scanned_; }
@@ -56,6 +57,7 @@ class Engine::Impl {
   struct Turn {
     Timestamp now;
     Timestamp wall;
+    Duration doubt;  // how far the wall is ahead and not believed
     const Found& found;
     Effects& out;
     Reads need;
@@ -97,6 +99,7 @@ class Engine::Impl {
   std::optional<Answer> invalid(const Caller& caller, std::uint8_t lane,
                                 std::string_view attributes, std::string_view body) const;
   static std::optional<std::string> closed_to_new(const Resident& resident);  // and why
+  static std::optional<Answer> refuse_expired(const Turn& turn, Timestamp expires);
   struct Draft {  // a message on its way in
     Slot resident;
     std::uint8_t lane;
@@ -123,6 +126,9 @@ class Engine::Impl {
     bool damaged = false;  // there was an entry, and it cannot be read
   };
   Remembered recall(Turn& turn, const OperationKey& key);
+  LedgerRule ledger_rule(const Turn& turn) const {
+    return {options_.key_window, options_.key_ahead, turn.doubt};
+  }
   // The ledger's part of a command: nullopt when it may go on (or lacks something); otherwise the
   // answer.
   std::optional<Answer> consult_ledger(Turn& turn, const OperationKey& key,
@@ -287,6 +293,7 @@ class Engine::Impl {
   void store_dirty(Turn& turn, Entry& entry);
   void release_lasting(Turn& turn, MessageId id);
   void sleep(Turn& turn, Slot slot);
+  void tell_lost(Entry& entry, Phase phase);
   void end(Turn& turn, Slot slot, StateIndex to);
   void store_state(Turn& turn, Entry& entry);
   void store_awake(Turn& turn, Entry& entry);
@@ -391,6 +398,7 @@ class Engine::Impl {
     --in_state(entry);
     adopt_state(entry, stored);
     ++in_state(entry);
+    if (may_be_lost(entry)) entry.state.lost = true;
   }
   struct Located {
     bool known = false;
@@ -409,6 +417,17 @@ class Engine::Impl {
   std::optional<Message> decode_row(Turn& turn, Slot resident, const Row& row, const Row* state,
                                     std::optional<StoredState>& stored);
   void adopt_state(Entry& entry, const std::optional<StoredState>& stored);
+  bool may_be_lost(const Entry& entry) const;
+  // The times of a message that was accepted while the wall was in doubt mean later ones.
+  Duration later(const Message& message) const {
+    return receipts_.wall().meant(message.accepted) - message.accepted;
+  }
+  bool is_expired(const Message& message, Timestamp now) const {
+    return message.expires.is_set() && message.expires + later(message) <= now;
+  }
+  Timestamp due_of(const Message& message, const State& state) const {
+    return state.due + (state.due == message.not_before ? later(message) : Duration(0));
+  }
   static bool is_whole(const Rows& rows,
                        std::string_view message_key);  // its state, if any, is among the rows
   static bool is_state_of(std::string_view state_key, std::string_view message_key);
@@ -658,12 +677,14 @@ class Engine::Impl {
   Receipts receipts_;
   const IdCodec ids_;  // for whatever leaves: requests, the audit, answers to people
   Timers timers_;
+  std::uint64_t first_sequence_;  // of this epoch; smaller ones are of former owners
   std::uint64_t last_sequence_;
   std::uint64_t last_attempt_ = 0;
   Tallies tallies_;
   RecentNames recent_names_;
   Timestamp started_;
   Timestamp turn_now_;  // of the last step
+  Duration doubt_{0};   // of the last step
 
   // The two tables that change with every message take their nodes from a pool.
   std::pmr::unsynchronized_pool_resource pool_;

@@ -68,8 +68,7 @@ std::optional<Answer> Engine::Impl::fan_out(Turn& turn, const FanOut& fanout) {
   const auto group = find_group(turn, fanout.group);
   if (turn.lacks()) return std::nullopt;
   if (!group) return no_group(fanout.group);
-  if (fanout.expires.is_set() && fanout.expires <= turn.now)
-    return answer_with(AnswerCode::kInvalid, "the message has expired already");
+  if (auto refusal = refuse_expired(turn, fanout.expires)) return refusal;
   Fanning fanning;
   if (auto refusal = choose_members(turn, fanout, *group, fanning)) return refusal;
   if (turn.lacks()) return std::nullopt;

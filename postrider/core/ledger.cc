@@ -22,7 +22,7 @@ LedgerVerdict::Kind judge_absent(const OperationKey& key,
     case OperationKey::Kind::kNone:
     case OperationKey::Kind::kOpaque: return Kind::kNew;
     case OperationKey::Kind::kTimed:
-      if (key.made > now + rule.ahead) return Kind::kTooEarly;
+      if (key.made > now + rule.doubt + rule.ahead) return Kind::kTooEarly;
       return key.made + rule.window < now ? Kind::kExpired : Kind::kNew;
     case OperationKey::Kind::kSequenced:
       if (session) return key.sequence <= session->highest ? Kind::kExpired : Kind::kNew;

@@ -18,6 +18,9 @@ namespace postrider {
 struct LedgerRule {
   Duration window;  // how long a key answers …
   Duration ahead;   // … and how far a timed key may be ahead of us
+  // The wall is so far ahead and not believed. Makers of timed keys may go by it, and no key that
+  // it would make too old is forgotten meanwhile.
+  Duration doubt{0};
 };
 
 // The key under which an operation is remembered, without its bucket.

@@ -94,5 +94,21 @@ TEST(LedgerKeys, EveryFieldOfACommandCounts) {
   EXPECT_NE(canonical("pause", "a", "b"), canonical("pause", "c", "b"));
 }
 
+// req: engine.time.8 — a caller may go by a wall that we do not believe yet, or by the right time
+TEST(Ledger, ATimedKeyMayBeByAWallThatIsInDoubt) {
+  const LedgerRule rule{kRule.window, kRule.ahead, 60h};
+  const auto judge = [&](Timestamp made) {
+    OperationKey key;
+    key.kind = OperationKey::Kind::kTimed;
+    key.made = made;
+    return judge_key(key, Fingerprint{}, std::nullopt, std::nullopt, rule, kNow).kind;
+  };
+  EXPECT_EQ(judge(kNow + 60h + rule.ahead), Kind::kNew);
+  EXPECT_EQ(judge(kNow + 60h + rule.ahead + 1ms), Kind::kTooEarly);
+  EXPECT_EQ(judge(kNow), Kind::kNew) << "nothing was forgotten since";
+  EXPECT_EQ(judge(kNow - rule.window), Kind::kNew);
+  EXPECT_EQ(judge(kNow - rule.window - 1ms), Kind::kExpired);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -445,9 +445,9 @@ std::optional<Answer> Engine::Impl::list_groups(Turn& turn, const Ask& ask) {
 std::optional<Answer> Engine::Impl::look_up_operation(Turn& turn, const OperationKey& key) {
   Remembered remembered = recall(turn, key);
   if (turn.lacks()) return std::nullopt;
-  const LedgerVerdict verdict = judge_key(
-      key, remembered.entry ? remembered.entry->fingerprint : Fingerprint(), remembered.entry,
-      remembered.session, {options_.key_window, options_.key_ahead}, turn.now);
+  const LedgerVerdict verdict =
+      judge_key(key, remembered.entry ? remembered.entry->fingerprint : Fingerprint(),
+                remembered.entry, remembered.session, ledger_rule(turn), turn.now);
   if (verdict.kind == LedgerVerdict::Kind::kReplay) return verdict.answer;
   Answer answer;
   answer.code = AnswerCode::kNotFound;

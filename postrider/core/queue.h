@@ -166,7 +166,8 @@ struct Lane {
   bool refilling = false;   // a read is on its way
   bool deep = false;        // there was one before: it goes on behind its first page
   std::uint32_t spills =
-      0;  // how often its window went to disk: a page read before lacks that part
+      0;                    // how often its window went to disk: a page read before lacks that part
+  std::uint32_t taken = 0;  // cold messages that came into the window since the start
   std::uint32_t refill_rows = 0;  // how many that read asked for …
   MessageId cursor;
   MessageId refill_from;  // … and where it began
@@ -296,6 +297,12 @@ struct Resident {
 
   Lane* lane(std::uint8_t number) {
     for (Lane& lane : lanes) {
+      if (lane.number == number) return &lane;
+    }
+    return nullptr;
+  }
+  const Lane* lane(std::uint8_t number) const {
+    for (const Lane& lane : lanes) {
       if (lane.number == number) return &lane;
     }
     return nullptr;

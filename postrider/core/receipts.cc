@@ -127,6 +127,7 @@ Result<Books> read_books(const Found& found) {
 Receipts::Receipts(const EngineOptions& options, Books books, Timestamp now)
     : began_(now),
       meta_(books.meta),
+      wall_(meta_.wall),
       closed_(std::move(books.closed)),
       retention_{options.ledger, options.log,      options.ends,  options.dead,   options.names,
                  options.halves, options.arrivals, options.audit, options.history},
@@ -318,9 +319,7 @@ bool Receipts::drop_buckets(Kept kept, Timestamp now, WriteBatch& out) {
   for (const BucketInfo& bucket : list) bytes += bucket.bytes, records += bucket.count;
   bool dropped = false;
   while (!list.empty()) {
-    // The newest thing in a closed bucket is as old as the next bucket's beginning.
-    const Timestamp newest = list.size() > 1 ? list[1].started : info(kept).started;
-    const bool too_old = !is_held(kept) && now - newest >= retention(kept).age;
+    const bool too_old = !is_held(kept) && now - newest_in_oldest(kept) >= retention(kept).age;
     const bool too_many = retention(kept).count != 0 && records > retention(kept).count;
     const bool too_big = too_many || (retention(kept).bytes != 0 && bytes > retention(kept).bytes);
     if (!too_old && !too_big) break;
@@ -367,7 +366,7 @@ bool Receipts::retain(Timestamp now, WriteBatch& out) {
   return wrote;
 }
 
-void Receipts::close_turn(Timestamp now, Duration wall_bias, Sequence page, WriteBatch& out) {
+void Receipts::close_turn(Timestamp now, const WallBooks& wall, Sequence page, WriteBatch& out) {
   retain(now, out);
   groups_.write(out);
   if (!page_.empty()) {
@@ -375,15 +374,16 @@ void Receipts::close_turn(Timestamp now, Duration wall_bias, Sequence page, Writ
     put_kept(Kept::kLog, keys::log(running(Kept::kLog), page), encode_log(page_), out);
     page_.clear();
   }
-  if (out.empty() && !bias_moved(wall_bias)) return;
+  if (out.empty() && !wall_moved(wall)) return;
   meta_.clock_floor = now;
-  meta_.wall_bias = wall_bias;
+  meta_.wall = wall;
   out.put(keys::meta(), encode_meta(meta_));
 }
 
-bool Receipts::bias_moved(Duration wall_bias) const {
-  const Duration by = wall_bias - meta_.wall_bias;
-  return by >= kBiasStep || by <= -kBiasStep;
+bool Receipts::wall_moved(const WallBooks& wall) const {
+  const Duration by = wall.bias - meta_.wall.bias;
+  return by >= kBiasStep || by <= -kBiasStep || wall.leaps != meta_.wall.leaps ||
+         wall.doubt.from != meta_.wall.doubt.from;
 }
 
 Timestamp Receipts::next_retention(Timestamp now) const {
@@ -391,8 +391,7 @@ Timestamp Receipts::next_retention(Timestamp now) const {
   for (const Kept kept : kAllKept) {
     if (info(kept).count > 0) next = std::min(next, info(kept).started + span(kept));
     if (closed(kept).empty() || is_held(kept)) continue;
-    const Timestamp newest = closed(kept).size() > 1 ? closed(kept)[1].started : info(kept).started;
-    next = std::min(next, newest + retention(kept).age);
+    next = std::min(next, newest_in_oldest(kept) + retention(kept).age);
   }
   return std::max(next, now + Duration(1));
 }

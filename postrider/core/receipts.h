@@ -78,9 +78,13 @@ class Receipts {
 
   // The page and the meta record of a turn; closes and drops buckets whose time has come. `page` is
   // a fresh sequence.
-  void close_turn(Timestamp now, Duration wall_bias, Sequence page, WriteBatch& out);
+  void close_turn(Timestamp now, const WallBooks& wall, Sequence page, WriteBatch& out);
   bool has_page() const { return !page_.empty() || groups_.changed(); }
-  bool bias_moved(Duration wall_bias) const;  // by more than slewing does
+  // Whether something of it must be written: the bias, by more than slewing does, or a leap.
+  bool wall_moved(const WallBooks& wall) const;
+  // What stamps mean by the time that is right now.
+  const WallBooks& wall() const { return wall_; }
+  void set_wall(const WallBooks& wall) { wall_ = wall; }
 
   // When a bucket must be closed or dropped by age; the engine arms a timer for it.
   Timestamp next_retention(Timestamp now) const;
@@ -110,8 +114,14 @@ class Receipts {
   bool drop_buckets(Kept kept, Timestamp now, WriteBatch& out);
   void count_removed(Kept kept, std::uint64_t count);
 
+  // The newest thing in the oldest closed bucket is as old as the next bucket's beginning.
+  Timestamp newest_in_oldest(Kept kept) const {
+    return wall_.meant(closed(kept).size() > 1 ? closed(kept)[1].started : info(kept).started);
+  }
+
   Timestamp began_;
-  Meta meta_;
+  Meta meta_;       // its `wall` as it was written last
+  WallBooks wall_;  // as it is
   std::array<std::uint64_t, LogEntry::kKinds> noted_{};
   std::array<BucketList, kKept> closed_;
   std::array<Retention, kKept> retention_;

@@ -194,7 +194,7 @@ TEST_F(ReceiptsTest, WhoReadsBehindWhatWasRemovedOfTheLogFellBehind) {
   LogEntry entry;
   books.note(entry);
   EXPECT_TRUE(books.has_page());
-  books.close_turn(kStart, Duration(0), Sequence(77), out);
+  books.close_turn(kStart, {.bias = Duration(0)}, Sequence(77), out);
   EXPECT_FALSE(books.has_page());
   EXPECT_TRUE(has(Write::Kind::kPut, keys::log(1, Sequence(77))));
   EXPECT_FALSE(books.fell_behind({1, 77, 0}));
@@ -298,26 +298,44 @@ TEST_F(ReceiptsTest, TheFirstOfABucketMovesTheRetention) {
 
 TEST_F(ReceiptsTest, TheMetaRecordIsWrittenWithWhateverElseIs) {
   Receipts books = receipts();
-  books.close_turn(kStart, Duration(0), Sequence(5), out);
+  books.close_turn(kStart, {.bias = Duration(0)}, Sequence(5), out);
   EXPECT_TRUE(out.empty()) << "nothing happened";
-  EXPECT_FALSE(books.bias_moved(Duration(999)));
-  EXPECT_FALSE(books.bias_moved(Duration(-999)));
-  EXPECT_TRUE(books.bias_moved(Duration(1000)));
-  EXPECT_TRUE(books.bias_moved(Duration(-1000)));
-  books.close_turn(kStart, Duration(999), Sequence(5), out);
+  EXPECT_FALSE(books.wall_moved({.bias = Duration(999)}));
+  EXPECT_FALSE(books.wall_moved({.bias = Duration(-999)}));
+  EXPECT_TRUE(books.wall_moved({.bias = Duration(1000)}));
+  EXPECT_TRUE(books.wall_moved({.bias = Duration(-1000)}));
+  books.close_turn(kStart, {.bias = Duration(999)}, Sequence(5), out);
   EXPECT_TRUE(out.empty());
-  books.close_turn(kStart, Duration(1000), Sequence(5), out);
+  books.close_turn(kStart, {.bias = Duration(1000)}, Sequence(5), out);
   EXPECT_EQ(out.writes().size(), 1U);
   EXPECT_TRUE(has(Write::Kind::kPut, keys::meta()));
-  EXPECT_FALSE(books.bias_moved(Duration(1999))) << "from there on";
+  EXPECT_FALSE(books.wall_moved({.bias = Duration(1999)})) << "from there on";
   out.clear();
   out.put("x", "y");
-  books.close_turn(kStart + 1s, Duration(1000), Sequence(6), out);
+  books.close_turn(kStart + 1s, {.bias = Duration(1000)}, Sequence(6), out);
   ASSERT_TRUE(has(Write::Kind::kPut, keys::meta()));
   const auto meta = decode_meta(out.writes().back().value.view());
   ASSERT_TRUE(meta.has_value());
   EXPECT_EQ(meta->clock_floor, kStart + 1s);
-  EXPECT_EQ(meta->wall_bias, Duration(1000));
+  EXPECT_EQ(meta->wall.bias, Duration(1000));
+}
+
+// req: engine.time.9 — a doubt that begins, and a leap that is believed, must be known after a
+// crash
+TEST_F(ReceiptsTest, ALeapOfTheWallIsAReasonToWrite) {
+  Receipts books = receipts();
+  const WallBooks doubted{.doubt = {.from = kStart, .by = 48h}};
+  EXPECT_TRUE(books.wall_moved(doubted));
+  books.close_turn(kStart + 1s, doubted, Sequence(5), out);
+  const WallBooks nearer{.doubt = {.from = kStart, .by = 47h}};
+  EXPECT_FALSE(books.wall_moved(nearer)) << "the wall drifts all the time";
+  const WallBooks believed{.leaps = {{kStart, kStart + 2s, 48h}}};
+  EXPECT_TRUE(books.wall_moved(believed));
+  books.close_turn(kStart + 48h, believed, Sequence(6), out);
+  EXPECT_FALSE(books.wall_moved(believed));
+  const auto meta = decode_meta(out.writes().back().value.view());
+  ASSERT_TRUE(meta.has_value());
+  EXPECT_EQ(meta->wall, believed);
 }
 
 // req: engine.name.8
@@ -341,7 +359,7 @@ TEST_F(ReceiptsTest, GroupsThatChangedAreAReasonToWrite) {
   EXPECT_FALSE(books.has_page());
   books.add_parked(id_of(1), kStart, "busy");
   EXPECT_TRUE(books.has_page());
-  books.close_turn(kStart, Duration(0), Sequence(5), out);
+  books.close_turn(kStart, {.bias = Duration(0)}, Sequence(5), out);
   EXPECT_FALSE(books.has_page());
   books.take_parked(id_of(1));
   EXPECT_TRUE(books.has_page());

@@ -337,7 +337,7 @@ bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message,
   const MessageId id = message.id;
   if (stored) {
     const Phase phase = resident.bound->profile->states[stored->state.state].phase;
-    const Timestamp due = stored->state.due;
+    const Timestamp due = due_of(message, stored->state);
     if (phase == Phase::kParked) return false;
     const bool fifo = resident.bound->policy.lane_kind(id.lane()) == LaneKind::kFifo;
     const bool sleeps = (phase == Phase::kBackoff || phase == Phase::kQueued) && due > turn.now;
@@ -352,12 +352,17 @@ bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message,
       Lane& lane = resident.lane_or_new(id.lane());
       lane.asleep = true;
       lane.cold_ahead = true;
-      put_due(turn, due, keys::DueKind::kAttempt, id);
+      if (due == stored->state.due) {
+        put_due(turn, due, keys::DueKind::kAttempt, id);
+      } else {
+        timers_.arm(due, Timer{.kind = TimerKind::kDueAttempt, .id = id});  // its entry is earlier
+      }
       return false;
     }
   }
   const Slot added = add_entry(turn, slot, std::move(message), hot);
   count_adopted(entries_[added], stored);
+  if (!hot) ++resident.the_lane(id.lane()).taken;
   resume_state(turn, added);
   return true;
 }
@@ -444,8 +449,13 @@ void Engine::Impl::wake_message(Turn& turn, const Chore& chore) {
   Stored stored = read_message(turn, chore.id);
   if (!stored.known) return;
   wake_sleeper(chore.id);
-  if (!stored.message || (stored.state && stored.state->state.due > turn.now)) {
+  const Timestamp due =
+      stored.message && stored.state ? due_of(*stored.message, stored.state->state) : Timestamp();
+  if (!stored.message || due > turn.now) {
     ++tallies_.stray_timers;
+    // Its entry is earlier than it means, and has fired; after a restart it does so again.
+    if (stored.message && !stored.hot && due != stored.state->state.due)
+      timers_.arm(due, Timer{.kind = TimerKind::kDueAttempt, .id = chore.id});
     if (stored.message && stored.hot)
       settle_in(turn, stored.resident, std::move(*stored.message), stored.state, true);
     if (!stored.message) rouse_lane(turn, chore.id);
@@ -483,8 +493,14 @@ void Engine::Impl::rouse_lane(Turn& turn, MessageId id) {
 void Engine::Impl::expire_message(Turn& turn, const Chore& chore) {
   const Located located = locate(turn, chore.id);
   if (!located.known) return;
-  if (located.slot == kNoSlot || entries_[located.slot].message.expires > turn.now) {
+  if (located.slot == kNoSlot || !is_expired(entries_[located.slot].message, turn.now)) {
     ++tallies_.stray_timers;
+    if (located.slot == kNoSlot) return;
+    // Its entry is earlier than it means, and has fired; after a restart it does so again.
+    Entry& entry = entries_[located.slot];
+    if (const Duration more = later(entry.message); more > Duration(0))
+      entry.expiry_timer = timers_.arm(entry.message.expires + more,
+                                       Timer{.kind = TimerKind::kDueExpiry, .id = chore.id});
     return;
   }
   if (planted(Bug::kExpiredMessageSent)) return;

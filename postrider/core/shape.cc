@@ -120,7 +120,7 @@ void Engine::Impl::count_in(Turn& turn, const Message& message, const Row* state
                             Census& census) const {
   Census::One& one = census.by_destination.at(message.id.destination().value());
   ++census.messages;
-  ++one.row.ages[age_column(turn.now - message.accepted)];
+  ++one.row.ages[age_column(turn.now - message.accepted - later(message))];
   one.row.oldest = older(one.row.oldest, message.accepted);
   State now;
   if (const auto found = by_id_.find(message.id); found != by_id_.end()) {

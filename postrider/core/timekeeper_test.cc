@@ -18,7 +18,7 @@ constexpr Timestamp kBoot(5'000'000);
 // A machine: boot time passes, and the wall may be set.
 class Machine {
  public:
-  Instant read() const { return {boot_, wall_}; }
+  Instant read() const { return {boot_, wall_, synchronised}; }
   void pass(Duration time) {
     boot_ = boot_ + time;
     wall_ = wall_ + time;
@@ -27,6 +27,7 @@ class Machine {
   Timestamp wall() const { return wall_; }
 
   Timestamp engine;  // as it was told last
+  bool synchronised = true;
 
  private:
   Timestamp boot_ = kBoot;
@@ -54,7 +55,7 @@ void run_steadily(Machine& machine, Timekeeper& keeper, Duration time) {
 // req: engine.time.1
 TEST(Timekeeper, StartsAtTheWall) {
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   EXPECT_EQ(look(machine, keeper), kWall);
   run_steadily(machine, keeper, 1h);
   EXPECT_EQ(look(machine, keeper), machine.wall());
@@ -65,7 +66,7 @@ TEST(Timekeeper, StartsAtTheWall) {
 // req: engine.time.1
 TEST(Timekeeper, StartsAtTheWallPlusItsBias) {
   Machine machine;
-  Timekeeper keeper(machine.read(), kWall - 1h, 30min);
+  Timekeeper keeper(machine.read(), kWall - 1h, {.bias = 30min});
   EXPECT_EQ(look(machine, keeper), kWall + 30min);
   EXPECT_EQ(keeper.bias(), 30min);
 }
@@ -73,7 +74,7 @@ TEST(Timekeeper, StartsAtTheWallPlusItsBias) {
 // req: engine.time.1, engine.time.5
 TEST(Timekeeper, StartsAtTheFloorWhenTheWallIsBehindIt) {
   Machine machine;
-  Timekeeper keeper(machine.read(), kWall + 1h, 0s);
+  Timekeeper keeper(machine.read(), kWall + 1h, {.bias = 0s});
   EXPECT_EQ(keeper.bias(), 1h) << "known at once, because the first commit stores it";
   EXPECT_EQ(look(machine, keeper), kWall + 1h);
   EXPECT_EQ(keeper.bias(), 1h);
@@ -81,10 +82,133 @@ TEST(Timekeeper, StartsAtTheFloorWhenTheWallIsBehindIt) {
   ASSERT_EQ(keeper.take_step()->by, -1h);
 }
 
+// A machine whose kernel does not vouch for its clock.
+Machine doubtful() {
+  Machine machine;
+  machine.synchronised = false;
+  return machine;
+}
+
+// req: engine.time.1
+TEST(Timekeeper, ALeapAtTheStartIsBelievedWhenTheKernelVouchesForIt) {
+  Machine machine;
+  Timekeeper keeper(machine.read(), kWall - 60h, {});
+  EXPECT_EQ(look(machine, keeper), kWall);
+  EXPECT_EQ(keeper.doubt(), 0s);
+  EXPECT_FALSE(keeper.take_doubt());
+  EXPECT_FALSE(keeper.next_look());
+}
+
+// req: engine.time.1, engine.time.9
+TEST(Timekeeper, ALeapOfADayIsBelievedAndMoreIsDoubted) {
+  Machine machine = doubtful();
+  Timekeeper day(machine.read(), kWall - 24h, {});
+  EXPECT_EQ(day.now(machine.read()), kWall);
+  Timekeeper more(machine.read(), kWall - 24h - 2ms, {});
+  EXPECT_EQ(more.now(machine.read()), kWall - 24h - 1ms) << "from the floor, and after it";
+  EXPECT_EQ(more.doubt(), 24h + 1ms);
+  Timekeeper anew(machine.read(), Timestamp(), {});
+  EXPECT_EQ(anew.now(machine.read()), kWall) << "a new store knows no better";
+}
+
+// req: engine.time.4, engine.time.9
+TEST(Timekeeper, ALeapInDoubtIsBelievedWhenItHasStood) {
+  Machine machine = doubtful();
+  Timekeeper keeper(machine.read(), kWall - 60h, {});
+  const Timestamp began = look(machine, keeper);
+  EXPECT_EQ(keeper.take_doubt()->kind, DoubtNews::Kind::kDoubted);
+  run_steadily(machine, keeper, 599s);
+  EXPECT_EQ(machine.engine, began + 599s);
+  EXPECT_TRUE(keeper.next_look());
+  machine.pass(1s);
+  EXPECT_EQ(look(machine, keeper), machine.wall());
+  EXPECT_EQ(keeper.take_doubt()->kind, DoubtNews::Kind::kBelieved);
+  EXPECT_EQ(keeper.doubt(), 0s);
+  const WallBooks& books = keeper.books();
+  EXPECT_EQ(books.meant(kWall - 60h), kWall - 60h) << "what was before is what it says";
+  EXPECT_EQ(books.meant(began), kWall) << "what was made meanwhile was made by the wall";
+  EXPECT_EQ(books.meant(began + 10min), kWall + 10min);
+  EXPECT_EQ(books.meant(began + 10min + 1ms), began + 10min + 1ms);
+  EXPECT_EQ(books.meant(machine.engine), machine.engine);
+  EXPECT_EQ(books.bias, 0s);
+}
+
+// req: engine.time.9
+TEST(Timekeeper, ALeapInDoubtIsBelievedWhenTheKernelComesToVouchForIt) {
+  Machine machine = doubtful();
+  Timekeeper keeper(machine.read(), kWall - 60h, {});
+  run_steadily(machine, keeper, 30s);
+  machine.set_wall_by(-2s);  // whoever sets it, sets it right
+  machine.synchronised = true;
+  EXPECT_EQ(look(machine, keeper), machine.wall());
+  EXPECT_EQ(keeper.take_doubt()->kind, DoubtNews::Kind::kBelieved);
+  EXPECT_EQ(keeper.books().meant(kWall - 60h + 1s), kWall - 2s + 999ms);
+}
+
+// req: engine.time.5, engine.time.9 — ten years ahead for a second and a half
+TEST(Timekeeper, AWallThatIsTakenBackHasDoneNothing) {
+  Machine machine = doubtful();
+  machine.set_wall_by(10 * 365 * 24h);
+  Timekeeper keeper(machine.read(), kWall - 5s, {});
+  run_steadily(machine, keeper, 1s);
+  machine.set_wall_by(-10 * 365 * 24h);
+  machine.synchronised = true;
+  EXPECT_EQ(look(machine, keeper), machine.wall()) << "as a start would have it: five seconds";
+  EXPECT_EQ(keeper.books().bias, 0s);
+  EXPECT_FALSE(keeper.books().in_doubt());
+  EXPECT_EQ(keeper.take_doubt()->kind, DoubtNews::Kind::kTakenBack);
+  EXPECT_EQ(keeper.books().meant(kWall - 5s + 1ms), kWall) << "made after the start, not before";
+}
+
+// req: engine.time.5 — set back to before the last commit
+TEST(Timekeeper, AWallThatIsTakenBackBelowTheFloorBecomesABias) {
+  Machine machine = doubtful();
+  machine.set_wall_by(100h);
+  Timekeeper keeper(machine.read(), kWall + 1h, {});
+  const Timestamp began = look(machine, keeper);
+  machine.set_wall_by(-100h);
+  machine.pass(1s);
+  EXPECT_EQ(look(machine, keeper), began + 1s);
+  EXPECT_EQ(keeper.bias(), 1h + 1ms);
+  EXPECT_TRUE(keeper.books().plain());
+}
+
+// req: engine.time.4, engine.time.9
+TEST(Timekeeper, OnlyWhatHasStoodAllTheDoubtIsBelieved) {
+  Machine machine = doubtful();
+  machine.set_wall_by(1000h);
+  Timekeeper keeper(machine.read(), kWall - 60h, {});
+  run_steadily(machine, keeper, 1min);
+  machine.set_wall_by(-1000h);
+  run_steadily(machine, keeper, 539s);
+  machine.pass(1s);
+  EXPECT_EQ(look(machine, keeper), machine.wall());
+}
+
+// req: engine.time.9
+TEST(Timekeeper, ADoubtGoesOnOverARestartAndIsSettledForBoth) {
+  Machine machine = doubtful();
+  Timekeeper first(machine.read(), kWall - 60h, {});
+  const Timestamp began = look(machine, first);
+  run_steadily(machine, first, 1min);
+  const Timestamp floor = machine.engine;
+  machine.pass(2min);
+  Timekeeper second(machine.read(), floor, first.books());
+  machine.engine = {};
+  look(machine, second);
+  EXPECT_EQ(second.books().doubt.from, kWall - 60h);
+  machine.synchronised = true;
+  Timekeeper third(machine.read(), machine.engine, second.books());
+  EXPECT_EQ(look(machine, third), machine.wall());
+  EXPECT_EQ(third.books().meant(began), began + 60h - 1ms);
+  EXPECT_EQ(third.books().meant(floor + 1ms), floor + 60h);
+  EXPECT_FALSE(third.books().in_doubt());
+}
+
 // req: engine.time.6
 TEST(Timekeeper, AWallSetForwardAndBackChangesNothing) {
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   machine.set_wall_by(1h);
   run_steadily(machine, keeper, 9min);
   machine.set_wall_by(-1h);
@@ -96,7 +220,7 @@ TEST(Timekeeper, AWallSetForwardAndBackChangesNothing) {
 // req: engine.time.4
 TEST(Timekeeper, AForwardOffsetIsAdoptedInOneJumpWhenItHasStood) {
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   machine.set_wall_by(1h);
   run_steadily(machine, keeper, 10min - 1s);
   const Timestamp before = look(machine, keeper);
@@ -109,7 +233,7 @@ TEST(Timekeeper, AForwardOffsetIsAdoptedInOneJumpWhenItHasStood) {
 // req: engine.time.4 — each return begins the ten minutes anew
 TEST(Timekeeper, AForwardOffsetMustStandWithoutABreak) {
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   for (int i = 0; i < 5; ++i) {
     machine.set_wall_by(1h);
     run_steadily(machine, keeper, 9min);
@@ -121,7 +245,7 @@ TEST(Timekeeper, AForwardOffsetMustStandWithoutABreak) {
 // req: engine.time.4 — two hours have stood for a minute only
 TEST(Timekeeper, OnlyWhatHasStoodAllTheTimeIsAdopted) {
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   machine.set_wall_by(1h);
   run_steadily(machine, keeper, 9min);
   machine.set_wall_by(1h);
@@ -139,7 +263,7 @@ TEST(Timekeeper, OnlyWhatHasStoodAllTheTimeIsAdopted) {
 // req: engine.time.4 — it stands from when it was first seen
 TEST(Timekeeper, AnOffsetFoundAfterALongSleepStandsFromThenOn) {
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   machine.pass(8h);
   machine.set_wall_by(1h);
   EXPECT_EQ(look(machine, keeper), kWall + 8h);
@@ -150,7 +274,7 @@ TEST(Timekeeper, AnOffsetFoundAfterALongSleepStandsFromThenOn) {
 // req: engine.time.5
 TEST(Timekeeper, ABackwardOffsetBecomesABias) {
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   machine.set_wall_by(-2h);
   run_steadily(machine, keeper, 24h);
   EXPECT_EQ(keeper.bias(), 2h);
@@ -160,12 +284,12 @@ TEST(Timekeeper, ABackwardOffsetBecomesABias) {
 // req: engine.time.5
 TEST(Timekeeper, ARestartAfterABackwardOffsetGoesOnWithoutAJump) {
   Machine machine;
-  Timekeeper first(machine.read(), Timestamp(), 0s);
+  Timekeeper first(machine.read(), Timestamp(), {.bias = 0s});
   machine.set_wall_by(-2h);
   run_steadily(machine, first, 1min);
   const Timestamp floor = look(machine, first);
   machine.pass(5s);
-  Timekeeper second(machine.read(), floor, first.bias());
+  Timekeeper second(machine.read(), floor, first.books());
   EXPECT_EQ(look(machine, second), floor + 5s);
   EXPECT_EQ(second.bias(), 2h);
   EXPECT_FALSE(second.take_step());
@@ -174,7 +298,7 @@ TEST(Timekeeper, ARestartAfterABackwardOffsetGoesOnWithoutAJump) {
 // req: engine.time.6 — else an hour would pass that never was
 TEST(Timekeeper, AWallSetBackAndForwardChangesNothing) {
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   machine.set_wall_by(-1h);
   run_steadily(machine, keeper, 1h);
   machine.set_wall_by(1h);
@@ -187,7 +311,7 @@ TEST(Timekeeper, AWallSetBackAndForwardChangesNothing) {
 TEST(Timekeeper, AWallThatReturnsTakesSoMuchOfTheBiasBackFromASecondOn) {
   for (const Duration by : {999ms, 1000ms, 1001ms}) {
     Machine machine;
-    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
     machine.set_wall_by(-10s);
     look(machine, keeper);
     ASSERT_EQ(keeper.bias(), 10s);
@@ -200,7 +324,7 @@ TEST(Timekeeper, AWallThatReturnsTakesSoMuchOfTheBiasBackFromASecondOn) {
 // req: engine.time.6
 TEST(Timekeeper, TheLastMillisecondOfABiasIsTakenBackAsWell) {
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   machine.set_wall_by(-2s);
   look(machine, keeper);
   machine.set_wall_by(1999ms);
@@ -216,7 +340,7 @@ TEST(Timekeeper, TheLastMillisecondOfABiasIsTakenBackAsWell) {
 TEST(Timekeeper, AStartBelowTheFloorHasExactLimits) {
   for (const Duration behind : {999ms, 1000ms, 59'999ms, 60'000ms, 60'001ms}) {
     const Machine machine;
-    Timekeeper keeper(machine.read(), kWall + behind, 0s);
+    Timekeeper keeper(machine.read(), kWall + behind, {.bias = 0s});
     EXPECT_EQ(keeper.bias(), behind < 1s ? 0s : behind);
     const auto step = keeper.take_step();
     ASSERT_EQ(step.has_value(), behind > 1min) << behind.count();
@@ -226,7 +350,7 @@ TEST(Timekeeper, AStartBelowTheFloorHasExactLimits) {
 
 TEST(Timekeeper, OnlyThePartBeyondTheBiasIsAForwardOffset) {
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   machine.set_wall_by(-1h);
   run_steadily(machine, keeper, 1min);
   machine.set_wall_by(3h);
@@ -240,7 +364,7 @@ TEST(Timekeeper, OnlyThePartBeyondTheBiasIsAForwardOffset) {
 TEST(Timekeeper, ASmallErrorIsCorrectedSlowly) {
   for (const Duration by : {Duration(-999), Duration(-1), Duration(1), Duration(999)}) {
     Machine machine;
-    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
     machine.set_wall_by(by);
     const Duration needed = std::chrono::abs(by) * 2000;  // 500 ppm
     machine.pass(needed - 1ms);
@@ -255,7 +379,7 @@ TEST(Timekeeper, ASmallErrorIsCorrectedSlowly) {
 TEST(Timekeeper, TheLimitOfSmallErrorsIsExact) {
   for (const Duration by : {-1000ms, 1000ms}) {
     Machine machine;
-    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
     machine.set_wall_by(by);
     run_steadily(machine, keeper, 10min - 1s);
     EXPECT_EQ(keeper.bias(), by < 0s ? 1s : 0s);
@@ -269,7 +393,7 @@ TEST(Timekeeper, TheLimitOfSmallErrorsIsExact) {
 TEST(Timekeeper, TheRateOfCorrectionDoesNotDependOnHowOftenItIsAsked) {
   for (const Duration pause : {1ms, 3ms, 700ms, 1000ms}) {
     Machine machine;
-    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
     machine.set_wall_by(500ms);
     Duration passed = 0ms;
     while (passed + pause < 100s) {
@@ -284,7 +408,7 @@ TEST(Timekeeper, TheRateOfCorrectionDoesNotDependOnHowOftenItIsAsked) {
 // req: engine.time.3 — an hour without error must not pay for a later correction
 TEST(Timekeeper, UnusedCorrectionIsNotSavedUp) {
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   run_steadily(machine, keeper, 1h);
   machine.set_wall_by(900ms);
   machine.pass(1s);
@@ -295,7 +419,7 @@ TEST(Timekeeper, UnusedCorrectionIsNotSavedUp) {
 TEST(Timekeeper, AStepAboveAMinuteIsToldOnce) {
   for (const Duration by : {Duration(-60'001), Duration(60'001)}) {
     Machine machine;
-    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
     machine.pass(10s);
     machine.set_wall_by(by);
     look(machine, keeper);
@@ -312,7 +436,7 @@ TEST(Timekeeper, AStepAboveAMinuteIsToldOnce) {
 TEST(Timekeeper, AStepOfAMinuteIsNotTold) {
   for (const Duration by : {-1min, 1min}) {
     Machine machine;
-    Timekeeper keeper(machine.read(), Timestamp(), 0s);
+    Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
     machine.pass(1h);
     machine.set_wall_by(by);
     look(machine, keeper);
@@ -321,17 +445,17 @@ TEST(Timekeeper, AStepOfAMinuteIsNotTold) {
 }
 
 TEST(Timekeeper, AMachineWithoutAClockHasATimeToo) {
-  Timekeeper keeper({Timestamp(0), Timestamp(0)}, Timestamp(), 0s);
+  Timekeeper keeper({Timestamp(0), Timestamp(0)}, Timestamp(), {.bias = 0s});
   EXPECT_EQ(keeper.now({Timestamp(0), Timestamp(0)}), Timestamp(1));
 }
 
 TEST(Timekeeper, AClockBeyondItsBoundsIsTakenForOneAtThem) {
   constexpr Timestamp kLast(INT64_MAX / 1024);
-  Timekeeper late({Timestamp(0), Timestamp(INT64_MAX)}, Timestamp(), 0s);
+  Timekeeper late({Timestamp(0), Timestamp(INT64_MAX)}, Timestamp(), {.bias = 0s});
   EXPECT_EQ(late.now({Timestamp(0), Timestamp(INT64_MAX)}), kLast);
-  Timekeeper high({Timestamp(0), Timestamp(0)}, Timestamp(INT64_MAX), 0s);
+  Timekeeper high({Timestamp(0), Timestamp(0)}, Timestamp(INT64_MAX), {.bias = 0s});
   EXPECT_EQ(high.now({Timestamp(0), Timestamp(0)}), kLast);
-  Timekeeper early({Timestamp(-5), Timestamp(0)}, Timestamp(), 0s);
+  Timekeeper early({Timestamp(-5), Timestamp(0)}, Timestamp(), {.bias = 0s});
   EXPECT_EQ(early.now({Timestamp(10), Timestamp(10)}), Timestamp(11)) << "it booted at 0";
 }
 
@@ -345,7 +469,8 @@ std::int64_t any_time() {
 // req: engine.time.2
 RC_GTEST_PROP(Timekeeper, NeverGoesBackWhateverTheClocksSay, ()) {
   const Timestamp floor(any_time());
-  Timekeeper keeper({Timestamp(any_time()), Timestamp(any_time())}, floor, Duration(any_time()));
+  Timekeeper keeper({Timestamp(any_time()), Timestamp(any_time())}, floor,
+                    {.bias = Duration(any_time())});
   Timestamp last = std::min(floor, Timestamp(INT64_MAX / 1024));
   for (int i = 0; i < 40; ++i) {
     const Timestamp now = keeper.now({Timestamp(any_time()), Timestamp(any_time())});
@@ -360,9 +485,9 @@ RC_GTEST_PROP(Timekeeper, NeverGoesBackOverRestarts, (std::uint64_t seed)) {
   Rng rng(seed);
   Machine machine;
   Timestamp last = kWall;
-  Duration bias{0};
+  WallBooks books;
   for (int life = 0; life < 4; ++life) {
-    Timekeeper keeper(machine.read(), last, bias);
+    Timekeeper keeper(machine.read(), last, books);
     for (int i = 0; i < 100; ++i) {
       machine.pass(Duration(rng.between(0, 100'000)));
       if (rng.chance(1, 8)) machine.set_wall_by(Duration(rng.between(-4'000'000, 4'000'000)));
@@ -371,7 +496,7 @@ RC_GTEST_PROP(Timekeeper, NeverGoesBackOverRestarts, (std::uint64_t seed)) {
       RC_ASSERT(now >= last);
       last = now;
     }
-    bias = keeper.bias();
+    books = keeper.books();
     if (rng.chance(1, 2)) machine.set_wall_by(Duration(rng.between(-4'000'000, 4'000'000)));
   }
 }
@@ -381,7 +506,7 @@ RC_GTEST_PROP(Timekeeper, NeverGoesBackOverRestarts, (std::uint64_t seed)) {
 RC_GTEST_PROP(Timekeeper, RunsEvenlyWhileErrorsAreSmall, (std::uint64_t seed)) {
   Rng rng(seed);
   Machine machine;
-  Timekeeper keeper(machine.read(), Timestamp(), 0s);
+  Timekeeper keeper(machine.read(), Timestamp(), {.bias = 0s});
   Timestamp last = kWall;
   for (int i = 0; i < 300; ++i) {
     const Duration passed(rng.between(0, 5000));

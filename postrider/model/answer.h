@@ -210,7 +210,8 @@ struct Stats {
   std::uint64_t history = 0;  // messages whose content is kept after their end …
   std::uint64_t history_bytes = 0;
   bool restoring = false;
-  Timestamp now;  // engine time
+  Timestamp now;            // engine time
+  Duration clock_doubt{0};  // how far the wall is ahead and not believed; 0: it is
   struct InState {
     std::string_view profile;
     std::string_view state;

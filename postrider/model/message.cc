@@ -40,6 +40,7 @@ constexpr std::uint8_t kFlagsOfVersion1 = 15;
 constexpr std::uint8_t kFlagsOfVersion2 = 31;
 constexpr std::uint8_t kOrdered = 128;    // beside the bits of lasting gates
 constexpr unsigned kHeldBackBit = 16;     // above the failure class: a count follows
+constexpr unsigned kLost = 32;            // above that
 constexpr unsigned kCertaintyShift = 6;   // above that
 constexpr std::size_t kPackedMax = 4096;  // longer bodies are not worth the time
 
@@ -227,9 +228,9 @@ std::string encode_state(const State& state, std::string_view reason, const Inte
   if (state.first_attempt.is_set()) writer.near(state.first_attempt.ms(), since);
   writer.svarint(state.held_before.count());
   static_assert(kFailureClasses <= kHeldBackBit);
-  writer.u8(static_cast<std::uint8_t>(static_cast<unsigned>(state.failure) |
-                                      (state.held_back != 0 ? kHeldBackBit : 0U) |
-                                      static_cast<unsigned>(state.certainty) << kCertaintyShift));
+  writer.u8(static_cast<std::uint8_t>(
+      static_cast<unsigned>(state.failure) | (state.held_back != 0 ? kHeldBackBit : 0U) |
+      (state.lost ? kLost : 0U) | static_cast<unsigned>(state.certainty) << kCertaintyShift));
   if (state.held_back != 0) writer.varint(state.held_back);
   if (recorded)
     writer.near(intent.at.ms(), since).near(intent.wall.ms(), intent.at.ms()).u64(intent.hash);
@@ -276,7 +277,8 @@ std::uint8_t read_near(Reader& reader, State& state) {
   if ((flags & kHasFirstAttempt) != 0) state.first_attempt = Timestamp(reader.near(since));
   state.held_before = Duration(reader.svarint());
   const std::uint8_t why = reader.u8();
-  const unsigned failure = why & ((1U << kCertaintyShift) - 1) & ~kHeldBackBit;
+  state.lost = (why & kLost) != 0;
+  const unsigned failure = why & (kHeldBackBit - 1);
   read_failure(reader, state, failure, why >> kCertaintyShift);
   if ((why & kHeldBackBit) != 0) {
     state.held_back = reader.varint16();

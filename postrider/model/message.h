@@ -75,7 +75,9 @@ struct State {
   Duration held_before{0};                     // the route's held time when the first attempt began
   FailureClass failure = FailureClass::kNone;  // of the last attempt
   Certainty certainty = Certainty::kNotSent;
-  bool cancel_wanted = false;          // asked for while an attempt was open
+  bool cancel_wanted = false;  // asked for while an attempt was open
+  bool lost =
+      false;  // an attempt may have been open when a process stopped: its outcome is unknown
   std::uint16_t questions_failed = 0;  // in a row
 
   // The attempts that a rule counts: the far side had a part in them.
@@ -85,6 +87,9 @@ struct State {
   }
   friend bool operator==(const State&, const State&) = default;
 };
+// What the reason of an end says then, unless the message was delivered.
+inline constexpr std::string_view kLostAttempt =
+    "may have arrived: an attempt may have been open when the process stopped";
 
 // The last send of a method with durable intent, as it was written down before the wire: its number
 // is State::attempts, its deadline State::due.

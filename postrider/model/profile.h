@@ -38,8 +38,12 @@ struct Facts {
   const Trail* trail = nullptr;    // of methods that keep one
   const void* prepared = nullptr;  // what the profile's `prepare` made; null: it has none
   const IdCodec* ids = nullptr;    // the engine always gives it
+  Duration doubt{0};      // the wall is so far ahead and not believed: nothing is decided by that
+  Duration later{0};      // the message was accepted so much later than it says, …
+  bool in_doubt = false;  // … or while the wall was as it is now
 
   PublicId id() const { return ids->outside(message.id); }  // as the far side may know it
+  Duration age() const { return now - message.accepted - later; }
 };
 
 struct Offer {  // a message that asks to be accepted

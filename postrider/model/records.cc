@@ -125,11 +125,39 @@ char space_of(Kept kept) {
   return 0;
 }
 
+namespace {
+
+// Leaps that were believed, and the one that is in doubt, if there is any. Most stores never have
+// one, and then nothing of this is written.
+void put_wall(Writer& writer, const WallBooks& wall) {
+  writer.varint(wall.leaps.size());
+  for (const Leap& leap : wall.leaps)
+    writer.i64(leap.from.ms()).near(leap.until.ms(), leap.from.ms()).svarint(leap.by.count());
+  writer.i64(wall.doubt.from.ms()).svarint(wall.doubt.by.count());
+}
+
+void get_wall(Reader& reader, WallBooks& wall) {
+  const std::uint64_t count = reader.varint();
+  if (count > WallBooks::kLeapsMax) return reader.fail();
+  for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
+    Leap leap;
+    leap.from = Timestamp(reader.i64());
+    leap.until = Timestamp(reader.near(leap.from.ms()));
+    leap.by = Duration(reader.svarint());
+    wall.leaps.push_back(leap);
+  }
+  wall.doubt.from = Timestamp(reader.i64());
+  wall.doubt.by = Duration(reader.svarint());
+  if (wall.plain()) reader.fail();
+}
+
+}  // namespace
+
 std::string encode_meta(const Meta& meta) {
   std::string out = begin(kMetaVersion);
   Writer writer(out);
   for (const auto field : kCounterFields) writer.varint(meta.counters.*field);
-  writer.i64(meta.clock_floor.ms()).i64(meta.wall_bias.count());
+  writer.i64(meta.clock_floor.ms()).i64(meta.wall.bias.count());
   for (std::size_t i = 0; i < kBuckets1; ++i) put_bucket(writer, meta.running[i]);
   // Most stores never use the others, and this record is part of every commit.
   std::uint8_t used = meta.counted ? kCounted : std::uint8_t{0};
@@ -145,6 +173,7 @@ std::string encode_meta(const Meta& meta) {
   }
   writer.varint(meta.log_removed).varint(meta.long_names).varint(meta.long_halves);
   writer.raw({reinterpret_cast<const char*>(meta.id_key.data()), meta.id_key.size()});
+  if (!meta.wall.plain()) put_wall(writer, meta.wall);
   seal_record(out);
   return out;
 }
@@ -159,7 +188,7 @@ Result<Meta> decode_meta(std::string_view record) {
   for (std::size_t i = 0; i < (old ? kCounters1 : kCounterFields.size()); ++i)
     meta.counters.*kCounterFields[i] = reader.varint();
   meta.clock_floor = Timestamp(reader.i64());
-  meta.wall_bias = Duration(reader.i64());
+  meta.wall.bias = Duration(reader.i64());
   for (std::size_t i = 0; i < kBuckets1; ++i) meta.running[i] = get_bucket(reader);
   const std::uint8_t used = old ? std::uint8_t{0} : reader.u8();
   const unsigned known = long_names ? kKeptBits : kKeptBits | kMetaFanouts | kCounted;
@@ -184,6 +213,7 @@ Result<Meta> decode_meta(std::string_view record) {
     const std::string_view key = reader.raw(meta.id_key.size());
     std::copy(key.begin(), key.end(), reinterpret_cast<char*>(meta.id_key.data()));
   }
+  if (version == kMetaVersion && reader.ok() && !reader.at_end()) get_wall(reader, meta.wall);
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "meta record");
   return meta;
 }

@@ -16,6 +16,7 @@
 #include "postrider/model/answer.h"
 #include "postrider/model/ids.h"
 #include "postrider/model/keys.h"
+#include "postrider/model/wall_books.h"
 
 namespace postrider {
 
@@ -51,7 +52,7 @@ char space_of(Kept kept);
 struct Meta {
   Counters counters;
   Timestamp clock_floor;  // engine time never starts before it
-  Duration wall_bias{0};  // engine time minus wall time, kept when the wall clock was set back
+  WallBooks wall;
   std::array<BucketInfo, kKept> running{};
   std::uint64_t log_removed = 0;  // the newest page of the log that retention removed
   // Up to these buckets names and halves may have keys of the older form; 0: none has.

@@ -70,6 +70,7 @@ State any_state() {
   state.held_back = any<std::uint16_t>();
   state.certainty = any_enum<Certainty>(3);
   state.cancel_wanted = any<bool>();
+  state.lost = any<bool>();
   state.questions_failed = any<bool>() ? any<std::uint16_t>() : std::uint16_t{0};
   return state;
 }
@@ -202,7 +203,10 @@ Meta any_meta() {
     *counter = any<std::uint64_t>();
   }
   meta.clock_floor = any_time();
-  meta.wall_bias = any_duration();
+  meta.wall.bias = any_duration();
+  for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
+    meta.wall.leaps.push_back({any_time(), any_time(), any_duration()});
+  if (any<bool>()) meta.wall.doubt = {Timestamp(7), {}, any_duration()};
   for (BucketInfo& bucket : meta.running) bucket = any_bucket();
   meta.long_names = any<std::uint32_t>();
   meta.long_halves = any<std::uint32_t>();
@@ -575,7 +579,7 @@ TEST(Record, AFailureOrCertaintyOutsideItsListIsRefused) {
     record[7] = static_cast<char>(value);
     seal_record(record);
     const auto state = decode_state(record);
-    const bool known = (value & 63U) < kFailureClasses && value >> 6U <= 2;
+    const bool known = (value & 31U) < kFailureClasses && value >> 6U <= 2;
     ASSERT_EQ(state.has_value(), known) << value;
     if (state) {
       EXPECT_EQ(encode_state(state->state, ""), record) << value;

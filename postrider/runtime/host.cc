@@ -126,6 +126,7 @@ Door Host::Impl::post(std::string_view tenant, Event event, Done done) {
 }
 
 void Host::Impl::open_shard(Instant now) {
+  now.synchronised = clock_.synchronised();
   auto shard =
       Shard::open(options_.shard, store_, now, [this](Action&& action) { act(std::move(action)); });
   if (shard) {
@@ -143,7 +144,8 @@ void Host::Impl::open_shard(Instant now) {
 
 void Host::Impl::turn() {
   if (state_ == State::kStopped) return;
-  const Instant now = clock_.read();
+  Instant now = clock_.read();
+  if (shard_ && shard_->clock_doubt() > Duration(0)) now.synchronised = clock_.synchronised();
   ++turns_;
   if (!shard_) {
     if (now.boot >= restart_at_) open_shard(now);
@@ -153,6 +155,8 @@ void Host::Impl::turn() {
   shard_->turn(now);
   if (const auto step = shard_->take_clock_step(); step && options_.clock_was_set)
     options_.clock_was_set(*step);
+  if (const auto news = shard_->take_clock_doubt(); news && options_.clock_in_doubt)
+    options_.clock_in_doubt(*news);
   after_turn(now);
 }
 
@@ -193,6 +197,7 @@ void Host::Impl::answer(Reply&& reply) {
   auto found = waiting_.extract(reply.ticket.value());
   if (found.empty()) return;
   --*found.mapped().of_tenant;
+  shard_->show_by_wall(reply.answer);
   found.mapped().done(std::move(reply.answer));
 }
 

@@ -26,6 +26,7 @@ struct HostOptions {
   std::uint32_t tenant_waiting_max = 4096;           // of one tenant
   Duration restart_pause{1000};                      // between two attempts to take the store again
   std::function<void(Duration)> clock_was_set = {};  // the wall clock, by more than a minute
+  std::function<void(const DoubtNews&)> clock_in_doubt = {};  // a leap at the start
 };
 
 // What the door says to somebody who wants something.

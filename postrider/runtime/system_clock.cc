@@ -1,6 +1,7 @@
 #include "postrider/runtime/system_clock.h"
 
 #include <ctime>
+#include <sys/timex.h>
 
 namespace postrider {
 namespace {
@@ -14,5 +15,11 @@ Timestamp now_of(clockid_t which) {
 }  // namespace
 
 Instant SystemClock::read() const { return {now_of(CLOCK_BOOTTIME), now_of(CLOCK_REALTIME)}; }
+
+bool SystemClock::synchronised() const {
+  timex question{};  // no mode: nothing is changed
+  const int state = ::adjtimex(&question);
+  return state >= 0 && state != TIME_ERROR && (question.status & STA_UNSYNC) == 0;
+}
 
 }  // namespace postrider

@@ -8,6 +8,8 @@ namespace postrider {
 class SystemClock final : public Clock {
  public:
   Instant read() const override;
+  // What the kernel was told by whoever sets its clock (adjtimex). False where nobody does.
+  bool synchronised() const override;
 };
 
 }  // namespace postrider

@@ -141,17 +141,25 @@ class Shard::Impl {
 
   std::optional<Timestamp> next_deadline() const {
     if (!engine_) return std::nullopt;
+    const auto look = timekeeper_->next_look();
     const auto engine = engine_->next_deadline();
-    if (!engine) return std::nullopt;
+    if (!engine) return look;
     // Engine time runs like boot time but for the slewing of small errors, so this may be a little
     // early or late; a late one is looked at again on the way.
     const Duration ahead = std::max(*engine - now_.engine, Duration(0));
-    return last_.boot + ahead;
+    return look ? std::min(*look, last_.boot + ahead) : last_.boot + ahead;
   }
 
   std::optional<Duration> take_clock_step() {
     const auto step = timekeeper_ ? timekeeper_->take_step() : std::nullopt;
     return step ? std::optional(step->by) : std::nullopt;
+  }
+
+  std::optional<DoubtNews> take_clock_doubt() {
+    return timekeeper_ ? timekeeper_->take_doubt() : std::nullopt;
+  }
+  void show_by_wall(Answer& answer) const {
+    if (timekeeper_) postrider::show_by_wall(timekeeper_->books(), now_.engine, now_.doubt, answer);
   }
 
   Fate fate_ = Fate::kRunning;
@@ -188,6 +196,7 @@ class Shard::Impl {
     return events_in_turn_ >= options_.turn_events_max ||
            open_.writes.bytes() >= options_.turn_bytes_max;
   }
+  void look_at_clock(Instant instant);
   void drain();
   bool run_parked();
   bool may_run(const Parked& parked) const;
@@ -259,20 +268,26 @@ void Shard::Impl::read_books() {
     const IdKey& key = books->meta.id_key;
     if (key != IdKey() && key != options_.engine.id_key)
       return fail(Fate::kStop, "the store has another key for message ids than it was opened with");
-    timekeeper_.emplace(start_, books->meta.clock_floor, books->meta.wall_bias);
-    last_ = start_;
-    now_ = {timekeeper_->now(start_), start_.wall};
+    timekeeper_.emplace(start_, books->meta.clock_floor, books->meta.wall);
+    look_at_clock(start_);
     engine_ = std::make_unique<Engine>(options_.engine, epoch_, std::move(*books), now_.engine);
+    engine_->set_wall(timekeeper_->books());
     if (starts_held_) engine_->hold_starts();
     chores_.push_back(Chore{});
   });
 }
 
+void Shard::Impl::look_at_clock(Instant instant) {
+  const bool doubted = timekeeper_->books().in_doubt();
+  last_ = instant;
+  now_ = {timekeeper_->now(instant), instant.wall, timekeeper_->doubt()};
+  if (doubted && engine_) engine_->set_wall(timekeeper_->books());
+}
+
 void Shard::Impl::turn(Instant instant) {
   if (fate_ != Fate::kRunning || !engine_ || turning_) return;
   turning_ = true;
-  last_ = instant;
-  now_ = {timekeeper_->now(instant), instant.wall};
+  look_at_clock(instant);
   for (bool more = true; more && fate_ == Fate::kRunning;) {
     something_came_back_ = false;
     drain();
@@ -442,7 +457,7 @@ void Shard::Impl::close() {
     act(replies);
   }
   if (in_commit_ || fate_ != Fate::kRunning) return;
-  engine_->close_turn(now_.engine, timekeeper_->bias(), open_);
+  engine_->close_turn(now_.engine, timekeeper_->books(), open_);
   events_in_turn_ = 0;
   drop_unsent(open_.actions);
   if (open_.writes.empty()) {
@@ -509,5 +524,8 @@ bool Shard::ready() const { return impl_->engine_ != nullptr; }
 Engine& Shard::engine() { return *impl_->engine_; }
 Timestamp Shard::engine_time() const { return impl_->now_.engine; }
 std::optional<Duration> Shard::take_clock_step() { return impl_->take_clock_step(); }
+std::optional<DoubtNews> Shard::take_clock_doubt() { return impl_->take_clock_doubt(); }
+Duration Shard::clock_doubt() const { return impl_->now_.doubt; }
+void Shard::show_by_wall(Answer& answer) const { impl_->show_by_wall(answer); }
 
 }  // namespace postrider

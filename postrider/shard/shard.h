@@ -63,6 +63,12 @@ class Shard {
   Timestamp engine_time() const;  // of the last turn
   // By how much the wall clock was set since the last call, when it was more than a minute.
   std::optional<Duration> take_clock_step();
+  // What became of a leap of the wall clock at the start, since the last call.
+  std::optional<DoubtNews> take_clock_doubt();
+  // How far the wall is ahead and not believed; 0: it is, and nobody need ask the kernel.
+  Duration clock_doubt() const;
+  // Makes the stamps of an answer that has left wall time, for callers.
+  void show_by_wall(Answer& answer) const;
 
  private:
   Shard();

@@ -16,7 +16,11 @@ class SimClock final : public Clock {
   explicit SimClock(const Agenda& agenda)
       : agenda_(agenda), drift_from_(agenda.now()), booted_(agenda.now()) {}
 
-  Instant read() const override { return {boot_of(agenda_.now()), agenda_.now() + error()}; }
+  Instant read() const override {
+    return {boot_of(agenda_.now()), agenda_.now() + error(), synchronised_};
+  }
+  bool synchronised() const override { return synchronised_; }
+  void set_synchronised(bool synchronised) { synchronised_ = synchronised; }
 
   Timestamp boot_of(Timestamp truth) const { return Timestamp(kBootBase) + (truth - booted_); }
   Timestamp truth_of(Timestamp boot) const { return booted_ + (boot - Timestamp(kBootBase)); }
@@ -61,6 +65,7 @@ class SimClock final : public Clock {
 
   const Agenda& agenda_;
   std::vector<Error> errors_;  // at each change
+  bool synchronised_ = true;   // the kernel says so
   Duration offset_{0};
   std::int64_t ppm_ = 0;
   Timestamp drift_from_;

@@ -50,6 +50,8 @@ constexpr std::array<Row, kFaults> kRows = {{
     {"wall-there-and-back",0,    3},
     {"wall-drift",         0,    2},
     {"tight-limits",       0,    0},
+    {"boot-ahead",         0,    1},
+    {"long-stop",          0,    1},
 }};
 // clang-format on
 
@@ -81,13 +83,20 @@ Result<FaultSet> parse_faults(std::string_view text) {
   return set;
 }
 
-Faults::Faults(const Options& options, Rng rng) : options_(options), rng_(rng) {
+Faults::Faults(const Options& options, Rng rng)
+    : options_(options), rng_(rng), boots_(Rng(rng).fork(6)) {
+  // One world in three has them, unless they were asked for.
+  if (options_.enabled.all() && !boots_.chance(1, 3)) {
+    options_.enabled.reset(index(Fault::kBootAhead));
+    options_.enabled.reset(index(Fault::kLongStop));
+  }
   constexpr std::array<std::uint32_t, 4> kPercents = {10, 100, 100, 400};
   for (std::size_t i = 0; i < kFaults; ++i) {
-    rate_[i] = kRows[i].rate * kPercents[rng_.below(kPercents.size())] / 100;
+    Rng& own = rng_of(i);
+    rate_[i] = kRows[i].rate * kPercents[own.below(kPercents.size())] / 100;
     const auto span = static_cast<std::uint64_t>(options.span.count());
     overdue_[i] =
-        options.start + Duration(static_cast<std::int64_t>(span / 4 + rng_.below(span / 2 + 1)));
+        options.start + Duration(static_cast<std::int64_t>(span / 4 + own.below(span / 2 + 1)));
   }
 }
 
@@ -104,7 +113,7 @@ std::optional<Duration> Faults::next_wait(Fault fault, Timestamp now) {
   const std::size_t i = index(fault);
   if (!enabled(fault) || kRows[i].times == 0) return std::nullopt;
   const auto span = static_cast<std::uint64_t>(options_.span.count());
-  Duration wait(static_cast<std::int64_t>(rng_.below(2 * span / kRows[i].times + 1)));
+  Duration wait(static_cast<std::int64_t>(rng_of(i).below(2 * span / kRows[i].times + 1)));
   if (struck_[i] == 0 && now + wait > overdue_[i])
     wait = std::max(Duration(60'000), overdue_[i] - now);
   return wait;

@@ -56,8 +56,11 @@ enum class Fault : std::uint8_t {
   kWallDrift,
   // Choices of the engine's owner: legal, and nasty.
   kTightLimits,
+  // Boots, in some worlds only: they last long.
+  kBootAhead,  // the wall is years ahead for a while, and the kernel does not vouch for it
+  kLongStop,   // off for more than a day; the kernel vouches for the wall, or does so later
 };
-inline constexpr std::size_t kFaults = 35;
+inline constexpr std::size_t kFaults = 37;
 std::string_view name_of(Fault fault);
 
 using FaultSet = std::bitset<kFaults>;
@@ -89,8 +92,13 @@ class Faults {
  private:
   static std::size_t index(Fault fault) { return static_cast<std::size_t>(fault); }
 
+  // What came later draws by itself, so that worlds without it stay what they were.
+  static bool is_boot(std::size_t i) { return i >= index(Fault::kBootAhead); }
+  Rng& rng_of(std::size_t i) { return is_boot(i) ? boots_ : rng_; }
+
   Options options_;
   Rng rng_;
+  Rng boots_;
   bool stopped_ = false;
   std::array<std::uint64_t, kFaults> struck_{};
   std::array<std::uint32_t, kFaults> rate_{};  // strikes in 100,000 opportunities

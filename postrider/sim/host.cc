@@ -53,6 +53,8 @@ Moment Host::moment(Incarnation number) const {
 Timestamp Host::engine_now() const {
   const Process* process = find(running());
   if (process == nullptr || !process->shard->ready()) return around_.clock.read().wall;
+  // Clients have clocks of their own, and those are right.
+  if (process->shard->clock_doubt() > Duration(0)) return around_.agenda.now();
   return process->shard->engine_time() + (around_.agenda.now() - process->turned);
 }
 
@@ -102,11 +104,13 @@ void Host::retire() {
   for (const Incarnation number : old) bury(number, 0, false);
 }
 
-void Host::crash(Fate fate) {
+void Host::crash(Fate fate, std::optional<Duration> off) {
   Process* process = find(running());
   if (process == nullptr) return;
   const std::size_t undurable = process->store->undurable();
+  off_ = off;
   bury(process->number, fate == Fate::kKeep ? undurable : 0, true);
+  off_.reset();
 }
 
 void Host::bury(Incarnation number, std::size_t kept, bool restart) {
@@ -126,7 +130,7 @@ void Host::bury(Incarnation number, std::size_t kept, bool restart) {
   around_.died(number);
   if (!restart || starting_) return;
   starting_ = true;
-  around_.agenda.after(around_.restart_after(), [this] { start(); });
+  around_.agenda.after(off_ ? *off_ : around_.restart_after(), [this] { start(); });
 }
 
 bool Host::post(Incarnation number, Event event) {

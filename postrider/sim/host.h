@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,7 @@ class Host {
   void start();
   // Kills the owner. Of the batches that are not durable the first `kept` survive.
   enum class Fate : std::uint8_t { kKeep, kLose };
-  void crash(Fate fate);
+  void crash(Fate fate, std::optional<Duration> off = {});
   void usurp();   // a second process becomes the owner
   void retire();  // what a second process leaves behind: kills all but the owner
 
@@ -101,7 +102,8 @@ class Host {
   const IdCodec ids_;
   std::vector<std::unique_ptr<Process>> processes_;
   Incarnation last_ = 0;
-  bool starting_ = false;  // a restart is on the agenda
+  std::optional<Duration> off_;  // how long it is down, when that is known beforehand
+  bool starting_ = false;        // a restart is on the agenda
   bool crash_now_ = false;
   Fate crash_fate_ = Fate::kLose;
   std::uint64_t crash_point_ = 0;  // 0: none

@@ -216,6 +216,11 @@ class Notebook {
   std::uint64_t letters_lost() const { return letters_lost_; }  // that are in quarantine
   const Counters& counters() const { return meta_.counters; }
   const Meta& meta() const { return meta_; }
+  // By the time that is right now: what was accepted while the wall was in doubt says less.
+  Timestamp accepted_of(const MessageNote& note) const { return meta_.wall.meant(note.accepted); }
+  Timestamp expires_of(const MessageNote& note) const {
+    return note.expires + (accepted_of(note) - note.accepted);
+  }
   std::uint64_t attempts() const { return attempts_; }
   // How often messages came into each phase, as the disk and the network saw it.
   using Visits = std::array<std::uint64_t, kPhases>;

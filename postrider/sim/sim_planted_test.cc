@@ -115,6 +115,7 @@ Hunt run_hunt(Bug bug) {
 class PlantedBug : public ::testing::TestWithParam<Bug> {};
 
 // req: engine.bug.90, engine.bug.91, engine.bug.92, engine.sim.61
+// req: engine.bug.102, engine.bug.103, engine.sim.65, engine.sim.66
 // req: engine.bug.1, engine.bug.2, engine.bug.3, engine.bug.4, engine.bug.5, engine.bug.6
 // req: engine.bug.7, engine.bug.8, engine.bug.9, engine.bug.10, engine.bug.11, engine.bug.12
 // req: engine.bug.13, engine.bug.14, engine.bug.15, engine.bug.16, engine.bug.17, engine.bug.18

@@ -140,7 +140,7 @@ void Twins::compare() {
     around_.verdicts.violation(10, "the counters in memory are not those on disk");
   }
   Restored twin(around_.disk, around_.options,
-                Instant{now, now - around_.notebook.meta().wall_bias});
+                Instant{now, now - around_.notebook.meta().wall.bias});
   if (!twin.settle() || twin.restoring()) return;
   asked_with_ = disturbances_;
   const Incarnation process = around_.host.running();

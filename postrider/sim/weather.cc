@@ -7,7 +7,8 @@
 
 namespace postrider::sim {
 
-Weather::Weather(Surroundings around, Rng rng) : around_(around), rng_(rng) {}
+Weather::Weather(Surroundings around, Rng rng)
+    : around_(around), rng_(rng), boots_(Rng(rng).fork(6)) {}
 
 void Weather::begin() {
   for (std::size_t i = 0; i < kFaults; ++i) enter(static_cast<Fault>(i));
@@ -43,6 +44,7 @@ Duration Weather::lasting() {
 
 void Weather::strike(Fault fault) {
   around_.trace.line(around_.agenda.now(), "fault").word(name_of(fault)).end();
+  if (fault >= Fault::kBootAhead) return strike_boot(fault);
   if (fault <= Fault::kLateReceipt) return strike_network(fault);
   if (fault >= Fault::kWallForward) return strike_clock(fault);
   if (fault >= Fault::kCrashKeeps) return strike_process(fault);
@@ -135,6 +137,27 @@ void Weather::strike_process(Fault fault) {
   }
   around_.host.crash(fault == Fault::kCrashKeeps ? Host::Fate::kKeep : Host::Fate::kLose);
   if (fault == Fault::kReboot) around_.clock.reboot();
+}
+
+void Weather::strike_boot(Fault fault) {
+  if (around_.host.running() == 0) return;
+  around_.faults.count(fault);
+  const bool ahead = fault == Fault::kBootAhead;
+  const Duration off(ahead ? boots_.between(0, 5'000) : boots_.between(90'000'000, 150'000'000));
+  around_.host.crash(Host::Fate::kLose, off);
+  around_.clock.reboot();
+  Duration until = off + Duration(boots_.between(1'500, ahead ? 540'000 : 1'200'000));
+  if (ahead) {
+    const Duration by(boots_.between(100'000'000, 315'000'000'000));
+    around_.clock.set_synchronised(false);
+    around_.clock.step_wall(by);
+    around_.agenda.after(until, [this, by] { around_.clock.step_wall(-by); });
+  } else if (boots_.chance(1, 2)) {
+    around_.clock.set_synchronised(false);
+  }
+  // Whoever sets the clock tells the kernel a little later.
+  until += Duration(boots_.between(0, 10'000));
+  around_.agenda.after(until, [this] { around_.clock.set_synchronised(true); });
 }
 
 void Weather::strike_clock(Fault fault) {

@@ -42,6 +42,7 @@ class Weather {
   void strike_network(Fault fault);
   void strike_process(Fault fault);
   void strike_clock(Fault fault);
+  void strike_boot(Fault fault);
   void set_moods(Fault fault);
   void set_mood(std::uint32_t peer, Mood mood, Duration for_so_long);
   void damage(bool torn);
@@ -49,6 +50,7 @@ class Weather {
 
   Surroundings around_;
   Rng rng_;
+  Rng boots_;
   bool cleared_ = false;
   std::map<std::uint32_t, std::uint64_t> episodes_;  // the newest mood of each peer
   std::uint64_t last_episode_ = 0;

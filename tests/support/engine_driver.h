@@ -131,7 +131,7 @@ class EngineDriver {
   }
 
   void finish(Effects& out) {
-    engine_->close_turn(now_, Duration(0), out);
+    engine_->close_turn(now_, WallBooks(), out);
     if (!out.writes.empty()) {
       store_.commit(epoch_, std::make_shared<const WriteBatch>(std::move(out.writes)),
                     [](CommitOutcome outcome) { ASSERT_EQ(outcome, CommitOutcome::kDurable); });

@@ -33,6 +33,7 @@ const std::map<std::string, World::Handler, std::less<>>& World::handlers() {
       {"advance", &World::advance},
       {"crash", &World::crash},
       {"wall", &World::wall},
+      {"kernel", &World::kernel},
       {"explain", &World::explain},
       {"stats", &World::stats},
       {"log", &World::log},
@@ -358,6 +359,13 @@ void World::news(Words& words) {
 void World::peer(Words& words) { peer_.instruct(words, destinations_); }
 
 void World::wall(Words& words) { wall_offset_ += words.to_duration(words.next("a duration")); }
+
+void World::kernel(Words& words) {
+  const std::string word = words.next("synchronised or unsynchronised");
+  synchronised_ = word == "synchronised";
+  if (!synchronised_ && word != "unsynchronised")
+    words.complain("the kernel calls its clock synchronised or unsynchronised");
+}
 
 void World::explain(Words& words) {
   Ask question;

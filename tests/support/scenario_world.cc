@@ -55,7 +55,7 @@ std::vector<std::string> World::run(std::string_view command) {
 }
 
 Instant World::instant() const {
-  return {kBootStart + elapsed_, kWallStart + elapsed_ + wall_offset_};
+  return {kBootStart + elapsed_, kWallStart + elapsed_ + wall_offset_, synchronised_};
 }
 
 void World::open_shard() {
@@ -263,11 +263,15 @@ void World::advance(Words& words) {
   quiet_ = false;
 }
 
-void World::crash(Words& /*words*/) {
+void World::crash(Words& words) {
+  const Duration off = words.duration("off").value_or(Duration(0));
+  const Duration wall = words.duration("wall").value_or(Duration(0));
   shard_.reset();
   open_.clear();
   coming_.clear();
   waiting_.clear();
+  elapsed_ += off;
+  wall_offset_ += wall;
   say("crash and restart");
   open_shard();
 }

@@ -66,6 +66,7 @@ class World {
   void advance(Words& words);
   void crash(Words& words);
   void wall(Words& words);
+  void kernel(Words& words);
   void explain(Words& words);
   void stats(Words& words);
   void log(Words& words);
@@ -115,6 +116,7 @@ class World {
   std::unique_ptr<Shard> shard_;
   Duration elapsed_{0};
   Duration wall_offset_{0};
+  bool synchronised_ = true;
   std::uint64_t last_ticket_ = 0;
   std::map<std::uint64_t, std::function<void(const Answer&)>> waiting_;
   std::map<std::string, MessageId> messages_;

@@ -35,6 +35,7 @@ export interface Stats {
   open_attempts: number;
   destinations_in_memory: number;
   restoring: boolean;
+  clock_doubt_s: number;
   since_start: Record<string, number>;
   process: Record<string, number>;
 }

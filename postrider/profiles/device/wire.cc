@@ -231,7 +231,7 @@ Reading still_open(Duration again, std::string_view reason) {
 
 bool is_long_expired(const Facts& facts) {
   const auto expiry = expiry_of(facts);
-  return expiry && facts.wall >= *expiry + kExpiryMargin;
+  return expiry && facts.wall - facts.doubt >= *expiry + kExpiryMargin;
 }
 
 // A broker keeps commands for a server whose session is away, and nobody can ask it for them. Only
@@ -558,9 +558,9 @@ Judgement judge(const Facts& facts) {
   if (auto why = unsendable(wire_of(facts.destination), request))
     return {On::kRejected, std::move(*why)};
   // Whoever handed it in beside the public contract, or again, may have told the engine no expiry.
-  if (command.expires_at && facts.wall >= *command.expires_at)
+  if (command.expires_at && facts.wall - facts.doubt >= *command.expires_at)
     return {On::kExpired, "its expiry has passed"};
-  const bool late = facts.now - facts.message.accepted >= kSetTimeLife;
+  const bool late = facts.age() >= kSetTimeLife;
   if (request.command == Command::kSetTime && late)
     return {On::kExpired, "the clock would be set wrong by now"};
   return {};

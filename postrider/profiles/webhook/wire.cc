@@ -124,8 +124,10 @@ void put_event(HeaderLines& headers, const Facts& facts, const NamedTexts& custo
   put("ce-id", to_string(facts.id()));
   put("ce-source", setting(destination, "event_source", "postrider"));
   put("ce-type", setting(destination, "event_type", "message"));
-  // Engine time runs apart from the wall's; the age of the message is the same on both.
-  put("ce-time", to_rfc3339(facts.wall - (facts.now - facts.message.accepted)));
+  // Engine time runs apart from the wall's; the age of the message is the same on both, unless a
+  // leap of the wall is in doubt that lies between.
+  const Duration unseen = facts.in_doubt ? Duration(0) : facts.doubt;
+  put("ce-time", to_rfc3339(facts.wall - facts.age() - unseen));
 }
 
 // All that does not depend on the message, of destinations that need nothing special.

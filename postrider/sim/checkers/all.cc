@@ -20,7 +20,7 @@ std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& contex
         make_audit_checker,      make_holds_checker,     make_priorities_checker,
         make_gaps_checker,       make_fanout_checker,    make_history_checker,
         make_census_checker,     make_attempts_checker,  make_turns_checker,
-        make_imports_checker}) {
+        make_imports_checker,    make_lost_checker,      make_clock_checker}) {
     list.push_back(maker(context, notebook));
   }
   if (context.world == WorldKind::kStorm) list.push_back(make_storm_checker(context, notebook));

@@ -172,7 +172,7 @@ class ExplainChecker final : public Checker {
     if (at == promises_.end() || at->second.serial != look.promise) return;
     const MessageNote* note = notebook_.find(id);
     if (note == nullptr || !note->live() || note->damaged ||
-        (note->expires.is_set() && note->expires <= now))
+        (note->expires.is_set() && notebook_.expires_of(*note) <= now))
       return;
     const DestinationNote& destination = *note->destination;
     const bool open_way = !destination.route || (destination.route->health == Health::kNormal);

@@ -94,7 +94,7 @@ class IntentChecker final : public Checker {
   void check_schedule(const Batch::StatePut& put, const Batch& batch) {
     const Policy& policy = put.note->destination->policy;
     if (put.note->destination->configured + Duration(5min) > batch.when.engine) return;
-    const Duration age = put.state.since - put.note->accepted;
+    const Duration age = put.state.since - notebook_.accepted_of(*put.note);
     std::size_t step = 0;
     while (step + 1 < policy.poll.steps_used && age >= policy.poll.steps[step].below) ++step;
     if (put.state.due - put.state.since < policy.poll.steps[step].wait)

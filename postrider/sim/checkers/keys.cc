@@ -76,8 +76,9 @@ bool happened(AnswerCode code) {
 
 class KeysChecker final : public Checker {
  public:
-  KeysChecker(const CheckerContext& context, Notebook& /*notebook*/)
+  KeysChecker(const CheckerContext& context, Notebook& notebook)
       : verdicts_(context.verdicts),
+        notebook_(notebook),
         window_(context.shard.engine.key_window),
         forgotten_(context.shard.engine.ledger.age + context.shard.engine.ledger.age / 2 +
                    context.shard.engine.key_ahead) {}
@@ -127,7 +128,7 @@ class KeysChecker final : public Checker {
       if (note->operation == 0 || note->origin.is_set() || ledger_damaged_) continue;
       const auto [at, is_new] = admitted_.try_emplace(note->operation, note->accepted);
       if (is_new) continue;
-      if (note->accepted - at->second < window_)
+      if (note->accepted - meant(at->second) < window_)
         verdicts_.violation(4, "one wish was accepted twice: " + to_string(note->id));
       at->second = note->accepted;
     }
@@ -157,7 +158,7 @@ class KeysChecker final : public Checker {
   }
 
   void check_answer(const Question& question, Known& known, const Told& told) {
-    const bool surely_kept = known.sealed && told.when.engine - known.asked < window_;
+    const bool surely_kept = known.sealed && told.when.engine - meant(known.asked) < window_;
     if (surely_kept) {
       if (known.content != question.content)
         return verdicts_.violation(
@@ -168,7 +169,7 @@ class KeysChecker final : public Checker {
       return;
     }
     const bool surely_gone = known.sealed && question.when.engine.is_set() &&
-                             question.when.engine - known.told > forgotten_;
+                             question.when.engine - meant(known.told) > forgotten_;
     if (surely_gone && told.answer.replayed && known.id == told.answer.id) {
       return verdicts_.violation(4, "a key was remembered for too long");
     }
@@ -183,7 +184,7 @@ class KeysChecker final : public Checker {
   }
 
   void check_refusal(const Question& question, Known& known, const Told& told) {
-    const bool surely_kept = known.sealed && told.when.engine - known.asked < window_;
+    const bool surely_kept = known.sealed && told.when.engine - meant(known.asked) < window_;
     if (surely_kept && known.content == question.content) {
       return verdicts_.violation(4, "a key that was answered is refused: " + told_text(told));
     }
@@ -222,13 +223,13 @@ class KeysChecker final : public Checker {
     const bool used = found != keys_.end();
     if (!happened(told.answer.code)) {
       const bool kept =
-          used && found->second.sealed && told.when.engine - found->second.asked < window_;
+          used && found->second.sealed && told.when.engine - meant(found->second.asked) < window_;
       if (kept) verdicts_.violation(4, "a used key is said to be unknown: " + told_text(told));
       return;
     }
     if (!used) return verdicts_.violation(4, "a key that nobody used has an answer");
     const Known& known = found->second;
-    const bool surely_kept = known.sealed && told.when.engine - known.asked < window_;
+    const bool surely_kept = known.sealed && told.when.engine - meant(known.asked) < window_;
     if (surely_kept && (known.code != told.answer.code || known.id != told.answer.id))
       verdicts_.violation(4, "a key is said to have another answer: " + told_text(told));
     if (!told.answer.replayed) verdicts_.violation(4, "a question about a key acted");
@@ -238,7 +239,11 @@ class KeysChecker final : public Checker {
     return std::string(name_of(told.answer.code)) + " " + to_string(told.answer.id);
   }
 
+  // Engine times of a doubt are later ones when the wall is believed.
+  Timestamp meant(Timestamp engine) const { return notebook_.meta().wall.meant(engine); }
+
   Verdicts& verdicts_;
+  Notebook& notebook_;
   Duration window_;
   Duration forgotten_;
   std::unordered_map<std::string, Known> keys_;

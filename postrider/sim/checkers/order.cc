@@ -138,7 +138,7 @@ class ExpiryChecker final : public Checker {
     const MessageNote* note = notebook_.find(left.start.message);
     if (note == nullptr || !note->expires.is_set() || !is_send(left.call)) return;
     const Timestamp decided = decided_at(left).value_or(left.decided_after);
-    if (decided >= note->expires)
+    if (decided >= notebook_.expires_of(*note))
       verdicts_.violation(6, "an expired message was sent: " + to_string(note->id));
   }
 
@@ -147,7 +147,7 @@ class ExpiryChecker final : public Checker {
       const MessageNote* note = notebook_.find(end.id);
       if (note == nullptr || end.phase != Phase::kExpired) continue;
       if (may_be_late(*note, end)) continue;
-      if (!note->expires.is_set() || end.at < note->expires)
+      if (!note->expires.is_set() || end.at < notebook_.expires_of(*note))
         verdicts_.violation(6, "a message expired before its time: " + to_string(end.id));
     }
   }
@@ -161,7 +161,7 @@ class ExpiryChecker final : public Checker {
     const Timestamp wall = clock_.read().wall + 2 * clock_.worst_error_since(Timestamp());
     if (command.expires_at && wall >= *command.expires_at) return true;
     return command.request.command == device::Command::kSetTime &&
-           end.at - note.accepted >= Duration(60'000);
+           end.at - notebook_.accepted_of(note) >= Duration(60'000);
   }
 
   Verdicts& verdicts_;

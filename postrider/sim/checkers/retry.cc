@@ -276,7 +276,7 @@ class RetryChecker final : public Checker {
     }
     const Duration held = held_until(destination, state.since) - state.held_before;
     const bool over = rule.budget > Duration(0) && state.first_attempt.is_set() &&
-                      state.due - state.first_attempt - held > rule.budget;
+                      state.due - meant(state.first_attempt) - held > rule.budget;
     if (over && !destination.damaged)
       verdicts_.violation(8, "a retry behind the budget: " + to_string(put.note->id));
   }
@@ -331,10 +331,13 @@ class RetryChecker final : public Checker {
       delay =
           std::max<Wide>(delay, std::min<Wide>(story.wish->count(), rule.retry_after_max.count()));
     const Wide latest = round_up(end.at.ms() + delay, rule.tick);
-    if (latest - end.last.first_attempt.ms() - held.count() <= rule.budget.count()) {
+    if (latest - meant(end.last.first_attempt).ms() - held.count() <= rule.budget.count()) {
       verdicts_.violation(8, "given up although the budget was not spent: " + to_string(note.id));
     }
   }
+
+  // What began while the wall was in doubt began later, when the wall is believed.
+  Timestamp meant(Timestamp engine) const { return notebook_.meta().wall.meant(engine); }
 
   Verdicts& verdicts_;
   Notebook& notebook_;

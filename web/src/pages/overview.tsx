@@ -120,6 +120,7 @@ export function Overview() {
     <>
       <h1 class="hidden">Overview</h1>
       {stats.restoring && <div class="banner calm">The daemon is still reading what it knew before its restart; figures settle soon.</div>}
+      {stats.clock_doubt_s > 0 && <div class="banner">The clock of this machine is more than a day ahead of what the store knew, and nobody vouches for it: for ten minutes at most nothing expires or is forgotten by it.</div>}
       <div class="figures">
         <Figure label="accepted" value={perSecond(rates?.accepted)}><Spark values={past.map((one) => one.accepted)} label="Accepted per second, last three minutes" /></Figure>
         <Figure label="delivered" value={perSecond(rates?.delivered)}><Spark values={past.map((one) => one.delivered)} label="Delivered per second, last three minutes" /></Figure>
