@@ -343,7 +343,7 @@ TEST_F(ReceiptsTest, TheKeyOfIdsIsWrittenWithTheFirstCommitAndStaysTheStores) {
   options.id_key = {1, 2, 3};
   Receipts books = receipts();
   out.put("x", "y");
-  books.close_turn(kStart, Duration(0), Sequence(5), out);
+  books.close_turn(kStart, {}, Sequence(5), out);
   const auto meta = decode_meta(out.writes().back().value.view());
   ASSERT_TRUE(meta.has_value());
   EXPECT_EQ(meta->id_key, options.id_key);
