@@ -86,10 +86,10 @@ TEST_F(DeviceProbe, OtherContentPortOrFlagIsNotOurs) {
   EXPECT_EQ(state(id), "ToRetry");
 }
 // req: device.poll.9
-TEST_F(DeviceProbe, OfSeveralOfTheSameContentTheOldestIsHeld) {
-  open_all();
+TEST_F(DeviceProbe, OfSeveralOfTheSameContentTheNewestIsHeld) {
+  open_all({{"server_expiry", "false"}});  // by which they could be told apart
   const MessageId id = lost(message("TURN_ON"));
-  queue_holds({sent_item(0, "i1"), sent_item(0, "i2")});
+  queue_holds({sent_item(0, "of another message"), sent_item(0, "i1")});
   EXPECT_EQ(state(id), "AtServer");
   pass(15min);
   queue_holds({sent_item(0, "i1")});

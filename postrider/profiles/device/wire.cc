@@ -198,8 +198,8 @@ bool expires_apart(std::optional<Timestamp> one, std::optional<Timestamp> other)
   return apart >= 1s || apart <= -1s;
 }
 
-// The item of the current attempt in the server's queue: by its id, or, when nobody told us that,
-// by what we sent, unless it is another attempt's.
+// The item of the current attempt: by its id, or, when nobody told us that, by what we sent. A
+// device has one open attempt, so what others left in its queue is older than ours.
 const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
                                        const chirpstack::Queue& queue) {
   const std::string id = notes.item.empty() && is_by_broker(facts)
@@ -208,6 +208,7 @@ const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
   const chirpstack::QueueItem wanted =
       item_of({facts.message, facts.state, facts.destination, facts.policy, facts.intent->at,
                facts.intent->wall, facts.notes, facts.intent});
+  const chirpstack::QueueItem* newest = nullptr;
   for (const chirpstack::QueueItem& item : queue.items) {
     if (!id.empty()) {
       if (item.id == id) return &item;
@@ -218,9 +219,9 @@ const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
     const bool others =
         (notes.was_of_earlier(item.id) || expires_apart(item.expires_at, wanted.expires_at)) &&
         !planted(Bug::kItemOfAnother);
-    if (same && !others) return &item;  // the oldest comes first
+    if (same && !others) newest = &item;
   }
-  return nullptr;
+  return newest;
 }
 
 Reading still_open(Duration again, std::string_view reason) {
