@@ -129,9 +129,9 @@ TEST_P(NodeIsolation, NamesThatAreNeverAnsweredDoNotStopHealthyDestinations) {
   const int questions = names_.questions;
   for (int i = 0; i < kSilent; ++i) submit(silent(i));
   ASSERT_TRUE(until([&] { return names_.questions >= questions + 32; }));
-  for (int round = 1; round <= kRounds; ++round) {
+  for (std::uint64_t round = 1; round <= kRounds; ++round) {
     for (int i = 0; i < kHealthy; ++i) submit(healthy(i));
-    ASSERT_TRUE(until([&] { return delivered() == kHealthy * (1U + round); })) << round;
+    ASSERT_TRUE(until([&] { return delivered() == kHealthy * (1 + round); })) << round;
   }
   for (int i = 0; i < kHealthy; ++i) {
     const Route seen = route(healthy(i));
