@@ -140,7 +140,7 @@ TEST(ConfigRows, CoverTheOptionsOfTheParts) {
   EXPECT_EQ(sizeof(EngineLimits), 184U) << kWhy;
   EXPECT_EQ(sizeof(EngineOptions), 456U) << kWhy;
   EXPECT_EQ(sizeof(ShardOptions), 480U) << kWhy;
-  EXPECT_EQ(sizeof(HostOptions), 528U) << kWhy;
+  EXPECT_EQ(sizeof(HostOptions), 560U) << kWhy;
   EXPECT_EQ(sizeof(HttpTransportOptions), 296U) << kWhy;
   EXPECT_EQ(sizeof(GrpcTransportOptions), 288U) << kWhy;
   EXPECT_EQ(sizeof(BrokerOptions), 424U) << kWhy;

@@ -223,7 +223,8 @@ class Shard::Impl {
 
   std::deque<Event> mailbox_;
   std::deque<Chore> chores_;
-  std::deque<Chore> pages_;  // of jobs, which are many and never urgent
+  // Of jobs, and of destinations that come back though memory is full: many and never urgent.
+  std::deque<Chore> pages_;
   bool page_is_next_ = false;
   ParkedList parked_;
   std::unordered_map<std::uint64_t, std::deque<ParkedList::iterator>>
@@ -311,8 +312,8 @@ void Shard::Impl::drain() {
   }
 }
 
-// What the engine gave itself goes before what others want; only pages of jobs take turns with
-// them, or as many jobs as may be parked would leave no place for anybody else.
+// What the engine gave itself goes before what others want; only pages take turns with them, or as
+// many as may be parked would leave no place for anybody else.
 bool Shard::Impl::take_next() {
   const auto take_from = [this](auto& queue) {
     auto event = std::move(queue.front());
@@ -439,7 +440,8 @@ void Shard::Impl::forget_old_batches() {
 
 void Shard::Impl::collect_chores() {
   for (Chore& chore : open_.chores) {
-    const bool page = chore.kind == Chore::Kind::kJob || chore.kind == Chore::Kind::kDryRun;
+    const bool page = chore.kind == Chore::Kind::kJob || chore.kind == Chore::Kind::kDryRun ||
+                      (chore.kind == Chore::Kind::kRestore && chore.all);
     (page ? pages_ : chores_).push_back(std::move(chore));
   }
   open_.chores.clear();

@@ -35,7 +35,15 @@ class LostChecker final : public Checker {
   void outcome(const Outcomed& outcome) override { open_.erase(outcome.attempt.value()); }
   void aborted(const Aborted& aborted) override { open_.erase(aborted.attempt.value()); }
 
+  // A state that is written while the attempt is open says how it ended, also when the process died
+  // before it told the transport.
   void batch(const Batch& batch) override {
+    for (const Batch::StatePut& put : batch.states) {
+      const DestinationNote* destination = put.note->destination;
+      if (destination == nullptr || destination->profile == nullptr) continue;
+      if (destination->profile->states[put.state.state].phase == Phase::kInFlight) continue;
+      std::erase_if(open_, [&](const auto& one) { return one.second == put.note->id; });
+    }
     for (const EndRecord& end : batch.ends) {
       const bool silent = end.phase == Phase::kCancelled || end.phase == Phase::kExpired;
       const MessageNote* note = notebook_.find(end.id);
