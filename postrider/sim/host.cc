@@ -8,6 +8,9 @@
 namespace postrider::sim {
 namespace {
 
+// A clock that is so far ahead is not taken for the time.
+constexpr Duration kClientsNotice = 24h;
+
 constexpr std::uint32_t kSpinsMax = 100'000;  // turns at one instant; more is a loop
 
 }  // namespace
@@ -52,9 +55,12 @@ Moment Host::moment(Incarnation number) const {
 
 Timestamp Host::engine_now() const {
   const Process* process = find(running());
-  if (process == nullptr || !process->shard->ready()) return around_.clock.read().wall;
+  const bool ready = process != nullptr && process->shard->ready();
   // Clients have clocks of their own, and those are right.
-  if (process->shard->clock_doubt() > Duration(0)) return around_.agenda.now();
+  const Duration leap = around_.clock.read().wall - around_.agenda.now();
+  if (ready ? process->shard->clock_doubt() > Duration(0) : leap > kClientsNotice)
+    return around_.agenda.now();
+  if (!ready) return around_.clock.read().wall;
   return process->shard->engine_time() + (around_.agenda.now() - process->turned);
 }
 
