@@ -162,6 +162,8 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
   if (!cold) return;
   lose_cold(turn, *cold);
   if (message) release_lasting(turn, cold->id);
+  if (cold->part == keys::Part::kState)
+    turn.out.chores.push_back({.kind = Chore::Kind::kWakeMessage, .id = cold->id, .all = true});
   rouse_lane(turn, cold->id);
   // It may have been the last of a destination that is being drained.
   const auto resident = by_destination_.find(cold->id.destination().value());

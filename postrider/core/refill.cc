@@ -441,20 +441,27 @@ void Engine::Impl::hold_lasting(Slot destination, const Message& message, const 
   }
 }
 
+// With `chore.all` its state went into quarantine, and nothing else knows of it: a parked message
+// without its state would wait for ever, and so would those behind it in its order.
 void Engine::Impl::wake_message(Turn& turn, const Chore& chore) {
+  const std::optional<Blob>* parked = chore.all ? turn.get(keys::parked(chore.id)) : nullptr;
+  if (chore.all && parked == nullptr) return;
   if (by_id_.contains(chore.id)) {
     ++tallies_.stray_timers;
     return;
   }
   Stored stored = read_message(turn, chore.id);
   if (!stored.known) return;
+  if (parked != nullptr && parked->has_value() && stored.message && !stored.state)
+    unpark(turn, chore.id);
   wake_sleeper(chore.id);
-  const Timestamp due =
-      stored.message && stored.state ? due_of(*stored.message, stored.state->state) : Timestamp();
+  Timestamp due;
+  if (stored.message)
+    due = stored.state ? due_of(*stored.message, stored.state->state) : stored.message->not_before;
   if (!stored.message || due > turn.now) {
     ++tallies_.stray_timers;
     // Its entry is earlier than it means, and has fired; after a restart it does so again.
-    if (stored.message && !stored.hot && due != stored.state->state.due)
+    if (stored.message && !stored.hot && (!stored.state || due != stored.state->state.due))
       timers_.arm(due, Timer{.kind = TimerKind::kDueAttempt, .id = chore.id});
     if (stored.message && stored.hot)
       settle_in(turn, stored.resident, std::move(*stored.message), stored.state, true);

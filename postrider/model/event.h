@@ -223,7 +223,8 @@ struct Chore {
   JobId job = {};      // kJob; kDryRun: the number of the run
   Timestamp at;        // kRevive: of those whom a success revives from then or earlier
   std::string cursor;  // kRestore, kRevive: where to go on; kNested, kClaim: the record
-  bool all = false;    // kRevive: not the oldest alone; kClaim: found by the restore
+  bool all = false;    // kRevive: not the oldest alone; kClaim: found by the restore; kRestore:
+                       // though memory is full; kWakeMessage: its state is lost
 };
 
 using Event = std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake,
