@@ -165,7 +165,9 @@ class JobsChecker final : public Checker {
     for (const AuditRecord& audit : batch.audits) {
       if (audit.action == "redrive") return;
     }
-    const std::uint64_t job = *running_.begin();
+    // One that has ended may be forgotten by now.
+    const auto job = notebook_.jobs().find(*running_.begin());
+    if (job == notebook_.jobs().end()) return;
     const std::set<MessageId> exhumed(batch.exhumed.begin(), batch.exhumed.end());
     for (const MessageNote* note : batch.entered) {
       const MessageId old = note->origin;
@@ -173,7 +175,7 @@ class JobsChecker final : public Checker {
       // where it went before.
       if (note->nested || !exhumed.contains(old)) continue;
       if (note->id.destination() != old.destination()) continue;
-      const auto line = std::make_tuple(notebook_.jobs().at(job).horizon, old.high);
+      const auto line = std::make_tuple(job->second.horizon, old.high);
       const auto [last, is_new] = last_.try_emplace(line, old.low);
       if (!is_new && old.low < last->second)
         complain("a job sends letters again out of order: " + to_string(old));
