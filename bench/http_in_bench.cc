@@ -19,8 +19,8 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "postrider/api/http_server.h"
 #include "postrider/base/check.h"
+#include "postrider/servers/http/http_server.h"
 
 namespace {
 std::uint64_t allocations = 0;

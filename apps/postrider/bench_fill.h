@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "apps/postrider/bench.h"
-#include "postrider/api/postrider.h"
+#include "postrider/node/postrider.h"
 
 namespace postrider {
 

@@ -12,7 +12,7 @@
 
 #include "apps/postrider/bench.h"
 #include "apps/postrider/bench_void.h"
-#include "postrider/api/postrider.h"
+#include "postrider/node/postrider.h"
 
 namespace postrider {
 namespace {

@@ -9,7 +9,7 @@
 #include "apps/postrider/bench_load.h"
 #include "apps/postrider/commands.h"
 #include "apps/postrider/output.h"
-#include "postrider/api/sink.h"
+#include "postrider/sinks/sink.h"
 
 namespace postrider {
 namespace {

@@ -10,7 +10,7 @@
 #include "apps/postrider/bench_void.h"
 #include "apps/postrider/commands.h"
 #include "apps/postrider/output.h"
-#include "postrider/api/postrider.h"
+#include "postrider/node/postrider.h"
 
 namespace postrider {
 namespace {

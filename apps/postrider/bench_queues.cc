@@ -11,7 +11,7 @@
 #include "apps/postrider/bench.h"
 #include "apps/postrider/bench_fill.h"
 #include "apps/postrider/commands.h"
-#include "postrider/api/postrider.h"
+#include "postrider/node/postrider.h"
 #include "postrider/protocols/chirpstack.h"
 #include "postrider/protocols/device_message.h"
 

@@ -14,7 +14,7 @@
 #include "apps/postrider/bench_fill.h"
 #include "apps/postrider/bench_void.h"
 #include "apps/postrider/commands.h"
-#include "postrider/api/postrider.h"
+#include "postrider/node/postrider.h"
 
 namespace postrider {
 namespace {

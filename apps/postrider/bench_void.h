@@ -9,7 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "postrider/api/node.h"
+#include "postrider/node/node.h"
 
 namespace postrider {
 

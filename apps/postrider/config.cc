@@ -1,5 +1,5 @@
 // postrider config init | check | reference: the file of settings.
-#include "postrider/api/config.h"
+#include "postrider/config/config.h"
 
 #include <array>
 #include <cerrno>

@@ -20,7 +20,7 @@
 #include "apps/postrider/messages.h"
 #include "apps/postrider/options.h"
 #include "apps/postrider/output.h"
-#include "postrider/api/sink.h"
+#include "postrider/sinks/sink.h"
 
 namespace postrider {
 namespace {

@@ -20,8 +20,8 @@
 #include "apps/postrider/json.h"
 #include "apps/postrider/options.h"
 #include "apps/postrider/output.h"
-#include "postrider/api/sink_calin.h"
-#include "postrider/api/sink_chirpstack.h"
+#include "postrider/sinks/sink_calin.h"
+#include "postrider/sinks/sink_chirpstack.h"
 
 namespace postrider {
 namespace {

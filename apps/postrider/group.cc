@@ -6,7 +6,7 @@
 #include "apps/postrider/output.h"
 #include "apps/postrider/send.h"
 #include "apps/postrider/session.h"
-#include "postrider/api/json_writer.h"
+#include "postrider/json/json_writer.h"
 
 namespace postrider {
 namespace {

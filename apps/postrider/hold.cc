@@ -4,7 +4,7 @@
 #include "apps/postrider/messages.h"
 #include "apps/postrider/output.h"
 #include "apps/postrider/session.h"
-#include "postrider/api/json_writer.h"
+#include "postrider/json/json_writer.h"
 
 namespace postrider {
 namespace {

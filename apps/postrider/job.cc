@@ -10,10 +10,10 @@
 #include "apps/postrider/messages.h"
 #include "apps/postrider/output.h"
 #include "apps/postrider/session.h"
-#include "postrider/api/http_api_texts.h"
-#include "postrider/api/json_writer.h"
+#include "postrider/api/texts.h"
 #include "postrider/base/durations.h"
 #include "postrider/base/nearest.h"
+#include "postrider/json/json_writer.h"
 #include "postrider/model/jobs.h"
 
 namespace postrider {

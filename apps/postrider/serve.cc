@@ -9,8 +9,8 @@
 #include "apps/postrider/commands.h"
 #include "apps/postrider/options.h"
 #include "apps/postrider/output.h"
-#include "postrider/api/config.h"
-#include "postrider/api/daemon.h"
+#include "postrider/config/config.h"
+#include "postrider/node/daemon.h"
 
 namespace postrider {
 namespace {

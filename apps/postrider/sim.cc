@@ -12,10 +12,10 @@
 
 #include "apps/postrider/options.h"
 #include "apps/postrider/output.h"
-#include "postrider/api/config.h"
-#include "postrider/sim/plan.h"
+#include "postrider/config/config.h"
 #include "postrider/sim/runner.h"
-#include "postrider/sim/world.h"
+#include "postrider/sim/world/plan.h"
+#include "postrider/sim/world/world.h"
 
 namespace postrider {
 namespace {

@@ -1,5 +1,5 @@
 // postrider sink: a receiver that can be healthy, slow, flaky, dead, or back after a while.
-#include "postrider/api/sink.h"
+#include "postrider/sinks/sink.h"
 
 #include <array>
 #include <csignal>

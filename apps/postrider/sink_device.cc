@@ -8,8 +8,8 @@
 
 #include "apps/postrider/options.h"
 #include "apps/postrider/output.h"
-#include "postrider/api/sink_calin.h"
-#include "postrider/api/sink_chirpstack.h"
+#include "postrider/sinks/sink_calin.h"
+#include "postrider/sinks/sink_chirpstack.h"
 
 namespace postrider {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "postrider/api/broker_event.h"
 #include "postrider/base/result.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 #include "postrider/runtime/host.h"
 #include "postrider/transports/mqtt/mqtt_transport.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "postrider/api/http_api_render.h"
-#include "postrider/api/http_api_texts.h"
+#include "postrider/api/render.h"
+#include "postrider/api/texts.h"
 
 namespace postrider::api {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "postrider/api/http_server.h"
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
 #include "postrider/runtime/host.h"
+#include "postrider/servers/http/http_server.h"
 
 namespace postrider::api {
 

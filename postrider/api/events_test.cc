@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 
 #include "postrider/api/http_api_testing.h"
-#include "postrider/api/http_api_texts.h"
+#include "postrider/api/texts.h"
 
 namespace postrider::api {
 namespace {

@@ -4,12 +4,12 @@
 #include <charconv>
 #include <optional>
 
+#include "postrider/api/assets.h"
+#include "postrider/api/device.h"
 #include "postrider/api/device_ingress.h"
-#include "postrider/api/http_api_device.h"
 #include "postrider/api/http_api_impl.h"
-#include "postrider/api/http_api_texts.h"
-#include "postrider/api/http_assets.h"
 #include "postrider/api/json_fields.h"
+#include "postrider/api/texts.h"
 
 namespace postrider {
 namespace {

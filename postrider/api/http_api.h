@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "postrider/api/device_plugins.h"
-#include "postrider/api/http_server.h"
-#include "postrider/model/clock.h"
 #include "postrider/model/profile.h"
+#include "postrider/model/seams/clock.h"
 #include "postrider/runtime/committer.h"
 #include "postrider/runtime/host.h"
+#include "postrider/servers/http/http_server.h"
 
 namespace postrider {
 

@@ -14,18 +14,18 @@
 #include <utility>
 #include <vector>
 
+#include "postrider/api/access.h"
+#include "postrider/api/batch.h"
+#include "postrider/api/device.h"
 #include "postrider/api/device_plugins.h"
 #include "postrider/api/device_queues.h"
 #include "postrider/api/events.h"
 #include "postrider/api/http_api.h"
-#include "postrider/api/http_api_access.h"
-#include "postrider/api/http_api_batch.h"
-#include "postrider/api/http_api_device.h"
-#include "postrider/api/http_api_router.h"
-#include "postrider/api/http_api_submit.h"
-#include "postrider/api/json_reader.h"
 #include "postrider/api/metrics.h"
 #include "postrider/api/problems.h"
+#include "postrider/api/router.h"
+#include "postrider/api/submit.h"
+#include "postrider/json/json_reader.h"
 
 namespace postrider {
 

@@ -2,8 +2,8 @@
 
 #include <boost/json.hpp>
 
-#include "postrider/api/http_api_router.h"
-#include "postrider/model/keys.h"
+#include "postrider/api/router.h"
+#include "postrider/model/records/keys.h"
 #include "postrider/profiles/all.h"
 #include "postrider/protocols/device_ulid.h"
 

@@ -16,11 +16,11 @@
 #include <gtest/gtest.h>
 
 #include "postrider/api/http_api.h"
-#include "postrider/api/http_server.h"
 #include "postrider/api/openapi_testing.h"
-#include "postrider/model/clock.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/clock.h"
+#include "postrider/model/seams/transport.h"
 #include "postrider/runtime/host.h"
+#include "postrider/servers/http/http_server.h"
 #include "postrider/stores/memory.h"
 
 namespace postrider::api {

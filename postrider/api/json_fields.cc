@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "postrider/api/http_api_texts.h"
+#include "postrider/api/texts.h"
 #include "postrider/base/durations.h"
 
 namespace postrider::api {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "postrider/api/http_api_render.h"
+#include "postrider/api/render.h"
 
 namespace postrider::api {
 namespace {

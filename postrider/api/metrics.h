@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "postrider/api/http_api.h"
-#include "postrider/api/http_api_router.h"
 #include "postrider/api/queue_gauges.h"
+#include "postrider/api/router.h"
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
 

@@ -1,6 +1,6 @@
 #include "postrider/api/openapi.h"
 
-#include "postrider/api/json_writer.h"
+#include "postrider/json/json_writer.h"
 
 namespace postrider::api {
 namespace {

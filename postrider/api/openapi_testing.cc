@@ -5,8 +5,8 @@
 
 #include <boost/json.hpp>
 
-#include "postrider/api/http_api_texts.h"
 #include "postrider/api/openapi.h"
+#include "postrider/api/texts.h"
 #include "postrider/base/check.h"
 #include "postrider/protocols/http_text.h"
 

@@ -12,9 +12,9 @@
 
 #include <tl/expected.hpp>
 
-#include "postrider/api/http_server.h"
 #include "postrider/model/answer.h"
 #include "postrider/runtime/host.h"
+#include "postrider/servers/http/http_server.h"
 
 namespace postrider::api {
 

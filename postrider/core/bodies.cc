@@ -4,7 +4,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/planted.h"
-#include "postrider/model/keys.h"
+#include "postrider/model/records/keys.h"
 
 namespace postrider {
 

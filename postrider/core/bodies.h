@@ -8,7 +8,7 @@
 
 #include "postrider/base/bytes.h"
 #include "postrider/model/answer.h"
-#include "postrider/model/store.h"
+#include "postrider/model/seams/store.h"
 
 namespace postrider {
 

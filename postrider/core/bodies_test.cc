@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/model/fanout.h"
-#include "postrider/model/keys.h"
+#include "postrider/model/records/keys.h"
 
 namespace postrider {
 namespace {

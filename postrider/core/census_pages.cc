@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "postrider/model/keys.h"
+#include "postrider/model/records/keys.h"
 
 namespace postrider {
 

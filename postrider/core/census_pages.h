@@ -11,8 +11,8 @@
 #include <map>
 #include <vector>
 
-#include "postrider/model/records.h"
-#include "postrider/model/store.h"
+#include "postrider/model/records/records.h"
+#include "postrider/model/seams/store.h"
 
 namespace postrider {
 

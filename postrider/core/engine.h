@@ -15,8 +15,8 @@
 #include "postrider/model/effects.h"
 #include "postrider/model/event.h"
 #include "postrider/model/profile.h"
-#include "postrider/model/records.h"
-#include "postrider/model/store.h"
+#include "postrider/model/records/records.h"
+#include "postrider/model/seams/store.h"
 
 namespace postrider {
 

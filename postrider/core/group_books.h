@@ -10,7 +10,7 @@
 
 #include "postrider/model/answer.h"
 #include "postrider/model/dead_groups.h"
-#include "postrider/model/store.h"
+#include "postrider/model/seams/store.h"
 
 namespace postrider {
 

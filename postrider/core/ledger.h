@@ -11,7 +11,7 @@
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
 #include "postrider/model/event.h"
-#include "postrider/model/records.h"
+#include "postrider/model/records/records.h"
 
 namespace postrider {
 

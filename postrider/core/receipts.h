@@ -16,7 +16,7 @@
 #include "postrider/core/group_books.h"
 #include "postrider/model/effects.h"
 #include "postrider/model/message.h"
-#include "postrider/model/records.h"
+#include "postrider/model/records/records.h"
 
 namespace postrider {
 

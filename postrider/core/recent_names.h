@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "postrider/base/time.h"
-#include "postrider/model/records.h"
+#include "postrider/model/records/records.h"
 
 namespace postrider {
 

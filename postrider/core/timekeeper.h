@@ -15,7 +15,7 @@
 #include <optional>
 
 #include "postrider/base/time.h"
-#include "postrider/model/clock.h"
+#include "postrider/model/seams/clock.h"
 #include "postrider/model/wall_books.h"
 
 namespace postrider {

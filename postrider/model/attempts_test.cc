@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "postrider/model/record_codecs_testing.h"
+#include "postrider/model/records/record_codecs_testing.h"
 
 namespace postrider {
 namespace {

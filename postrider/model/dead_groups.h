@@ -13,9 +13,9 @@
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
 #include "postrider/model/ids.h"
-#include "postrider/model/keys.h"
 #include "postrider/model/lifecycle.h"
 #include "postrider/model/outcome.h"
+#include "postrider/model/records/keys.h"
 
 namespace postrider {
 

@@ -7,8 +7,8 @@
 
 #include "postrider/model/answer.h"
 #include "postrider/model/event.h"
-#include "postrider/model/store.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/store.h"
+#include "postrider/model/seams/transport.h"
 
 namespace postrider {
 

@@ -13,7 +13,7 @@
 #include "postrider/model/ids.h"
 #include "postrider/model/jobs.h"
 #include "postrider/model/lifecycle.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 
 namespace postrider {
 

@@ -6,8 +6,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "postrider/model/answer.h"
-#include "postrider/model/keys.h"
 #include "postrider/model/message.h"
+#include "postrider/model/records/keys.h"
 
 namespace postrider {
 namespace {

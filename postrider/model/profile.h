@@ -18,7 +18,7 @@
 #include "postrider/model/message.h"
 #include "postrider/model/outcome.h"
 #include "postrider/model/policy.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 
 namespace postrider {
 

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "postrider/model/store.h"
+#include "postrider/model/seams/store.h"
 
 namespace postrider {
 

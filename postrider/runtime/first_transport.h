@@ -9,7 +9,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 
 namespace postrider {
 

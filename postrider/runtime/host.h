@@ -11,11 +11,11 @@
 #include <string_view>
 
 #include "postrider/model/answer.h"
-#include "postrider/model/clock.h"
 #include "postrider/model/event.h"
 #include "postrider/model/id_codec.h"
-#include "postrider/model/store.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/clock.h"
+#include "postrider/model/seams/store.h"
+#include "postrider/model/seams/transport.h"
 #include "postrider/shard/shard.h"
 
 namespace postrider {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "postrider/model/clock.h"
+#include "postrider/model/seams/clock.h"
 
 namespace postrider {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "postrider/model/clock.h"
+#include "postrider/model/seams/clock.h"
 #include "postrider/runtime/host.h"
 
 namespace boost::asio {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "postrider/base/result.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 
 namespace boost::asio {
 class io_context;

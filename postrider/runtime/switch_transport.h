@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 
 namespace postrider {
 

@@ -1,7 +1,7 @@
 // SystemClock: the machine's two clocks. `boot` counts while the machine sleeps, too.
 #pragma once
 
-#include "postrider/model/clock.h"
+#include "postrider/model/seams/clock.h"
 
 namespace postrider {
 

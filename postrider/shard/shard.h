@@ -9,10 +9,10 @@
 #include <optional>
 
 #include "postrider/core/engine.h"
-#include "postrider/model/clock.h"
 #include "postrider/model/effects.h"
 #include "postrider/model/event.h"
-#include "postrider/model/store.h"
+#include "postrider/model/seams/clock.h"
+#include "postrider/model/seams/store.h"
 
 namespace postrider {
 

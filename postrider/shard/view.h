@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "postrider/model/store.h"
+#include "postrider/model/seams/store.h"
 
 namespace postrider {
 

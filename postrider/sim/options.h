@@ -12,7 +12,7 @@
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
 #include "postrider/model/destination.h"
-#include "postrider/sim/faults.h"
+#include "postrider/sim/world/faults.h"
 
 namespace postrider::sim {
 

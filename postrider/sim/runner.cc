@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "postrider/base/hash.h"
-#include "postrider/sim/coverage.h"
+#include "postrider/sim/world/coverage.h"
 
 namespace postrider::sim {
 namespace {

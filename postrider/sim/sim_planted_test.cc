@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "postrider/base/planted.h"
-#include "postrider/sim/device_plan.h"
-#include "postrider/sim/world.h"
+#include "postrider/sim/fields/device/plan.h"
+#include "postrider/sim/world/world.h"
 
 namespace postrider::sim {
 namespace {

@@ -17,7 +17,7 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/model/store.h"
+#include "postrider/model/seams/store.h"
 #include "postrider/stores/conformance_model.h"
 
 namespace postrider {

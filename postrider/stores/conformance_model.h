@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "postrider/base/rng.h"
-#include "postrider/model/store.h"
+#include "postrider/model/seams/store.h"
 
 namespace postrider {
 

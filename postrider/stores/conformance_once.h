@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/model/store.h"
+#include "postrider/model/seams/store.h"
 #include "postrider/stores/conformance.h"
 
 namespace postrider {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "postrider/model/store.h"
+#include "postrider/model/seams/store.h"
 
 namespace postrider {
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/sim/store.h"
+#include "postrider/sim/world/store.h"
 #include "postrider/stores/conformance.h"
 #include "postrider/stores/conformance_once.h"
 #include "postrider/stores/memory.h"

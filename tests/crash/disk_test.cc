@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/api/daemon.h"
+#include "postrider/node/daemon.h"
 #include "postrider/stores/rocks/check.h"
 #include "tests/crash/stage.h"
 

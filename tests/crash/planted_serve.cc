@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "postrider/api/config.h"
-#include "postrider/api/daemon.h"
 #include "postrider/base/planted.h"
+#include "postrider/config/config.h"
+#include "postrider/node/daemon.h"
 
 namespace {
 

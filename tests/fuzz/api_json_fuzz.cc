@@ -7,12 +7,12 @@
 
 #include <boost/json.hpp>
 
-#include "postrider/api/http_api_router.h"
-#include "postrider/api/http_api_submit.h"
-#include "postrider/api/http_api_texts.h"
-#include "postrider/api/json_reader.h"
-#include "postrider/api/json_writer.h"
+#include "postrider/api/router.h"
+#include "postrider/api/submit.h"
+#include "postrider/api/texts.h"
 #include "postrider/base/check.h"
+#include "postrider/json/json_reader.h"
+#include "postrider/json/json_writer.h"
 
 namespace postrider::api {
 namespace {

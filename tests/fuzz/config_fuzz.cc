@@ -1,14 +1,14 @@
 // Feeds arbitrary bytes to the reader of configurations. What it takes must be taken again when it
 // is written down; what it refuses must be refused with words, and never with a secret.
-#include "postrider/api/config.h"
+#include "postrider/config/config.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "postrider/api/config_rows.h"
 #include "postrider/base/check.h"
+#include "postrider/config/config_rows.h"
 
 namespace postrider {
 namespace {

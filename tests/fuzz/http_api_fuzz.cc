@@ -6,7 +6,8 @@
 //
 // The input is a row of requests with a zero byte between them. The first line of one is
 //   METHOD TARGET [key=KEY] [type=CONTENT-TYPE] [answer=STATUS] [wait=SECONDS] [crash=yes]
-//   [host=HOST] [coding=CONTENT-ENCODING] [site=SEC-FETCH-SITE] [late=yes: the body follows the head]
+//   [host=HOST] [coding=CONTENT-ENCODING] [site=SEC-FETCH-SITE] [late=yes: the body follows the
+//   head]
 // and the rest its body. "$id", "$job" and "$next" stand for the last ones that were told.
 #include "postrider/api/http_api.h"
 
@@ -25,8 +26,8 @@
 #include <utility>
 #include <vector>
 
-#include "postrider/api/json_reader.h"
 #include "postrider/base/check.h"
+#include "postrider/json/json_reader.h"
 #include "postrider/profiles/all.h"
 #include "postrider/stores/memory.h"
 #include "tests/fuzz/record_source.h"

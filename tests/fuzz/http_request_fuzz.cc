@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "postrider/api/http_reader.h"
 #include "postrider/base/check.h"
+#include "postrider/servers/http/http_reader.h"
 
 namespace postrider {
 namespace {

@@ -1,6 +1,6 @@
 // Feeds arbitrary bytes to every parser of keys and ids. What parses must be exactly the key that
 // its parts make.
-#include "postrider/model/keys.h"
+#include "postrider/model/records/keys.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "postrider/base/check.h"
-#include "postrider/model/record_codecs_testing.h"
+#include "postrider/model/records/record_codecs_testing.h"
 
 // The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

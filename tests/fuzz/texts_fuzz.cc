@@ -6,8 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "postrider/api/sink_control.h"
-#include "postrider/api/sink_http.h"
 #include "postrider/base/check.h"
 #include "postrider/base/crc.h"
 #include "postrider/base/durations.h"
@@ -15,6 +13,8 @@
 #include "postrider/protocols/device_mint.h"
 #include "postrider/protocols/http_text.h"
 #include "postrider/protocols/standard_webhooks.h"
+#include "postrider/sinks/sink_control.h"
+#include "postrider/sinks/sink_http.h"
 #include "postrider/stores/rocks/check_records.h"
 #include "postrider/stores/rocks/directory.h"
 #include "postrider/stores/rocks/synced_mark.h"

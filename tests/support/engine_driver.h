@@ -14,7 +14,7 @@
 #include "postrider/core/engine.h"
 #include "postrider/profiles/all.h"
 #include "postrider/shard/view.h"
-#include "postrider/sim/drill.h"
+#include "postrider/sim/fields/drill/drill.h"
 #include "postrider/stores/memory.h"
 
 namespace postrider {

@@ -12,10 +12,10 @@
 
 #include "postrider/model/destination.h"
 #include "postrider/model/id_address.h"
-#include "postrider/model/keys.h"
 #include "postrider/model/message.h"
 #include "postrider/model/profile.h"
-#include "postrider/model/records.h"
+#include "postrider/model/records/keys.h"
+#include "postrider/model/records/records.h"
 
 namespace postrider {
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
-#include "postrider/model/keys.h"
 #include "postrider/model/message.h"
+#include "postrider/model/records/keys.h"
 #include "tests/support/scenario.h"
 #include "tests/support/scenario_world.h"
 

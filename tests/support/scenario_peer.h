@@ -6,7 +6,7 @@
 #include <string>
 
 #include "postrider/base/time.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 #include "tests/support/scenario_words.h"
 
 namespace postrider::scenario {

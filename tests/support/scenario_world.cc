@@ -6,7 +6,7 @@
 
 #include "postrider/model/id_address.h"
 #include "postrider/profiles/all.h"
-#include "postrider/sim/drill.h"
+#include "postrider/sim/fields/drill/drill.h"
 #include "tests/support/scenario.h"
 
 namespace postrider::scenario {

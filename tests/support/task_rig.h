@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "postrider/sim/drill.h"
+#include "postrider/sim/fields/drill/drill.h"
 #include "tests/support/shard_rig.h"
 
 namespace postrider {

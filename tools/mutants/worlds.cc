@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/sim/plan.h"
 #include "postrider/sim/runner.h"
-#include "postrider/sim/world.h"
+#include "postrider/sim/world/plan.h"
+#include "postrider/sim/world/world.h"
 
 namespace postrider::sim {
 namespace {

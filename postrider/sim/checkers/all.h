@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "postrider/sim/checkers.h"
+#include "postrider/sim/world/checkers.h"
 
 namespace postrider::sim {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "postrider/model/keys.h"
-#include "postrider/model/records.h"
+#include "postrider/model/records/keys.h"
+#include "postrider/model/records/records.h"
 #include "postrider/sim/checkers/all.h"
 
 namespace postrider::sim {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "postrider/sim/checkers/all.h"
-#include "postrider/sim/drill.h"
+#include "postrider/sim/fields/drill/drill.h"
 
 namespace postrider::sim {
 namespace {

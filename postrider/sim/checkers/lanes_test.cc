@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/sim/checkers/bench_testing.h"
-#include "postrider/sim/drill_table.h"
+#include "postrider/sim/fields/drill/table.h"
 
 namespace postrider::sim {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "postrider/base/codec.h"
 #include "postrider/sim/checkers/all.h"
-#include "postrider/sim/drill.h"
+#include "postrider/sim/fields/drill/drill.h"
 
 namespace postrider::sim {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/sim/checkers/bench_testing.h"
-#include "postrider/sim/drill.h"
+#include "postrider/sim/fields/drill/drill.h"
 
 namespace postrider::sim {
 namespace {

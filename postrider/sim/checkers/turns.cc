@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "postrider/sim/checkers/all.h"
-#include "postrider/sim/staged.h"
+#include "postrider/sim/world/staged.h"
 
 namespace postrider::sim {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "postrider/model/destination.h"
 #include "postrider/model/fanout.h"
-#include "postrider/model/keys.h"
 #include "postrider/model/message.h"
-#include "postrider/model/records.h"
+#include "postrider/model/records/keys.h"
+#include "postrider/model/records/records.h"
 #include "postrider/stores/rocks/check_records.h"
 #include "postrider/stores/rocks/rocks_store.h"
 #include "postrider/stores/rocks/rocks_testing.h"

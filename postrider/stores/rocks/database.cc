@@ -15,7 +15,7 @@
 #include <rocksdb/utilities/table_properties_collectors.h>
 
 #include "postrider/base/codec.h"
-#include "postrider/model/keys.h"
+#include "postrider/model/records/keys.h"
 #include "postrider/stores/rocks/faulty_files.h"
 #include "postrider/stores/rocks/guarded_files.h"
 #include "postrider/stores/rocks/notices.h"

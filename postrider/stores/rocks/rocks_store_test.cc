@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/model/keys.h"
+#include "postrider/model/records/keys.h"
 #include "postrider/stores/conformance.h"
 #include "postrider/stores/rocks/directory.h"
 #include "postrider/stores/rocks/faulty_files.h"

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "postrider/model/store.h"
+#include "postrider/model/seams/store.h"
 
 namespace postrider {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "postrider/base/time.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 #include "postrider/transports/grpc/grpc_reply.h"
 #include "postrider/transports/net/byte_stream.h"
 #include "postrider/transports/net/linked_list.h"

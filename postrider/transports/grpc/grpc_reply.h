@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 #include "postrider/transports/grpc/grpc_text.h"
 
 namespace postrider {

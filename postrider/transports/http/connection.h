@@ -16,7 +16,7 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include "postrider/base/time.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 #include "postrider/transports/http/exchange.h"
 #include "postrider/transports/http/hosts.h"
 #include "postrider/transports/http/reply_reader.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "postrider/base/time.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 #include "postrider/transports/net/linked_list.h"
 #include "postrider/transports/net/resolver.h"
 #include "postrider/transports/net/target.h"

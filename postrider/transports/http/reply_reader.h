@@ -6,7 +6,7 @@
 #include <memory>
 #include <string_view>
 
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 
 namespace postrider {
 

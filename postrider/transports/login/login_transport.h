@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "postrider/base/time.h"
-#include "postrider/model/clock.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/clock.h"
+#include "postrider/model/seams/transport.h"
 
 namespace postrider {
 

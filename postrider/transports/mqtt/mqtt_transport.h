@@ -24,7 +24,7 @@
 
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
-#include "postrider/model/transport.h"
+#include "postrider/model/seams/transport.h"
 
 namespace boost::asio {
 class io_context;

@@ -1,0 +1,221 @@
+// Messages: submit, look, list, cancel, retry; and what became of an operation.
+#include <array>
+
+#include "postrider/api/http_api_impl.h"
+#include "postrider/api/listing.h"
+#include "postrider/api/render.h"
+#include "postrider/api/texts.h"
+#include "postrider/base/durations.h"
+#include "postrider/base/nearest.h"
+
+namespace postrider {
+namespace {
+
+using api::Checked;
+using api::JsonWriter;
+using api::Problem;
+using api::ProblemType;
+
+constexpr std::string_view kIdRule = "a message's id has 32 hexadecimal digits";
+
+// Of those that live; ends are found by id, dead letters by their own list.
+Checked<std::optional<Phase>> read_phase(const api::Query& query) {
+  constexpr auto kLive = std::to_array<Phase>(
+      {Phase::kQueued, Phase::kInFlight, Phase::kAwaiting, Phase::kBackoff, Phase::kParked});
+  const std::string* text = query.find("phase");
+  if (text == nullptr) return std::nullopt;
+  std::array<std::string_view, kLive.size()> names{};
+  for (std::size_t i = 0; i < kLive.size(); ++i) {
+    names[i] = name_of(kLive[i]);
+    if (*text == names[i]) return kLive[i];
+  }
+  Problem problem = api::unknown_word(ProblemType::kInvalidParameter, "phase", *text, names);
+  problem.field = "phase";
+  problem.detail.append("; ended messages are at /v1/dead-letters and at their own ids");
+  return tl::unexpected<Problem>(std::move(problem));
+}
+
+Checked<Duration> read_age(const api::Query& query) {
+  const std::string* text = query.find("older_than");
+  if (text == nullptr) return Duration(0);
+  const Result<Duration> age = parse_duration(*text);
+  if (!age) return api::refuse(ProblemType::kInvalidParameter, age.error().detail, "older_than");
+  return *age;
+}
+
+}  // namespace
+
+void HttpApi::Impl::post_message(Call& call) {
+  api::SubmitDefaults defaults;
+  defaults.tenant = call.tenant;
+  defaults.traceparent = call.request.header("traceparent");
+  defaults.tracestate = call.request.header("tracestate");
+  defaults.key = std::move(call.key);
+  const Instant now = clock_.read();
+  defaults.wall = now.wall;
+  auto submit = submit_reader_.read(call.request.body, std::move(defaults));
+  if (!submit) return refuse(call.waiting, submit.error());
+  std::string destination = submit->destination;
+  post(call, std::move(*submit),
+       [this, began = call.waiting.began, destination = std::move(destination)](Answer& answer) {
+         counts_.took(clock_.read().boot - began);
+         HttpResponse response;
+         response.status = 202;
+         api::write_accepted(response.body, host_.ids(), answer.id, destination);
+         return response;
+       });
+}
+
+void HttpApi::Impl::list_messages(Call& call) {
+  const auto phase = read_phase(call.query);
+  if (!phase) return refuse(call.waiting, phase.error());
+  const auto age = read_age(call.query);
+  if (!age) return refuse(call.waiting, age.error());
+  auto listing = std::make_shared<Listing>();
+  listing->name = "messages";
+  listing->ask.what = Ask::What::kMessages;
+  if (const std::string* destination = call.query.find("destination"))
+    listing->ask.destination = *destination;
+  const Timestamp before = clock_.read().wall - *age;
+  listing->take = [this, phase = *phase, before](JsonWriter& json, const Answer& answer,
+                                                 std::string& next) {
+    const auto& page = std::get<MessagePage>(answer.view);
+    std::uint32_t taken = 0;
+    for (const Explanation& message : page.messages) {
+      if ((phase && message.phase != *phase) || message.accepted > before) continue;
+      api::write_explanation(json, host_.ids(), message);
+      ++taken;
+    }
+    next = page.next;
+    return taken;
+  };
+  begin_listing(call, std::move(listing));
+}
+
+template <class Good>
+void HttpApi::Impl::ask_message(Call& call, Ask::What what, Good good) {
+  const auto id = host_.ids().parse(call.capture);
+  if (!id)
+    return refuse(call.waiting, api::complaint(ProblemType::kNotFound, std::string(kIdRule), "id"));
+  if (!reserve(call.waiting, options_.body_bytes_max)) return;
+  Ask ask;
+  ask.what = what;
+  ask.id = *id;
+  post(call, std::move(ask), std::move(good));
+}
+
+void HttpApi::Impl::get_message(Call& call) {
+  const auto with_body = call.query.flag("body");
+  if (!with_body) return refuse(call.waiting, with_body.error());
+  ask_message(call, Ask::What::kMessage, [this, with_body = *with_body](Answer& answer) {
+    HttpResponse response;
+    JsonWriter json(response.body);
+    api::write_message(json, host_.ids(), std::get<MessageView>(answer.view), with_body);
+    return response;
+  });
+}
+
+void HttpApi::Impl::get_timeline(Call& call) {
+  ask_message(call, Ask::What::kMessage, [this](Answer& answer) {
+    HttpResponse response;
+    JsonWriter json(response.body);
+    api::write_timeline(json, host_.ids(), std::get<MessageView>(answer.view));
+    return response;
+  });
+}
+
+void HttpApi::Impl::explain_message(Call& call) {
+  ask_message(call, Ask::What::kMessage, [this](Answer& answer) {
+    HttpResponse response;
+    JsonWriter json(response.body);
+    api::write_explanation(json, host_.ids(), std::get<MessageView>(answer.view));
+    return response;
+  });
+}
+
+void HttpApi::Impl::get_operation(Call& call) {
+  auto key = api::parse_operation_key(call.capture, call.tenant);
+  if (!key)
+    return refuse(call.waiting,
+                  api::complaint(ProblemType::kInvalidKey, key.error().detail, "key"));
+  Ask ask;
+  ask.what = Ask::What::kOperation;
+  ask.key = std::move(*key);
+  post(call, std::move(ask), [this, key = call.capture](Answer& answer) {
+    answer.replayed = false;  // asked, not repeated
+    HttpResponse response;
+    JsonWriter json(response.body);
+    api::write_operation(json, host_.ids(), answer, key);
+    return response;
+  });
+}
+
+template <class Command>
+void HttpApi::Impl::command_message(Call& call) {
+  const auto id = host_.ids().parse(call.capture);
+  if (!id)
+    return refuse(call.waiting, api::complaint(ProblemType::kNotFound, std::string(kIdRule), "id"));
+  Command command;
+  if constexpr (std::is_same_v<Command, Redrive>) {
+    const auto regardless = call.query.flag("even_if_it_ran");
+    if (!regardless) return refuse(call.waiting, regardless.error());
+    command.even_if_it_ran = *regardless;
+  }
+  command.caller = call.caller();
+  command.id = *id;
+  post(call, std::move(command), [this, id = *id](Answer& answer) {
+    HttpResponse response;
+    const IdCodec& ids = host_.ids();
+    if (answer.code == AnswerCode::kAccepted) {
+      // A redrive: what was accepted is a new message.
+      response.status = 202;
+      JsonWriter json(response.body);
+      json.open_object().field("id", ids.text(answer.id)).field("redrives", ids.text(id));
+      json.field("durability", "synced").close_object();
+      return response;
+    }
+    api::write_done(response.body, answer, "id", ids.text(id));
+    return response;
+  });
+}
+
+void HttpApi::Impl::cancel_message(Call& call) { command_message<Cancel>(call); }
+void HttpApi::Impl::retry_message(Call& call) { command_message<RetryNow>(call); }
+void HttpApi::Impl::redrive_dead_letter(Call& call) { command_message<Redrive>(call); }
+void HttpApi::Impl::drop_dead_letter(Call& call) { command_message<Drop>(call); }
+
+// Dead letters: messages that ended badly or are parked, with their bodies.
+void HttpApi::Impl::list_dead_letters(Call& call) {
+  auto listing = std::make_shared<Listing>();
+  listing->name = "dead_letters";
+  listing->ask.what = Ask::What::kDeadLetters;
+  listing->take = [this](JsonWriter& json, const Answer& answer, std::string& next) {
+    const auto& page = std::get<DeadLetters>(answer.view);
+    for (const DeadLetter& letter : page.letters) api::write_dead_letter(json, host_.ids(), letter);
+    next = page.next;
+    return static_cast<std::uint32_t>(page.letters.size());
+  };
+  begin_listing(call, std::move(listing));
+}
+
+void HttpApi::Impl::get_dead_letter(Call& call) {
+  const auto with_body = call.query.flag("body");
+  if (!with_body) return refuse(call.waiting, with_body.error());
+  ask_message(call, Ask::What::kMessage, [this, with_body = *with_body](Answer& answer) {
+    const auto& view = std::get<MessageView>(answer.view);
+    const Phase phase = view.explanation.phase;
+    const bool letter = phase == Phase::kParked ||
+                        ((phase == Phase::kDead || phase == Phase::kExpired) && view.has_body);
+    if (!letter) {
+      return api::problem_response(api::complaint(
+          ProblemType::kNotFound,
+          "there is no dead letter of this message: it is " + std::string(name_of(phase))));
+    }
+    HttpResponse response;
+    JsonWriter json(response.body);
+    api::write_message(json, host_.ids(), view, with_body);
+    return response;
+  });
+}
+
+}  // namespace postrider

@@ -1,0 +1,346 @@
+#include "postrider/api/submit.h"
+
+#include <algorithm>
+#include <array>
+
+#include "postrider/api/json_fields.h"
+#include "postrider/api/texts.h"
+#include "postrider/base/codec.h"
+#include "postrider/profiles/webhook/rules.h"
+#include "postrider/protocols/base64.h"
+#include "postrider/protocols/http_text.h"
+
+namespace postrider::api {
+namespace {
+
+enum Field : std::size_t {
+  kDestination,
+  kBody,
+  kBodyBase64,
+  kContentType,
+  kHeaders,
+  kTraceparent,
+  kTracestate,
+  kOrderKey,
+  kEventId,
+  kLane,
+  kPriority,
+  kNotBefore,
+  kDelay,
+  kExpiresAt,
+  kExpiresIn,
+  kIdempotencyKey,  // of a line only
+  kType,            // of a fan-out only
+  kFields
+};
+constexpr std::array<std::string_view, kFields> kNames = {
+    "destination",     "body",       "body_base64", "content_type", "headers",
+    "traceparent",     "tracestate", "order_key",   "event_id",     "lane",
+    "priority",        "not_before", "delay",       "expires_at",   "expires_in",
+    "idempotency_key", "type"};
+constexpr std::size_t kNameBytesMax = 200;
+constexpr std::uint32_t kPriorityMax = 65535;
+
+using Found = std::array<MaybeValue, kFields>;
+
+// What a message says about itself, before times are counted from now: this is what a key is bound
+// to.
+struct Draft {
+  Submit submit;
+  Duration delay{0};
+  Duration expires_in{0};
+  NamedTexts attributes;
+};
+
+std::optional<Problem> read_names(const JsonValue& root, bool line, Found& found) {
+  const std::span<const std::string_view> names(kNames.data(),
+                                                line ? kIdempotencyKey + 1 : kIdempotencyKey);
+  auto problem = read_members(root, names, std::span<MaybeValue>(found).first(names.size()));
+  if (problem && problem->field == kNames[kIdempotencyKey]) {
+    problem->detail = "the key of a single message is the header Idempotency-Key";
+    problem->suggestion = "Idempotency-Key";
+  }
+  return problem;
+}
+
+std::optional<Problem> both(const Found& found, Field one, Field other) {
+  if (!found[one] || !found[other]) return std::nullopt;
+  return complaint(
+      ProblemType::kInvalidField,
+      "say " + std::string(kNames[one]) + " or " + std::string(kNames[other]) + ", not both",
+      std::string(kNames[other]));
+}
+
+std::optional<Problem> read_body(const Found& found, std::uint32_t bytes_max, std::string& body) {
+  if (auto problem = both(found, kBody, kBodyBase64)) return problem;
+  if (found[kBody]) {
+    if (found[kBody]->is_string()) {
+      found[kBody]->append_text(body);
+    } else {
+      found[kBody]->append_compact(body);
+    }
+  } else if (found[kBodyBase64]) {
+    auto text = read_text(*found[kBodyBase64], kNames[kBodyBase64]);
+    if (!text) return text.error();
+    auto bytes = base64_decode(*text);
+    if (!bytes) {
+      return complaint(ProblemType::kInvalidField,
+                       "body_base64 is not base64 of the usual alphabet", "body_base64");
+    }
+    body = std::move(*bytes);
+  } else {
+    return complaint(ProblemType::kMissingField,
+                     "body is missing: a text is sent as it is, any other value as JSON; or say "
+                     "body_base64",
+                     "body");
+  }
+  if (body.size() <= bytes_max) return std::nullopt;
+  return complaint(ProblemType::kTooLarge,
+                   "the body has " + std::to_string(body.size()) + " bytes, at most " +
+                       std::to_string(bytes_max) + " are taken",
+                   "body");
+}
+
+std::optional<Problem> read_headers(const JsonValue& value, NamedTexts& attributes) {
+  if (value.kind() != JsonKind::kObject)
+    return complaint(ProblemType::kInvalidField, "headers is an object of texts", "headers");
+  std::optional<Problem> problem;
+  const std::size_t first = attributes.size();
+  value.for_members([&](const JsonValue& name, const JsonValue& text) {
+    std::string attribute = "header." + to_lower(name.text());
+    if (!text.is_string()) {
+      problem = complaint(ProblemType::kInvalidField, "the value of a header is a text",
+                          "headers." + name.text());
+      return false;
+    }
+    for (std::size_t i = first; i < attributes.size(); ++i) {
+      if (attributes[i].first != attribute) continue;
+      problem = complaint(ProblemType::kDuplicateField, "headers are equal whatever their case",
+                          "headers." + name.text());
+      return false;
+    }
+    attributes.emplace_back(std::move(attribute), text.text());
+    return true;
+  });
+  return problem;
+}
+
+// Here and not only in the profile, so that the field is named as it was written.
+std::optional<Problem> read_name(const Found& found, Field field, std::string_view attribute,
+                                 NamedTexts& attributes) {
+  if (!found[field]) return std::nullopt;
+  auto text = read_text(*found[field], kNames[field]);
+  if (!text) return text.error();
+  if (text->empty() || text->size() > webhook::kKeyBytesMax || !is_header_value(*text)) {
+    return complaint(ProblemType::kInvalidField,
+                     std::string(kNames[field]) + " has 1 to " +
+                         std::to_string(webhook::kKeyBytesMax) +
+                         " printable ASCII characters, and no blank at its ends",
+                     std::string(kNames[field]));
+  }
+  attributes.emplace_back(attribute, std::move(*text));
+  return std::nullopt;
+}
+
+std::optional<Problem> read_attributes(const Found& found, NamedTexts& attributes) {
+  if (found[kContentType]) {
+    auto text = read_text(*found[kContentType], kNames[kContentType]);
+    if (!text) return text.error();
+    attributes.emplace_back("content-type", std::move(*text));
+  }
+  if (found[kTraceparent]) {
+    auto text = read_text(*found[kTraceparent], kNames[kTraceparent]);
+    if (!text) return text.error();
+    if (!is_traceparent(*text)) {
+      return complaint(ProblemType::kInvalidField,
+                       "traceparent is 00-TRACE-SPAN-FLAGS in lower-case hexadecimal digits",
+                       "traceparent");
+    }
+    attributes.emplace_back("traceparent", std::move(*text));
+  }
+  if (found[kTracestate]) {
+    auto text = read_text(*found[kTracestate], kNames[kTracestate]);
+    if (!text) return text.error();
+    if (!is_tracestate(*text)) {
+      return complaint(ProblemType::kInvalidField,
+                       "tracestate is printable and has at most 512 bytes", "tracestate");
+    }
+    attributes.emplace_back("tracestate", std::move(*text));
+  }
+  std::optional<Problem> problem = read_name(found, kOrderKey, "order-key", attributes);
+  if (!problem) problem = read_name(found, kEventId, "event-id", attributes);
+  if (!problem && found[kHeaders]) problem = read_headers(*found[kHeaders], attributes);
+  return problem;
+}
+
+std::optional<Problem> read_times(const Found& found, Draft& draft) {
+  if (auto problem = both(found, kNotBefore, kDelay)) return problem;
+  if (auto problem = both(found, kExpiresAt, kExpiresIn)) return problem;
+  if (found[kNotBefore]) {
+    auto time = read_time(*found[kNotBefore], kNames[kNotBefore]);
+    if (!time) return time.error();
+    draft.submit.not_before = *time;
+  }
+  if (found[kDelay]) {
+    auto delay = read_duration(*found[kDelay], kNames[kDelay], Duration(0));
+    if (!delay) return delay.error();
+    draft.delay = *delay;
+  }
+  if (found[kExpiresAt]) {
+    auto time = read_time(*found[kExpiresAt], kNames[kExpiresAt]);
+    if (!time) return time.error();
+    draft.submit.expires = *time;
+  }
+  if (found[kExpiresIn]) {
+    auto life = read_duration(*found[kExpiresIn], kNames[kExpiresIn], Duration(1));
+    if (!life) return life.error();
+    draft.expires_in = *life;
+  }
+  return std::nullopt;
+}
+
+std::optional<Problem> read_place(const Found& found, Submit& submit) {
+  if (!found[kDestination]) {
+    return complaint(ProblemType::kMissingField,
+                     "destination is missing: the name of one that was put", "destination");
+  }
+  auto destination = read_text(*found[kDestination], kNames[kDestination]);
+  if (!destination) return destination.error();
+  if (destination->empty() || destination->size() > kNameBytesMax) {
+    return complaint(ProblemType::kInvalidField, std::string(kDestinationNameRule), "destination");
+  }
+  submit.destination = std::move(*destination);
+  return std::nullopt;
+}
+
+std::optional<Problem> read_lane(const Found& found, Submit& submit) {
+  if (found[kLane]) {
+    auto lane = read_number(*found[kLane], kNames[kLane], kLanes - 1);
+    if (!lane) return lane.error();
+    submit.lane = static_cast<std::uint8_t>(*lane);
+  }
+  if (found[kPriority]) {
+    auto priority = read_number(*found[kPriority], kNames[kPriority], kPriorityMax);
+    if (!priority) return priority.error();
+    submit.priority = static_cast<std::uint16_t>(*priority);
+  }
+  return std::nullopt;
+}
+
+std::optional<Problem> read_key(const Found& found, SubmitDefaults& defaults) {
+  if (!found[kIdempotencyKey]) return std::nullopt;
+  auto text = read_text(*found[kIdempotencyKey], kNames[kIdempotencyKey]);
+  if (!text) return text.error();
+  if (!is_line(*text)) text->clear();
+  auto key = parse_operation_key(*text, defaults.tenant);
+  if (!key) {
+    return complaint(ProblemType::kInvalidKey, key.error().detail,
+                     std::string(kNames[kIdempotencyKey]));
+  }
+  defaults.key = std::move(*key);
+  return std::nullopt;
+}
+
+std::optional<Problem> read_rest(const Found& found, std::uint32_t bytes_max, Draft& draft) {
+  std::optional<Problem> problem = read_lane(found, draft.submit);
+  if (!problem) problem = read_attributes(found, draft.attributes);
+  if (!problem) problem = read_times(found, draft);
+  if (!problem) problem = read_body(found, bytes_max, draft.submit.body);
+  return problem;
+}
+
+// What the key stands for. A trace context of the request's head is not in it: each repeat has
+// another one.
+std::string said_by(const Draft& draft) {
+  std::string said;
+  Writer(said)
+      .text("message")
+      .text(draft.submit.destination)
+      .u8(draft.submit.lane)
+      .u16(draft.submit.priority)
+      .i64(draft.submit.not_before.ms())
+      .i64(draft.delay.count())
+      .i64(draft.submit.expires.ms())
+      .i64(draft.expires_in.count())
+      .text(encode_texts(draft.attributes))
+      .raw(draft.submit.body);
+  return said;
+}
+
+void add_trace(const Found& found, const SubmitDefaults& defaults, NamedTexts& attributes) {
+  if (found[kTraceparent] || !is_traceparent(defaults.traceparent)) return;
+  attributes.emplace_back("traceparent", defaults.traceparent);
+  if (!found[kTracestate] && is_tracestate(defaults.tracestate))
+    attributes.emplace_back("tracestate", defaults.tracestate);
+}
+
+}  // namespace
+
+Checked<Submit> SubmitReader::read(std::string_view text, SubmitDefaults defaults) {
+  auto root = read_root(document_, text, limits_.json);
+  if (!root) return tl::unexpected<Problem>(std::move(root.error()));
+  Found found;
+  Draft draft;
+  std::optional<Problem> problem = read_names(*root, defaults.line, found);
+  if (!problem) problem = read_place(found, draft.submit);
+  if (!problem) problem = read_key(found, defaults);
+  if (!problem) problem = read_rest(found, limits_.body_bytes_max, draft);
+  if (problem) return tl::unexpected<Problem>(std::move(*problem));
+
+  Submit& submit = draft.submit;
+  if (defaults.key.kind != OperationKey::Kind::kNone) {
+    submit.caller.said = said_by(draft);
+    submit.caller.key = std::move(defaults.key);
+  }
+  if (draft.delay > Duration(0)) submit.not_before = defaults.wall + draft.delay;
+  if (draft.expires_in > Duration(0)) submit.expires = defaults.wall + draft.expires_in;
+  add_trace(found, defaults, draft.attributes);
+  if (!draft.attributes.empty()) submit.attributes = encode_texts(draft.attributes);
+  return std::move(submit);
+}
+
+Checked<FanOut> SubmitReader::read_fanout(std::string_view text, std::string group,
+                                          SubmitDefaults defaults) {
+  auto root = read_root(document_, text, limits_.json);
+  if (!root) return tl::unexpected<Problem>(std::move(root.error()));
+  Found found;
+  Draft draft;
+  std::optional<Problem> problem = read_members(*root, kNames, found);
+  if (!problem && found[kDestination])
+    problem = complaint(ProblemType::kInvalidField, "a group names the destinations; say none",
+                        "destination");
+  if (!problem && found[kIdempotencyKey])
+    problem = complaint(ProblemType::kInvalidField, "the key is the header Idempotency-Key",
+                        std::string(kNames[kIdempotencyKey]));
+  FanOut fanout;
+  fanout.group = std::move(group);
+  if (!problem && found[kType]) {
+    auto type = read_text(*found[kType], kNames[kType]);
+    if (type && !is_event_type(*type))
+      problem =
+          complaint(ProblemType::kInvalidField,
+                    "a type has 1 to 128 letters, digits, dots, hyphens and underscores", "type");
+    if (!type) problem = std::move(type.error());
+    if (!problem) fanout.type = std::move(*type);
+  }
+  if (!problem) problem = read_rest(found, limits_.body_bytes_max, draft);
+  if (problem) return tl::unexpected<Problem>(std::move(*problem));
+
+  Submit& submit = draft.submit;
+  if (defaults.key.kind != OperationKey::Kind::kNone) {
+    submit.destination = fanout.group;
+    fanout.caller.said = "fan-out " + fanout.type + '\n' + said_by(draft);
+    fanout.caller.key = std::move(defaults.key);
+  }
+  fanout.lane = submit.lane;
+  fanout.priority = submit.priority;
+  fanout.not_before = draft.delay > Duration(0) ? defaults.wall + draft.delay : submit.not_before;
+  fanout.expires =
+      draft.expires_in > Duration(0) ? defaults.wall + draft.expires_in : submit.expires;
+  add_trace(found, defaults, draft.attributes);
+  if (!draft.attributes.empty()) fanout.attributes = encode_texts(draft.attributes);
+  fanout.body = std::move(submit.body);
+  return fanout;
+}
+
+}  // namespace postrider::api

@@ -1,0 +1,42 @@
+// Reading a message out of JSON: the hot path of the API. One JSON text, or one line of NDJSON, to
+// one Submit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "postrider/api/problems.h"
+#include "postrider/json/json_reader.h"
+#include "postrider/model/event.h"
+
+namespace postrider::api {
+
+struct SubmitLimits {
+  std::uint32_t body_bytes_max = 256 * 1024;
+  JsonLimits json;
+};
+
+// What holds for a message that does not say it itself.
+struct SubmitDefaults {
+  std::string_view tenant;
+  std::string_view traceparent;  // of the request's head; ignored when it is none
+  std::string_view tracestate;
+  OperationKey key;   // kNone: none
+  bool line = false;  // may have a key of its own
+  Timestamp wall;     // durations count from here
+};
+
+class SubmitReader {
+ public:
+  explicit SubmitReader(SubmitLimits limits) : limits_(limits) {}
+  Checked<Submit> read(std::string_view text, SubmitDefaults defaults);
+  // The same for a group: it has a type, and no destination.
+  Checked<FanOut> read_fanout(std::string_view text, std::string group, SubmitDefaults defaults);
+
+ private:
+  SubmitLimits limits_;
+  JsonDocument document_;  // its memory is used again
+};
+
+}  // namespace postrider::api

@@ -1,0 +1,123 @@
+// Config: everything the daemon can be told, from a TOML file, the environment and the command
+// line, checked before anything starts. Plain values; no thread owns them. One table,
+// config_rows.h, holds one row per setting; parsing, overrides, `config init`, documents and tests
+// follow from it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "postrider/api/brokers.h"
+#include "postrider/api/http_api.h"
+#include "postrider/base/result.h"
+#include "postrider/base/time.h"
+#include "postrider/model/destination.h"
+#include "postrider/runtime/host.h"
+#include "postrider/servers/http/http_server.h"
+#include "postrider/transports/grpc/grpc_transport.h"
+#include "postrider/transports/http/http_transport.h"
+
+namespace postrider {
+
+inline constexpr std::size_t kConfigBytesMax = 1U << 20;
+inline constexpr std::size_t kConfigTokensMax = 1000;
+inline constexpr std::size_t kConfigDestinationsMax = 10'000;
+inline constexpr std::size_t kConfigBrokersMax = 64;
+inline constexpr std::size_t kBrokerNameBytesMax = 48;
+inline constexpr std::size_t kConfigPluginsMax = 100;
+inline constexpr std::size_t kConfigListMax = 64;           // elements of one list
+inline constexpr std::size_t kConfigTextBytesMax = 4096;    // of one value
+inline constexpr std::size_t kConfigSecretBytesMax = 4096;  // of a file or variable with a secret
+inline constexpr std::size_t kConfigProblemsMax = 20;       // told at once
+// A correlation id of the device profile answers for the longest life of a message and for the time
+// that its history is kept.
+inline constexpr Duration kCorrelationWindow{15 * 24h};
+
+struct ServerConfig {
+  std::vector<std::string> listen{"127.0.0.1:8460"};  // none: the Unix socket only
+  std::string unix_socket;                            // a path; empty: none
+  std::string tls_certificate;  // PEM files, both or neither; for all of `listen`
+  std::string tls_key;
+  HttpLimits limits;
+};
+
+struct StoreConfig {
+  std::string directory = "data";
+  std::uint64_t cache_bytes = 32ULL << 20;
+  std::uint64_t memtable_bytes = 8ULL << 20;
+  std::uint64_t wal_bytes_max = 64ULL << 20;  // what a restart has to read at most
+  std::uint32_t open_files_max = 256;
+  std::uint64_t free_bytes_min =
+      256ULL << 20;  // below it new messages are refused; what is left is for ends
+  std::uint64_t free_bytes_reserve = 64ULL << 20;  // held in a file, and given up for ends
+};
+
+struct LogConfig {
+  std::string level = "info";   // debug, info, warning, error
+  std::string format = "text";  // text, json
+};
+
+struct Config {
+  ServerConfig server;
+  HttpApiOptions
+      api;  // with tokens and plugins; profiles, version and figures are left to the daemon
+  StoreConfig store;
+  HostOptions host;  // with shard and engine; profiles and seed are left to the daemon
+  HttpTransportOptions transport;
+  GrpcTransportOptions grpc;           // what differs from `transport`; the rest follows it
+  std::uint32_t transport_loops = 0;   // threads for outgoing connections; 0: those of the one loop
+  std::vector<BrokerOptions> brokers;  // by name
+  LogConfig log;
+  Duration drain_time_out{30'000};
+  std::vector<DestinationConfig> destinations;  // their profiles have accepted the settings
+  std::vector<std::string> warnings;            // what an operator should see, but does not stop us
+};
+
+// What getenv would say, as a value.
+using Environment = std::map<std::string, std::string, std::less<>>;
+Environment process_environment();
+
+// What the command line says about a setting; it wins over the environment, which wins over the
+// file. A list is given with commas.
+struct ConfigOverride {
+  std::string setting;  // "server.listen"
+  std::string value;
+  std::string origin;  // "--listen", for errors
+};
+using ConfigOverrides = std::vector<ConfigOverride>;
+
+// Fails with kInvalid. The detail has one line per problem, each with file and line or the name of
+// the variable or option, and what the setting may be; never a secret. `file` is for these lines.
+Result<Config> parse_config(std::string_view text, std::string_view file,
+                            const Environment& environment, const ConfigOverrides& overrides = {});
+
+// The same for a file; without a path, from environment and overrides alone. kNotFound: no such
+// file.
+Result<Config> load_config(const std::string& path, const Environment& environment,
+                           const ConfigOverrides& overrides = {});
+
+// Every listener as the server takes it: `listen` with TLS if there is any, and the Unix socket.
+std::vector<HttpListen> listeners(const Config& config);
+
+// True for an address that only this machine reaches: 127.0.0.0/8, [::1] or localhost with a port,
+// or a Unix socket.
+bool is_loopback_listen(std::string_view address);
+
+// Plugins whose events are for a destination that the file does not have. It may be in the store,
+// as somebody put it there: `config check` can only warn, and the daemon looks.
+struct UnheardEvents {
+  std::string plugin;
+  std::string destination;
+};
+std::vector<UnheardEvents> unheard_events(const Config& config);
+
+// A file with every setting at its default, commented out, and what it means: `config init`.
+std::string config_template();
+
+// The settings as Markdown tables, for docs/operating.md.
+std::string config_reference();
+
+}  // namespace postrider

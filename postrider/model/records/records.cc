@@ -1,0 +1,580 @@
+#include "postrider/model/records/records.h"
+
+#include "postrider/base/check.h"
+#include "postrider/base/codec.h"
+#include "postrider/model/packing.h"
+
+namespace postrider {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+
+std::string begin(std::uint8_t version = kVersion) {
+  std::string out;
+  out.reserve(128);  // most records fit, so that writing one allocates once
+  out.push_back(static_cast<char>(version));
+  return out;
+}
+
+std::uint8_t version_of(std::string_view record) {
+  return record.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(record[0]);
+}
+
+void put_time(Writer& writer, Timestamp at) { writer.varint(static_cast<std::uint64_t>(at.ms())); }
+Timestamp get_time(Reader& reader, bool fixed) {
+  return Timestamp(fixed ? reader.i64() : static_cast<std::int64_t>(reader.varint()));
+}
+
+void put_id(Writer& writer, MessageId id) { writer.u64(id.high).u64(id.low); }
+MessageId get_id(Reader& reader) {
+  MessageId id;
+  id.high = reader.u64();
+  id.low = reader.u64();
+  return id;
+}
+
+// Enumerators come from outside the process once they are stored.
+template <class Enum>
+Enum get_enum(Reader& reader, std::size_t count) {
+  const std::uint8_t value = reader.u8();
+  if (value >= count) reader.fail();
+  return static_cast<Enum>(value < count ? value : 0);
+}
+
+// A text with a byte in front that says whether it is packed.
+constexpr std::size_t kPackedMax = 4096;  // longer ones are not worth the time
+constexpr std::size_t kUnpackedMax = std::size_t{1} << 20;
+void put_packed(Writer& writer, std::string_view text) {
+  std::string packed;
+  if (text.size() <= kPackedMax) packed = pack(text);
+  const bool smaller = packed.size() < text.size() && text.size() <= kPackedMax;
+  writer.u8(smaller ? 1 : 0).text(smaller ? std::string_view(packed) : text);
+}
+std::string get_word(Reader& reader) {  // always packed
+  auto text = unpack(reader.text(), kUnpackedMax);
+  if (!text) reader.fail();
+  return text ? std::move(*text) : std::string();
+}
+std::string get_packed(Reader& reader) {
+  const std::uint8_t packed = reader.u8();
+  if (packed > 1) reader.fail();
+  return packed == 1 ? get_word(reader) : std::string(reader.text());
+}
+
+void put_bucket(Writer& writer, const BucketInfo& bucket) {
+  writer.u32(bucket.number)
+      .i64(bucket.started.ms())
+      .varint(bucket.count)
+      .varint(bucket.bytes)
+      .varint(bucket.last_page);
+}
+BucketInfo get_bucket(Reader& reader) {
+  BucketInfo bucket;
+  bucket.number = reader.u32();
+  bucket.started = Timestamp(reader.i64());
+  bucket.count = reader.varint();
+  bucket.bytes = reader.varint();
+  bucket.last_page = reader.varint();
+  return bucket;
+}
+
+// Meta 1: the first twelve counters and four buckets only; 2: all names had long keys; 3: without
+// the key of ids. End 1: without notes; 2: numbers of fixed width.
+constexpr std::uint8_t kMetaVersion = 4;
+constexpr std::uint8_t kMetaLongNames = 2;  // the last version of them
+constexpr std::uint8_t kMetaFanouts = 1;    // there were fan-outs: their counters follow
+constexpr std::array<std::uint64_t Counters::*, 3> kFanoutFields = {
+    &Counters::fanouts, &Counters::shared_bodies, &Counters::shared_bytes};
+constexpr std::uint8_t kEndVersion = 3;
+// Version 1 of these: numbers of fixed width, and nothing packed.
+constexpr std::uint8_t kNearVersion = 2;
+constexpr std::uint8_t kEndOrigin = 1;
+constexpr std::uint8_t kEndNotes = 2;
+constexpr std::uint8_t kEndPast = 4;
+constexpr std::uint8_t kEndLetter = 8;
+constexpr std::uint8_t kCounted = 4;  // beside the bits of the buckets that are used
+constexpr std::size_t kCounters1 = 12;
+constexpr std::size_t kBuckets1 = 4;
+constexpr std::array<std::uint64_t Counters::*, 15> kCounterFields = {
+    &Counters::accepted,      &Counters::delivered,      &Counters::dead,
+    &Counters::expired,       &Counters::cancelled,      &Counters::indeterminate,
+    &Counters::redriven,      &Counters::dropped,        &Counters::quarantined,
+    &Counters::removed_ends,  &Counters::removed_dead,   &Counters::removed_ledger,
+    &Counters::removed_names, &Counters::removed_halves, &Counters::removed_arrivals};
+
+// The first four spaces are in every store and need no bit: the ninth has the bit of the second.
+constexpr unsigned bit_of(std::size_t kept) { return 1U << (kept < 8 ? kept : kept - 7); }
+constexpr unsigned kKeptBits = 0b1111'0010;
+static_assert(kKept == kBuckets1 + 5);
+
+}  // namespace
+
+char space_of(Kept kept) {
+  switch (kept) {
+    case Kept::kLedger: return keys::kLedger;
+    case Kept::kLog: return keys::kLog;
+    case Kept::kEnds: return keys::kEnd;
+    case Kept::kDead: return keys::kDead;
+    case Kept::kNames: return keys::kName;
+    case Kept::kHalves: return keys::kHalf;
+    case Kept::kArrivals: return keys::kArrival;
+    case Kept::kAudit: return keys::kAudit;
+    case Kept::kHistory: return keys::kHistory;
+  }
+  POSTRIDER_CHECK(false);
+  return 0;
+}
+
+namespace {
+
+// Leaps that were believed, and the one that is in doubt, if there is any. Most stores never have
+// one, and then nothing of this is written.
+void put_wall(Writer& writer, const WallBooks& wall) {
+  writer.varint(wall.leaps.size());
+  for (const Leap& leap : wall.leaps)
+    writer.i64(leap.from.ms()).near(leap.until.ms(), leap.from.ms()).svarint(leap.by.count());
+  writer.i64(wall.doubt.from.ms()).svarint(wall.doubt.by.count());
+}
+
+void get_wall(Reader& reader, WallBooks& wall) {
+  const std::uint64_t count = reader.varint();
+  if (count > WallBooks::kLeapsMax) return reader.fail();
+  for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
+    Leap leap;
+    leap.from = Timestamp(reader.i64());
+    leap.until = Timestamp(reader.near(leap.from.ms()));
+    leap.by = Duration(reader.svarint());
+    wall.leaps.push_back(leap);
+  }
+  wall.doubt.from = Timestamp(reader.i64());
+  wall.doubt.by = Duration(reader.svarint());
+  if (wall.plain()) reader.fail();
+}
+
+}  // namespace
+
+std::string encode_meta(const Meta& meta) {
+  std::string out = begin(kMetaVersion);
+  Writer writer(out);
+  for (const auto field : kCounterFields) writer.varint(meta.counters.*field);
+  writer.i64(meta.clock_floor.ms()).i64(meta.wall.bias.count());
+  for (std::size_t i = 0; i < kBuckets1; ++i) put_bucket(writer, meta.running[i]);
+  // Most stores never use the others, and this record is part of every commit.
+  std::uint8_t used = meta.counted ? kCounted : std::uint8_t{0};
+  for (std::size_t i = kBuckets1; i < kKept; ++i)
+    used = static_cast<std::uint8_t>(used | (meta.running[i] != BucketInfo() ? bit_of(i) : 0U));
+  if (meta.counters.fanouts != 0) used |= kMetaFanouts;
+  writer.u8(used);
+  if (meta.counters.fanouts != 0) {
+    for (const auto field : kFanoutFields) writer.varint(meta.counters.*field);
+  }
+  for (std::size_t i = kBuckets1; i < kKept; ++i) {
+    if ((used & bit_of(i)) != 0) put_bucket(writer, meta.running[i]);
+  }
+  writer.varint(meta.log_removed).varint(meta.long_names).varint(meta.long_halves);
+  writer.raw({reinterpret_cast<const char*>(meta.id_key.data()), meta.id_key.size()});
+  if (!meta.wall.plain()) put_wall(writer, meta.wall);
+  seal_record(out);
+  return out;
+}
+
+Result<Meta> decode_meta(std::string_view record) {
+  const std::uint8_t version = version_of(record);
+  const bool old = version == 1;
+  const bool long_names = version <= kMetaLongNames;
+  Reader reader =
+      open_record(record, version >= 1 && version < kMetaVersion ? version : kMetaVersion);
+  Meta meta;
+  for (std::size_t i = 0; i < (old ? kCounters1 : kCounterFields.size()); ++i)
+    meta.counters.*kCounterFields[i] = reader.varint();
+  meta.clock_floor = Timestamp(reader.i64());
+  meta.wall.bias = Duration(reader.i64());
+  for (std::size_t i = 0; i < kBuckets1; ++i) meta.running[i] = get_bucket(reader);
+  const std::uint8_t used = old ? std::uint8_t{0} : reader.u8();
+  const unsigned known = long_names ? kKeptBits : kKeptBits | kMetaFanouts | kCounted;
+  if ((used & ~known) != 0) reader.fail();
+  meta.counted = !long_names && (used & kCounted) != 0;
+  if ((used & kMetaFanouts) != 0) {
+    for (const auto field : kFanoutFields) meta.counters.*field = reader.varint();
+    if (meta.counters.fanouts == 0) reader.fail();
+  }
+  for (std::size_t i = kBuckets1; i < kKept; ++i) {
+    if ((used & bit_of(i)) != 0) meta.running[i] = get_bucket(reader);
+  }
+  meta.log_removed = reader.varint();
+  if (long_names) {
+    meta.long_names = meta.running[static_cast<std::size_t>(Kept::kNames)].number;
+    meta.long_halves = meta.running[static_cast<std::size_t>(Kept::kHalves)].number;
+  } else {
+    meta.long_names = reader.varint32();
+    meta.long_halves = reader.varint32();
+  }
+  if (version == kMetaVersion) {
+    const std::string_view key = reader.raw(meta.id_key.size());
+    std::copy(key.begin(), key.end(), reinterpret_cast<char*>(meta.id_key.data()));
+  }
+  if (version == kMetaVersion && reader.ok() && !reader.at_end()) get_wall(reader, meta.wall);
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "meta record");
+  return meta;
+}
+
+Result<IdKey> id_key_of(const Meta& meta) {
+  if (meta.id_key == IdKey())
+    return fail(ErrorCode::kCorrupt, "the meta record has no key for message ids");
+  return meta.id_key;
+}
+
+std::string encode_buckets(const BucketList& buckets) {
+  std::string out = begin();
+  Writer writer(out);
+  writer.varint(buckets.size());
+  for (const BucketInfo& bucket : buckets) put_bucket(writer, bucket);
+  seal_record(out);
+  return out;
+}
+
+Result<BucketList> decode_buckets(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  BucketList buckets;
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left)
+    buckets.push_back(get_bucket(reader));
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "bucket list");
+  return buckets;
+}
+
+std::string encode_ledger(const LedgerEntry& entry) {
+  std::string out = begin();
+  const std::string_view print(reinterpret_cast<const char*>(entry.fingerprint.data()),
+                               entry.fingerprint.size());
+  Writer(out).raw(print).i64(entry.at.ms()).text(entry.answer);
+  seal_record(out);
+  return out;
+}
+
+Result<LedgerEntry> decode_ledger(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  LedgerEntry entry;
+  const std::string_view print = reader.raw(entry.fingerprint.size());
+  if (reader.ok())
+    std::copy(print.begin(), print.end(), reinterpret_cast<char*>(entry.fingerprint.data()));
+  entry.at = Timestamp(reader.i64());
+  entry.answer = reader.text();
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "ledger entry");
+  return entry;
+}
+
+std::string encode_session(const SessionEntry& entry) {
+  std::string out = begin();
+  Writer(out).u64(entry.highest).i64(entry.at.ms());
+  seal_record(out);
+  return out;
+}
+
+Result<SessionEntry> decode_session(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  SessionEntry entry;
+  entry.highest = reader.u64();
+  entry.at = Timestamp(reader.i64());
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "session entry");
+  return entry;
+}
+
+std::string encode_log(const std::vector<LogEntry>& entries) {
+  std::string out = begin(kNearVersion);
+  out.reserve(8 + entries.size() * 32);
+  Writer writer(out);
+  writer.varint(entries.size());
+  std::int64_t before = 0;
+  for (const LogEntry& entry : entries) {
+    writer.u8(static_cast<std::uint8_t>(entry.kind)).near(entry.at.ms(), before);
+    before = entry.at.ms();
+    put_id(writer, entry.id);
+    writer.u8(static_cast<std::uint8_t>(entry.phase))
+        .u8(static_cast<std::uint8_t>(entry.cause))
+        .varint(entry.attempts)
+        .text(entry.reason);
+  }
+  seal_record(out);
+  return out;
+}
+
+Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket bucket,
+                                         Sequence page) {
+  const bool fixed = version_of(record) == kVersion;
+  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
+  std::vector<LogEntry> entries;
+  std::uint32_t index = 0;
+  std::int64_t before = 0;
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left, ++index) {
+    LogEntry entry;
+    entry.position = {bucket, page.value(), index};
+    entry.kind = get_enum<LogEntry::Kind>(reader, LogEntry::kKinds);
+    before = fixed ? reader.i64() : reader.near(before);
+    entry.at = Timestamp(before);
+    entry.id = get_id(reader);
+    entry.phase = get_enum<Phase>(reader, kPhases);
+    entry.cause = get_enum<FailureClass>(reader, kFailureClasses);
+    entry.attempts = fixed ? reader.u16() : reader.varint16();
+    entry.reason = reader.text();
+    entries.push_back(std::move(entry));
+  }
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "log page");
+  return entries;
+}
+
+std::string encode_end(const EndRecord& end) {
+  std::string out;
+  encode_end(end, out);
+  return out;
+}
+
+void encode_end(const EndRecord& end, std::string& out) {
+  out.assign(1, static_cast<char>(kEndVersion));
+  Writer writer(out);
+  const bool has_origin = end.origin.is_set();
+  writer.u8(static_cast<std::uint8_t>(
+      (has_origin ? kEndOrigin : 0) | (end.notes.empty() ? 0 : kEndNotes) |
+      (end.past.empty() ? 0 : kEndPast) | (end.content_bucket == 0 ? 0 : kEndLetter)));
+  put_id(writer, end.id);
+  writer.u8(static_cast<std::uint8_t>(end.phase))
+      .u8(static_cast<std::uint8_t>(end.cause))
+      .varint(end.attempts);
+  put_time(writer, end.accepted);
+  writer.near(end.at.ms(), end.accepted.ms());
+  if (end.content_bucket != 0) writer.varint(end.content_bucket);
+  if (has_origin) put_id(writer, end.origin);
+  if (!end.notes.empty()) writer.text(end.notes);
+  if (!end.past.empty()) writer.text(end.past);
+  writer.text(end.reason);
+  seal_record(out);
+}
+
+namespace {
+
+// Versions 1 and 2, whose flags stand behind the numbers. Returns the flags.
+std::uint8_t read_fixed_end(Reader& reader, std::uint8_t version, EndRecord& end) {
+  end.id = get_id(reader);
+  end.phase = get_enum<Phase>(reader, kPhases);
+  end.cause = get_enum<FailureClass>(reader, kFailureClasses);
+  end.attempts = reader.u16();
+  end.accepted = Timestamp(reader.i64());
+  end.at = Timestamp(reader.i64());
+  end.content_bucket = reader.u32();
+  const std::uint8_t flags = reader.u8();
+  if (flags > (version == 1 ? kEndOrigin : kEndOrigin | kEndNotes | kEndPast)) reader.fail();
+  return flags;
+}
+
+std::uint8_t read_near_end(Reader& reader, EndRecord& end) {
+  const std::uint8_t flags = reader.u8();
+  if (flags >= 2 * kEndLetter) reader.fail();
+  end.id = get_id(reader);
+  end.phase = get_enum<Phase>(reader, kPhases);
+  end.cause = get_enum<FailureClass>(reader, kFailureClasses);
+  end.attempts = reader.varint16();
+  end.accepted = get_time(reader, false);
+  end.at = Timestamp(reader.near(end.accepted.ms()));
+  if ((flags & kEndLetter) != 0) end.content_bucket = reader.varint32();
+  return flags;
+}
+
+}  // namespace
+
+Result<EndRecord> decode_end(std::string_view record) {
+  const std::uint8_t version = version_of(record);
+  const bool fixed = version == 1 || version == 2;
+  Reader reader = open_record(record, fixed ? version : kEndVersion);
+  EndRecord end;
+  const std::uint8_t flags =
+      fixed ? read_fixed_end(reader, version, end) : read_near_end(reader, end);
+  if ((flags & kEndOrigin) != 0) end.origin = get_id(reader);
+  if ((flags & kEndNotes) != 0) end.notes = reader.text();
+  if ((flags & kEndPast) != 0) end.past = reader.text();
+  end.reason = reader.text();
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "end record");
+  return end;
+}
+
+std::string encode_name(const NameEntry& entry) {
+  std::string out = begin(kNearVersion);
+  Writer writer(out);
+  put_time(writer, entry.at);
+  writer.varint(entry.holders.size());
+  for (const NameEntry::Holder& holder : entry.holders) {
+    put_id(writer, holder.id);
+    writer.varint(holder.attempt);
+  }
+  seal_record(out);
+  return out;
+}
+
+Result<NameEntry> decode_name(std::string_view record) {
+  const bool fixed = version_of(record) == kVersion;
+  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
+  NameEntry entry;
+  entry.at = get_time(reader, fixed);
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+    NameEntry::Holder holder;
+    holder.id = get_id(reader);
+    holder.attempt = fixed ? reader.u16() : reader.varint16();
+    entry.holders.push_back(holder);
+  }
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "name entry");
+  return entry;
+}
+
+std::string encode_half(const HalfEntry& entry) {
+  std::string out = begin();
+  Writer writer(out);
+  writer.varint(entry.news.size());
+  for (const HalfEntry::News& news : entry.news)
+    writer.i64(news.at.ms()).i64(news.window.count()).text(news.detail);
+  seal_record(out);
+  return out;
+}
+
+Result<HalfEntry> decode_half(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  HalfEntry entry;
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+    HalfEntry::News news;
+    news.at = Timestamp(reader.i64());
+    news.window = Duration(reader.i64());
+    news.detail = reader.text();
+    entry.news.push_back(std::move(news));
+  }
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "half entry");
+  return entry;
+}
+
+std::string encode_arrival(const ArrivalRecord& arrival) {
+  std::string out = begin(kNearVersion);
+  Writer writer(out);
+  put_time(writer, arrival.at);
+  writer.text(pack(arrival.profile)).text(pack(arrival.source));
+  put_packed(writer, arrival.bytes);
+  seal_record(out);
+  return out;
+}
+
+Result<ArrivalRecord> decode_arrival(std::string_view record) {
+  const bool fixed = version_of(record) == kVersion;
+  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
+  ArrivalRecord arrival;
+  arrival.at = get_time(reader, fixed);
+  arrival.profile = fixed ? std::string(reader.text()) : get_word(reader);
+  arrival.source = fixed ? std::string(reader.text()) : get_word(reader);
+  arrival.bytes = fixed ? std::string(reader.text()) : get_packed(reader);
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "arrival");
+  return arrival;
+}
+
+std::string encode_nested(const NestedRecord& nested) {
+  std::string out = begin(kNearVersion);
+  Writer writer(out);
+  put_id(writer, nested.from);
+  writer.u8(nested.lane).varint(nested.priority).text(nested.destination).text(nested.attributes);
+  put_packed(writer, nested.body);
+  seal_record(out);
+  return out;
+}
+
+Result<NestedRecord> decode_nested(std::string_view record) {
+  const bool fixed = version_of(record) == kVersion;
+  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
+  NestedRecord nested;
+  nested.from = get_id(reader);
+  nested.lane = reader.u8();
+  nested.priority = fixed ? reader.u16() : reader.varint16();
+  nested.destination = reader.text();
+  nested.attributes = reader.text();
+  nested.body = fixed ? std::string(reader.text()) : get_packed(reader);
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "nested submit");
+  return nested;
+}
+
+namespace {
+
+void put_census(Writer& writer, const CensusRecord& census) {
+  writer.text(pack(census.profile)).varint(census.states.size());
+  for (const auto& [state, count] : census.states) writer.u8(state).varint(count);
+}
+
+CensusRecord get_census(Reader& reader) {
+  CensusRecord census;
+  census.profile = get_word(reader);
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+    const StateIndex state = reader.u8();
+    census.states.emplace_back(state, reader.varint());
+    if (state >= kStatesMax) reader.fail();
+  }
+  return census;
+}
+
+}  // namespace
+
+std::string encode_census(const CensusRecord& census) {
+  std::string out = begin();
+  Writer writer(out);
+  put_census(writer, census);
+  seal_record(out);
+  return out;
+}
+
+Result<CensusRecord> decode_census(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  CensusRecord census = get_census(reader);
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "census");
+  return census;
+}
+
+std::string encode_census_page(const std::vector<CensusOf>& counts) {
+  std::string out = begin();
+  Writer writer(out);
+  writer.varint(counts.size());
+  for (const CensusOf& count : counts) {
+    writer.varint(count.destination.value());
+    put_census(writer, count.census);
+  }
+  seal_record(out);
+  return out;
+}
+
+Result<std::vector<CensusOf>> decode_census_page(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  std::vector<CensusOf> counts;
+  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+    const DestinationId destination(reader.varint());
+    counts.push_back({destination, get_census(reader)});
+  }
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "page of the census");
+  return counts;
+}
+
+std::string encode_dead(const DeadLetter& letter, std::string_view message) {
+  std::string out = begin();
+  Writer writer(out);
+  put_id(writer, letter.id);
+  writer.u8(static_cast<std::uint8_t>(letter.phase))
+      .i64(letter.at.ms())
+      .u8(static_cast<std::uint8_t>(letter.cause));
+  writer.u16(letter.attempts).text(letter.reason).text(message);
+  seal_record(out);
+  return out;
+}
+
+Result<DeadRecord> decode_dead(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  DeadRecord dead;
+  dead.letter.id = get_id(reader);
+  dead.letter.phase = get_enum<Phase>(reader, kPhases);
+  dead.letter.at = Timestamp(reader.i64());
+  dead.letter.cause = get_enum<FailureClass>(reader, kFailureClasses);
+  dead.letter.attempts = reader.u16();
+  dead.letter.reason = reader.text();
+  dead.message = reader.text();
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "dead letter");
+  return dead;
+}
+
+}  // namespace postrider

@@ -1,0 +1,766 @@
+#include "postrider/model/records/records.h"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include "postrider/model/records/record_codecs_testing.h"
+
+namespace postrider {
+namespace {
+
+template <class T>
+T any() {
+  return *rc::gen::arbitrary<T>();
+}
+template <class Enum>
+Enum any_enum(std::size_t count) {
+  return static_cast<Enum>(*rc::gen::inRange<std::size_t>(0, count));
+}
+Timestamp any_time() { return Timestamp(any<std::int64_t>()); }
+Duration any_duration() { return Duration(any<std::int64_t>()); }
+MessageId any_id() { return {any<std::uint64_t>(), any<std::uint64_t>()}; }
+std::string any_text() { return any<std::string>(); }
+NamedTexts any_texts() {
+  NamedTexts texts(*rc::gen::inRange<std::size_t>(0, 4));
+  for (NamedText& text : texts) text = {any_text(), any_text()};
+  return texts;
+}
+// Unset half of the time, because unset fields are encoded in another way.
+Timestamp maybe_time() { return any<bool>() ? any_time() : Timestamp(); }
+MessageId maybe_id() { return any<bool>() ? any_id() : MessageId(); }
+
+// Some are worth packing.
+std::string any_body() {
+  if (any<bool>()) return any_text();
+  return R"({"commandType":"READ_CREDIT","priority":0,"pluginId":"lora","correlationId":")" +
+         any_text() + R"(","device":{"type":"ELECTRICITY_METER","externalReference":"470"}})";
+}
+
+Message any_message() {
+  Message fields;
+  fields.id = any_id();
+  fields.accepted = any_time();
+  fields.not_before = maybe_time();
+  fields.expires = maybe_time();
+  fields.origin = maybe_id();
+  fields.method = any<std::uint8_t>();
+  for (GateName& gate : fields.gates) gate = any<bool>() ? any<std::uint64_t>() : 0;
+  fields.lasting = any<bool>() ? any<std::uint8_t>() & 7 : std::uint8_t{0};
+  fields.ordered = fields.lasting != 0 && any<bool>();
+  fields.packed = any<bool>();
+  return encode_message(fields, any_text(), any_body());
+}
+
+State any_state() {
+  State state;
+  state.state = any<std::uint8_t>();
+  state.method = any<std::uint8_t>();
+  state.attempts = any<std::uint16_t>();
+  state.since = any_time();
+  state.due = any_time();
+  state.first_attempt = any_time();
+  state.held_before = any_duration();
+  state.failure = any_enum<FailureClass>(kFailureClasses);
+  state.held_back = any<std::uint16_t>();
+  state.certainty = any_enum<Certainty>(3);
+  state.cancel_wanted = any<bool>();
+  state.lost = any<bool>();
+  state.questions_failed = any<bool>() ? any<std::uint16_t>() : std::uint16_t{0};
+  return state;
+}
+
+Intent any_intent() {
+  if (any<bool>()) return {};
+  return {any_time(), any_time(), any<std::uint64_t>(), any<bool>()};
+}
+
+NameEntry any_name() {
+  NameEntry entry{any_time(), {}};
+  entry.holders.resize(*rc::gen::inRange<std::size_t>(0, 4));
+  for (NameEntry::Holder& holder : entry.holders) holder = {any_id(), any<std::uint16_t>()};
+  return entry;
+}
+
+HalfEntry any_half() {
+  HalfEntry entry;
+  entry.news.resize(*rc::gen::inRange<std::size_t>(0, 4));
+  for (HalfEntry::News& news : entry.news) news = {any_time(), any_duration(), any_text()};
+  return entry;
+}
+
+ArrivalRecord any_arrival() { return {any_time(), any_text(), any_text(), any_body()}; }
+
+NestedRecord any_nested() {
+  return {any_id(), any_text(), any<std::uint8_t>(), any<std::uint16_t>(), any_text(), any_body()};
+}
+
+CensusRecord any_census() {
+  CensusRecord census{any_text(), {}};
+  for (int i = *rc::gen::inRange(0, 4); i > 0; --i)
+    census.states.emplace_back(*rc::gen::inRange<StateIndex>(0, kStatesMax), any<std::uint64_t>());
+  return census;
+}
+
+std::vector<CensusOf> any_census_page() {
+  std::vector<CensusOf> page(*rc::gen::inRange<std::size_t>(0, 4));
+  for (CensusOf& one : page) one = {DestinationId(any<std::uint64_t>()), any_census()};
+  return page;
+}
+
+GroupRecord any_group() {
+  return {any<std::uint32_t>(), any_time(), any_time(), any_id(), any_text()};
+}
+
+AuditRecord any_audit() {
+  return {any_time(), any_text(), any_text(), any_text(), any_text(), any_text()};
+}
+
+Hold any_hold() {
+  return {{any_text(), any_text(), any_text(), any_text(), any_text()}, any_text(), any_time()};
+}
+
+Job any_job() {
+  Job job;
+  job.id = JobId(any<std::uint64_t>());
+  job.order.action = any_enum<JobAction>(kJobActions);
+  job.order.filter.destination = any_text();
+  job.order.filter.destination_prefix = any_text();
+  if (any<bool>()) job.order.filter.phase = any_enum<Phase>(kPhases);
+  if (any<bool>()) job.order.filter.cause = any_enum<FailureClass>(kFailureClasses);
+  job.order.filter.since = any_time();
+  job.order.filter.until = any_time();
+  job.order.filter.reason_prefix = any_text();
+  job.order.rate = any<std::uint32_t>();
+  job.order.even_if_it_ran = any<bool>();
+  job.order.reason = any_text();
+  job.order.every = Duration(any<std::uint32_t>());
+  job.state = any_enum<JobState>(kJobStates);
+  job.actor = any_text();
+  for (Timestamp* time : {&job.created, &job.finished, &job.round_at, &job.next_at})
+    *time = any_time();
+  for (std::uint64_t* count :
+       {&job.expected, &job.looked, &job.done, &job.refused, &job.horizon, &job.rounds})
+    *count = any<std::uint32_t>();
+  job.cursor = any_text();
+  job.refusal = any_text();
+  return job;
+}
+
+Trail any_trail() {
+  Trail trail(*rc::gen::inRange<std::size_t>(0, 4));
+  for (Step& step : trail) {
+    step.at = any_time();
+    step.state = any<StateIndex>();
+    step.on = any_enum<On>(kSignals);
+    step.times = any<std::uint16_t>();
+    step.reason = any_text();
+  }
+  return trail;
+}
+
+DestinationConfig any_config() {
+  return {
+      .name = any_text(), .profile = any_text(), .settings = any_texts(), .removed = any<bool>()};
+}
+
+Route any_route() {
+  Route route;
+  route.health = any_enum<Health>(kHealths);
+  route.strikes = any<std::uint16_t>();
+  route.waits = any<std::uint16_t>();
+  for (Timestamp* time : {&route.closed_until, &route.failing_since, &route.health_since,
+                          &route.seen_at, &route.held_since, &route.revive_at}) {
+    *time = any_time();
+  }
+  route.held = any_duration();
+  route.reason = any_text();
+  return route;
+}
+
+Owed any_owed() {
+  Owed owed;
+  for (MessageId& head : owed.heads) head = maybe_id();
+  return owed;
+}
+
+BucketInfo any_bucket() {
+  return {any<std::uint32_t>(), any_time(), any<std::uint64_t>(), any<std::uint64_t>()};
+}
+
+Meta any_meta() {
+  Meta meta;
+  Counters& c = meta.counters;
+  for (std::uint64_t* counter :
+       {&c.accepted, &c.delivered, &c.dead, &c.expired, &c.cancelled, &c.indeterminate, &c.redriven,
+        &c.dropped, &c.quarantined, &c.removed_ends, &c.removed_dead, &c.removed_ledger,
+        &c.removed_names, &c.removed_halves, &c.removed_arrivals}) {
+    *counter = any<std::uint64_t>();
+  }
+  meta.clock_floor = any_time();
+  meta.wall.bias = any_duration();
+  for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
+    meta.wall.leaps.push_back({any_time(), any_time(), any_duration()});
+  if (any<bool>()) meta.wall.doubt = {Timestamp(7), {}, any_duration()};
+  for (BucketInfo& bucket : meta.running) bucket = any_bucket();
+  meta.long_names = any<std::uint32_t>();
+  meta.long_halves = any<std::uint32_t>();
+  meta.counted = any<bool>();
+  for (std::uint8_t& byte : meta.id_key) byte = any<std::uint8_t>();
+  return meta;
+}
+
+BucketList any_buckets() {
+  BucketList buckets(*rc::gen::inRange<std::size_t>(0, 5));
+  for (BucketInfo& bucket : buckets) bucket = any_bucket();
+  return buckets;
+}
+
+LedgerEntry any_ledger() {
+  LedgerEntry entry;
+  for (std::uint8_t& byte : entry.fingerprint) byte = any<std::uint8_t>();
+  entry.at = any_time();
+  entry.answer = any_text();
+  return entry;
+}
+
+LogEntry any_log_entry() {
+  LogEntry entry;
+  entry.kind = any_enum<LogEntry::Kind>(LogEntry::kKinds);
+  entry.at = any_time();
+  entry.id = any_id();
+  entry.phase = any_enum<Phase>(kPhases);
+  entry.cause = any_enum<FailureClass>(kFailureClasses);
+  entry.attempts = any<std::uint16_t>();
+  entry.reason = any_text();
+  return entry;
+}
+
+std::vector<LogEntry> any_log() {
+  std::vector<LogEntry> entries(*rc::gen::inRange<std::size_t>(0, 4));
+  for (LogEntry& entry : entries) entry = any_log_entry();
+  return entries;
+}
+
+EndRecord any_end() {
+  EndRecord end;
+  end.id = any_id();
+  end.phase = any_enum<Phase>(kPhases);
+  end.cause = any_enum<FailureClass>(kFailureClasses);
+  end.attempts = any<std::uint16_t>();
+  end.accepted = any_time();
+  end.at = any_time();
+  end.content_bucket = any<std::uint32_t>();
+  end.origin = maybe_id();
+  end.reason = any_text();
+  if (any<bool>()) end.notes = any_text();
+  if (any<bool>()) end.past = any_text();
+  return end;
+}
+
+DeadLetter any_letter() {
+  DeadLetter letter;
+  letter.id = any_id();
+  letter.phase = any_enum<Phase>(kPhases);
+  letter.at = any_time();
+  letter.cause = any_enum<FailureClass>(kFailureClasses);
+  letter.attempts = any<std::uint16_t>();
+  letter.reason = any_text();
+  return letter;
+}
+
+Answer any_answer() {
+  Answer answer;
+  answer.code = any_enum<AnswerCode>(kAnswerCodes);
+  answer.id = any_id();
+  answer.detail = any_text();
+  return answer;
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, Message, ()) {
+  const Message want = any_message();
+  const Result<Message> got = decode_message(want.record);
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->id == want.id);
+  RC_ASSERT(got->accepted == want.accepted);
+  RC_ASSERT(got->not_before == want.not_before);
+  RC_ASSERT(got->expires == want.expires);
+  RC_ASSERT(got->origin == want.origin);
+  RC_ASSERT(got->method == want.method);
+  RC_ASSERT(got->gates == want.gates);
+  RC_ASSERT(got->lasting == want.lasting);
+  RC_ASSERT(got->ordered == want.ordered);
+  RC_ASSERT(got->attributes == want.attributes);
+  RC_ASSERT(got->body == want.body);
+  RC_ASSERT(got->packed == want.packed);
+  RC_ASSERT(got->record.view().data() == want.record.view().data());
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, State, ()) {
+  const State want = any_state();
+  const std::string reason = any_text();
+  const Intent intent = any_intent();
+  const std::string notes = any_text();
+  const std::string trail = any_text();
+  const Result<StoredState> got = decode_state(encode_state(want, reason, intent, notes, trail));
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->state == want);
+  RC_ASSERT(got->intent == intent);
+  RC_ASSERT(got->notes == notes);
+  RC_ASSERT(got->past == trail);
+  RC_ASSERT(got->reason == reason);
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, Config, ()) {
+  const DestinationConfig want = any_config();
+  const Result<DestinationConfig> got = decode_config(encode_config(want));
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->name == want.name);
+  RC_ASSERT(got->profile == want.profile);
+  RC_ASSERT(got->settings == want.settings);
+  RC_ASSERT(got->removed == want.removed);
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, ValuesWithEquality, ()) {
+  const Route route = any_route();
+  const Owed owed = any_owed();
+  const Meta meta = any_meta();
+  const BucketList buckets = any_buckets();
+  const EndRecord end = any_end();
+  RC_ASSERT(decode_route(encode_route(route)).value() == route);
+  RC_ASSERT(decode_owed(encode_owed(owed)).value() == owed);
+  RC_ASSERT(decode_meta(encode_meta(meta)).value() == meta);
+  RC_ASSERT(decode_buckets(encode_buckets(buckets)).value() == buckets);
+  RC_ASSERT(decode_end(encode_end(end)).value() == end);
+  const NameEntry name = any_name();
+  const HalfEntry half = any_half();
+  const ArrivalRecord arrival = any_arrival();
+  const NestedRecord nested = any_nested();
+  const CensusRecord census = any_census();
+  RC_ASSERT(decode_census(encode_census(census)).value() == census);
+  const auto page = any_census_page();
+  RC_ASSERT(decode_census_page(encode_census_page(page)).value() == page);
+  RC_ASSERT(decode_name(encode_name(name)).value() == name);
+  RC_ASSERT(decode_half(encode_half(half)).value() == half);
+  RC_ASSERT(decode_arrival(encode_arrival(arrival)).value() == arrival);
+  RC_ASSERT(decode_nested(encode_nested(nested)).value() == nested);
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, GroupsJobsHoldsAndAudit, ()) {
+  const GroupRecord group = any_group();
+  const Job job = any_job();
+  const Hold hold = any_hold();
+  const AuditRecord audit = any_audit();
+  RC_ASSERT(decode_group(encode_group(group)).value() == group);
+  RC_ASSERT(decode_job(encode_job(job)).value() == job);
+  RC_ASSERT(decode_hold(encode_hold(hold)).value() == hold);
+  RC_ASSERT(decode_audit(encode_audit(audit)).value() == audit);
+  RC_ASSERT(parse_job_id(to_string(job.id)) == job.id);
+  const GroupName name{any<std::uint32_t>(), DestinationId(any<std::uint64_t>()),
+                       any_enum<Phase>(kPhases), any_enum<FailureClass>(kFailureClasses)};
+  RC_ASSERT(parse_group_key(group_key(name)) == name);
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, LedgerAndSession, ()) {
+  const LedgerEntry entry = any_ledger();
+  const Result<LedgerEntry> got = decode_ledger(encode_ledger(entry));
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->fingerprint == entry.fingerprint);
+  RC_ASSERT(got->at == entry.at);
+  RC_ASSERT(got->answer == entry.answer);
+
+  const SessionEntry session{any<std::uint64_t>(), any_time()};
+  const Result<SessionEntry> back = decode_session(encode_session(session));
+  RC_ASSERT(back.has_value());
+  RC_ASSERT(back->highest == session.highest);
+  RC_ASSERT(back->at == session.at);
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, Log, ()) {
+  const std::vector<LogEntry> want = any_log();
+  const Result<std::vector<LogEntry>> got = decode_log(encode_log(want), 7, Sequence(9));
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->size() == want.size());
+  for (std::uint32_t i = 0; i < want.size(); ++i) {
+    RC_ASSERT((*got)[i].position == (LogPosition{7, 9, i}));
+    RC_ASSERT((*got)[i].kind == want[i].kind);
+    RC_ASSERT((*got)[i].at == want[i].at);
+    RC_ASSERT((*got)[i].id == want[i].id);
+    RC_ASSERT((*got)[i].phase == want[i].phase);
+    RC_ASSERT((*got)[i].cause == want[i].cause);
+    RC_ASSERT((*got)[i].attempts == want[i].attempts);
+    RC_ASSERT((*got)[i].reason == want[i].reason);
+  }
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, Dead, (const std::string& message)) {
+  const DeadLetter want = any_letter();
+  const std::string record = encode_dead(want, message);
+  const Result<DeadRecord> got = decode_dead(record);
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->letter.id == want.id);
+  RC_ASSERT(got->letter.phase == want.phase);
+  RC_ASSERT(got->letter.at == want.at);
+  RC_ASSERT(got->letter.cause == want.cause);
+  RC_ASSERT(got->letter.attempts == want.attempts);
+  RC_ASSERT(got->letter.reason == want.reason);
+  RC_ASSERT(got->message == message);
+}
+
+// req: engine.record.10
+RC_GTEST_PROP(RecordRoundTrip, AnswerAndTexts, ()) {
+  const Answer want = any_answer();
+  const Result<Answer> got = decode_answer(encode_answer(want));
+  RC_ASSERT(got.has_value());
+  RC_ASSERT(got->code == want.code);
+  RC_ASSERT(got->id == want.id);
+  RC_ASSERT(got->detail == want.detail);
+  const NamedTexts texts = any_texts();
+  RC_ASSERT(decode_texts(encode_texts(texts)).value() == texts);
+}
+
+struct Sample {
+  std::string_view name;
+  std::string (*make)();
+};
+
+class RecordTest : public ::testing::TestWithParam<Sample> {
+ protected:
+  const RecordCodec& codec() const { return record_codec(GetParam().name); }
+};
+
+// req: engine.record.8, engine.quarantine.2
+TEST_P(RecordTest, IsRefusedWhenABitIsFlippedOrItIsCutOrContinued) {
+  rc::detail::checkGTest([this] {
+    const std::string record = GetParam().make();
+    RC_ASSERT(codec().again(record) == record);
+    if (!codec().has_checksum) return;
+    for (std::size_t bit = 0; bit < record.size() * 8; ++bit) {
+      std::string bad = record;
+      bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << (bit % 8)));
+      RC_ASSERT(!codec().again(bad).has_value());
+    }
+    for (std::size_t size = 0; size < record.size(); ++size) {
+      RC_ASSERT(!codec().again(std::string_view(record).substr(0, size)).has_value());
+    }
+    RC_ASSERT(!codec().again(record + '\0').has_value());
+  });
+}
+
+// A checksum guards against the disk, not against a faulty writer: whatever decodes must be a
+// proper value. req: engine.quarantine.2
+TEST_P(RecordTest, WithAnyBytesBehindAGoodChecksumIsRefusedOrAValue) {
+  rc::detail::checkGTest([this] {
+    std::string record = GetParam().make();
+    const std::size_t tail = codec().has_checksum ? 4 : 0;
+    record.resize(record.size() - tail);
+    const auto changes = *rc::gen::inRange(1, 4);
+    for (int i = 0; i < changes && !record.empty(); ++i) {
+      const auto at = *rc::gen::inRange<std::size_t>(0, record.size());
+      record[at] = *rc::gen::element<char>('\0', '\x01', '\x08', '\x7F', '\x80', '\xFF');
+    }
+    if (*rc::gen::inRange(0, 3) == 0)
+      record.resize(*rc::gen::inRange<std::size_t>(0, record.size() + 1));
+    if (codec().has_checksum) seal_record(record);
+    const std::optional<std::string> once = codec().again(record);
+    if (once) RC_ASSERT(codec().again(*once) == once);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RecordTest,
+    ::testing::Values(
+        Sample{"Message", [] { return std::string(any_message().record.view()); }},
+        Sample{"State",
+               [] { return encode_state(any_state(), any_text(), any_intent(), any_text()); }},
+        Sample{"Name", [] { return encode_name(any_name()); }},
+        Sample{"Half", [] { return encode_half(any_half()); }},
+        Sample{"Arrival", [] { return encode_arrival(any_arrival()); }},
+        Sample{"Nested", [] { return encode_nested(any_nested()); }},
+        Sample{"Census", [] { return encode_census(any_census()); }},
+        Sample{"CensusPage", [] { return encode_census_page(any_census_page()); }},
+        Sample{"Group", [] { return encode_group(any_group()); }},
+        Sample{"Job", [] { return encode_job(any_job()); }},
+        Sample{"Hold", [] { return encode_hold(any_hold()); }},
+        Sample{
+            "FanoutGroup",
+            [] {
+              return encode_fanout_group(
+                  {any_text(), any<bool>(), {{any_text(), {any_text(), any_text()}}}, any_time()});
+            }},
+        Sample{"BodyCount",
+               [] {
+                 return encode_body_count({7, 8});
+               }},
+        Sample{"Audit", [] { return encode_audit(any_audit()); }},
+        Sample{"Config", [] { return encode_config(any_config()); }},
+        Sample{"Route", [] { return encode_route(any_route()); }},
+        Sample{"Owed", [] { return encode_owed(any_owed()); }},
+        Sample{"Meta", [] { return encode_meta(any_meta()); }},
+        Sample{"Buckets", [] { return encode_buckets(any_buckets()); }},
+        Sample{"Ledger", [] { return encode_ledger(any_ledger()); }},
+        Sample{"Session",
+               [] {
+                 return encode_session({any<std::uint64_t>(), any_time()});
+               }},
+        Sample{"Log", [] { return encode_log(any_log()); }},
+        Sample{"End", [] { return encode_end(any_end()); }},
+        Sample{"Dead", [] { return encode_dead(any_letter(), any_text()); }},
+        Sample{"Answer", [] { return encode_answer(any_answer()); }},
+        Sample{"Body", [] { return std::string(encode_body(any_body()).view()); }},
+        Sample{"Fanout",
+               [] {
+                 return encode_fanout(
+                     {FanoutId(any<std::uint64_t>()), {{any_text(), any_id()}}, {any_text()}});
+               }},
+        Sample{"Trail", [] { return encode_trail(any_trail()); }},
+        Sample{"Texts", [] { return encode_texts(any_texts()); }}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+// One byte of a record that names one of a list. The places are those of docs/store-format.md.
+struct ListedByte {
+  std::string_view name;
+  std::string record;
+  std::size_t place;
+  std::size_t count;
+};
+
+// req: engine.quarantine.2
+TEST(Record, AnEnumeratorOutsideItsListIsRefused) {
+  Owed owed;
+  owed.heads[0] = {1, 2};
+  const ListedByte bytes[] = {
+      {"Route", encode_route({}), 1, kHealths},
+      {"Owed", encode_owed(owed), 1, kLanes},
+      {"Log", encode_log({LogEntry{}}), 2, LogEntry::kKinds},
+      {"Log", encode_log({LogEntry{}}), 20, kPhases},
+      {"Log", encode_log({LogEntry{}}), 21, kFailureClasses},
+      {"End", encode_end({}), 18, kPhases},
+      {"End", encode_end({}), 19, kFailureClasses},
+      {"Dead", encode_dead({}, ""), 17, kPhases},
+      {"Dead", encode_dead({}, ""), 26, kFailureClasses},
+      {"Answer", encode_answer({}), 0, kAnswerCodes},
+  };
+  for (const ListedByte& byte : bytes) {
+    const RecordCodec& codec = record_codec(byte.name);
+    for (std::size_t value = 0; value < 256; ++value) {
+      std::string record = byte.record;
+      if (codec.has_checksum) record.resize(record.size() - 4);
+      record[byte.place] = static_cast<char>(value);
+      if (codec.has_checksum) seal_record(record);
+      const std::optional<std::string> again = codec.again(record);
+      EXPECT_EQ(again.has_value(), value < byte.count)
+          << byte.name << " " << byte.place << " " << value;
+      if (again) {
+        EXPECT_EQ(*again, record) << byte.name << " " << byte.place;
+      }
+    }
+  }
+}
+
+// req: engine.quarantine.2
+TEST(Record, AFailureOrCertaintyOutsideItsListIsRefused) {
+  for (unsigned value = 0; value < 256; ++value) {
+    std::string record = encode_state({}, "");
+    record.resize(record.size() - 4);
+    record[7] = static_cast<char>(value);
+    seal_record(record);
+    const auto state = decode_state(record);
+    const bool known = (value & 31U) < kFailureClasses && value >> 6U <= 2;
+    ASSERT_EQ(state.has_value(), known) << value;
+    if (state) {
+      EXPECT_EQ(encode_state(state->state, ""), record) << value;
+    }
+  }
+}
+
+TEST(Record, EachKindWithARetentionHasASpaceOfItsOwn) {
+  std::set<char> spaces;
+  for (std::size_t i = 0; i < kKept; ++i) spaces.insert(space_of(static_cast<Kept>(i)));
+  EXPECT_EQ(spaces, (std::set<char>{keys::kLedger, keys::kLog, keys::kEnd, keys::kDead, keys::kName,
+                                    keys::kHalf, keys::kArrival, keys::kAudit, keys::kHistory}));
+}
+
+// Bytes that the first format wrote; they must be read for as long as such a record can live.
+std::string bytes_of(std::string_view hex) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+    out.push_back(static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1])));
+  }
+  return out;
+}
+
+TEST(Record, OfTheFirstFormatAreRead) {  // req: engine.store.14
+  const auto message = decode_message(Blob::copy_of(bytes_of(
+      "010a00000000000000010000000000000002000000000000000301000000000000000400000000000000"
+      "050000000000000000000000000000000000626f64793c167512")));
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(message->id, (MessageId{1, 2}));
+  EXPECT_EQ(message->expires, Timestamp(4));
+  EXPECT_EQ(message->gates[0], 5U);
+  EXPECT_EQ(message->lasting, 0);
+  EXPECT_EQ(message->body, "body");
+
+  const auto state = decode_state(bytes_of(
+      "010200000300000000000000050000000000000000000000000000000000000000000000000300010377"
+      "687955567a47"));
+  ASSERT_TRUE(state.has_value());
+  EXPECT_EQ(state->state.attempts, 3);
+  EXPECT_TRUE(state->state.cancel_wanted);
+  EXPECT_EQ(state->reason, "why");
+  EXPECT_EQ(state->intent, Intent());
+  EXPECT_EQ(state->notes, "");
+
+  const auto end = decode_end(bytes_of(
+      "010000000000000001000000000000000206000000000000000000000000000000000000000000000001"
+      "00000000000000030000000000000004037768799b07692f"));
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->phase, Phase::kDead);
+  EXPECT_EQ(end->origin, (MessageId{3, 4}));
+  EXPECT_EQ(end->reason, "why");
+
+  const auto meta = decode_meta(bytes_of(
+      "010900000000000000000000080000000000000000000000000000000000000001000000000000000000"
+      "000000000001000000000000000000000000000001000000000000000000000000000007000000000000"
+      "0000000000065272d27c"));
+  ASSERT_TRUE(meta.has_value());
+  EXPECT_EQ(meta->counters.accepted, 9U);
+  EXPECT_EQ(meta->counters.removed_ledger, 8U);
+  EXPECT_EQ(meta->running[3].number, 7U);
+  EXPECT_EQ(meta->running[4], BucketInfo());
+  EXPECT_EQ(meta->log_removed, 6U);
+}
+
+// … and those of the second, which had numbers of fixed width and packed nothing.
+TEST(Record, OfMessagesBeforePackingAreRead) {  // req: engine.store.14
+  const auto message = decode_message(Blob::copy_of(bytes_of(
+      "021a000000000000000100000000000000020000000000000003010000000000000004000000000000000500"
+      "00000000000000000000000000000681026174626f6479d9fa2d21")));
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(message->id, (MessageId{1, 2}));
+  EXPECT_EQ(message->accepted, Timestamp(3));
+  EXPECT_EQ(message->expires, Timestamp(4));
+  EXPECT_EQ(message->gates, (std::array<GateName, 3>{5, 0, 6}));
+  EXPECT_EQ(message->lasting, 1);
+  EXPECT_TRUE(message->ordered);
+  EXPECT_EQ(message->attributes, "at");
+  EXPECT_EQ(message->body, "body");
+
+  const auto state = decode_state(bytes_of(
+      "0202000003000000000000000500000000000000090000000000000004000000000000000102013e00000000"
+      "0000000600000000000000070000000000000008056e6f7465730002160000018bcfe5680000030b01037768"
+      "79f40300000100037768791d14f900"));
+  ASSERT_TRUE(state.has_value());
+  EXPECT_EQ(state->state.since, Timestamp(5));
+  EXPECT_EQ(state->state.due, Timestamp(9));
+  EXPECT_EQ(state->state.first_attempt, Timestamp(4));
+  EXPECT_EQ(state->state.held_before, 1ms);
+  EXPECT_EQ(state->state.failure, FailureClass::kTimeout);
+  EXPECT_EQ(state->state.questions_failed, 2);
+  EXPECT_EQ(state->intent, (Intent{Timestamp(6), Timestamp(7), 8, true}));
+  EXPECT_EQ(state->notes, "notes");
+  EXPECT_EQ(state->reason, "why");
+  const auto trail = decode_trail(state->past);
+  ASSERT_TRUE(trail.has_value());
+  ASSERT_EQ(trail->size(), 2U);
+  EXPECT_EQ((*trail)[0].reason, "why");
+  EXPECT_EQ((*trail)[1].at, Timestamp(1'700'000'000'500));
+
+  const auto end = decode_end(bytes_of(
+      "020000000000000001000000000000000206020003000000000000000400000000000000090000000507000000"
+      "00000000030000000000000004056e6f74657305747261696c03776879981f5669"));
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(*end, (EndRecord{{1, 2},
+                             Phase::kDead,
+                             FailureClass::kTimeout,
+                             3,
+                             Timestamp(4),
+                             Timestamp(9),
+                             5,
+                             {3, 4},
+                             "why",
+                             "notes",
+                             "trail"}));
+}
+
+TEST(Record, OfBooksBeforePackingAreRead) {  // req: engine.store.14
+  const auto log = decode_log(
+      bytes_of("01020000000000000000040000000000000001000000000000000206020003037768790000000000"
+               "000000040000000000000001000000000000000206020003037768794706d8b2"),
+      1, Sequence(1));
+  ASSERT_TRUE(log.has_value());
+  ASSERT_EQ(log->size(), 2U);
+  EXPECT_EQ((*log)[1].at, Timestamp(4));
+  EXPECT_EQ((*log)[1].attempts, 3);
+  EXPECT_EQ((*log)[1].reason, "why");
+  const auto name =
+      decode_name(bytes_of("01000000000000000401000000000000000100000000000000020003faa68876"));
+  ASSERT_TRUE(name.has_value());
+  EXPECT_EQ(*name, (NameEntry{Timestamp(4), {{{1, 2}, 3}}}));
+  const auto arrival = decode_arrival(
+      bytes_of("010000000000000004066465766963650e6c6f7261207570206a736f6e202d027b7da18eb145"));
+  ASSERT_TRUE(arrival.has_value());
+  EXPECT_EQ(*arrival, (ArrivalRecord{Timestamp(4), "device", "lora up json -", "{}"}));
+  const auto nested = decode_nested(
+      bytes_of("01000000000000000100000000000000020100020462656c6c02617404626f647925f3feb5"));
+  ASSERT_TRUE(nested.has_value());
+  EXPECT_EQ(*nested, (NestedRecord{{1, 2}, "bell", 1, 2, "at", "body"}));
+  const auto meta = decode_meta(bytes_of(
+      "0209000000000000000000000000000800000000000000000000000000000000000000010000000000000000"
+      "0000000000000100000000000000000000000000000100000000000000000000000000000100000000000000"
+      "000000001000000007000000000000000102030006468944e2"));
+  ASSERT_TRUE(meta.has_value());
+  EXPECT_EQ(meta->counters.removed_arrivals, 8U);
+  EXPECT_EQ(meta->log_removed, 6U);
+  EXPECT_EQ(meta->long_names, 7U) << "what is there has long keys";
+  EXPECT_EQ(meta->long_halves, 1U);
+  EXPECT_FALSE(meta->counted);
+}
+
+// The write budget counts bytes, so the usual records must stay as small as they are.
+TEST(Record, TheUsualOnesAreSmall) {
+  Message fields;
+  fields.id = {1, 2};
+  fields.accepted = Timestamp(1'700'000'000'000);
+  EXPECT_EQ(encode_message(fields, "", std::string(512, 'x')).record.size(), 512U + 30U);
+  EXPECT_LE(encode_state({}, "HTTP 503").size(), 32U);
+  EXPECT_LE(encode_meta({}).size(), 120U);
+  EXPECT_LE(encode_log({LogEntry{}}).size(), 32U);
+}
+
+TEST(Texts, AreFoundByName) {
+  const NamedTexts texts = {{"a", "1"}, {"b", "2"}, {"a", "3"}};
+  EXPECT_EQ(*find_text(texts, "a"), "1") << "the first";
+  EXPECT_EQ(*find_text(texts, "b"), "2");
+  EXPECT_EQ(find_text(texts, "c"), nullptr);
+}
+
+// req: engine.store.14
+TEST(Records, ARouteOfAnOlderFormatHasNoRevival) {
+  std::string old("\1\1\0\2\0\3", 6);
+  Writer(old).i64(1).i64(2).i64(3).i64(4).i64(5).i64(6).text("why");
+  seal_record(old);
+  const auto route = decode_route(old);
+  ASSERT_TRUE(route) << route.error().detail;
+  EXPECT_EQ(route->health, Health::kWait);
+  EXPECT_EQ(route->held, 6ms);
+  EXPECT_EQ(route->reason, "why");
+  EXPECT_FALSE(route->revive_at.is_set());
+}
+
+}  // namespace
+}  // namespace postrider

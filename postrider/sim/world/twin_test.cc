@@ -1,0 +1,121 @@
+// Checker 10 must bite: what a restart would find is compared with what runs, and a disk that says
+// otherwise is noticed.
+#include "postrider/sim/world/twin.h"
+
+#include <gtest/gtest.h>
+
+#include "postrider/model/records/keys.h"
+#include "postrider/sim/world/plan.h"
+
+namespace postrider::sim {
+namespace {
+
+// A process in a world without faults, one destination and one message that is not due for an hour.
+class TwinTest : public ::testing::Test {
+ protected:
+  TwinTest() {
+    disk.observe([this](const Applied& applied) {
+      std::vector<std::string> faults;
+      static_cast<void>(notebook.read({host.moment(host.running()), applied}, faults));
+      EXPECT_TRUE(faults.empty());
+    });
+    host.start();
+    Configure configure;
+    configure.config = {"destination-0", "drill", {{"peer", "peer-0"}}, false};
+    ask(configure);
+    Submit submit;
+    submit.destination = "destination-0";
+    submit.body = "body";
+    submit.not_before = host.engine_now() + Duration(1h);
+    ask(submit);
+    EXPECT_EQ(last.code, AnswerCode::kAccepted);
+  }
+
+  void ask(Event event) {
+    std::visit(
+        [](auto& one) {
+          if constexpr (requires { one.caller; }) one.caller.ticket = Ticket(1);
+        },
+        event);
+    EXPECT_TRUE(host.post(host.running(), event));
+    settle();
+  }
+
+  // Runs everything that is entered for this instant; the process itself wakes up much later.
+  void settle() {
+    host.pump();
+    while (!agenda.empty() && agenda.next_at() <= agenda.now()) {
+      agenda.run_next();
+      host.pump();
+    }
+  }
+
+  static ShardOptions shard_options() {
+    ShardOptions options;
+    options.engine.profiles = sim_profiles();
+    return options;
+  }
+
+  Agenda agenda{Timestamp(1'700'000'000'000)};
+  SimClock clock{agenda};
+  Trace trace{nullptr};
+  SimDisk disk;
+  StoreSurroundings store{
+      .agenda = agenda, .disk = disk, .after_operation = [this] { host.store_operation(); }};
+  Witness nobody;
+  Verdicts verdicts{agenda};
+  Notebook notebook;
+  ShardOptions options = shard_options();
+  Answer last;
+  Host host{{.agenda = agenda,
+             .clock = clock,
+             .store = store,
+             .trace = trace,
+             .witness = nobody,
+             .shard = options,
+             .start = [](Incarnation, const StartAttempt&, const Call&) {},
+             .abort = [](Incarnation, AttemptId) {},
+             .tell =
+                 [this](Incarnation process, Ticket ticket, const Answer& answer) {
+                   if (!twins.take(process, ticket, answer)) last = answer;
+                 },
+             .died = [](Incarnation) {},
+             .violation = [](const std::string&) {},
+             .buried = [](const Engine&) {},
+             .restart_after = [] { return Duration(0); }}};
+  Twins twins{{agenda, host, disk, options, notebook, verdicts}, {"destination-0"}};
+};
+
+TEST_F(TwinTest, IsEqualWhenNothingIsWrong) {  // req: engine.sim.11
+  ASSERT_TRUE(host.quiet());
+  twins.compare();
+  settle();
+  EXPECT_EQ(twins.compared(), 2U) << "one message and one destination";
+  EXPECT_EQ(verdicts.size(), 0U) << verdicts.list().front();
+}
+
+TEST_F(TwinTest, SeesARouteThatTheDiskTellsOtherwise) {  // req: engine.sim.11
+  Route route;
+  route.health = Health::kPaused;
+  route.held_since = host.engine_now();
+  WriteBatch batch;
+  batch.put(keys::route(destination_id("destination-0", "destination-0", 0)), encode_route(route));
+  disk.apply(disk.owner(), batch);
+  twins.compare();
+  settle();
+  EXPECT_GT(verdicts.size(), 0U);
+}
+
+TEST_F(TwinTest, SeesCountersThatTheDiskTellsOtherwise) {  // req: engine.sim.11
+  Meta meta = notebook.meta();
+  ++meta.counters.delivered;
+  WriteBatch batch;
+  batch.put(keys::meta(), encode_meta(meta));
+  disk.apply(disk.owner(), batch);
+  twins.compare();
+  settle();
+  EXPECT_GT(verdicts.size(), 0U);
+}
+
+}  // namespace
+}  // namespace postrider::sim

@@ -1,0 +1,334 @@
+#include "postrider/sim/world/world.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "postrider/base/check.h"
+#include "postrider/model/records/keys.h"
+#include "postrider/sim/fields/device/field.h"
+#include "postrider/sim/fields/device/plan.h"
+#include "postrider/sim/world/agenda.h"
+#include "postrider/sim/world/checkers.h"
+#include "postrider/sim/world/clients.h"
+#include "postrider/sim/world/clock.h"
+#include "postrider/sim/world/coverage.h"
+#include "postrider/sim/world/describe.h"
+#include "postrider/sim/world/host.h"
+#include "postrider/sim/world/network.h"
+#include "postrider/sim/world/plan.h"
+#include "postrider/sim/world/staged.h"
+#include "postrider/sim/world/store.h"
+#include "postrider/sim/world/trace.h"
+#include "postrider/sim/world/twin.h"
+#include "postrider/sim/world/weather.h"
+
+namespace postrider::sim {
+namespace {
+
+constexpr std::int64_t kBeginning = 1'700'000'000'000;  // any time will do, but not zero
+constexpr std::size_t kViolationsMax = 20;
+
+std::vector<std::string> names_of(const std::vector<DestinationConfig>& destinations) {
+  std::vector<std::string> names;
+  names.reserve(destinations.size());
+  for (const DestinationConfig& config : destinations) names.push_back(config.name);
+  return names;
+}
+
+// A destination that was taken away and put back has two notes and one name.
+std::vector<DestinationReport> reports_of(const Notebook& notebook) {
+  std::map<std::string, DestinationReport> by_name;
+  for (const auto& [number, note] : notebook.destinations()) {
+    DestinationReport& report = by_name[note->config.name];
+    const auto ends = [&note = *note](Phase phase) {
+      return note.tally.ends[static_cast<std::size_t>(phase)];
+    };
+    report.name = note->config.name;
+    report.delivered += ends(Phase::kDelivered);
+    report.dead += ends(Phase::kDead);
+    report.expired += ends(Phase::kExpired);
+    report.cancelled += ends(Phase::kCancelled);
+    report.indeterminate += ends(Phase::kIndeterminate);
+    report.worst_delay = std::max(report.worst_delay, note->tally.worst_delay);
+  }
+  std::vector<DestinationReport> list;
+  list.reserve(by_name.size());
+  for (auto& [name, report] : by_name) list.push_back(std::move(report));
+  return list;
+}
+
+class World {
+ public:
+  explicit World(const SimOptions& options);
+  Report run();
+
+ private:
+  void run_until(Timestamp end);
+  void calm_down();
+  void drain();
+  bool all_ended() const;
+  Duration bound() const;
+  bool given_up() const { return verdicts_.size() >= kViolationsMax || spins_; }
+  void trace_limits();
+  ShardOptions shard_options();
+  std::unique_ptr<DeviceField> make_field();
+  std::vector<DestinationConfig> draw_destinations();
+
+  SimOptions options_;
+  Rng rng_;
+  Agenda agenda_;
+  SimClock clock_;
+  Trace trace_;
+  Faults faults_;
+  SimDisk disk_;
+  StoreSurroundings store_;
+  Verdicts verdicts_;
+  std::vector<DestinationConfig> destinations_;
+  ShardOptions shard_;
+  std::unique_ptr<DeviceField> field_;  // of a device world; else null
+  std::vector<Figure> figures_;         // of a staged world
+  Checkers checkers_;
+  Coverage coverage_;
+  Host host_;
+  Network network_;
+  Clients clients_;
+  Stage stage_;
+  Weather weather_;
+  Twins twins_;
+  bool spins_ = false;  // time stands still: nothing more to learn
+};
+
+World::World(const SimOptions& options)
+    : options_(options.world == WorldKind::kDrawn ? options : staged(options)),
+      rng_(options.seed * 0x9E3779B97F4A7C15ULL + 1),
+      agenda_(Timestamp(kBeginning)),
+      clock_(agenda_),
+      trace_(options.trace),
+      faults_({options_.faults, Timestamp(kBeginning), options_.span}, rng_.fork(1)),
+      store_{agenda_, disk_, &faults_, rng_.fork(2), false, [this] { host_.store_operation(); }},
+      verdicts_(agenda_),
+      destinations_(draw_destinations()),
+      shard_(shard_options()),
+      field_(make_field()),
+      checkers_({verdicts_, shard_, destinations_, clock_,
+                 field_ == nullptr ? nullptr : &field_->ledger(), options_.world, &figures_}),
+      host_({agenda_, clock_, store_, trace_, checkers_, shard_,
+             [this](Incarnation process, const StartAttempt& start, const Call& call) {
+               twins_.disturb();
+               network_.start(process, start, call);
+             },
+             [this](Incarnation process, AttemptId attempt) { network_.abort(process, attempt); },
+             [this](Incarnation process, Ticket ticket, const Answer& answer) {
+               if (!twins_.take(process, ticket, answer)) clients_.told(process, ticket, answer);
+             },
+             [this](Incarnation process) {
+               twins_.disturb();
+               network_.process_died(process);
+               clients_.process_died(process);
+             },
+             [this](const std::string& what) {
+               verdicts_.violation(0, what);
+               spins_ = true;
+             },
+             [this](const Engine& engine) { coverage_.add(engine.rows_used()); },
+             [this] {
+               return Duration(rng_.chance(1, 10) ? rng_.between(60'000, 7'200'000)
+                                                  : rng_.between(0, 5'000));
+             }}),
+      network_({agenda_, faults_, checkers_,
+                [this](Incarnation process) { return host_.moment(process); },
+                [this](Incarnation process, Event event) {
+                  return host_.post(process, std::move(event));
+                },
+                [this] { return host_.running(); },
+                [this](std::string text) { clients_.arrive(std::move(text)); }, field_.get()},
+               options_.destinations, rng_.fork(3)),
+      clients_(
+          {agenda_, trace_, checkers_, options_, destinations_, [this] { return host_.running(); },
+           [this](Incarnation process, Event event) {
+             return host_.post(process, std::move(event));
+           },
+           [this](Incarnation process) { return host_.moment(process); },
+           [this] { return host_.engine_now(); },
+           [this](MessageId about) { network_.rumour(about); }},
+          rng_.fork(4)),
+      stage_({agenda_, network_, options_,
+              [this](std::uint32_t destination, std::uint32_t count) {
+                clients_.send(destination, count);
+              }}),
+      weather_({agenda_, clock_, faults_, store_, network_, host_, trace_, checkers_,
+                [this](std::uint32_t destination) { clients_.maintain(destination); }},
+               rng_.fork(5)),
+      twins_({agenda_, host_, disk_, shard_, checkers_.notebook(), verdicts_},
+             names_of(destinations_)) {
+  disk_.observe([this](const Applied& applied) {
+    trace_.line(agenda_.now(), "durable")
+        .number(std::uint64_t{applied.batch.writes().size()})
+        .number(std::uint64_t{applied.batch.bytes()})
+        .end();
+    if (trace_.wants_details()) {
+      for (const Write& write : applied.batch.writes()) trace_.detail(describe(write));
+    }
+    twins_.disturb();
+    checkers_.durable({host_.moment(host_.running()), applied});
+  });
+  if (options.crash_point) {
+    host_.crash_after(options.crash_point->after,
+                      options.crash_point->keep ? Host::Fate::kKeep : Host::Fate::kLose);
+  }
+}
+
+std::vector<DestinationConfig> World::draw_destinations() {
+  Rng rng = rng_.fork(6);
+  std::vector<DestinationConfig> list;
+  for (std::uint32_t i = 0; i < options_.destinations; ++i)
+    list.push_back(draw_destination(options_, i, rng));
+  return list;
+}
+
+ShardOptions World::shard_options() {
+  Rng rng = rng_.fork(7);
+  const bool tight = faults_.enabled(Fault::kTightLimits);
+  if (tight) faults_.count(Fault::kTightLimits);
+  return draw_shard_options(options_, tight, rng);
+}
+
+std::unique_ptr<DeviceField> World::make_field() {
+  if (options_.profile != kDeviceProfile) return nullptr;
+  DeviceField::Surroundings around{
+      agenda_,
+      [this](std::uint64_t ticket, WireReply reply) {
+        network_.answered_by_field(ticket, std::move(reply));
+      },
+      [this](Arrived event, bool repeats) { clients_.bring(std::move(event), repeats); }};
+  return std::make_unique<DeviceField>(std::move(around), options_, rng_.fork(8));
+}
+
+void World::run_until(Timestamp end) {
+  while (!agenda_.empty() && agenda_.next_at() <= end && !given_up()) {
+    agenda_.run_next();
+    host_.pump();
+    if (options_.twins) twins_.consider();
+  }
+}
+
+void World::calm_down() {
+  weather_.clear();
+  clients_.calm();
+  trace_.line(agenda_.now(), "calm").end();
+}
+
+bool World::all_ended() const { return checkers_.notebook().live() == 0; }
+
+// After this long without a fault nothing can be alive any more: the longest sleep of any policy,
+// the latest not-before, and then everything that waits in line, one after the other.
+Duration World::bound() const {
+  Duration longest{0};
+  Duration life{0};  // whatever else happens, at this age it is over
+  for (const DestinationConfig& config : destinations_) {
+    const auto policy = find_sim_profile(config.profile)->configure(config.settings);
+    POSTRIDER_CHECK(policy.has_value());
+    longest = std::max(longest, longest_wait(*policy));
+    life = std::max(life, policy->life_max);
+  }
+  // What was asked for in engine time may lie further ahead than true time says, by as much as
+  // clocks were set forward.
+  const Duration ahead = std::max(Duration(0), host_.engine_now() - agenda_.now());
+  return 3 * longest + Duration(72h) + life + ahead +
+         Duration(30s) * static_cast<std::int64_t>(checkers_.notebook().live());
+}
+
+void World::drain() {
+  const Timestamp end = agenda_.now() + bound();
+  for (Timestamp until = agenda_.now(); !all_ended() && until < end && !given_up();) {
+    until = until + Duration(10min);
+    run_until(until);
+  }
+  if (!all_ended() && !given_up()) checkers_.report_stuck();
+  run_until(agenda_.now() + Duration(5h));  // the readers catch up
+  // A client that insisted may have got its message in when all others had ended already.
+  const Timestamp late_end = agenda_.now() + bound();
+  for (Timestamp until = agenda_.now(); !all_ended() && until < late_end && !given_up();) {
+    until = until + Duration(10min);
+    run_until(until);
+  }
+}
+
+// The limits belong to the world: a trace without them explains little.
+void World::trace_limits() {
+  const EngineLimits& limits = shard_.engine.limits;
+  const auto say = [this](std::string_view name, std::uint64_t value) {
+    trace_.line(agenda_.now(), "limit").word(name).number(value).end();
+  };
+  say("open_attempts_max", limits.open_attempts_max);
+  say("window_bytes_max", limits.window_bytes_max);
+  say("refill_rows_max", limits.refill_rows_max);
+  say("hot_sleepers_max", limits.hot_sleepers_max);
+  say("hot_sleep_max", static_cast<std::uint64_t>(limits.hot_sleep_max.count()));
+  say("residents_max", limits.residents_max);
+  say("due_rows_max", limits.due_rows_max);
+  say("due_horizon", static_cast<std::uint64_t>(limits.due_horizon.count()));
+  say("restore_rows_max", limits.restore_rows_max);
+  say("timers_per_step_max", limits.timers_per_step_max);
+  say("answer_rows_max", limits.answer_rows_max);
+  say("mailbox_max", shard_.mailbox_max);
+  say("parked_max", shard_.parked_max);
+  say("turn_events_max", shard_.turn_events_max);
+  say("turn_bytes_max", shard_.turn_bytes_max);
+  say("key_window", static_cast<std::uint64_t>(shard_.engine.key_window.count()));
+  const auto keep = [&say](std::string_view age, std::string_view bytes, const Retention& kept) {
+    say(age, static_cast<std::uint64_t>(kept.age.count()));
+    say(bytes, kept.bytes);
+  };
+  keep("log_age", "log_bytes", shard_.engine.log);
+  keep("ends_age", "ends_bytes", shard_.engine.ends);
+  keep("dead_age", "dead_bytes", shard_.engine.dead);
+}
+
+Report World::run() {
+  trace_limits();
+  host_.start();
+  if (options_.world == WorldKind::kDrawn) {
+    clients_.begin();
+  } else {
+    clients_.begin_staged();
+    stage_.begin();
+  }
+  weather_.begin();
+  run_until(agenda_.now() + options_.span);
+  calm_down();
+  drain();
+  if (!given_up()) checkers_.finished({host_.moment(host_.running()), disk_});
+
+  Report report;
+  report.seed = options_.seed;
+  report.points = host_.points();
+  report.restarts = host_.restarts();
+  if (Shard* shard = host_.owner(); shard != nullptr && shard->ready())
+    coverage_.add(shard->engine().rows_used());
+  report.destinations = reports_of(checkers_.notebook());
+  report.rows = coverage_.rows(options_.profile);
+  report.trace_hash = trace_.hash();
+  report.events = trace_.lines();
+  report.messages = clients_.accepted();
+  report.virtual_time = agenda_.now() - Timestamp(kBeginning);
+  report.counters = checkers_.notebook().counters();
+  for (std::size_t i = 0; i < kFaults; ++i)
+    report.faults[i] = faults_.struck(static_cast<Fault>(i));
+  report.violations = verdicts_.list();
+  report.figures = figures_;
+  report.twins = twins_.compared();
+  report.attempts = checkers_.notebook().attempts();
+  report.visits = checkers_.notebook().visits();
+  return report;
+}
+
+}  // namespace
+
+Report simulate(const SimOptions& options) {
+  const auto world = std::make_unique<World>(options);
+  return world->run();
+}
+
+}  // namespace postrider::sim

@@ -1,0 +1,272 @@
+#include "postrider/sinks/sink_chirpstack.h"
+
+#include <csignal>
+#include <unordered_map>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/json_value.h"
+#include "postrider/sinks/sink_control.h"
+#include "postrider/sinks/sink_grpc.h"
+#include "postrider/sinks/sink_listener.h"
+#include "postrider/transports/http/http_transport.h"
+#include "postrider/transports/mqtt/mqtt_transport.h"
+
+namespace postrider {
+namespace {
+
+namespace asio = boost::asio;
+
+// The operator of a sink says where its events go; there is nothing to guard.
+const std::vector<std::string> kEverywhere = {"0.0.0.0/0", "::/0"};
+
+}  // namespace
+
+class ChirpstackSink::Impl {
+ public:
+  explicit Impl(ChirpstackSinkOptions options)
+      : options_(std::move(options)),
+        server_(options_.server, meters_, Rng(options_.seed), clock_.now()) {
+    server_.faults = options_.faults;
+  }
+
+  Result<void> open();
+  void run(bool until_signal);
+  void stop() { loop_.stop(); }
+  std::string summary() const;
+  std::string grpc_address() const { return grpc_->address(); }
+  std::string control_address() const { return control_->address(); }
+
+ private:
+  Result<void> open_http();
+  Result<void> open_mqtt();
+  void pump();
+  void act(sim::NetworkReply reply);
+  void act(const sim::NetworkPost& post);
+  SinkControlAnswer answer(const SinkRequest& request);
+  SinkControlAnswer set_device(std::string_view body);
+  SinkControlAnswer set_events(std::string_view body);
+  std::string counts() const;
+
+  ChirpstackSinkOptions options_;
+  SinkClock clock_;
+  sim::Meters meters_;
+  sim::NetworkServer server_;
+  asio::io_context loop_{1};  // before everything that lives on it
+  asio::steady_timer timer_{loop_};
+  std::unique_ptr<SinkGrpc> grpc_;
+  std::unique_ptr<SinkListener> control_;
+  std::unique_ptr<HttpTransport> http_;
+  std::unique_ptr<MqttTransport> mqtt_;
+  std::unordered_map<std::uint64_t, SinkGrpcResponder> calls_;
+  std::uint64_t last_ticket_ = 0;
+  std::uint64_t last_attempt_ = 0;
+  ChirpstackSinkCounts counts_;
+};
+
+Result<void> ChirpstackSink::Impl::open() {
+  for (const std::string& url : options_.events) {
+    if (const Result<void> good = check_http_url(url); !good)
+      return fail(ErrorCode::kInvalid, url + ": " + good.error().detail);
+  }
+  const bool good_header = options_.header_name.empty() || (is_header_name(options_.header_name) &&
+                                                            is_header_value(options_.header_value));
+  if (!good_header) return fail(ErrorCode::kInvalid, "the header of the events is no header");
+  POSTRIDER_TRY(calls,
+                SinkGrpc::open(loop_, options_.grpc,
+                               [this](const SinkGrpcCall& call, SinkGrpcResponder responder) {
+                                 calls_.emplace(++last_ticket_, std::move(responder));
+                                 server_.call(clock_.now(), {last_ticket_, call.path,
+                                                             call.authorization, call.message, 0});
+                                 pump();
+                               }));
+  grpc_ = std::move(calls);
+  POSTRIDER_TRY(controls, SinkListener::open(
+                              loop_, options_.control,
+                              [this](const SinkRequest& request, const SinkResponder& responder) {
+                                const SinkControlAnswer its = answer(request);
+                                responder.answer({its.status, "application/json", its.body});
+                              }));
+  control_ = std::move(controls);
+  if (const Result<void> opened = open_http(); !opened) return opened;
+  return options_.mqtt_host.empty() ? Result<void>() : open_mqtt();
+}
+
+Result<void> ChirpstackSink::Impl::open_http() {
+  HttpTransportOptions options;
+  options.allow = kEverywhere;
+  POSTRIDER_TRY(http, HttpTransport::make(loop_, options, [this](AttemptId, WireReply reply) {
+                  const bool heard = reply.end == WireEnd::kAnswered && reply.status / 100 == 2;
+                  ++(heard ? counts_.posted : counts_.unheard);
+                }));
+  http_ = std::move(http);
+  return {};
+}
+
+Result<void> ChirpstackSink::Impl::open_mqtt() {
+  MqttTransportOptions options;
+  options.host = options_.mqtt_host;
+  options.port = options_.mqtt_port;
+  options.client_id = options_.mqtt_client;
+  options.allow = kEverywhere;
+  options.subscriptions = {"application/" + options_.server.application + "/device/+/command/down"};
+  POSTRIDER_TRY(mqtt, MqttTransport::make(
+                          loop_, options,
+                          [this](AttemptId, const WireReply& reply) {
+                            const bool heard = reply.end == WireEnd::kAnswered;
+                            ++(heard ? counts_.posted : counts_.unheard);
+                          },
+                          [this](std::string_view topic, std::string_view bytes,
+                                 const MqttTransport::Durable& durable) {
+                            server_.command(clock_.now(), topic, bytes);
+                            durable(true);
+                            pump();
+                          }));
+  mqtt_ = std::move(mqtt);
+  return {};
+}
+
+void ChirpstackSink::Impl::run(bool until_signal) {
+  asio::signal_set signals(loop_);
+  if (until_signal) {
+    boost::system::error_code error;
+    signals.add(SIGINT, error);
+    signals.add(SIGTERM, error);
+    signals.async_wait([this](boost::system::error_code, int) { stop(); });
+  }
+  pump();
+  loop_.run();
+}
+
+// Lets happen what is due, and wakes up for the next.
+void ChirpstackSink::Impl::pump() {
+  for (sim::NetworkHappening& happening : server_.due(clock_.now())) {
+    if (auto* reply = std::get_if<sim::NetworkReply>(&happening.what)) act(std::move(*reply));
+    if (auto* post = std::get_if<sim::NetworkPost>(&happening.what)) act(*post);
+  }
+  const std::optional<Timestamp> next = server_.next();
+  if (!next) return;
+  timer_.expires_after(std::max(*next - clock_.now(), Duration(0)));
+  timer_.async_wait([this](boost::system::error_code error) {
+    if (!error) pump();
+  });
+}
+
+void ChirpstackSink::Impl::act(sim::NetworkReply reply) {
+  const auto found = calls_.find(reply.ticket);
+  if (found == calls_.end()) return;
+  if (reply.end == sim::CallEnd::kAnswered)
+    found->second.answer(reply.status, reply.text, reply.message);
+  if (reply.end == sim::CallEnd::kCut) found->second.reset();
+  calls_.erase(found);
+}
+
+void ChirpstackSink::Impl::act(const sim::NetworkPost& post) {
+  const Blob body = Blob::copy_of(post.body);
+  const std::string event(chirpstack::name_of(post.kind));
+  const auto request = [&](std::string target) {
+    WireRequest out{.verb = "POST",
+                    .target = std::move(target),
+                    .owner = body,
+                    .body = body.view(),
+                    .time_out = options_.event_time_out};
+    out.headers.add("content-type", post.content_type);
+    if (!options_.header_name.empty()) out.headers.add(options_.header_name, options_.header_value);
+    return out;
+  };
+  for (const std::string& url : options_.events) {
+    const char* const mark = url.find('?') == std::string::npos ? "?event=" : "&event=";
+    http_->start(AttemptId(++last_attempt_), request(url + mark + event));
+  }
+  if (mqtt_ == nullptr) return;
+  mqtt_->start(
+      AttemptId(++last_attempt_),
+      request(chirpstack::event_topic({options_.server.application, post.dev_eui, event})));
+}
+
+// {"meter": "…", "join": true, "report": true, "unknown": true or false, "class": "A" or "C"}
+SinkControlAnswer ChirpstackSink::Impl::set_device(std::string_view body) {
+  const Result<json::Object> object = json::parse_object(body);
+  if (!object) return control_error(400, object.error().detail);
+  const std::string meter = json::text_of(*object, "meter").value_or("");
+  if (!chirpstack::dev_eui_of(meter)) return control_error(400, "meter: is missing or no meter");
+  const std::string its_class = json::text_of(*object, "class").value_or("");
+  if (its_class == "A" || its_class == "C") server_.set_class_a(meter, its_class == "A");
+  if (json::find(*object, "unknown") != nullptr)
+    server_.set_unknown(meter, json::boolean_of(*object, "unknown").value_or(false));
+  const Timestamp now = clock_.now();
+  if (json::boolean_of(*object, "join").value_or(false)) server_.join(now, meter);
+  if (json::boolean_of(*object, "report").value_or(false)) server_.report(now, meter);
+  pump();
+  return {200, "{}"};
+}
+
+// {"url": "…"}: where events go from now on.
+SinkControlAnswer ChirpstackSink::Impl::set_events(std::string_view body) {
+  const Result<json::Object> object = json::parse_object(body);
+  if (!object) return control_error(400, object.error().detail);
+  const std::string url = json::text_of(*object, "url").value_or("");
+  if (const Result<void> good = check_http_url(url); !good)
+    return control_error(400, "url: " + good.error().detail);
+  options_.events = {url};
+  return {200, "{}"};
+}
+
+std::string ChirpstackSink::Impl::counts() const {
+  const sim::NetworkCounts& counts = server_.counts();
+  json::Object object;
+  object["enqueues"] = counts.enqueues;
+  object["taken"] = counts.taken;
+  object["repeats_refused"] = counts.repeats_refused;
+  object["looks"] = counts.looks;
+  object["radiated"] = counts.radiated;
+  object["queued"] = server_.queued();
+  object["joins"] = counts.joins;
+  object["events"] = counts.events;
+  object["events_lost"] = counts.events_lost;
+  object["events_repeated"] = counts.events_repeated;
+  object["events_posted"] = counts_.posted;
+  object["events_unheard"] = counts_.unheard;
+  object["runs"] = meters_.ledger.runs().size();
+  object["doubled"] = meters_.ledger.doubled().size();
+  object["mqtt_ready"] = mqtt_ != nullptr && mqtt_->ready();
+  return boost::json::serialize(object);
+}
+
+SinkControlAnswer ChirpstackSink::Impl::answer(const SinkRequest& request) {
+  auto its =
+      answer_control(request.method, request.path, request.body, meters_.ledger, server_.faults);
+  if (its) return *its;
+  if (request.path == "/counts" && request.method == "GET") return {200, counts()};
+  if (request.path == "/devices" && request.method == "POST") return set_device(request.body);
+  if (request.path == "/events" && request.method == "POST") return set_events(request.body);
+  return control_error(404, "there are /ledger, /faults, /counts, /devices and /events");
+}
+
+std::string ChirpstackSink::Impl::summary() const {
+  const sim::NetworkCounts& counts = server_.counts();
+  return std::to_string(counts.enqueues) + " commands: " + std::to_string(counts.taken) +
+         " taken, " + std::to_string(meters_.ledger.runs().size()) + " run; " +
+         std::to_string(counts_.posted) + " events heard, " + std::to_string(counts_.unheard) +
+         " not";
+}
+
+Result<std::unique_ptr<ChirpstackSink>> ChirpstackSink::open(ChirpstackSinkOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (const Result<void> opened = impl->open(); !opened)
+    return tl::unexpected<Error>(opened.error());
+  return std::unique_ptr<ChirpstackSink>(new ChirpstackSink(std::move(impl)));
+}
+
+ChirpstackSink::ChirpstackSink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ChirpstackSink::~ChirpstackSink() = default;
+std::string ChirpstackSink::grpc_address() const { return impl_->grpc_address(); }
+std::string ChirpstackSink::control_address() const { return impl_->control_address(); }
+void ChirpstackSink::run(bool until_signal) { impl_->run(until_signal); }
+void ChirpstackSink::stop() { impl_->stop(); }
+std::string ChirpstackSink::summary() const { return impl_->summary(); }
+
+}  // namespace postrider

@@ -1,0 +1,137 @@
+#include "postrider/sinks/sink_control.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "postrider/json/json_writer.h"
+#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/json_value.h"
+
+namespace postrider {
+namespace {
+
+using api::JsonWriter;
+
+std::string shown(const std::string& what) {
+  constexpr std::string_view kToken = "TOKEN ";
+  if (!what.starts_with(kToken)) return what;
+  return std::string(kToken) + device::masked_token(std::string_view(what).substr(kToken.size()));
+}
+
+void write_time(JsonWriter& writer, std::string_view name, Timestamp time) {
+  if (time.is_set()) writer.field(name, to_rfc3339(time));
+}
+
+void write_copy(JsonWriter& writer, const sim::Copy& copy) {
+  writer.open_object().field("name", copy.name).field("meter", copy.meter);
+  writer.field("what", shown(copy.what)).flag("act", copy.is_act).field("end", name_of(copy.end));
+  writer.count("radiated", copy.radiated).count("ran", copy.ran).count("executed", copy.executed);
+  write_time(writer, "taken_at", copy.taken_at);
+  write_time(writer, "radiated_at", copy.radiated_at);
+  write_time(writer, "closed_at", copy.closed_at);
+  writer.close_object();
+}
+
+template <class Faults>
+std::string render(std::span<const sim::FaultRow<Faults>> rows, const Faults& faults) {
+  std::string out;
+  JsonWriter writer(out);
+  writer.open_object();
+  for (const sim::FaultRow<Faults>& row : rows) writer.count(row.name, faults.*row.value);
+  writer.close_object();
+  return out;
+}
+
+template <class Faults>
+Result<void> read(std::string_view body, std::span<const sim::FaultRow<Faults>> rows,
+                  Faults& faults) {
+  POSTRIDER_TRY(object, json::parse_object(body));
+  Faults changed = faults;
+  for (const auto& [name, value] : object) {
+    const std::string_view key(name.data(), name.size());
+    const std::optional<std::int64_t> number = json::integer_of(value);
+    if (!number || *number < 0)
+      return fail(ErrorCode::kInvalid, std::string(key) + ": must be a whole number");
+    const Result<void> set =
+        sim::set_fault(rows, changed, key, static_cast<std::uint64_t>(*number));
+    if (!set) return set;
+  }
+  faults = changed;
+  return {};
+}
+
+}  // namespace
+
+SinkTarget split_target(std::string_view target) {
+  const std::size_t mark = target.find('?');
+  if (mark == std::string_view::npos) return {target, ""};
+  return {target.substr(0, mark), target.substr(mark + 1)};
+}
+
+std::string_view query_word(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::size_t end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    if (pair.substr(0, equals) == name) return pair.substr(std::min(equals + 1, pair.size()));
+    query.remove_prefix(std::min(end + 1, query.size()));
+  }
+  return {};
+}
+
+std::string render_ledger(const sim::MeterLedger& ledger, std::string_view meter) {
+  const std::string only = meter.empty() ? "" : sim::without_zeros(meter);
+  const auto is_asked = [&](const sim::Copy& copy) { return only.empty() || copy.meter == only; };
+  std::string out;
+  JsonWriter writer(out);
+  writer.open_object().name("copies").open_array();
+  for (const sim::Copy& copy : ledger.copies()) {
+    if (is_asked(copy)) write_copy(writer, copy);
+  }
+  writer.close_array().name("runs").open_array();
+  for (const sim::MeterLedger::Run& run : ledger.runs()) {
+    const sim::Copy& copy = ledger.copy(run.copy);
+    if (!is_asked(copy)) continue;
+    writer.open_object().field("name", copy.name).field("meter", copy.meter);
+    writer.field("what", shown(copy.what)).field("at", to_rfc3339(run.at));
+    writer.flag("executed", run.executed).close_object();
+  }
+  writer.close_array().name("doubled").open_array();
+  for (const sim::MeterLedger::Doubled& doubled : ledger.doubled()) {
+    const sim::Copy& copy = ledger.copy(doubled.copy);
+    if (!is_asked(copy)) continue;
+    writer.open_object().field("name", copy.name).field("other", ledger.copy(doubled.other).name);
+    writer.field("meter", copy.meter).field("what", shown(copy.what));
+    writer.field("at", to_rfc3339(doubled.at)).close_object();
+  }
+  writer.close_array().close_object();
+  return out;
+}
+
+std::string render_faults(const sim::NetworkFaults& faults) {
+  return render(sim::network_fault_rows(), faults);
+}
+std::string render_faults(const sim::VendorFaults& faults) {
+  return render(sim::vendor_fault_rows(), faults);
+}
+Result<void> read_faults(std::string_view body, sim::NetworkFaults& faults) {
+  return read(body, sim::network_fault_rows(), faults);
+}
+Result<void> read_faults(std::string_view body, sim::VendorFaults& faults) {
+  return read(body, sim::vendor_fault_rows(), faults);
+}
+
+SinkControlAnswer control_error(int status, std::string_view what) {
+  SinkControlAnswer answer;
+  answer.status = status;
+  JsonWriter(answer.body).open_object().field("error", what).close_object();
+  return answer;
+}
+
+Timestamp SinkClock::now() {
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  last_ = std::max(last_, Timestamp(std::chrono::duration_cast<Duration>(wall).count()));
+  return last_;
+}
+
+}  // namespace postrider
