@@ -185,13 +185,13 @@ double Latencies::percentile(double percent) {
   return us_[static_cast<std::size_t>(at)];
 }
 
-Bodies::Bodies(std::uint32_t size) : pool_((8U << 20) + size, ' '), size_(size) {
+SampleBodies::SampleBodies(std::uint32_t size) : pool_((8U << 20) + size, ' '), size_(size) {
   constexpr std::string_view kLetters =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   Rng rng(1);
   for (char& letter : pool_) letter = kLetters[rng.below(kLetters.size())];
 }
-std::string_view Bodies::operator[](std::uint64_t number) const {
+std::string_view SampleBodies::operator[](std::uint64_t number) const {
   const std::size_t places = pool_.size() - size_ + 1;
   return std::string_view(pool_).substr(number * 7919 * 512 % places, size_);
 }

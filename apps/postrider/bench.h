@@ -66,9 +66,9 @@ class Latencies {
 };
 
 // Bodies that do not compress into nothing: pieces of a pool of random letters.
-class Bodies {
+class SampleBodies {
  public:
-  explicit Bodies(std::uint32_t size);
+  explicit SampleBodies(std::uint32_t size);
   std::string_view operator[](std::uint64_t number) const;
 
  private:

@@ -59,7 +59,7 @@ bool make_paused(Postrider& rider) {
 bool fill(const std::string& directory, const BenchOptions& options, Filled& filled) {
   auto rider = open_rider(directory);
   if (!rider || !make_paused(**rider)) return false;
-  const Bodies bodies(options.payload);
+  const SampleBodies bodies(options.payload);
   Filler filler(**rider, [&bodies](std::uint64_t number) {
     Submit submit;
     submit.destination = name_of_number(number);

@@ -21,13 +21,13 @@ int complain(const Error& error) {
   return kExitFailure;
 }
 
-std::string message(std::uint64_t number, const BenchOptions& options, const Bodies& bodies) {
+std::string message(std::uint64_t number, const BenchOptions& options, const SampleBodies& bodies) {
   return "{\"destination\":\"d" + std::to_string(number % options.destinations) + "\",\"body\":\"" +
          std::string(bodies[number]) + "\"}";
 }
 
 LoadOptions one_by_one(const BenchDaemon& daemon, const BenchOptions& options,
-                       const Bodies& bodies) {
+                       const SampleBodies& bodies) {
   LoadOptions load;
   load.address = daemon.address();
   load.connections = options.depth;
@@ -38,7 +38,8 @@ LoadOptions one_by_one(const BenchDaemon& daemon, const BenchOptions& options,
   return load;
 }
 
-LoadOptions as_lines(const BenchDaemon& daemon, const BenchOptions& options, const Bodies& bodies) {
+LoadOptions as_lines(const BenchDaemon& daemon, const BenchOptions& options,
+                     const SampleBodies& bodies) {
   LoadOptions load;
   load.address = daemon.address();
   load.connections = std::min<std::uint32_t>(options.depth, 8);
@@ -63,7 +64,7 @@ Result<Figures> measure_http(const BenchOptions& options) {
                                                   R"({"url":"http://127.0.0.1:1/"})", true);
       !made)
     return tl::unexpected<Error>(made.error());
-  const Bodies bodies(options.payload);
+  const SampleBodies bodies(options.payload);
   POSTRIDER_TRY(store_before, daemon->store());
   const double cpu_before = daemon->cpu_seconds();
   POSTRIDER_TRY(single, put_load(one_by_one(*daemon, options, bodies)));
@@ -99,7 +100,7 @@ Result<Figures> measure_webhook(const BenchOptions& options) {
           "{\"url\":\"http://" + sink->address() + "/hook\",\"in_flight_max\":\"64\"}", false);
       !made)
     return tl::unexpected<Error>(made.error());
-  const Bodies bodies(options.payload);
+  const SampleBodies bodies(options.payload);
   POSTRIDER_TRY(store_before, daemon->store());
   const Stopwatch watch;
   const double cpu_before = daemon->cpu_seconds();

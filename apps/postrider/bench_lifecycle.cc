@@ -73,7 +73,7 @@ class Load {
   }
 
   BenchOptions options_;
-  Bodies bodies_;
+  SampleBodies bodies_;
   std::unique_ptr<Postrider> rider_;
   std::atomic<bool> going_ = false;
   std::atomic<std::uint64_t> refused_ = 0;

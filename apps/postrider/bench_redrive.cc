@@ -49,7 +49,7 @@ bool fill(const std::string& directory, const BenchOptions& options, Filled& fil
                         .settings = {{"url", "http://127.0.0.1:1/"}, {"in_flight_max", "64"}}};
     if ((*rider)->call(configure).code != AnswerCode::kDone) return false;
   }
-  const Bodies bodies(options.payload);
+  const SampleBodies bodies(options.payload);
   const Stopwatch watch;
   Filler filler(**rider, [&bodies](std::uint64_t number) {
     Submit submit;

@@ -90,7 +90,8 @@ Twins::Twins(Surroundings around, std::vector<std::string> destinations)
     : around_(around), destinations_(std::move(destinations)), last_ticket_(kFirstTicket) {}
 
 void Twins::consider() {
-  if (around_.agenda.run_so_far() < next_at_ || !restored_.empty() || !around_.host.quiet()) return;
+  if (around_.agenda.run_so_far() < next_at_ || !restored_.empty() || !around_.machine.quiet())
+    return;
   next_at_ = around_.agenda.run_so_far() * 5 / 4 + 500;
   check_scheduled();
   compare();
@@ -134,7 +135,7 @@ bool Twins::goes_when_restored(std::string_view name) const {
 }
 
 void Twins::compare() {
-  Shard& shard = *around_.host.owner();
+  Shard& shard = *around_.machine.owner();
   const Timestamp now = shard.engine_time();
   if (shard.engine().stats().counters != around_.notebook.counters()) {
     around_.verdicts.violation(10, "the counters in memory are not those on disk");
@@ -143,12 +144,12 @@ void Twins::compare() {
                 Instant{now, now - around_.notebook.meta().wall.bias});
   if (!twin.settle() || twin.restoring()) return;
   asked_with_ = disturbances_;
-  const Incarnation process = around_.host.running();
+  const Incarnation process = around_.machine.running();
   const auto ask_both = [&](Ask ask) {
     const auto answer = twin.ask(ask);
     if (!answer) return;
     ask.ticket = Ticket(++last_ticket_);
-    if (around_.host.post(process, ask)) restored_.emplace(ask.ticket.value(), *answer);
+    if (around_.machine.post(process, ask)) restored_.emplace(ask.ticket.value(), *answer);
   };
   for (const MessageId id : sample()) {
     Ask ask;
@@ -220,7 +221,7 @@ void Twins::compare_messages(const Explanation& running, const Explanation& rest
     return;
   }
   // Its time is over, and its timer stands in line behind others.
-  const Shard* shard = around_.host.owner();
+  const Shard* shard = around_.machine.owner();
   if (running.phase == Phase::kAwaiting && shard != nullptr && running.next_at.is_set() &&
       running.next_at <= shard->engine_time())
     return;

@@ -12,7 +12,7 @@
 
 #include "postrider/shard/shard.h"
 #include "postrider/sim/world/clock.h"
-#include "postrider/sim/world/host.h"
+#include "postrider/sim/world/machine.h"
 #include "postrider/sim/world/notebook.h"
 #include "postrider/sim/world/store.h"
 #include "postrider/sim/world/verdicts.h"
@@ -23,7 +23,7 @@ class Twins {
  public:
   struct Surroundings {
     Agenda& agenda;
-    Host& host;
+    Machine& machine;
     const SimDisk& disk;
     const ShardOptions& options;
     Notebook& notebook;

@@ -16,17 +16,17 @@ class TwinTest : public ::testing::Test {
   TwinTest() {
     disk.observe([this](const Applied& applied) {
       std::vector<std::string> faults;
-      static_cast<void>(notebook.read({host.moment(host.running()), applied}, faults));
+      static_cast<void>(notebook.read({machine.moment(machine.running()), applied}, faults));
       EXPECT_TRUE(faults.empty());
     });
-    host.start();
+    machine.start();
     Configure configure;
     configure.config = {"destination-0", "drill", {{"peer", "peer-0"}}, false};
     ask(configure);
     Submit submit;
     submit.destination = "destination-0";
     submit.body = "body";
-    submit.not_before = host.engine_now() + Duration(1h);
+    submit.not_before = machine.engine_now() + Duration(1h);
     ask(submit);
     EXPECT_EQ(last.code, AnswerCode::kAccepted);
   }
@@ -37,16 +37,16 @@ class TwinTest : public ::testing::Test {
           if constexpr (requires { one.caller; }) one.caller.ticket = Ticket(1);
         },
         event);
-    EXPECT_TRUE(host.post(host.running(), event));
+    EXPECT_TRUE(machine.post(machine.running(), event));
     settle();
   }
 
   // Runs everything that is entered for this instant; the process itself wakes up much later.
   void settle() {
-    host.pump();
+    machine.pump();
     while (!agenda.empty() && agenda.next_at() <= agenda.now()) {
       agenda.run_next();
-      host.pump();
+      machine.pump();
     }
   }
 
@@ -61,33 +61,33 @@ class TwinTest : public ::testing::Test {
   Trace trace{nullptr};
   SimDisk disk;
   StoreSurroundings store{
-      .agenda = agenda, .disk = disk, .after_operation = [this] { host.store_operation(); }};
+      .agenda = agenda, .disk = disk, .after_operation = [this] { machine.store_operation(); }};
   Witness nobody;
   Verdicts verdicts{agenda};
   Notebook notebook;
   ShardOptions options = shard_options();
   Answer last;
-  Host host{{.agenda = agenda,
-             .clock = clock,
-             .store = store,
-             .trace = trace,
-             .witness = nobody,
-             .shard = options,
-             .start = [](Incarnation, const StartAttempt&, const Call&) {},
-             .abort = [](Incarnation, AttemptId) {},
-             .tell =
-                 [this](Incarnation process, Ticket ticket, const Answer& answer) {
-                   if (!twins.take(process, ticket, answer)) last = answer;
-                 },
-             .died = [](Incarnation) {},
-             .violation = [](const std::string&) {},
-             .buried = [](const Engine&) {},
-             .restart_after = [] { return Duration(0); }}};
-  Twins twins{{agenda, host, disk, options, notebook, verdicts}, {"destination-0"}};
+  Machine machine{{.agenda = agenda,
+                   .clock = clock,
+                   .store = store,
+                   .trace = trace,
+                   .witness = nobody,
+                   .shard = options,
+                   .start = [](Incarnation, const StartAttempt&, const Call&) {},
+                   .abort = [](Incarnation, AttemptId) {},
+                   .tell =
+                       [this](Incarnation process, Ticket ticket, const Answer& answer) {
+                         if (!twins.take(process, ticket, answer)) last = answer;
+                       },
+                   .died = [](Incarnation) {},
+                   .violation = [](const std::string&) {},
+                   .buried = [](const Engine&) {},
+                   .restart_after = [] { return Duration(0); }}};
+  Twins twins{{agenda, machine, disk, options, notebook, verdicts}, {"destination-0"}};
 };
 
 TEST_F(TwinTest, IsEqualWhenNothingIsWrong) {  // req: engine.sim.11
-  ASSERT_TRUE(host.quiet());
+  ASSERT_TRUE(machine.quiet());
   twins.compare();
   settle();
   EXPECT_EQ(twins.compared(), 2U) << "one message and one destination";
@@ -97,7 +97,7 @@ TEST_F(TwinTest, IsEqualWhenNothingIsWrong) {  // req: engine.sim.11
 TEST_F(TwinTest, SeesARouteThatTheDiskTellsOtherwise) {  // req: engine.sim.11
   Route route;
   route.health = Health::kPaused;
-  route.held_since = host.engine_now();
+  route.held_since = machine.engine_now();
   WriteBatch batch;
   batch.put(keys::route(destination_id("destination-0", "destination-0", 0)), encode_route(route));
   disk.apply(disk.owner(), batch);

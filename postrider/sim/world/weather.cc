@@ -29,7 +29,7 @@ void Weather::clear() {
   around_.faults.stop();
   around_.network.heal();
   around_.store.disk_full = false;
-  around_.host.retire();
+  around_.machine.retire();
   around_.clock.drift(0);
 }
 
@@ -113,38 +113,38 @@ void Weather::damage(bool torn) {
     const auto key = around_.store.disk.damage(space, torn, rng_);
     if (!key) continue;
     around_.faults.count(torn ? Fault::kTornRecord : Fault::kBitRot);
-    around_.witness.damaged(around_.host.moment(around_.host.running()), *key);
+    around_.witness.damaged(around_.machine.moment(around_.machine.running()), *key);
     return;
   }
 }
 
 void Weather::strike_process(Fault fault) {
-  if (around_.host.running() == 0) return;
+  if (around_.machine.running() == 0) return;
   around_.faults.count(fault);
   switch (rng_.below(2)) {
     case 0: break;
     default:  // in the middle of something
       if (fault == Fault::kCrashKeeps || fault == Fault::kCrashLoses) {
-        const auto fate = fault == Fault::kCrashKeeps ? Host::Fate::kKeep : Host::Fate::kLose;
-        around_.host.crash_after(around_.host.points() + 1 + rng_.below(12), fate);
+        const auto fate = fault == Fault::kCrashKeeps ? Machine::Fate::kKeep : Machine::Fate::kLose;
+        around_.machine.crash_after(around_.machine.points() + 1 + rng_.below(12), fate);
         return;
       }
   }
   if (fault == Fault::kTwoOwners) {
-    around_.host.usurp();
-    around_.agenda.after(Duration(rng_.between(0, 20'000)), [this] { around_.host.retire(); });
+    around_.machine.usurp();
+    around_.agenda.after(Duration(rng_.between(0, 20'000)), [this] { around_.machine.retire(); });
     return;
   }
-  around_.host.crash(fault == Fault::kCrashKeeps ? Host::Fate::kKeep : Host::Fate::kLose);
+  around_.machine.crash(fault == Fault::kCrashKeeps ? Machine::Fate::kKeep : Machine::Fate::kLose);
   if (fault == Fault::kReboot) around_.clock.reboot();
 }
 
 void Weather::strike_boot(Fault fault) {
-  if (around_.host.running() == 0) return;
+  if (around_.machine.running() == 0) return;
   around_.faults.count(fault);
   const bool ahead = fault == Fault::kBootAhead;
   const Duration off(ahead ? boots_.between(0, 5'000) : boots_.between(90'000'000, 150'000'000));
-  around_.host.crash(Host::Fate::kLose, off);
+  around_.machine.crash(Machine::Fate::kLose, off);
   around_.clock.reboot();
   Duration until = off + Duration(boots_.between(1'500, ahead ? 540'000 : 1'200'000));
   if (ahead) {

@@ -10,7 +10,7 @@
 #include "postrider/sim/world/agenda.h"
 #include "postrider/sim/world/clock.h"
 #include "postrider/sim/world/faults.h"
-#include "postrider/sim/world/host.h"
+#include "postrider/sim/world/machine.h"
 #include "postrider/sim/world/network.h"
 #include "postrider/sim/world/store.h"
 #include "postrider/sim/world/trace.h"
@@ -25,7 +25,7 @@ class Weather {
     Faults& faults;
     StoreSurroundings& store;
     Network& network;
-    Host& host;
+    Machine& machine;
     Trace& trace;
     Witness& witness;
     std::function<void(std::uint32_t)>

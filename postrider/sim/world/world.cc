@@ -14,7 +14,7 @@
 #include "postrider/sim/world/clock.h"
 #include "postrider/sim/world/coverage.h"
 #include "postrider/sim/world/describe.h"
-#include "postrider/sim/world/host.h"
+#include "postrider/sim/world/machine.h"
 #include "postrider/sim/world/network.h"
 #include "postrider/sim/world/plan.h"
 #include "postrider/sim/world/staged.h"
@@ -90,7 +90,7 @@ class World {
   std::vector<Figure> figures_;         // of a staged world
   Checkers checkers_;
   Coverage coverage_;
-  Host host_;
+  Machine machine_;
   Network network_;
   Clients clients_;
   Stage stage_;
@@ -106,61 +106,62 @@ World::World(const SimOptions& options)
       clock_(agenda_),
       trace_(options.trace),
       faults_({options_.faults, Timestamp(kBeginning), options_.span}, rng_.fork(1)),
-      store_{agenda_, disk_, &faults_, rng_.fork(2), false, [this] { host_.store_operation(); }},
+      store_{agenda_, disk_, &faults_, rng_.fork(2), false, [this] { machine_.store_operation(); }},
       verdicts_(agenda_),
       destinations_(draw_destinations()),
       shard_(shard_options()),
       field_(make_field()),
       checkers_({verdicts_, shard_, destinations_, clock_,
                  field_ == nullptr ? nullptr : &field_->ledger(), options_.world, &figures_}),
-      host_({agenda_, clock_, store_, trace_, checkers_, shard_,
-             [this](Incarnation process, const StartAttempt& start, const Call& call) {
-               twins_.disturb();
-               network_.start(process, start, call);
-             },
-             [this](Incarnation process, AttemptId attempt) { network_.abort(process, attempt); },
-             [this](Incarnation process, Ticket ticket, const Answer& answer) {
-               if (!twins_.take(process, ticket, answer)) clients_.told(process, ticket, answer);
-             },
-             [this](Incarnation process) {
-               twins_.disturb();
-               network_.process_died(process);
-               clients_.process_died(process);
-             },
-             [this](const std::string& what) {
-               verdicts_.violation(0, what);
-               spins_ = true;
-             },
-             [this](const Engine& engine) { coverage_.add(engine.rows_used()); },
-             [this] {
-               return Duration(rng_.chance(1, 10) ? rng_.between(60'000, 7'200'000)
-                                                  : rng_.between(0, 5'000));
-             }}),
+      machine_(
+          {agenda_, clock_, store_, trace_, checkers_, shard_,
+           [this](Incarnation process, const StartAttempt& start, const Call& call) {
+             twins_.disturb();
+             network_.start(process, start, call);
+           },
+           [this](Incarnation process, AttemptId attempt) { network_.abort(process, attempt); },
+           [this](Incarnation process, Ticket ticket, const Answer& answer) {
+             if (!twins_.take(process, ticket, answer)) clients_.told(process, ticket, answer);
+           },
+           [this](Incarnation process) {
+             twins_.disturb();
+             network_.process_died(process);
+             clients_.process_died(process);
+           },
+           [this](const std::string& what) {
+             verdicts_.violation(0, what);
+             spins_ = true;
+           },
+           [this](const Engine& engine) { coverage_.add(engine.rows_used()); },
+           [this] {
+             return Duration(rng_.chance(1, 10) ? rng_.between(60'000, 7'200'000)
+                                                : rng_.between(0, 5'000));
+           }}),
       network_({agenda_, faults_, checkers_,
-                [this](Incarnation process) { return host_.moment(process); },
+                [this](Incarnation process) { return machine_.moment(process); },
                 [this](Incarnation process, Event event) {
-                  return host_.post(process, std::move(event));
+                  return machine_.post(process, std::move(event));
                 },
-                [this] { return host_.running(); },
+                [this] { return machine_.running(); },
                 [this](std::string text) { clients_.arrive(std::move(text)); }, field_.get()},
                options_.destinations, rng_.fork(3)),
-      clients_(
-          {agenda_, trace_, checkers_, options_, destinations_, [this] { return host_.running(); },
-           [this](Incarnation process, Event event) {
-             return host_.post(process, std::move(event));
-           },
-           [this](Incarnation process) { return host_.moment(process); },
-           [this] { return host_.engine_now(); },
-           [this](MessageId about) { network_.rumour(about); }},
-          rng_.fork(4)),
+      clients_({agenda_, trace_, checkers_, options_, destinations_,
+                [this] { return machine_.running(); },
+                [this](Incarnation process, Event event) {
+                  return machine_.post(process, std::move(event));
+                },
+                [this](Incarnation process) { return machine_.moment(process); },
+                [this] { return machine_.engine_now(); },
+                [this](MessageId about) { network_.rumour(about); }},
+               rng_.fork(4)),
       stage_({agenda_, network_, options_,
               [this](std::uint32_t destination, std::uint32_t count) {
                 clients_.send(destination, count);
               }}),
-      weather_({agenda_, clock_, faults_, store_, network_, host_, trace_, checkers_,
+      weather_({agenda_, clock_, faults_, store_, network_, machine_, trace_, checkers_,
                 [this](std::uint32_t destination) { clients_.maintain(destination); }},
                rng_.fork(5)),
-      twins_({agenda_, host_, disk_, shard_, checkers_.notebook(), verdicts_},
+      twins_({agenda_, machine_, disk_, shard_, checkers_.notebook(), verdicts_},
              names_of(destinations_)) {
   disk_.observe([this](const Applied& applied) {
     trace_.line(agenda_.now(), "durable")
@@ -171,11 +172,11 @@ World::World(const SimOptions& options)
       for (const Write& write : applied.batch.writes()) trace_.detail(describe(write));
     }
     twins_.disturb();
-    checkers_.durable({host_.moment(host_.running()), applied});
+    checkers_.durable({machine_.moment(machine_.running()), applied});
   });
   if (options.crash_point) {
-    host_.crash_after(options.crash_point->after,
-                      options.crash_point->keep ? Host::Fate::kKeep : Host::Fate::kLose);
+    machine_.crash_after(options.crash_point->after,
+                         options.crash_point->keep ? Machine::Fate::kKeep : Machine::Fate::kLose);
   }
 }
 
@@ -208,7 +209,7 @@ std::unique_ptr<DeviceField> World::make_field() {
 void World::run_until(Timestamp end) {
   while (!agenda_.empty() && agenda_.next_at() <= end && !given_up()) {
     agenda_.run_next();
-    host_.pump();
+    machine_.pump();
     if (options_.twins) twins_.consider();
   }
 }
@@ -234,7 +235,7 @@ Duration World::bound() const {
   }
   // What was asked for in engine time may lie further ahead than true time says, by as much as
   // clocks were set forward.
-  const Duration ahead = std::max(Duration(0), host_.engine_now() - agenda_.now());
+  const Duration ahead = std::max(Duration(0), machine_.engine_now() - agenda_.now());
   return 3 * longest + Duration(72h) + life + ahead +
          Duration(30s) * static_cast<std::int64_t>(checkers_.notebook().live());
 }
@@ -288,7 +289,7 @@ void World::trace_limits() {
 
 Report World::run() {
   trace_limits();
-  host_.start();
+  machine_.start();
   if (options_.world == WorldKind::kDrawn) {
     clients_.begin();
   } else {
@@ -299,13 +300,13 @@ Report World::run() {
   run_until(agenda_.now() + options_.span);
   calm_down();
   drain();
-  if (!given_up()) checkers_.finished({host_.moment(host_.running()), disk_});
+  if (!given_up()) checkers_.finished({machine_.moment(machine_.running()), disk_});
 
   Report report;
   report.seed = options_.seed;
-  report.points = host_.points();
-  report.restarts = host_.restarts();
-  if (Shard* shard = host_.owner(); shard != nullptr && shard->ready())
+  report.points = machine_.points();
+  report.restarts = machine_.restarts();
+  if (Shard* shard = machine_.owner(); shard != nullptr && shard->ready())
     coverage_.add(shard->engine().rows_used());
   report.destinations = reports_of(checkers_.notebook());
   report.rows = coverage_.rows(options_.profile);

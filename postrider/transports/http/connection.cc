@@ -63,10 +63,10 @@ ssize_t send_pieces(int socket, std::string_view first, std::string_view second)
 }  // namespace
 
 Connection::Connection(asio::io_context& loop, const ConnectionSettings& settings,
-                       ConnectionOwner& owner, Host& host)
+                       ConnectionOwner& owner, Origin& origin)
     : settings_(settings),
       owner_(owner),
-      host_(host),
+      origin_(origin),
       socket_(loop.get_executor()),
       self_(this),
       in_(kInBytes),
@@ -105,7 +105,7 @@ void Connection::connect_next() {
     phase_due_ = owner_.now() + settings_.connect_time_out;
     owner_.note_due(phase_due_);
     const std::uint32_t round = ++connect_round_;
-    socket_.async_connect(endpoint_of(address, host_.port),
+    socket_.async_connect(endpoint_of(address, origin_.port),
                           [self = Ref(this), round](error_code error) {
                             if (self->state_ != State::kConnecting) return;
                             if (self->connect_round_ != round) return;
@@ -128,9 +128,9 @@ void Connection::on_connected(error_code error) {
     connect_next();
     return;
   }
-  if (!v4 || v6_failed_) host_.prefers_v4 = v4;
+  if (!v4 || v6_failed_) origin_.prefers_v4 = v4;
   phase_due_ = Timestamp::never();
-  if (host_.tls) {
+  if (origin_.tls) {
     begin_handshake();
   } else {
     begin_exchange();
@@ -139,8 +139,8 @@ void Connection::on_connected(error_code error) {
 }
 
 void Connection::begin_handshake() {
-  tls_ = std::make_unique<TlsStream>(host_.tls_context, host_.certificate_name(),
-                                     host_.kind == HostKind::kAddress, host_.tls_memory);
+  tls_ = std::make_unique<TlsStream>(origin_.tls_context, origin_.certificate_name(),
+                                     origin_.kind == HostKind::kAddress, origin_.tls_memory);
   encrypted_.resize(kEncryptedBytes);
   state_ = State::kHandshake;
   phase_due_ = owner_.now() + settings_.tls_time_out;
@@ -175,7 +175,7 @@ void Connection::write_head() {
   const WireRequest& request = exchange_->request;
   head_.assign(request.verb).append(" ");
   if (exchange_->path.needs_slash) head_.push_back('/');
-  head_.append(exchange_->path.path).append(" HTTP/1.1\r\nhost: ").append(host_.authority);
+  head_.append(exchange_->path.path).append(" HTTP/1.1\r\nhost: ").append(origin_.authority);
   head_.append("\r\n").append(request.headers.text());
   if (!settings_.keeps) head_.append("connection: close\r\n");
   const bool bodiless = request.body.empty() && (request.verb == "GET" || request.verb == "HEAD");

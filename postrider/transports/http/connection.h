@@ -1,6 +1,7 @@
-// Connection: one TCP or TLS connection to a Host and the exchange on it, if any. A state machine
-// driven by the loop; one read is always under way, so that a kept connection notices when its peer
-// leaves. It reports to its owner, the transport, and does what that says; it decides nothing.
+// Connection: one TCP or TLS connection to one Origin and the exchange on it, if any. A state
+// machine driven by the loop; one read is always under way, so that a kept connection notices when
+// its peer leaves. It reports to its owner, the transport, and does what that says; it decides
+// nothing.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@
 #include "postrider/base/time.h"
 #include "postrider/model/seams/transport.h"
 #include "postrider/transports/http/exchange.h"
-#include "postrider/transports/http/hosts.h"
+#include "postrider/transports/http/origins.h"
 #include "postrider/transports/http/reply_reader.h"
 #include "postrider/transports/net/resolver.h"
 #include "postrider/transports/net/target.h"
@@ -58,7 +59,7 @@ class Connection final
   using Ref = boost::intrusive_ptr<Connection>;  // counted, because handlers outlive a close
 
   Connection(boost::asio::io_context& loop, const ConnectionSettings& settings,
-             ConnectionOwner& owner, Host& host);
+             ConnectionOwner& owner, Origin& origin);
 
   void connect(Exchange& exchange);  // a new one: connects, then sends
   void send(Exchange& exchange);     // an idle one
@@ -66,7 +67,7 @@ class Connection final
   void time_out(bool whole);         // `whole`: of the exchange and not only of this phase
   void close();                      // nothing is reported afterwards
 
-  Host& host() { return host_; }
+  Origin& origin() { return origin_; }
   Timestamp phase_due() const { return phase_due_; }
 
   Timestamp born;        // for the owner
@@ -103,7 +104,7 @@ class Connection final
 
   const ConnectionSettings& settings_;
   ConnectionOwner& owner_;
-  Host& host_;
+  Origin& origin_;
   Socket socket_;
   Ref self_;  // while open
   State state_ = State::kConnecting;

@@ -13,7 +13,7 @@
 namespace postrider {
 
 class Connection;
-struct Host;
+struct Origin;
 
 enum class Place : std::uint8_t { kResolving, kWaiting, kConnection, kTelling, kDropped };
 
@@ -24,7 +24,7 @@ struct Exchange : Hook<struct WaitingExchange> {
   WireReply reply;
   Timestamp due;       // of the whole exchange
   Timestamp held_due;  // of the wait for a place of ours
-  Host* host = nullptr;
+  Origin* origin = nullptr;
   Connection* connection = nullptr;  // of kConnection
   Addresses addresses;               // where a new connection may go, in this order
   std::uint64_t turn = 0;            // of kWaiting: the smaller one waits for longer

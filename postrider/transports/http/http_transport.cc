@@ -9,7 +9,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/transports/http/connection.h"
-#include "postrider/transports/http/hosts.h"
+#include "postrider/transports/http/origins.h"
 #include "postrider/transports/http/waiters.h"
 #include "postrider/transports/net/own_calls.h"
 #include "postrider/transports/net/resolver.h"
@@ -76,7 +76,7 @@ class HttpTransport::Impl final : public ConnectionOwner {
         settings_(connection_settings(options_)),
         ended_(std::move(ended)),
         guard_(std::move(reach.guard)),
-        hosts_(std::move(reach.usual), options_.unused_hosts_max),
+        origins_(std::move(reach.usual), options_.unused_hosts_max),
         waiters_(options_.connections_max, options_.waiting_max),
         own_(
             loop, [this] { sweep(); }, [this] { flush(); }) {
@@ -112,7 +112,7 @@ class HttpTransport::Impl final : public ConnectionOwner {
   void resolved(Exchange& exchange, const Addresses& addresses);
   void find_connection(Exchange& exchange);
   bool send_on_idle(Exchange& exchange);
-  bool has_room(const Host& host);
+  bool has_room(const Origin& origin);
   void open_connection(Exchange& exchange);
   void hold(Exchange& exchange);
   bool is_held(const Exchange& exchange) const;
@@ -121,7 +121,7 @@ class HttpTransport::Impl final : public ConnectionOwner {
   void serve_waiting();
   void tell(Exchange& exchange, WireEnd end);
   void tell_soon();
-  void note_answers(Host& host, bool answers);
+  void note_answers(Origin& origin, bool answers);
   void keep(Connection& connection);
   void leave_idle(Connection& connection);
   void drop(Connection& connection);
@@ -134,7 +134,7 @@ class HttpTransport::Impl final : public ConnectionOwner {
   ConnectionSettings settings_;
   Ended ended_;
   AddressGuard guard_;
-  Hosts hosts_;
+  Origins origins_;
   Waiters waiters_;
   std::unique_ptr<Resolver> resolver_;
   OwnCalls own_;
@@ -190,14 +190,14 @@ Exchange& HttpTransport::Impl::take_exchange(AttemptId attempt, WireRequest requ
 }
 
 void HttpTransport::Impl::free_exchange(Exchange& exchange) {
-  if (exchange.host != nullptr) hosts_.leave(*exchange.host);
+  if (exchange.origin != nullptr) origins_.leave(*exchange.origin);
   const auto found = exchanges_.find(exchange.attempt.value());
   std::unique_ptr<Exchange> owned = std::move(found->second);
   exchanges_.erase(found);
   if (spare_.size() >= kSpareExchangesMax) return;
   owned->request = WireRequest{};
   owned->reply = WireReply{};
-  owned->host = nullptr;
+  owned->origin = nullptr;
   owned->addresses.clear();
   owned->place = Place::kResolving;
   owned->repeated = false;
@@ -224,22 +224,22 @@ void HttpTransport::Impl::start(AttemptId attempt, WireRequest request) {
 // Finds out where the request goes; an end when it can go nowhere.
 std::optional<WireEnd> HttpTransport::Impl::aim(Exchange& exchange) {
   const WireRequest& request = exchange.request;
-  const std::string_view origin = origin_of(request.target);
-  const auto path = path_of(request.target, origin);
-  if (origin.empty() || !path) return WireEnd::kNoName;
+  const std::string_view name = origin_of(request.target);
+  const auto path = path_of(request.target, name);
+  if (name.empty() || !path) return WireEnd::kNoName;
   exchange.path = *path;
-  exchange.host = &hosts_.take(origin, request.trust);
-  if (exchange.host->kind == HostKind::kNonsense) return WireEnd::kNoName;
-  if (!exchange.host->trusted) return WireEnd::kNoTls;
+  exchange.origin = &origins_.take(name, request.trust);
+  if (exchange.origin->kind == HostKind::kNonsense) return WireEnd::kNoName;
+  if (!exchange.origin->trusted) return WireEnd::kNoTls;
   return std::nullopt;
 }
 
 void HttpTransport::Impl::begin(Exchange& exchange) {
   if (send_on_idle(exchange)) return;
-  const Host& host = *exchange.host;
-  if (host.kind == HostKind::kAddress) return resolved(exchange, {host.address});
+  const Origin& origin = *exchange.origin;
+  if (origin.kind == HostKind::kAddress) return resolved(exchange, {origin.address});
   exchange.place = Place::kResolving;
-  const Resolver::Found found = resolver_->ask(host.name, exchange.attempt.value());
+  const Resolver::Found found = resolver_->ask(origin.name, exchange.attempt.value());
   switch (found.how) {
     case Resolver::Found::How::kKnown: return resolved(exchange, *found.addresses);
     case Resolver::Found::How::kHeldBack: return tell(exchange, WireEnd::kHeldBack);
@@ -251,23 +251,23 @@ void HttpTransport::Impl::begin(Exchange& exchange) {
 
 void HttpTransport::Impl::resolved(Exchange& exchange, const Addresses& addresses) {
   if (addresses.empty()) return tell(exchange, WireEnd::kNoName);
-  exchange.addresses = permitted(guard_, addresses, exchange.host->prefers_v4);
+  exchange.addresses = permitted(guard_, addresses, exchange.origin->prefers_v4);
   if (exchange.addresses.empty()) return tell(exchange, WireEnd::kForbidden);
   find_connection(exchange);
 }
 
-// While a host has waiters, it has neither an idle connection nor room for a new one, so nobody
+// While an origin has waiters, it has neither an idle connection nor room for a new one, so nobody
 // overtakes.
 void HttpTransport::Impl::find_connection(Exchange& exchange) {
   if (send_on_idle(exchange)) return;
-  if (!exchange.host->waiting.empty() || !has_room(*exchange.host)) return wait(exchange);
+  if (!exchange.origin->waiting.empty() || !has_room(*exchange.origin)) return wait(exchange);
   open_connection(exchange);
 }
 
 bool HttpTransport::Impl::send_on_idle(Exchange& exchange) {
   // A repeated exchange has met one connection that was cut off; its siblings may be cut off too.
-  if (exchange.host->idle.empty() || exchange.repeated || exchange.request.once) return false;
-  Connection& connection = *exchange.host->idle.back();
+  if (exchange.origin->idle.empty() || exchange.repeated || exchange.request.once) return false;
+  Connection& connection = *exchange.origin->idle.back();
   leave_idle(connection);
   ++counts_.reuses;
   connection.send(exchange);
@@ -275,8 +275,8 @@ bool HttpTransport::Impl::send_on_idle(Exchange& exchange) {
 }
 
 // Kept connections are given up for it.
-bool HttpTransport::Impl::has_room(const Host& host) {
-  const std::size_t most = waiters_.connections_max(host);
+bool HttpTransport::Impl::has_room(const Origin& origin) {
+  const std::size_t most = waiters_.connections_max(origin);
   if (connections_ - idle_ >= most) return false;
   while (connections_ >= most) make_room();
   return true;
@@ -285,12 +285,12 @@ bool HttpTransport::Impl::has_room(const Host& host) {
 void HttpTransport::Impl::open_connection(Exchange& exchange) {
   ++connections_;
   ++counts_.connects;
-  Host& host = *exchange.host;
-  hosts_.add_user(host);
-  ++host.connections;
-  waiters_.changed(host);
+  Origin& origin = *exchange.origin;
+  origins_.add_user(origin);
+  ++origin.connections;
+  waiters_.changed(origin);
   const Connection::Ref connection(
-      new Connection(loop_, settings_, *this, host));  // counted, keeps itself
+      new Connection(loop_, settings_, *this, origin));  // counted, keeps itself
   connection->born = recently_;
   all_.push_back(*connection);
   connection->connect(exchange);
@@ -306,11 +306,11 @@ void HttpTransport::Impl::hold(Exchange& exchange) {
 
 bool HttpTransport::Impl::is_held(const Exchange& exchange) const {
   return exchange.place == Place::kWaiting ||
-         (exchange.place == Place::kResolving && resolver_->waits(exchange.host->name));
+         (exchange.place == Place::kResolving && resolver_->waits(exchange.origin->name));
 }
 
 void HttpTransport::Impl::wait(Exchange& exchange) {
-  if (!waiters_.has_room(*exchange.host)) return tell(exchange, WireEnd::kHeldBack);
+  if (!waiters_.has_room(*exchange.origin)) return tell(exchange, WireEnd::kHeldBack);
   exchange.place = Place::kWaiting;
   hold(exchange);
   waiters_.add(exchange);
@@ -322,15 +322,15 @@ void HttpTransport::Impl::serve_waiting() {
   while (Exchange* exchange = waiters_.next(connections_ - idle_)) {
     waiters_.remove(*exchange);
     if (send_on_idle(*exchange)) continue;
-    POSTRIDER_CHECK(has_room(*exchange->host));  // that is what next() looks at
+    POSTRIDER_CHECK(has_room(*exchange->origin));  // that is what next() looks at
     open_connection(*exchange);
   }
   serving_ = false;
 }
 
 // Known to answer: it did, the last time. Then it may use places that are kept for such.
-void HttpTransport::Impl::note_answers(Host& host, bool answers) {
-  if (std::exchange(host.answers, answers) != answers) waiters_.changed(host);
+void HttpTransport::Impl::note_answers(Origin& origin, bool answers) {
+  if (std::exchange(origin.answers, answers) != answers) waiters_.changed(origin);
 }
 
 void HttpTransport::Impl::tell(Exchange& exchange, WireEnd end) {
@@ -366,19 +366,19 @@ void HttpTransport::Impl::flush() {
 void HttpTransport::Impl::replied(Connection& connection, bool keep_it) {
   Exchange& exchange = connection.release_exchange();
   tell(exchange, WireEnd::kAnswered);
-  Host& host = connection.host();
-  note_answers(host, true);
+  Origin& origin = connection.origin();
+  note_answers(origin, true);
   const bool old = recently_ - connection.born >= options_.connection_life_max;
-  // Its place may be wanted by another host; else those go first who wait for this one.
+  // Its place may be wanted by another origin; else those go first who wait for this one.
   Exchange* next = waiters_.next(connections_ - idle_ - 1);
-  const bool wanted = next != nullptr && next->host != &host;
+  const bool wanted = next != nullptr && next->origin != &origin;
   if (!keep_it || old || wanted) {
     drop(connection);
     serve_waiting();
-  } else if (host.waiting.empty()) {
+  } else if (origin.waiting.empty()) {
     keep(connection);
   } else {
-    next = &host.waiting.front();
+    next = &origin.waiting.front();
     waiters_.remove(*next);
     ++counts_.reuses;
     connection.send(*next);
@@ -388,7 +388,7 @@ void HttpTransport::Impl::replied(Connection& connection, bool keep_it) {
 void HttpTransport::Impl::failed(Connection& connection, WireEnd end, bool repeatable) {
   Exchange& exchange = connection.release_exchange();
   // A kept connection that was cut off says nothing: most receivers close what is idle.
-  if (end != WireEnd::kHeldBack && !repeatable) note_answers(connection.host(), false);
+  if (end != WireEnd::kHeldBack && !repeatable) note_answers(connection.origin(), false);
   drop(connection);
   if (repeatable && !exchange.repeated && !exchange.request.once) {
     exchange.repeated = true;
@@ -415,11 +415,11 @@ bool HttpTransport::Impl::make_room() {
 }
 
 void HttpTransport::Impl::keep(Connection& connection) {
-  Host& host = connection.host();
-  if (host.idle.size() >= options_.idle_per_host_max || options_.idle_connections_max == 0)
+  Origin& origin = connection.origin();
+  if (origin.idle.size() >= options_.idle_per_host_max || options_.idle_connections_max == 0)
     return drop(connection);
   if (idle_ >= options_.idle_connections_max) make_room();
-  host.idle.push_back(&connection);
+  origin.idle.push_back(&connection);
   connection.idle_since = recently_;
   idle_list_.push_back(connection);
   ++idle_;
@@ -427,7 +427,7 @@ void HttpTransport::Impl::keep(Connection& connection) {
 }
 
 void HttpTransport::Impl::leave_idle(Connection& connection) {
-  std::vector<Connection*>& idle = connection.host().idle;
+  std::vector<Connection*>& idle = connection.origin().idle;
   // From the end: the one used last is the one that is wanted most.
   const auto found = std::find(idle.rbegin(), idle.rend(), &connection);
   POSTRIDER_CHECK(found != idle.rend());
@@ -438,11 +438,11 @@ void HttpTransport::Impl::leave_idle(Connection& connection) {
 
 void HttpTransport::Impl::drop(Connection& connection) {
   --connections_;
-  Host& host = connection.host();
-  --host.connections;
-  waiters_.changed(host);
+  Origin& origin = connection.origin();
+  --origin.connections;
+  waiters_.changed(origin);
   connection.close();
-  hosts_.leave(host);
+  origins_.leave(origin);
 }
 
 void HttpTransport::Impl::abort(AttemptId attempt) {

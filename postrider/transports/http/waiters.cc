@@ -4,9 +4,9 @@
 
 namespace postrider {
 
-Waiters::Claim Waiters::claim_of(const Host& host) {
-  if (host.connections > 0) return Claim::kAnother;
-  return host.answers ? Claim::kProven : Claim::kUnproven;
+Waiters::Claim Waiters::claim_of(const Origin& origin) {
+  if (origin.connections > 0) return Claim::kAnother;
+  return origin.answers ? Claim::kProven : Claim::kUnproven;
 }
 
 std::size_t Waiters::connections_max(Claim claim) const {
@@ -18,40 +18,41 @@ std::size_t Waiters::connections_max(Claim claim) const {
   POSTRIDER_CHECK(false);
 }
 
-std::size_t Waiters::connections_max(const Host& host) const {
-  return connections_max(claim_of(host));
+std::size_t Waiters::connections_max(const Origin& origin) const {
+  return connections_max(claim_of(origin));
 }
 
-bool Waiters::has_room(const Host& host) const {
-  return size_ < (host.waiting.empty() ? waiting_max_ : waiting_max_ - waiting_max_ / 8);
+bool Waiters::has_room(const Origin& origin) const {
+  return size_ < (origin.waiting.empty() ? waiting_max_ : waiting_max_ - waiting_max_ / 8);
 }
 
 void Waiters::add(Exchange& exchange) {
-  Host& host = *exchange.host;
+  Origin& origin = *exchange.origin;
   exchange.turn = ++turns_;
-  host.waiting.insert(exchange.repeated ? host.waiting.begin() : host.waiting.end(), exchange);
+  origin.waiting.insert(exchange.repeated ? origin.waiting.begin() : origin.waiting.end(),
+                        exchange);
   ++size_;
-  stand(host, false);
+  stand(origin, false);
 }
 
 // Whoever had a turn stands behind the others.
 void Waiters::remove(Exchange& exchange) {
-  Host& host = *exchange.host;
-  host.waiting.erase(host.waiting.iterator_to(exchange));
+  Origin& origin = *exchange.origin;
+  origin.waiting.erase(origin.waiting.iterator_to(exchange));
   --size_;
-  stand(host, true);
+  stand(origin, true);
 }
 
-void Waiters::changed(Host& host) { stand(host, false); }
+void Waiters::changed(Origin& origin) { stand(origin, false); }
 
-void Waiters::stand(Host& host, bool last) {
-  const std::size_t claim = static_cast<std::size_t>(claim_of(host));
-  const bool stands = host.Hook<WaitingHost>::is_linked();
-  if (stands && !last && host.ring == claim && !host.waiting.empty()) return;
-  if (stands) host.Hook<WaitingHost>::unlink();
-  if (host.waiting.empty()) return;
-  host.ring = static_cast<std::uint8_t>(claim);
-  rings_[claim].push_back(host);
+void Waiters::stand(Origin& origin, bool last) {
+  const std::size_t claim = static_cast<std::size_t>(claim_of(origin));
+  const bool stands = origin.Hook<WaitingOrigin>::is_linked();
+  if (stands && !last && origin.ring == claim && !origin.waiting.empty()) return;
+  if (stands) origin.Hook<WaitingOrigin>::unlink();
+  if (origin.waiting.empty()) return;
+  origin.ring = static_cast<std::uint8_t>(claim);
+  rings_[claim].push_back(origin);
 }
 
 Exchange* Waiters::next(std::size_t in_use) {

@@ -1,4 +1,4 @@
-#include "postrider/sim/world/host.h"
+#include "postrider/sim/world/machine.h"
 
 #include <algorithm>
 
@@ -15,45 +15,46 @@ constexpr std::uint32_t kSpinsMax = 100'000;  // turns at one instant; more is a
 
 }  // namespace
 
-Host::Host(Surroundings around) : around_(std::move(around)), ids_(around_.shard.engine.id_key) {}
+Machine::Machine(Surroundings around)
+    : around_(std::move(around)), ids_(around_.shard.engine.id_key) {}
 
-Host::~Host() {
+Machine::~Machine() {
   for (const auto& process : processes_) process->store->crash(0);
 }
 
-Host::Process* Host::find(Incarnation number) {
+Machine::Process* Machine::find(Incarnation number) {
   for (const auto& process : processes_) {
     if (process->number == number) return process.get();
   }
   return nullptr;
 }
 
-const Host::Process* Host::find(Incarnation number) const {
+const Machine::Process* Machine::find(Incarnation number) const {
   for (const auto& process : processes_) {
     if (process->number == number) return process.get();
   }
   return nullptr;
 }
 
-Incarnation Host::running() const {
+Incarnation Machine::running() const {
   for (const auto& process : processes_) {
     if (process->owner) return process->number;
   }
   return 0;
 }
 
-Shard* Host::owner() {
+Shard* Machine::owner() {
   Process* process = find(running());
   return process == nullptr ? nullptr : process->shard.get();
 }
 
-Moment Host::moment(Incarnation number) const {
+Moment Machine::moment(Incarnation number) const {
   const Process* process = find(number);
   const bool alive = process != nullptr && process->shard != nullptr;
   return {around_.agenda.now(), alive ? process->shard->engine_time() : Timestamp(), number};
 }
 
-Timestamp Host::engine_now() const {
+Timestamp Machine::engine_now() const {
   const Process* process = find(running());
   const bool ready = process != nullptr && process->shard->ready();
   // Clients have clocks of their own, and those are right.
@@ -64,7 +65,7 @@ Timestamp Host::engine_now() const {
   return process->shard->engine_time() + (around_.agenda.now() - process->turned);
 }
 
-bool Host::quiet() {
+bool Machine::quiet() {
   Process* process = find(running());
   if (process == nullptr || process->dirty || !process->actions.empty() ||
       process->turned != around_.agenda.now())
@@ -72,7 +73,7 @@ bool Host::quiet() {
   return process->shard->ready() && process->shard->idle() && !process->shard->engine().restoring();
 }
 
-void Host::start() {
+void Machine::start() {
   starting_ = false;
   if (running() != 0) return;
   ++restarts_;
@@ -94,7 +95,7 @@ void Host::start() {
   around_.witness.began(moment(place->number), epoch);
 }
 
-void Host::usurp() {
+void Machine::usurp() {
   Process* old = find(running());
   if (old == nullptr) return;
   around_.trace.line(around_.agenda.now(), "usurp").number(old->number).end();
@@ -102,7 +103,7 @@ void Host::usurp() {
   start();
 }
 
-void Host::retire() {
+void Machine::retire() {
   std::vector<Incarnation> old;
   for (const auto& process : processes_) {
     if (!process->owner) old.push_back(process->number);
@@ -110,7 +111,7 @@ void Host::retire() {
   for (const Incarnation number : old) bury(number, 0, false);
 }
 
-void Host::crash(Fate fate, std::optional<Duration> off) {
+void Machine::crash(Fate fate, std::optional<Duration> off) {
   Process* process = find(running());
   if (process == nullptr) return;
   const std::size_t undurable = process->store->undurable();
@@ -119,7 +120,7 @@ void Host::crash(Fate fate, std::optional<Duration> off) {
   off_.reset();
 }
 
-void Host::bury(Incarnation number, std::size_t kept, bool restart) {
+void Machine::bury(Incarnation number, std::size_t kept, bool restart) {
   const auto at = std::find_if(processes_.begin(), processes_.end(),
                                [number](const auto& p) { return p->number == number; });
   POSTRIDER_CHECK(at != processes_.end());
@@ -139,7 +140,7 @@ void Host::bury(Incarnation number, std::size_t kept, bool restart) {
   around_.agenda.after(off_ ? *off_ : around_.restart_after(), [this] { start(); });
 }
 
-bool Host::post(Incarnation number, Event event) {
+bool Machine::post(Incarnation number, Event event) {
   Process* process = find(number);
   if (process == nullptr) return true;
   if (around_.trace.wants_details())
@@ -153,22 +154,22 @@ bool Host::post(Incarnation number, Event event) {
   return true;
 }
 
-void Host::store_operation() {
+void Machine::store_operation() {
   for (const auto& process : processes_) process->dirty = true;
   count_point();
 }
 
-void Host::count_point() {
+void Machine::count_point() {
   ++points_;
   if (points_ == crash_point_) crash_now_ = true;
 }
 
-void Host::crash_after(std::uint64_t point, Fate fate) {
+void Machine::crash_after(std::uint64_t point, Fate fate) {
   crash_point_ = point;
   crash_fate_ = fate;
 }
 
-void Host::pump() {
+void Machine::pump() {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     Process& process = *processes_[i];
     if (crash_now_ && process.owner) {
@@ -196,7 +197,7 @@ void Host::pump() {
   }
 }
 
-void Host::turn(Process& process) {
+void Machine::turn(Process& process) {
   process.dirty = false;
   if (process.spin_at == around_.agenda.now()) {
     if (++process.spins == kSpinsMax) around_.violation("the shard does not come to rest");
@@ -212,7 +213,7 @@ void Host::turn(Process& process) {
   settle(process);
 }
 
-void Host::note_commits(Process& process) {
+void Machine::note_commits(Process& process) {
   if (process.store->commits_called() == process.commits_seen) return;
   process.commits_seen = process.store->commits_called();
   process.commit_calls.push_back(process.shard->engine_time());
@@ -221,7 +222,7 @@ void Host::note_commits(Process& process) {
 
 // All that was decided before this has left. A turn opens when the one before it is given to the
 // store.
-Timestamp Host::decided_after(const Process& process) const {
+Timestamp Machine::decided_after(const Process& process) const {
   const std::size_t open = process.store->committing() ? 1 : 0;
   const std::size_t calls = process.commit_calls.size();
   Timestamp after = process.quiet_engine;
@@ -229,7 +230,7 @@ Timestamp Host::decided_after(const Process& process) const {
   return after;
 }
 
-void Host::act(Process& process) {
+void Machine::act(Process& process) {
   while (!process.actions.empty() && !crash_now_) {
     const Action action = std::move(process.actions.front());
     process.actions.pop_front();
@@ -238,7 +239,7 @@ void Host::act(Process& process) {
   }
 }
 
-void Host::carry_out(Process& process, const Action& action) {
+void Machine::carry_out(Process& process, const Action& action) {
   if (const auto* start = std::get_if<StartAttempt>(&action)) {
     leave(process, *start);
   } else if (const auto* abort = std::get_if<AbortAttempt>(&action)) {
@@ -256,7 +257,7 @@ void Host::carry_out(Process& process, const Action& action) {
   }
 }
 
-void Host::leave(Process& process, const StartAttempt& start) {
+void Machine::leave(Process& process, const StartAttempt& start) {
   Call call = read_call(start.request, ids_);
   if (call.to_device) call.id = start.message;  // nobody out there knows our names
   around_.trace.line(around_.agenda.now(), "attempt")
@@ -269,13 +270,13 @@ void Host::leave(Process& process, const StartAttempt& start) {
   around_.start(process.number, start, call);
 }
 
-void Host::settle(Process& process) {
+void Machine::settle(Process& process) {
   if (!process.store->committing() && process.shard->ready())
     process.quiet_engine = process.shard->engine_time();
   schedule_wake(process);
 }
 
-void Host::schedule_wake(Process& process) {
+void Machine::schedule_wake(Process& process) {
   const auto deadline = process.shard->next_deadline();
   if (!deadline) return;
   const Timestamp at = std::max(around_.clock.truth_of(*deadline), around_.agenda.now());
@@ -286,7 +287,7 @@ void Host::schedule_wake(Process& process) {
   around_.agenda.at(at, [this, number = process.number, at] { wake(number, at); });
 }
 
-void Host::wake(Incarnation number, Timestamp at) {
+void Machine::wake(Incarnation number, Timestamp at) {
   Process* process = find(number);
   if (process == nullptr || process->wake_at != at) return;
   process->wake_at = Timestamp::never();

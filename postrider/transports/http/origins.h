@@ -1,5 +1,5 @@
-// Hosts: what we know about each place that requests go to: its origin (scheme, host, port)
-// together with whom it is trusted by. Connections are shared within one Host and never between
+// Origins: what we know about each place that requests go to: its name (scheme, host, port)
+// together with whom it is trusted by. Connections are shared within one Origin and never between
 // two. On the loop's thread; owned by the transport.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace postrider {
 
-struct Host : OriginHost, Hook<struct UnusedHost>, Hook<struct WaitingHost> {
+struct Origin : OriginHost, Hook<struct UnusedOrigin>, Hook<struct WaitingOrigin> {
   std::vector<Connection*> idle;                  // kept connections, the one used last at the end
   LinkedList<Exchange, WaitingExchange> waiting;  // for a connection, in order
   std::uint32_t connections = 0;                  // open ones
@@ -27,24 +27,24 @@ struct Host : OriginHost, Hook<struct UnusedHost>, Hook<struct WaitingHost> {
   const std::string* key = nullptr;
 };
 
-class Hosts {
+class Origins {
  public:
   // `usual` as for OriginHosts. At most `unused_max` hosts without a user are remembered.
-  Hosts(TlsContext usual, std::size_t unused_max);
+  Origins(TlsContext usual, std::size_t unused_max);
 
   // Adds a user.
-  Host& take(std::string_view origin, std::string_view trust);
-  void add_user(Host& host) { ++host.users; }
-  void leave(Host& host);
-  std::size_t size() const { return hosts_.size(); }
+  Origin& take(std::string_view name, std::string_view trust);
+  void add_user(Origin& origin) { ++origin.users; }
+  void leave(Origin& origin);
+  std::size_t size() const { return origins_.size(); }
 
  private:
-  OriginHosts origins_;
+  OriginHosts hosts_;
   std::size_t unused_max_;
   std::size_t unused_ = 0;
-  std::unordered_map<std::string, Host, TextHash, std::equal_to<>> hosts_;
-  LinkedList<Host, UnusedHost> unused_list_;  // longest unused first
-  std::string key_;                           // made anew for each take; keeps its memory
+  std::unordered_map<std::string, Origin, TextHash, std::equal_to<>> origins_;
+  LinkedList<Origin, UnusedOrigin> unused_list_;  // longest unused first
+  std::string key_;                               // made anew for each take; keeps its memory
 };
 
 }  // namespace postrider

@@ -1,4 +1,4 @@
-// Host: the machine on which the process runs. It starts shards, gives them turns, carries their
+// Machine: the machine on which the process runs. It starts shards, gives them turns, carries their
 // actions out and kills them, at any point between two of its own steps. Several processes can be
 // alive for a while: a new owner takes the store over, and the old one does not know it yet.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace postrider::sim {
 
-class Host {
+class Machine {
  public:
   struct Surroundings {
     Agenda& agenda;
@@ -39,10 +39,10 @@ class Host {
         buried;  // last look at a healthy engine before its process goes
     std::function<Duration()> restart_after;  // how long the process is down
   };
-  explicit Host(Surroundings around);
-  ~Host();
-  Host(const Host&) = delete;
-  Host& operator=(const Host&) = delete;
+  explicit Machine(Surroundings around);
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
 
   void start();
   // Kills the owner. Of the batches that are not durable the first `kept` survive.
