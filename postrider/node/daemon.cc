@@ -23,7 +23,7 @@
 #include "postrider/profiles/all.h"
 #include "postrider/runtime/log.h"
 #include "postrider/runtime/system_clock.h"
-#include "postrider/stores/rocks/faulty_files.h"
+#include "postrider/stores/file_faults.h"
 
 namespace postrider {
 namespace {

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 #include <utility>
 
+#include "postrider/base/check.h"
 #include "postrider/model/records/keys.h"
 #include "postrider/model/records/records.h"
 #include "postrider/profiles/all.h"
@@ -12,6 +13,7 @@
 #include "postrider/runtime/reserve.h"
 #include "postrider/runtime/switch_transport.h"
 #include "postrider/shard/limits.h"
+#include "postrider/stores/rocks/rocks_store.h"
 #include "postrider/transports/login/login_transport.h"
 
 namespace postrider {
@@ -68,12 +70,19 @@ Reserve reserve_of(const NodeOptions& options) {
   return {options.store.directory + "/RESERVE", options.reserve_bytes};
 }
 
+// The one place that names the database.
+Result<std::unique_ptr<EmbeddedStore>> open_usual_store(const StoreOptions& options) {
+  POSTRIDER_TRY(store, RocksStore::open(options));
+  return std::unique_ptr<EmbeddedStore>(std::move(store));
+}
+
 // Opening writes what the logs hold into tables: the reserve is for that, too.
-Result<std::unique_ptr<RocksStore>> open_store(const NodeOptions& options) {
-  auto store = RocksStore::open(options.store);
+Result<std::unique_ptr<EmbeddedStore>> open_store(const NodeOptions& options) {
+  const OpenStore open = options.open_store ? options.open_store : open_usual_store;
+  auto store = open(options.store);
   const bool full = !store && store.error().code == ErrorCode::kLimit;
   if (!full || !reserve_of(options).give()) return store;
-  return RocksStore::open(options.store);
+  return open(options.store);
 }
 
 // The ways out of one loop.
@@ -131,7 +140,7 @@ MqttTransportOptions with_shared(MqttTransportOptions options, const HttpTranspo
 
 class Node::Impl {
  public:
-  Impl(std::unique_ptr<RocksStore> store, const NodeOptions& options, const Clock& clock)
+  Impl(std::unique_ptr<EmbeddedStore> store, const NodeOptions& options, const Clock& clock)
       : id_key_(options.host.shard.engine.id_key),
         clock_(clock),
         free_bytes_min_(options.free_bytes_min),
@@ -143,28 +152,32 @@ class Node::Impl {
 
   Result<void> make_transport(const NodeOptions& options, const MakeTransport& make);
   Result<void> make_brokers(const NodeOptions& options, const Ended& ended);
-  Result<void> start(HostOptions host, const Clock& clock);
+  Result<void> start(HostOptions host_options, const Clock& clock);
   bool look_at_space();
+  Host& host(std::uint32_t shard) {
+    POSTRIDER_CHECK(shard < hosts_.size());
+    return *hosts_[shard];
+  }
 
   IdKey id_key_;
   const Clock& clock_;
   std::uint64_t free_bytes_min_;
   Reserve reserve_;
-  std::unique_ptr<RocksStore> store_;
+  std::unique_ptr<EmbeddedStore> store_;
   Reclaimer reclaimer_;
   Loop loop_;
   Committer committer_;
   std::unique_ptr<Transport> transport_;
-  SpreadTransport* spread_ = nullptr;  // the part of it that has loops of its own
-  const Brokers* brokers_ = nullptr;   // the part of it that speaks MQTT
-  std::unique_ptr<Host> host_;
+  SpreadTransport* spread_ = nullptr;         // the part of it that has loops of its own
+  const Brokers* brokers_ = nullptr;          // the part of it that speaks MQTT
+  std::vector<std::unique_ptr<Host>> hosts_;  // by the number of their shard
   std::function<void()> hook_;
   bool has_space_ = true;
 };
 
 Result<void> Node::Impl::make_transport(const NodeOptions& options, const MakeTransport& make) {
   Ended ended = [this](AttemptId attempt, WireReply reply) {
-    host_->attempt_ended(attempt, std::move(reply));
+    host(0).attempt_ended(attempt, std::move(reply));
   };
   // Only what goes to a broker has a question before it.
   std::unique_ptr<FirstTransport> first;
@@ -197,7 +210,7 @@ Result<void> Node::Impl::make_brokers(const NodeOptions& options, const Ended& e
   Brokers::Hooks hooks;
   hooks.ended = ended;
   hooks.post = [this](Arrived arrived, Host::Done done) {
-    return host_->post(kBrokerTenant, std::move(arrived), std::move(done));
+    return host(0).post(kBrokerTenant, std::move(arrived), std::move(done));
   };
   hooks.arrival = options.arrival;
   if (!hooks.arrival)
@@ -210,14 +223,15 @@ Result<void> Node::Impl::make_brokers(const NodeOptions& options, const Ended& e
   return {};
 }
 
-Result<void> Node::Impl::start(HostOptions host, const Clock& clock) {
-  if (host.shard.engine.profiles.empty()) host.shard.engine.profiles = all_profiles();
-  if (host.shard.engine.seed == 0) host.shard.engine.seed = random_seed();
-  host_ = std::make_unique<Host>(std::move(host), committer_, *transport_, clock,
-                                 [this] { loop_.wake(); });
-  if (host_->state() == Host::State::kStopped)
-    return fail(ErrorCode::kUnavailable, host_->failure());
-  loop_.drive(*host_, [this] {
+Result<void> Node::Impl::start(HostOptions host_options, const Clock& clock) {
+  EngineOptions& engine = host_options.shard.engine;
+  if (engine.profiles.empty()) engine.profiles = all_profiles();
+  if (engine.seed == 0) engine.seed = random_seed();
+  hosts_.push_back(std::make_unique<Host>(std::move(host_options), committer_, *transport_, clock,
+                                          [this] { loop_.wake(); }));
+  if (host(0).state() == Host::State::kStopped)
+    return fail(ErrorCode::kUnavailable, host(0).failure());
+  loop_.drive(host(0), [this] {
     committer_.poll();
     if (spread_ != nullptr) spread_->poll();
     if (hook_) hook_();
@@ -231,13 +245,13 @@ bool Node::Impl::look_at_space() {
   // Once too little, an eighth more is asked for, so that the door does not flutter.
   const std::uint64_t wanted = has_space_ ? free_bytes_min_ : free_bytes_min_ + free_bytes_min_ / 8;
   has_space_ = bytes.has_value() && *bytes >= wanted;
-  if (host_->state() == Host::State::kRestarting) {
+  if (host(0).state() == Host::State::kRestarting) {
     static_cast<void>(reserve_.give());  // the disk is full: room for the ends of what we have
   } else if (has_space_ && !reserve_.is_held() && *bytes >= wanted + reserve_.bytes()) {
     static_cast<void>(reserve_.hold());  // if not now, then the next time
   }
   static_cast<void>(reclaimer_.look(has_space_, clock_.read().boot));
-  host_->set_space(has_space_);
+  host(0).set_space(has_space_);
   return has_space_;
 }
 
@@ -265,8 +279,8 @@ Result<std::unique_ptr<Node>> Node::open(NodeOptions options, const Clock& clock
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Node::~Node() = default;
 Loop& Node::loop() { return impl_->loop_; }
-Host& Node::host() { return *impl_->host_; }
-RocksStore& Node::store() { return *impl_->store_; }
+Host& Node::host(std::uint32_t shard) { return impl_->host(shard); }
+EmbeddedStore& Node::store() { return *impl_->store_; }
 Committer& Node::committer() { return impl_->committer_; }
 const Transport& Node::transport() const { return *impl_->transport_; }
 const Brokers* Node::brokers() const { return impl_->brokers_; }

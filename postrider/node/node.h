@@ -1,6 +1,6 @@
-// Node: one store, one committer, one loop, one host and the ways out, put together. The daemon
-// and the library are both made of it. Everything but Loop::wake belongs to the loop's thread; only
-// HTTP and gRPC that were spread over further loops have threads of their own.
+// Node: one store, one committer, one loop, the host of each shard and the ways out, put together.
+// The daemon and the library are both made of it. Everything but Loop::wake belongs to the loop's
+// thread; only HTTP and gRPC that were spread over further loops have threads of their own.
 //
 // The ways out: HTTP, with a login in front of it for requests that need one; gRPC for the verb
 // CALL; a broker of MQTT for PUBLISH. What is not used costs no thread and no connection.
@@ -19,14 +19,15 @@
 #include "postrider/runtime/host.h"
 #include "postrider/runtime/loop.h"
 #include "postrider/runtime/spread_transport.h"
-#include "postrider/stores/rocks/rocks_store.h"
+#include "postrider/stores/embedded_store.h"
 #include "postrider/transports/grpc/grpc_transport.h"
 #include "postrider/transports/http/http_transport.h"
 
 namespace postrider {
 
 struct NodeOptions {
-  RocksStoreOptions store;
+  StoreOptions store;
+  OpenStore open_store;                         // none: the embedded store of this build
   std::uint64_t free_bytes_min = 256ULL << 20;  // below it new messages are refused
   std::uint64_t reserve_bytes = 0;  // held on the disk, and given when a commit met a full one
   HostOptions host;                 // without profiles: all
@@ -55,8 +56,10 @@ class Node {
   Node& operator=(const Node&) = delete;
 
   Loop& loop();
-  Host& host();
-  RocksStore& store();
+  // The host of a shard. There is one shard so far, number 0, and messages of every destination
+  // are in it.
+  Host& host(std::uint32_t shard = 0);
+  EmbeddedStore& store();
   Committer& committer();
   const Transport& transport() const;
   const Brokers* brokers() const;  // null: none are configured

@@ -14,6 +14,7 @@
 
 #include "postrider/model/records/keys.h"
 #include "postrider/model/records/records.h"
+#include "postrider/stores/rocks/rocks_store.h"
 
 namespace postrider {
 namespace {
@@ -89,7 +90,7 @@ class LibraryTest : public ::testing::Test {
   }
   // Changes a closed store behind the engine's back.
   void change(const std::string& name, const std::function<void(WriteBatch&)>& with) const {
-    RocksStoreOptions options;
+    StoreOptions options;
     options.directory = directory(name);
     auto store = RocksStore::open(options);
     ASSERT_TRUE(store) << store.error().detail;

@@ -88,7 +88,7 @@ Result<CheckReport> check_store(const std::string& path) {
     return report;
   }
   add_notes(*evidence, report);
-  RocksStoreOptions options;
+  StoreOptions options;
   options.directory = path;
   const auto database = Database::open(options, Database::Mode::kReadOnly);
   if (!database) {

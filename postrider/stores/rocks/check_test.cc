@@ -387,8 +387,8 @@ void write_to(RocksStore& store, const SoundStore& sound) {
   ASSERT_EQ(store.write(epoch, batch).outcome, CommitOutcome::kDurable);
 }
 
-RocksStoreOptions in(const TemporaryDirectory& directory) {
-  RocksStoreOptions options;
+StoreOptions in(const TemporaryDirectory& directory) {
+  StoreOptions options;
   options.directory = directory.path();
   return options;
 }

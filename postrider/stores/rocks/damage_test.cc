@@ -85,7 +85,7 @@ TEST_F(DamageTest, ChangedLengthInTheLastBlockIsNotTakenForAnUnfinishedRecord) {
 
 // req: engine.store.19
 TEST_F(DamageTest, ChangedTablesGiveAnErrorAndNeverAWrongValue) {  // req: engine.store.13
-  RocksStoreOptions options = small("");
+  StoreOptions options = small("");
   options.memtable_bytes = 64U << 10;
   make(options, 200, 2000);
   ASSERT_TRUE(store->close());
@@ -116,7 +116,7 @@ TEST_F(DamageTest, ChangedTablesGiveAnErrorAndNeverAWrongValue) {  // req: engin
 }
 
 TEST_F(DamageTest, MissingLogIsNoticedWithoutACleanClose) {  // req: engine.store.13
-  RocksStoreOptions options = small("");
+  StoreOptions options = small("");
   options.memtable_bytes = 64U << 10;
   make(options, 100, 2000);
   copy();

@@ -21,8 +21,8 @@ namespace postrider {
 
 using Contents = std::map<std::string, std::string>;
 
-inline RocksStoreOptions small(const std::string& directory) {
-  RocksStoreOptions options;
+inline StoreOptions small(const std::string& directory) {
+  StoreOptions options;
   options.directory = directory;
   options.cache_bytes = 1U << 20;
   return options;
@@ -51,7 +51,7 @@ inline std::vector<std::string> files_of(const std::string& directory, std::stri
 // A store with some commits, copied while it runs as a power cut would leave it.
 class DamageTest : public ::testing::Test {
  protected:
-  void make(RocksStoreOptions options, int commits, std::size_t value_bytes) {
+  void make(StoreOptions options, int commits, std::size_t value_bytes) {
     options.directory = live.path();
     store = std::move(*RocksStore::open(options));
     epoch = *store->acquire(0);

@@ -49,7 +49,7 @@ unsigned first_byte(std::string_view key) {
 constexpr std::uint8_t kEpochVersion = 1;
 std::string epoch_key() { return {kOwnSpace, 'e'}; }
 
-rocksdb::DBOptions database_options(const RocksStoreOptions& options, rocksdb::Env* env) {
+rocksdb::DBOptions database_options(const StoreOptions& options, rocksdb::Env* env) {
   rocksdb::DBOptions out;
   out.env = env;
   out.paranoid_checks = true;
@@ -73,7 +73,7 @@ rocksdb::DBOptions database_options(const RocksStoreOptions& options, rocksdb::E
   return out;
 }
 
-rocksdb::ColumnFamilyOptions family_options(const RocksStoreOptions& options, Family family,
+rocksdb::ColumnFamilyOptions family_options(const StoreOptions& options, Family family,
                                             const std::shared_ptr<rocksdb::TableFactory>& tables) {
   rocksdb::ColumnFamilyOptions out;
   out.write_buffer_size = options.memtable_bytes;
@@ -99,7 +99,7 @@ rocksdb::ColumnFamilyOptions family_options(const RocksStoreOptions& options, Fa
   return out;
 }
 
-std::shared_ptr<rocksdb::TableFactory> table_factory(const RocksStoreOptions& options) {
+std::shared_ptr<rocksdb::TableFactory> table_factory(const StoreOptions& options) {
   rocksdb::BlockBasedTableOptions out;
   out.block_size = 16U << 10;
   out.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
@@ -202,7 +202,7 @@ Database::AssumedRoom::AssumedRoom(Database& database) : database_(database) {
 }
 Database::AssumedRoom::~AssumedRoom() { database_.files_->assume_room = false; }
 
-void Database::make_env(const RocksStoreOptions& options, std::shared_ptr<SyncedFile> synced) {
+void Database::make_env(const StoreOptions& options, std::shared_ptr<SyncedFile> synced) {
   std::shared_ptr<rocksdb::FileSystem> files = rocksdb::FileSystem::Default();
   if (options.drop_unsynced || options.faults)
     files = make_faulty_files(std::move(files), options.faults, options.drop_unsynced);
@@ -244,7 +244,7 @@ void split_range(std::string_view first, std::string_view last,
   }
 }
 
-Result<std::unique_ptr<Database>> Database::open(const RocksStoreOptions& options, Mode mode,
+Result<std::unique_ptr<Database>> Database::open(const StoreOptions& options, Mode mode,
                                                  std::shared_ptr<SyncedFile> synced,
                                                  std::shared_ptr<rocksdb::Logger> log) {
   std::unique_ptr<Database> out(new Database());

@@ -46,7 +46,7 @@ class Database final {
   enum class Mode : std::uint8_t { kOpen, kCreate, kReadOnly };
   // `synced` is told what becomes durable; null for kReadOnly, where nothing does. `log` gets what
   // RocksDB says; null: nothing does.
-  static Result<std::unique_ptr<Database>> open(const RocksStoreOptions& options, Mode mode,
+  static Result<std::unique_ptr<Database>> open(const StoreOptions& options, Mode mode,
                                                 std::shared_ptr<SyncedFile> synced = nullptr,
                                                 std::shared_ptr<rocksdb::Logger> log = nullptr);
   ~Database();
@@ -90,7 +90,7 @@ class Database final {
   class Background;
   class Files;
   Database();
-  void make_env(const RocksStoreOptions& options, std::shared_ptr<SyncedFile> synced);
+  void make_env(const StoreOptions& options, std::shared_ptr<SyncedFile> synced);
 
   std::shared_ptr<Background> background_;
   std::shared_ptr<Files> files_;

@@ -14,8 +14,8 @@
 namespace postrider {
 namespace {
 
-RocksStoreOptions small(const std::string& directory) {
-  RocksStoreOptions options;
+StoreOptions small(const std::string& directory) {
+  StoreOptions options;
   options.directory = directory;
   options.cache_bytes = 1U << 20;
   options.memtable_bytes = 64U << 10;
@@ -56,7 +56,7 @@ TEST(ErrorNames, ALockThatIsHeldIsAnotherProcess) {
 // req: engine.store.18
 TEST(ErrorNames, AReadThatFailsInTheBackgroundIsToldWithWhatFailed) {
   const TemporaryDirectory directory;
-  RocksStoreOptions options = small(directory.path());
+  StoreOptions options = small(directory.path());
   options.faults = std::make_shared<FileFaults>();
   const auto store = RocksStore::open(options);
   ASSERT_TRUE(store);

@@ -23,7 +23,7 @@ std::set<std::string> tables_of(const std::vector<FileSize>& files) {
 
 }  // namespace
 
-void remove_leftovers(const RocksStoreOptions& options, const Directory& directory,
+void remove_leftovers(const StoreOptions& options, const Directory& directory,
                       const std::vector<FileSize>& before) {
   const auto now = directory.database_files();
   if (!now) return;

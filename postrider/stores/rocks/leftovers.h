@@ -12,7 +12,7 @@ namespace postrider::rocks {
 
 // To be called after an opening failed: removes tables that were not there `before` it and that the
 // database does not know. Without a database that can be read nothing is removed.
-void remove_leftovers(const RocksStoreOptions& options, const Directory& directory,
+void remove_leftovers(const StoreOptions& options, const Directory& directory,
                       const std::vector<FileSize>& before);
 
 }  // namespace postrider::rocks

@@ -57,7 +57,7 @@ TEST(WorthWriting, NeedsSomethingToGainAndRoomForWhatLives) {
 // req: engine.disk.3
 TEST(Tables, TakeNoRoomBeforehand) {
   const TemporaryDirectory directory;
-  RocksStoreOptions options;
+  StoreOptions options;
   options.directory = directory.path();
   const auto database = rocks::Database::open(options, rocks::Database::Mode::kCreate);
   ASSERT_TRUE(database) << database.error().detail;
@@ -98,7 +98,7 @@ class ReclaimTest : public ::testing::Test {
 
   TemporaryDirectory directory;
   std::shared_ptr<FileFaults> faults = std::make_shared<FileFaults>();
-  RocksStoreOptions options;
+  StoreOptions options;
   std::unique_ptr<RocksStore> store;
   Epoch epoch;
   int last = 0;

@@ -50,7 +50,7 @@ std::uint64_t first_bytes(std::string_view key) {
 Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
 // What to do about it is said here, because the daemon cannot start and say it.
-std::string no_room(const RocksStoreOptions& options, const std::string& detail) {
+std::string no_room(const StoreOptions& options, const std::string& detail) {
   return "the disk has no room to open the store in " + options.directory +
          ". Nothing is lost: make room outside of the directory, or copy it whole to a larger "
          "disk, "
@@ -75,7 +75,7 @@ class Snapshot {
 
 class RocksStore::Impl {
  public:
-  explicit Impl(RocksStoreOptions options)
+  explicit Impl(StoreOptions options)
       : options_(std::move(options)),
         log_(rocks::make_notices(options_.tell, options_.notices_per_minute_max)) {}
 
@@ -88,7 +88,7 @@ class RocksStore::Impl {
   std::uint64_t reclaim();
   void end_reclaim();
 
-  RocksStoreOptions options_;
+  StoreOptions options_;
   std::shared_ptr<rocksdb::Logger> log_;  // shared with the database and what outlives it
   std::unique_ptr<Directory> directory_;
   std::shared_ptr<rocks::SyncedFile> synced_;  // shared with the files that RocksDB writes
@@ -433,7 +433,7 @@ Result<void> RocksStore::Impl::close() {
 RocksStore::RocksStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RocksStore::~RocksStore() = default;
 
-Result<std::unique_ptr<RocksStore>> RocksStore::open(RocksStoreOptions options) {
+Result<std::unique_ptr<RocksStore>> RocksStore::open(StoreOptions options) {
   auto impl = std::make_unique<Impl>(std::move(options));
   const Result<void> opened = impl->open();
   if (!opened) {

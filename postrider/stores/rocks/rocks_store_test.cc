@@ -19,8 +19,8 @@
 namespace postrider {
 namespace {
 
-RocksStoreOptions small(const std::string& directory) {
-  RocksStoreOptions options;
+StoreOptions small(const std::string& directory) {
+  StoreOptions options;
   options.directory = directory;
   options.cache_bytes = 1U << 20;
   return options;
@@ -32,8 +32,8 @@ struct RocksHarness {
   WaitingStore waiting{*rocks};
 
   // The rules of batches do not depend on the disk, and 500 syncs would take a second.
-  static RocksStoreOptions quick(const std::string& path) {
-    RocksStoreOptions options = small(path);
+  static StoreOptions quick(const std::string& path) {
+    StoreOptions options = small(path);
     options.sync = false;
     return options;
   }
@@ -47,7 +47,7 @@ class RocksStoreTest : public ::testing::Test {
   void TearDown() override { store.reset(); }
 
   Result<void> open() { return open(small(directory.path())); }
-  Result<void> open(RocksStoreOptions options) {
+  Result<void> open(StoreOptions options) {
     store.reset();
     auto opened = RocksStore::open(std::move(options));
     if (!opened) return tl::unexpected<Error>(opened.error());
@@ -265,7 +265,7 @@ class RocksStoreFaults : public RocksStoreTest {
     options.faults = faults;
   }
   std::shared_ptr<FileFaults> faults = std::make_shared<FileFaults>();
-  RocksStoreOptions options;
+  StoreOptions options;
 };
 
 // req: engine.store.17

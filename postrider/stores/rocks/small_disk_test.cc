@@ -120,7 +120,7 @@ class SmallDiskTest : public ::testing::Test {
   }
 
   SmallDisk disk{48 * kMiB};
-  RocksStoreOptions options;
+  StoreOptions options;
   std::unique_ptr<RocksStore> store;
   Epoch epoch;
   std::map<std::string, std::string> acknowledged;

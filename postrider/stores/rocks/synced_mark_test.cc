@@ -260,7 +260,7 @@ TEST_F(KilledStore, ZerosBehindTheLastRecordAreNormal) {  // req: engine.synced.
 class KilledStoreOfManyLogs : public DamageTest {
  protected:
   void SetUp() override {
-    RocksStoreOptions options = small("");
+    StoreOptions options = small("");
     options.memtable_bytes = 64U << 10;
     make(options, 1, 500);
     // Only one family grows; what the first commit wrote to the others keeps all logs.
@@ -302,7 +302,7 @@ TEST_F(KilledStoreOfManyLogs, ALogWithTheRecordsOfAnotherIsRefusedByName) {
 
 // Whatever RocksDB removes and begins anew, a kill at any commit leaves a mark that holds.
 TEST_F(DamageTest, AKillNeverLeavesAClaimOfARemovedLog) {  // req: engine.synced.2
-  RocksStoreOptions options = small("");
+  StoreOptions options = small("");
   options.memtable_bytes = 64U << 10;
   make(options, 1, 500);
   for (int life = 0; life < 12; ++life) {
@@ -327,7 +327,7 @@ TEST_F(DamageTest, AKillNeverLeavesAClaimOfARemovedLog) {  // req: engine.synced
 // A power cut takes what was written and not synced of the logs and of the mark, and leaves removed
 // files removed.
 TEST_F(DamageTest, APowerCutNeverLeavesAClaimOfWhatIsGone) {  // req: engine.synced.2
-  RocksStoreOptions options = small("");
+  StoreOptions options = small("");
   options.memtable_bytes = 64U << 10;
   options.drop_unsynced = true;
   make(options, 1, 500);
