@@ -33,8 +33,8 @@ std::optional<RequestPath> path_of(std::string_view url, std::string_view origin
   return RequestPath{path, !path.starts_with('/')};
 }
 
-std::optional<Origin> parse_origin(std::string_view origin) {
-  Origin out{.tls = origin.starts_with(kHttps), .authority = origin.substr(scheme_size(origin))};
+std::optional<OriginParts> parse_origin(std::string_view origin) {
+  OriginParts out{.tls = origin.starts_with(kHttps), .authority = origin.substr(scheme_size(origin))};
   if (!is_plain(out.authority) || out.authority.find('@') != std::string_view::npos)
     return std::nullopt;
   const std::size_t bracket = out.authority.rfind(']');

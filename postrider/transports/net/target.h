@@ -19,13 +19,13 @@ struct RequestPath {
 };
 std::optional<RequestPath> path_of(std::string_view url, std::string_view origin);
 
-struct Origin {
+struct OriginParts {
   bool tls = false;
   std::string_view authority;  // host and port as written, for the host line
   std::string_view host;       // IPv6 in its brackets
   std::uint16_t port = 0;
 };
 // Nothing when it has no host, user information, or a bad port.
-std::optional<Origin> parse_origin(std::string_view origin);
+std::optional<OriginParts> parse_origin(std::string_view origin);
 
 }  // namespace postrider
