@@ -63,17 +63,16 @@ Reading notice(const Facts& /*facts*/, const Notice& /*notice*/) {
   return reading;
 }
 
-constexpr ProfileSpec kProfile = {.name = "device",
-                                  .states = device::kStates,
-                                  .methods = device::kMethods,
-                                  .configure = configure,
-                                  .admit = admit,
-                                  .judge = judge_due,
-                                  .encode = encode,
-                                  .classify = classify,
-                                  .bounded = true,
-                                  .receive = receive,
-                                  .notice = notice};
+constexpr ProfileSpec kProfile = {
+    .name = "device",
+    .states = device::kStates,
+    .methods = device::kMethods,
+    .settings = {.configure = configure},
+    .door = {.admit = admit},
+    .wire = {.judge = judge_due, .encode = encode, .classify = classify},
+    .news = {.receive = receive, .notice = notice},
+    .bounded = true,
+};
 
 }  // namespace
 

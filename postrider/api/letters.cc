@@ -115,8 +115,8 @@ void append_letter(std::string& out, const IdCodec& ids, const DeadLetter& lette
   json.count("attempts", letter.attempts);
   if (!letter.reason.empty()) json.field("reason", letter.reason);
   json.field("accepted_at", to_text(message->accepted)).field("died_at", to_text(letter.at));
-  if (letter.again != DeadLetter::Again::kNotAsked)
-    json.flag("may_have_run", letter.again == DeadLetter::Again::kMustNot);
+  if (letter.rerun != DeadLetter::Rerun::kNotAsked)
+    json.flag("may_have_run", letter.rerun == DeadLetter::Rerun::kMustNot);
   json.close_object();
   out.push_back('\n');
 }

@@ -297,7 +297,7 @@ void ConfigReader::finish_destination(DestinationDraft& draft) {
 // was left out. What a secret may be depends on other settings.
 void ConfigReader::check_settings(const ProfileSpec& profile, Settings settings) {
   for (bool first = true;; first = false) {
-    const Result<Policy> policy = profile.configure(settings.given);
+    const Result<Policy> policy = profile.settings.configure(settings.given);
     if (policy) return;
     const std::string& detail = policy.error().detail;
     const auto named = [&detail](const std::string& name) {
@@ -308,7 +308,7 @@ void ConfigReader::check_settings(const ProfileSpec& profile, Settings settings)
     const bool found = wrong != settings.given.end();
     if (!first) {
       if (!found || wrong->first == "secret") return;
-      const Result<Policy> alone = profile.configure({*wrong});
+      const Result<Policy> alone = profile.settings.configure({*wrong});
       if (alone || alone.error().detail != detail) return;
     }
     std::uint32_t line = settings.line;

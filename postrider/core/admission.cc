@@ -65,7 +65,7 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
          }
          if (auto refusal = refuse_expired(turn, submit.expires)) return refusal;
          if (submit.origin.is_set()) {
-           auto refusal = refuse_again(turn, profile,
+           auto refusal = refuse_rerun(turn, profile,
                                        {.former = submit.origin,
                                         .attributes = submit.attributes,
                                         .body = submit.body,
@@ -137,8 +137,8 @@ std::optional<std::string> Engine::Impl::closed_to_new(const Resident& resident)
 // Nothing when something must be read first.
 std::optional<Result<MessageId>> Engine::Impl::take_message(Turn& turn, const Draft& draft) {
   const Bound& bound = *residents_[draft.resident].bound;
-  auto admission =
-      bound.profile->admit({bound.config, bound.policy, draft.lane, draft.attributes, draft.body});
+  auto admission = bound.profile->door.admit(
+      {bound.config, bound.policy, draft.lane, draft.attributes, draft.body});
   if (!admission) return Result<MessageId>(fail(admission.error().code, admission.error().detail));
   POSTRIDER_CHECK(admission->method < bound.profile->methods.size());
   if (admission->supersedes.empty()) return Result<MessageId>(admit(turn, draft, *admission));

@@ -245,8 +245,9 @@ std::vector<Engine::Impl::Candidate> Engine::Impl::candidates_for(Turn& turn,
 
 // When the first name was given last that the open attempt will leave behind.
 Timestamp Engine::Impl::debt_before(Turn& turn, const ProfileSpec& profile, const Entry& entry) {
-  if (profile.abandoned == nullptr || intent_of(entry) == nullptr) return {};
-  const std::vector<ExternalName> names = profile.abandoned(facts_of(turn, entry));
+  if (profile.after == nullptr || intent_of(entry) == nullptr) return {};
+  const std::vector<ExternalName> names =
+      profile.after(facts_of(turn, entry), {.kind = Moment::Kind::kAbandoned}).names;
   if (names.empty()) return {};
   return find_name(turn, tail_of(scope_of(profile, names.front()), names.front().name)).at;
 }
@@ -274,7 +275,7 @@ Engine::Impl::Target Engine::Impl::find_target(Turn& turn, const ProfileSpec& pr
           find_name(turn, tail_of(scope_of(profile, subject.witness), subject.witness.name)).at;
     const Notice notice{subject.detail,    turn.now,       attempt,
                         candidate.by_gate, target.witness, candidate.idle};
-    const Reading reading = profile.notice(facts_of(turn, entry), notice);
+    const Reading reading = profile.news.notice(facts_of(turn, entry), notice);
     if (reading.declines) continue;
     if (!candidate.by_gate && reading.closes) target.witness = debt_before(turn, profile, entry);
     target.slot = located.slot;
@@ -319,7 +320,7 @@ void Engine::Impl::on(Turn& turn, const Arrived& arrived) {
   for (const ProfileSpec* candidate : options_.profiles) {
     if (candidate->name == arrived.profile) profile = candidate;
   }
-  if (profile == nullptr || profile->receive == nullptr || profile->notice == nullptr)
+  if (profile == nullptr || profile->news.receive == nullptr || profile->news.notice == nullptr)
     return refuse(AnswerCode::kNotFound, "the profile '" + arrived.profile + "' takes no news");
   const std::string bytes = canonical("arrived", arrived.source, arrived.bytes);
   bool taken = false;
@@ -332,7 +333,7 @@ void Engine::Impl::on(Turn& turn, const Arrived& arrived) {
 
 std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& profile,
                                                  const Arrived& arrived) {
-  Received received = profile.receive({arrived.source, arrived.bytes, turn.now, turn.wall});
+  Received received = profile.news.receive({arrived.source, arrived.bytes, turn.now, turn.wall});
   std::vector<Subject>& subjects = received.subjects;
   std::uint64_t refused = 0;
   if (subjects.size() > kSubjectsMax) {
@@ -360,9 +361,9 @@ std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& 
       if (planted(Bug::kOlderNameIgnored) && target.attempt != 0 &&
           target.attempt < entries_[slot].state.attempts)
         continue;
-      const Reading reading = profile.notice(facts_of(turn, entries_[slot]),
-                                             {subjects[i].detail, turn.now, target.attempt,
-                                              target.by_gate, target.witness, target.idle});
+      const Reading reading = profile.news.notice(facts_of(turn, entries_[slot]),
+                                                  {subjects[i].detail, turn.now, target.attempt,
+                                                   target.by_gate, target.witness, target.idle});
       tell(turn, slot, reading, target.attempt, turn.now);
     } else if (target.late.is_set()) {
       note_late(turn, target.late, arrived.source);
@@ -389,9 +390,10 @@ bool Engine::Impl::fits(const Subject& subject) const {
 // An attempt that is given up may leave names behind, by which others know of it.
 void Engine::Impl::abandon(Turn& turn, const Entry& entry) {
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
-  if (profile.abandoned == nullptr || intent_of(entry) == nullptr) return;
+  if (profile.after == nullptr || intent_of(entry) == nullptr) return;
   give_names(turn, profile, {entry.message.id, entry.state.attempts},
-             profile.abandoned(facts_of(turn, entry)), turn.now);
+             profile.after(facts_of(turn, entry), {.kind = Moment::Kind::kAbandoned}).names,
+             turn.now);
 }
 
 // News and its name are both there: whichever came second, they were less than the window apart.
@@ -423,8 +425,8 @@ void Engine::Impl::claim(Turn& turn, const Chore& chore) {
       continue;
     }
     const Bound& bound = *residents_[entries_[slot].destination].bound;
-    if (bound.profile->notice == nullptr) break;
-    const Reading reading = bound.profile->notice(
+    if (bound.profile->news.notice == nullptr) break;
+    const Reading reading = bound.profile->news.notice(
         facts_of(turn, entries_[slot]),
         {.detail = first.detail, .at = first.at, .attempt = holder.attempt, .witness = owed});
     if (!reading.declines) tell(turn, slot, reading, holder.attempt, first.at);

@@ -394,7 +394,7 @@ void Engine::Impl::start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKi
   ++tallies_.attempts;
   if (kind == AttemptKind::kProbe) ++tallies_.probes;
   if (has_gates(entry.message)) begin_trial(turn, entry);
-  if (!intent) request = resident.bound->profile->encode(facts_of(turn, entry), kind);
+  if (!intent) request = resident.bound->profile->wire.encode(facts_of(turn, entry), kind);
   request.time_out = entry.state.due.is_set() ? entry.state.due - turn.now : Duration(0);
   turn.out.actions.emplace_back(StartAttempt{entry.attempt, entry.message.id, std::move(request)});
 }
@@ -413,7 +413,7 @@ WireRequest Engine::Impl::encode_intent(Turn& turn, Entry& entry, StateIndex to)
   const Facts facts{entry.message, sending,       bound.config, bound.policy, intent.at,
                     intent.wall,   entry.notes(), &intent,      nullptr,      bound.prepared.get(),
                     &ids_};
-  WireRequest request = bound.profile->encode(facts, AttemptKind::kSend);
+  WireRequest request = bound.profile->wire.encode(facts, AttemptKind::kSend);
   const std::uint64_t hash = hash_of(request);
   if (again && intent.hash != hash) {
     ++tallies_.altered_resends;
@@ -426,14 +426,13 @@ WireRequest Engine::Impl::encode_intent(Turn& turn, Entry& entry, StateIndex to)
     receipts_.note(std::move(altered));
   }
   intent.hash = hash;
-  Begun begun;
-  if (bound.profile->started != nullptr && !planted(Bug::kStartNotTold))
-    begun = bound.profile->started(facts);
-  write_nested(turn, entry.message.id, begun.submits);
-  if (bound.profile->names != nullptr)
-    give_names(turn, *bound.profile, {entry.message.id, entry.state.attempts},
-               bound.profile->names(facts), turn.now);
-  if (begun.notes) entry.more().notes = std::move(*begun.notes);  // `facts` look at the old ones
+  Aftermath left;
+  if (bound.profile->after != nullptr)
+    left = bound.profile->after(facts, {.kind = Moment::Kind::kStarted});
+  if (planted(Bug::kStartNotTold)) left = {.names = std::move(left.names)};
+  write_nested(turn, entry.message.id, left.submits);
+  give_names(turn, *bound.profile, {entry.message.id, entry.state.attempts}, left.names, turn.now);
+  if (left.notes) entry.more().notes = std::move(*left.notes);  // `facts` look at the old ones
   return request;
 }
 
@@ -616,12 +615,13 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
   if (entry.details) record.past = encode_past(entry.details->past, {record.at, record.reason});
   last_end_ = phase;
   note_end(turn, entry, phase);
-  if (profile.ended != nullptr) {
-    Legacy legacy = profile.ended(facts_of(turn, entry), to, entry.reason_text());
-    if (legacy.notes) record.notes = std::move(*legacy.notes);
-    if (!legacy.outcome.empty()) count(tallies_.outcomes, legacy.outcome);
-    write_nested(turn, id, legacy.submits);
-    give_names(turn, profile, {id, entry.state.attempts}, legacy.names, turn.now);
+  if (profile.after != nullptr) {
+    Aftermath left =
+        profile.after(facts_of(turn, entry), {.kind = Moment::Kind::kEnded, .end = to});
+    if (left.notes) record.notes = std::move(*left.notes);
+    if (!left.outcome.empty()) count(tallies_.outcomes, left.outcome);
+    write_nested(turn, id, left.submits);
+    give_names(turn, profile, {id, entry.state.attempts}, left.names, turn.now);
   }
   const bool forgets = planted(Bug::kHistoryForgotten) && phase == Phase::kCancelled;
   const bool keeps = leaves_letter(phase) ||

@@ -124,7 +124,7 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
     return true;
   }
   if (lets_older_pass(turn, slot)) return true;
-  const Judgement judgement = resident.bound->profile->judge(facts_of(turn, entry));
+  const Judgement judgement = resident.bound->profile->wire.judge(facts_of(turn, entry));
   if (!judgement.reason.empty()) set_reason(entry, judgement.reason);
   apply(turn, slot, judgement.signal, nullptr);
   // A profile whose judge names a signal that its table ignores would be asked for ever.
@@ -233,8 +233,8 @@ SharedGate& Engine::Impl::shared_gate(Slot destination, GateName name) {
   SharedGate& gate = place->second;
   if (is_new) {
     const Bound& bound = *residents_[destination].bound;
-    if (bound.profile->gate_limits != nullptr)
-      gate.limits = bound.profile->gate_limits(name, bound.policy);
+    if (bound.profile->gates.limits != nullptr)
+      gate.limits = bound.profile->gates.limits(name, bound.policy);
     gate.state.drain(gate.limits, started_);
   }
   return gate;

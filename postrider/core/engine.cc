@@ -192,7 +192,7 @@ void Engine::Impl::on(Turn& turn, const AttemptEnded& ended) {
   const Slot slot = found->second;
   Entry& entry = entries_[slot];
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
-  const Reading reading = profile.classify(facts_of(turn, entry), entry.kind, ended.reply);
+  const Reading reading = profile.wire.classify(facts_of(turn, entry), entry.kind, ended.reply);
   // The attempt is over: nothing is left to abort, whatever the row says.
   by_attempt_.erase(found);
   end_attempt(turn, slot, reading);

@@ -4,7 +4,7 @@
 // ones), poison.cc (who is in the way of others), revival.cc, restore.cc, arrivals.cc (news from
 // outside), fanout.cc, operators.cc, explain.cc, questions.cc, shape.cc, census.cc (how many there
 // are of each), queue_rows.cc (how deep and how old each queue is), attempts.cc (what is told of
-// them), again.cc (messages made of former ones). engine.cc only dispatches.
+// them), rerun.cc (messages made of former ones). engine.cc only dispatches.
 #pragma once
 
 #include <deque>
@@ -516,8 +516,8 @@ class Engine::Impl {
                                       std::optional<HealthOn> on, std::string_view reason);
   std::optional<DestinationId> free_probe(Turn& turn, std::string_view name);
 
-  // again.cc
-  struct Again {  // somebody wants to make a new message of this one
+  // rerun.cc
+  struct RerunOrder {  // a new message is to be made of this one
     MessageId former;
     std::string_view attributes;
     std::string_view body;
@@ -525,10 +525,11 @@ class Engine::Impl {
     bool regardless = false;  // whoever asks takes it upon himself
   };
   void look_at_runs(Turn& turn, const ProfileSpec& profile, MessageId former);
-  std::string why_not_again(Turn& turn, const ProfileSpec& profile, const Again& again);
-  std::optional<Answer> refuse_again(Turn& turn, const ProfileSpec& profile, const Again& again);
+  std::string why_not_again(Turn& turn, const ProfileSpec& profile, const RerunOrder& order);
+  std::optional<Answer> refuse_rerun(Turn& turn, const ProfileSpec& profile,
+                                     const RerunOrder& order);
   void note_run(Turn& turn, const ProfileSpec& profile, MessageId former, MessageId id);
-  DeadLetter::Again again_of_letter(Turn& turn, MessageId id, const Blob& content);
+  DeadLetter::Rerun rerun_of_letter(Turn& turn, MessageId id, const Blob& content);
   std::optional<Answer> list_runs(Turn& turn, MessageId first);
 
   // jobs.cc

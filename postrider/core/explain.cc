@@ -108,13 +108,13 @@ bool Engine::Impl::waits_behind(const Lane& lane, const Entry& entry) const {
 // Which of its shared gates holds it up, in the profile's words.
 void Engine::Impl::explain_gates(const Turn& turn, const Entry& entry, const Resident& resident,
                                  Explanation& out) const {
-  if (resident.bound->profile->gate_words == nullptr) return;
+  if (resident.bound->profile->gates.words == nullptr) return;
   for (const GateName name : entry.message.gates) {
     const auto gate = name == 0 ? gates_.end() : gates_.find(name);
     if (gate == gates_.end()) continue;
     const GateState::Permit permit = permit_at(gate->second, turn.now);
     if (permit.open) continue;
-    const GateWords words = resident.bound->profile->gate_words(name);
+    const GateWords words = resident.bound->profile->gates.words(name);
     out.why = gate->second.shut(turn.now) ? words.closed : words.busy;
     out.next_at = permit.again;
     return;

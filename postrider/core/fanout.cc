@@ -140,7 +140,7 @@ std::optional<Answer> Engine::Impl::ask_members(Turn& turn, const FanOut& fanout
                                                 Fanning& fanning) {
   for (Fanning::Member& member : fanning.members) {
     const Bound& bound = *residents_[member.resident].bound;
-    auto admission = bound.profile->admit(
+    auto admission = bound.profile->door.admit(
         {bound.config, bound.policy, fanout.lane, fanout.attributes, fanout.body});
     if (!admission) return of_member(AnswerCode::kInvalid, member.name, admission.error().detail);
     POSTRIDER_CHECK(admission->method < bound.profile->methods.size());

@@ -273,7 +273,7 @@ std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Bu
                        old);
   }
   const ProfileSpec& profile = *residents_[slot].bound->profile;
-  auto refusal = refuse_again(turn, profile,
+  auto refusal = refuse_rerun(turn, profile,
                               {.former = old,
                                .attributes = message->attributes,
                                .body = message->body,
@@ -358,7 +358,7 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
     return answer_with(AnswerCode::kInvalid,
                        "there is no profile '" + config.profile + "'; there are: " + names);
   }
-  auto policy = profile->configure(config.settings);
+  auto policy = profile->settings.configure(config.settings);
   if (!policy) return answer_with(AnswerCode::kInvalid, policy.error().detail);
   const auto bound = bound_to(config, *profile, *policy);
   if (slot == kNoSlot) {

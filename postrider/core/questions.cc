@@ -165,7 +165,7 @@ std::optional<Answer> Engine::Impl::list_dead(Turn& turn, const Ask& ask) {
           if (!message) continue;
           content = encode_whole(*message);
         }
-        dead->letter.again = again_of_letter(turn, dead->letter.id, content);
+        dead->letter.rerun = rerun_of_letter(turn, dead->letter.id, content);
         out.contents.push_back(
             {name_of_destination(turn, dead->letter.id.destination()), std::move(content)});
       }

@@ -125,7 +125,7 @@ std::shared_ptr<const Bound> Engine::Impl::bind(const DestinationConfig& config)
     if (candidate->name == config.profile) profile = candidate;
   }
   if (profile == nullptr) return nullptr;
-  auto policy = profile->configure(config.settings);
+  auto policy = profile->settings.configure(config.settings);
   if (!policy) return nullptr;
   return bound_to(config, *profile, *policy);
 }
@@ -134,7 +134,7 @@ std::shared_ptr<const Bound> Engine::Impl::bound_to(const DestinationConfig& con
                                                     const ProfileSpec& profile,
                                                     const Policy& policy) {
   Bound bound{config, &profile, policy, nullptr};
-  if (profile.prepare != nullptr) bound.prepared = profile.prepare(bound.config);
+  if (profile.settings.prepare != nullptr) bound.prepared = profile.settings.prepare(bound.config);
   return std::make_shared<const Bound>(std::move(bound));
 }
 

@@ -75,8 +75,8 @@ void Engine::Impl::give_up_trial(Turn& turn, Entry& entry) {
 void Engine::Impl::note_closing(const Entry& entry, GateName name) {
   ++tallies_.gates_closed;
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
-  if (profile.gate_words == nullptr) return;
-  const std::string_view why = profile.gate_words(name).closed;
+  if (profile.gates.words == nullptr) return;
+  const std::string_view why = profile.gates.words(name).closed;
   count(tallies_.closings, why.substr(0, why.find(':')));
 }
 

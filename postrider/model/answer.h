@@ -238,8 +238,8 @@ struct DeadLetter {
   FailureClass cause = FailureClass::kNone;
   std::uint16_t attempts = 0;
   // Whether the profile minds its being sent again; told with its content, where a profile does.
-  enum class Again : std::uint8_t { kNotAsked, kMay, kMustNot };
-  Again again = Again::kNotAsked;
+  enum class Rerun : std::uint8_t { kNotAsked, kMay, kMustNot };
+  Rerun rerun = Rerun::kNotAsked;
   std::string reason;
 };
 

@@ -163,30 +163,35 @@ struct Received {
   std::vector<NestedSubmit> submits = {};
 };
 
-// What an end leaves behind.
-struct Legacy {
-  std::vector<NestedSubmit> submits = {};
-  std::vector<ExternalName> names = {};
-  std::optional<std::string> notes = {};  // instead of the old ones
-  std::string_view outcome = {};          // a constant word of the profile, for the figures
+// A moment in the life of a message that may leave something behind.
+struct Moment {
+  enum class Kind : std::uint8_t {
+    kStarted,    // a send with durable intent is recorded: before its bytes leave
+    kAbandoned,  // such a send is given up, because its message goes to sleep; only names count
+    kEnded,      // the message ends
+  };
+  Kind kind = Kind::kStarted;
+  StateIndex end = 0;  // kEnded: the state that it ends in; `Facts::state` is the last live one
 };
 
-// A message that was there before, and of which somebody wants to make a new one: a dead letter,
-// one that was brought from elsewhere, one that lives.
-struct Former {
+// What a moment leaves behind, written down in the commit of that moment.
+struct Aftermath {
+  std::vector<NestedSubmit> submits = {};
+  // kStarted: those that the send has before its bytes leave. The newest holder of a name counts.
+  std::vector<ExternalName> names = {};
+  std::optional<std::string> notes = {};  // instead of the old ones
+  std::string_view outcome = {};          // kEnded: a constant word of the profile, for the figures
+};
+
+// A message that is to be sent again: a dead letter, a message from another store, a live one.
+struct Rerun {
   std::string_view attributes;
   std::string_view body;
   bool live = false;           // it has not ended
-  bool again = false;          // another one was made of it already
-  std::uint16_t attempts = 0;  // that it had, as far as anybody knows
-  std::string_view notes =
-      {};  // as they were at its end; empty: none, or they are not kept any more
-};
-
-// What the start of a send brings with it.
-struct Begun {
-  std::vector<NestedSubmit> submits = {};
-  std::optional<std::string> notes = {};  // instead of the old ones
+  bool repeated = false;       // another message was made of it already
+  std::uint16_t attempts = 0;  // that it had, as far as is known
+  // As they were at its end; empty: none, or they are not kept any more.
+  std::string_view notes = {};
 };
 
 // What a destination of this profile can be told, for people: `profile show`, suggestions and
@@ -200,40 +205,60 @@ struct SettingRow {
   std::string_view meaning;
 };
 
+// The functions stand by beat: the order in which a message meets them. Null means that the profile
+// has nothing to say there, where that is allowed.
 struct ProfileSpec {
+  // What a destination can be told.
+  struct Settings {
+    std::span<const SettingRow> rows = {};
+    // Settings to numbers; the error says which setting is wrong and what it may be.
+    Result<Policy> (*configure)(const NamedTexts& settings);
+    // What `encode` would work out of a destination's settings again and again. May be null.
+    std::shared_ptr<const void> (*prepare)(const DestinationConfig& destination) = nullptr;
+  };
+  // What is accepted.
+  struct Door {
+    Result<Admission> (*admit)(const Offer& offer);
+    // Why a message must not be sent again unless the caller takes that upon himself; empty: it
+    // may. Null: anything may. Of a profile that has it, the store keeps which message was made of
+    // which.
+    std::string (*why_not_again)(const Rerun& rerun) = nullptr;
+  };
+  // What is sent, and what an answer means.
+  struct Wire {
+    Judgement (*judge)(const Facts& facts);  // when the message's turn has come
+    // Which of the messages that wait leave together with the leader, by their places among the
+    // candidates. Null: each leaves alone. The engine composes nothing so far.
+    std::vector<std::size_t> (*compose)(const Facts& leader,
+                                        std::span<const Facts> candidates) = nullptr;
+    WireRequest (*encode)(const Facts& facts, AttemptKind kind);
+    Reading (*classify)(const Facts& facts, AttemptKind kind, const WireReply& reply);
+  };
+  // What arrives unasked: the messages that it is about, and then, with a message at hand, what it
+  // means. Both null: the profile takes no news.
+  struct News {
+    Received (*receive)(const Inbound& inbound) = nullptr;
+    Reading (*notice)(const Facts& facts, const Notice& notice) = nullptr;
+  };
+  // Gates that messages of several destinations share.
+  struct Gates {
+    // Asked again after a restart. Null when the profile has no shared gates.
+    GateLimits (*limits)(GateName name, const Policy& policy) = nullptr;
+    // How people call a gate that holds a message up. May be null.
+    GateWords (*words)(GateName name) = nullptr;
+  };
+
   std::string_view name;
   std::span<const StateRow> states;
   std::span<const Method> methods;
-  // Settings to numbers; the error says which setting is wrong and what it may be.
-  Result<Policy> (*configure)(const NamedTexts& settings);
-  Result<Admission> (*admit)(const Offer& offer);
-  Judgement (*judge)(const Facts& facts);  // when its turn has come
-  WireRequest (*encode)(const Facts& facts, AttemptKind kind);
-  Reading (*classify)(const Facts& facts, AttemptKind kind, const WireReply& reply);
-  // The limits of a shared gate, asked again after a restart. Null when the profile has no shared
-  // gates.
-  GateLimits (*gate_limits)(GateName name, const Policy& policy) = nullptr;
-  std::span<const SettingRow> settings = {};
+  Settings settings;
+  Door door;
+  Wire wire;
+  News news = {};
+  Aftermath (*after)(const Facts& facts, const Moment& moment) = nullptr;
+  Gates gates = {};
   bool packs = false;    // bodies are short texts of known words (model/packing.h)
   bool bounded = false;  // takes no new message while as many live as EngineLimits allows
-  // What `encode` would work out of a destination's settings again and again.
-  std::shared_ptr<const void> (*prepare)(const DestinationConfig& destination) = nullptr;
-  // How people call a shared gate that holds a message up.
-  GateWords (*gate_words)(GateName name) = nullptr;
-  // Names that a send has before its bytes leave; the newest holder of a name counts.
-  std::vector<ExternalName> (*names)(const Facts& facts) = nullptr;
-  // What arrived: whom it is about, and then, with the message at hand, what it means.
-  Received (*receive)(const Inbound& inbound) = nullptr;
-  Reading (*notice)(const Facts& facts, const Notice& notice) = nullptr;
-  // What the start of a send with durable intent sends on, in the commit that records it.
-  Begun (*started)(const Facts& facts) = nullptr;
-  // Names that a send with durable intent leaves behind when its message goes to sleep.
-  std::vector<ExternalName> (*abandoned)(const Facts& facts) = nullptr;
-  // `facts.state` is the last live one, `end` the one that it leads to.
-  Legacy (*ended)(const Facts& facts, StateIndex end, std::string_view reason) = nullptr;
-  // Why a message must not be sent again unless somebody takes that upon himself; empty: it may.
-  // Null: anything may. Of such a profile it is kept which message was made of which.
-  std::string (*why_not_again)(const Former& former) = nullptr;
 };
 
 inline Judgement judge_due(const Facts& /*facts*/) { return {}; }

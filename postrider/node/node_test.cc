@@ -58,7 +58,7 @@ WireRequest encode_as_said(const Facts& facts, AttemptKind /*kind*/) {
 Reading read_any_answer(const Facts& facts, AttemptKind kind, const WireReply& reply) {
   WireReply as_http = reply;
   if (reply.end == WireEnd::kAnswered && reply.status == 0) as_http.status = 200;
-  return kWebhook.classify(facts, kind, as_http);
+  return kWebhook.wire.classify(facts, kind, as_http);
 }
 
 Received receive_nothing(const Inbound& /*inbound*/) { return {}; }
@@ -68,10 +68,10 @@ Reading notice_nothing(const Facts& /*facts*/, const Notice& /*notice*/) { retur
 ProfileSpec spoken_profile() {
   ProfileSpec spec = kWebhook;
   spec.name = "device";
-  spec.encode = &encode_as_said;
-  spec.classify = &read_any_answer;
-  spec.receive = &receive_nothing;
-  spec.notice = &notice_nothing;
+  spec.wire.encode = &encode_as_said;
+  spec.wire.classify = &read_any_answer;
+  spec.news.receive = &receive_nothing;
+  spec.news.notice = &notice_nothing;
   return spec;
 }
 

@@ -171,7 +171,7 @@ Grid limits_grid(const Policy& policy) {
 Grid settings_grid(const ProfileSpec& profile) {
   Grid grid{
       .title = "Settings", .columns = {"setting", "default", "may be", "meaning"}, .rows = {}};
-  for (const SettingRow& row : profile.settings) {
+  for (const SettingRow& row : profile.settings.rows) {
     grid.rows.push_back({std::string(row.name),
                          row.example.empty() ? or_dash(row.fallback) : "required",
                          std::string(row.may_be), std::string(row.meaning)});
@@ -242,7 +242,7 @@ struct Sheets {
 Sheets sheets_of(const RenderInput& input) {
   Sheets sheets{
       states_grid(input.profile), settings_grid(input.profile), health_grid(input.health), {}};
-  const Result<Policy> policy = input.profile.configure(example_settings(input.profile));
+  const Result<Policy> policy = input.profile.settings.configure(example_settings(input.profile));
   if (policy) sheets.numbers = {retry_grid(*policy), limits_grid(*policy)};
   return sheets;
 }
@@ -336,7 +336,7 @@ std::string render_profile_list(std::span<const ProfileSpec* const> profiles, Re
     for (const Method& method : profile->methods)
       methods.append(methods.empty() ? "" : ",").append(method.name);
     grid.rows.push_back({std::string(profile->name), std::to_string(profile->states.size()),
-                         methods, std::to_string(profile->settings.size())});
+                         methods, std::to_string(profile->settings.rows.size())});
     lines.append(profile->name)
         .append("  ")
         .append(grid.rows.back()[1])
@@ -348,7 +348,7 @@ std::string render_profile_list(std::span<const ProfileSpec* const> profiles, Re
 
 NamedTexts example_settings(const ProfileSpec& profile) {
   NamedTexts settings;
-  for (const SettingRow& row : profile.settings) {
+  for (const SettingRow& row : profile.settings.rows) {
     if (!row.example.empty()) settings.emplace_back(row.name, row.example);
   }
   return settings;

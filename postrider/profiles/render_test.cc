@@ -48,11 +48,12 @@ TEST(RenderProfile, MarkdownSaysWhatRuns) {
 
   const auto retry = find_table(tables, "Retry rules, with default settings");
   ASSERT_TRUE(retry);
-  EXPECT_EQ(compare_retry(*retry, *kWebhook.configure(example_settings(kWebhook))), Differences());
+  EXPECT_EQ(compare_retry(*retry, *kWebhook.settings.configure(example_settings(kWebhook))),
+            Differences());
 
   const auto settings = find_table(tables, "Settings");
   ASSERT_TRUE(settings);
-  EXPECT_EQ(settings->rows.size(), kWebhook.settings.size());
+  EXPECT_EQ(settings->rows.size(), kWebhook.settings.rows.size());
   EXPECT_TRUE(find_table(tables, "Health of the route"));
   EXPECT_NE(rendered(RenderFormat::kMarkdown).find("too many \\| strikes"), std::string::npos);
 }
@@ -63,7 +64,7 @@ TEST(RenderProfile, TextHoldsEveryWordOfTheTables) {
   for (const StateRow& state : kWebhook.states) EXPECT_NE(text.find(state.name), std::string::npos);
   for (const Transition& row : kWebhook.methods[0].rows)
     EXPECT_NE(text.find(row.why), std::string::npos) << row.why;
-  for (const SettingRow& row : kWebhook.settings)
+  for (const SettingRow& row : kWebhook.settings.rows)
     EXPECT_NE(text.find(row.may_be), std::string::npos) << row.name;
   EXPECT_NE(text.find("too many | strikes"), std::string::npos);
   EXPECT_TRUE(text.ends_with('\n'));
@@ -150,7 +151,7 @@ TEST(AllProfiles, AreFoundByNameAndSound) {
   EXPECT_EQ(find_profile(""), nullptr);
   for (const ProfileSpec* profile : all_profiles()) {
     EXPECT_EQ(find_profile(profile->name), profile);
-    EXPECT_TRUE(profile->configure(example_settings(*profile))) << profile->name;
+    EXPECT_TRUE(profile->settings.configure(example_settings(*profile))) << profile->name;
     for (const Method& method : profile->methods)
       EXPECT_TRUE(sound(profile->states, method)) << profile->name;
   }

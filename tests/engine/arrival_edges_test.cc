@@ -22,8 +22,8 @@ class ArrivalEdges : public SpecRig {
 
 // The second time it has ended by the first, and nobody waits for a name. req: engine.receipt.2
 TEST_F(ArrivalEdges, NewsThatSaysItTwiceLeavesNothing) {
-  spec_.receive = [](const Inbound& inbound) {
-    Received out = sim::drill_profile().receive(inbound);
+  spec_.news.receive = [](const Inbound& inbound) {
+    Received out = sim::drill_profile().news.receive(inbound);
     const Subject first = out.subjects.at(0);
     out.subjects.push_back(first);
     return out;

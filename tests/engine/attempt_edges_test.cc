@@ -13,8 +13,7 @@ using AttemptEdges = SpecRig;
 
 // A send that begins nothing else. req: engine.intent.1
 TEST_F(AttemptEdges, AProfileNeedSayNothingOfAStart) {
-  spec_.started = nullptr;
-  spec_.ended = nullptr;
+  spec_.after = nullptr;
   open_mill();
   id = sent({{"method", "task"}});
   accept_task();
@@ -105,8 +104,8 @@ TEST_F(AttemptEdges, AQuestionWaitsAtLeastAMillisecond) {
 
 // req: engine.probe.2
 TEST_F(AttemptEdges, TheFirstQuestionComesWhenThePolicySays) {
-  spec_.configure = [](const NamedTexts& settings) {
-    auto policy = sim::drill_profile().configure(settings);
+  spec_.settings.configure = [](const NamedTexts& settings) {
+    auto policy = sim::drill_profile().settings.configure(settings);
     if (policy) policy->poll.first = 1ms;
     return policy;
   };

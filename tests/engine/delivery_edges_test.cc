@@ -271,8 +271,11 @@ TEST_F(DeliveryEdges, WiderSettingsAreUsedAtOnce) {
 
 // A name that a send has before its bytes leave. req: engine.name.1
 TEST_F(DeliveryEdges, ASendHasItsNamesWhenItLeaves) {
-  spec_.names = [](const Facts& facts) {
-    return std::vector<ExternalName>{{"task", "n" + std::to_string(facts.state.attempts)}};
+  spec_.after = [](const Facts& facts, const Moment& moment) {
+    Aftermath left = sim::drill_profile().after(facts, moment);
+    if (moment.kind == Moment::Kind::kStarted)
+      left.names.push_back({"task", "n" + std::to_string(facts.state.attempts)});
+    return left;
   };
   open_mill();
   id = sent({{"method", "task"}});

@@ -131,8 +131,8 @@ TEST_F(FrailGate, ACallOfWhichNobodyHearsDecidesNothing) {
 
 // req: engine.gate.20
 TEST_F(FrailGate, SilenceIsAFailureWhereTheGateSaysSo) {
-  spec_.gate_limits = [](GateName name, const Policy& policy) {
-    GateLimits limits = sim::drill_profile().gate_limits(name, policy);
+  spec_.gates.limits = [](GateName name, const Policy& policy) {
+    GateLimits limits = sim::drill_profile().gates.limits(name, policy);
     limits.strikes_on |= strike_on(FailureClass::kTimeout);
     return limits;
   };
@@ -223,7 +223,7 @@ TEST_F(FrailGate, AQuestionThatNobodyAnswersLetsTheNextDecide) {
 
 // req: engine.gate.20
 TEST_F(FrailGate, IsCountedByTheFirstWordOfItsProfile) {
-  spec_.gate_words = [](GateName) { return GateWords{"busy", "far side: it does not answer"}; };
+  spec_.gates.words = [](GateName) { return GateWords{"busy", "far side: it does not answer"}; };
   open_frail();
   close();
   const CountedWords closings = stats().tallies.closings;

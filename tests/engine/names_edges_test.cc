@@ -22,8 +22,8 @@ class NamesEdges : public TaskRig {
     reading() = {};
     reading().silent = true;
     received() = {};
-    spec_.receive = [](const Inbound&) { return received(); };
-    spec_.notice = [](const Facts&, const Notice&) { return reading(); };
+    spec_.news.receive = [](const Inbound&) { return received(); };
+    spec_.news.notice = [](const Facts&, const Notice&) { return reading(); };
     options.engine.profiles = profiles_;
   }
   void arrive(Subject subject, std::vector<NestedSubmit> submits = {}) {

@@ -26,8 +26,8 @@ class Unruly : public TaskRig {
     says() = {};
     says().reading.signal = On::kConfirmed;
     says().reading.silent = true;
-    spec_.receive = [](const Inbound&) { return says().received; };
-    spec_.notice = [](const Facts&, const Notice& notice) {
+    spec_.news.receive = [](const Inbound&) { return says().received; };
+    spec_.news.notice = [](const Facts&, const Notice& notice) {
       says().attempts.push_back(notice.attempt);
       says().notices.push_back({{}, notice.at, notice.attempt, notice.by_gate, notice.witness});
       const auto other = says().to.find(notice.detail);
@@ -260,11 +260,11 @@ TEST_F(Unruly, NewsForAnotherProfileOrForNobodyIsRefused) {
   EXPECT_EQ(code_of(1), AnswerCode::kDone);
   post(news(2, "xxxx"));
   EXPECT_EQ(code_of(2), AnswerCode::kTooLarge);
-  spec_.receive = nullptr;
+  spec_.news.receive = nullptr;
   post(news(3, "x"));
   EXPECT_EQ(code_of(3), AnswerCode::kNotFound);
-  spec_.receive = [](const Inbound&) { return says().received; };
-  spec_.notice = nullptr;
+  spec_.news.receive = [](const Inbound&) { return says().received; };
+  spec_.news.notice = nullptr;
   post(news(4, "x"));
   EXPECT_EQ(code_of(4), AnswerCode::kNotFound);
 }
@@ -312,11 +312,12 @@ TEST_F(Unruly, NewsThatWaitedFindsANameWithinItsWindow) {
 }
 
 TEST_F(Unruly, TheWordThatAnEndHasIsCounted) {
-  spec_.ended = [](const Facts&, StateIndex, std::string_view) {
-    Legacy legacy;
-    legacy.outcome = "odd";
-    legacy.notes = "the last word";
-    return legacy;
+  spec_.after = [](const Facts&, const Moment& moment) {
+    Aftermath left;
+    if (moment.kind != Moment::Kind::kEnded) return left;
+    left.outcome = "odd";
+    left.notes = "the last word";
+    return left;
   };
   open_with_task();
   post(answer(last_attempt(), 200));
@@ -533,7 +534,7 @@ TEST_F(Unruly, AFailureWithoutAReasonLeavesNoneOfAnEarlierOne) {
   post(answer(last_attempt(), 503));
   EXPECT_EQ(last_error(), "status 503");
   pass(10s);
-  spec_.classify = [](const Facts&, AttemptKind, const WireReply&) {
+  spec_.wire.classify = [](const Facts&, AttemptKind, const WireReply&) {
     Reading out;
     out.outcome = {Certainty::kAnswered, FailureClass::kServer, ""};
     return out;

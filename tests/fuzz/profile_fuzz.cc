@@ -140,7 +140,7 @@ class Case {
 
   bool admit(std::string_view body) {
     const Offer offer{config_, policy_, 0, attributes_, body};
-    const Result<Admission> admitted = profile_.admit(offer);
+    const Result<Admission> admitted = profile_.door.admit(offer);
     if (!admitted) {
       POSTRIDER_CHECK(!admitted.error().detail.empty());
       return false;
@@ -162,7 +162,7 @@ class Case {
     state_.since = kNow - Duration(1000);
     state_.first_attempt = kNow - Duration(2000);
     intent_ = {.at = kNow - Duration(1000), .wall = kNow - Duration(1000), .hash = 1, .open = true};
-    if (profile_.prepare != nullptr) prepared_ = profile_.prepare(config_);
+    if (profile_.settings.prepare != nullptr) prepared_ = profile_.settings.prepare(config_);
   }
 
   void check_notes() const {
@@ -172,14 +172,12 @@ class Case {
   }
 
   void look() const {
-    const Judgement judgement = profile_.judge(facts());
+    const Judgement judgement = profile_.wire.judge(facts());
     if (judgement.signal != On::kDue) return;
-    const WireRequest request = profile_.encode(facts(), AttemptKind::kSend);
+    const WireRequest request = profile_.wire.encode(facts(), AttemptKind::kSend);
     POSTRIDER_CHECK(!request.verb.empty() && !request.target.empty());
-    POSTRIDER_CHECK(profile_.encode(facts(), AttemptKind::kSend).body == request.body);
-    if (profile_.names != nullptr) POSTRIDER_CHECK(profile_.names(facts()).size() <= kNamesMax);
-    if (profile_.started != nullptr)
-      POSTRIDER_CHECK(profile_.started(facts()).submits.size() <= kNestedMax);
+    POSTRIDER_CHECK(profile_.wire.encode(facts(), AttemptKind::kSend).body == request.body);
+    if (profile_.after != nullptr) leave({.kind = Moment::Kind::kStarted});
     may_send_ = true;
   }
 
@@ -193,16 +191,16 @@ class Case {
     reply.headers = {{"content-type", "application/json"},
                      {"grpc-message", input_.answer.substr(0, 64)},
                      {"retry-after", input_.answer.substr(0, 32)}};
-    check(profile_.classify(facts(), AttemptKind::kSend, reply));
+    check(profile_.wire.classify(facts(), AttemptKind::kSend, reply));
     const bool asks = profile_.name == "device" && message_.attributes.empty();
     if (!asks) return;
-    static_cast<void>(profile_.encode(facts(), AttemptKind::kProbe));
-    check(profile_.classify(facts(), AttemptKind::kProbe, reply));
+    static_cast<void>(profile_.wire.encode(facts(), AttemptKind::kProbe));
+    check(profile_.wire.classify(facts(), AttemptKind::kProbe, reply));
   }
 
   void arrive() const {
-    if (profile_.receive == nullptr) return;
-    const Received received = profile_.receive(
+    if (profile_.news.receive == nullptr) return;
+    const Received received = profile_.news.receive(
         {.source = input_.source, .bytes = input_.answer, .now = kNow, .wall = kNow});
     POSTRIDER_CHECK(received.subjects.size() <= kSubjectsMax);
     check(received.submits);
@@ -219,19 +217,24 @@ class Case {
     for (const bool by_gate : {false, true}) {
       notice.by_gate = by_gate;
       notice.attempt = by_gate ? std::uint16_t{0} : std::uint16_t{1};
-      check(profile_.notice(facts(), notice));
+      check(profile_.news.notice(facts(), notice));
     }
   }
 
+  Aftermath leave(const Moment& moment) const {
+    Aftermath left = profile_.after(facts(), moment);
+    POSTRIDER_CHECK(left.names.size() <= kNamesMax);
+    check(left.submits);
+    return left;
+  }
+
   void leave() const {
-    if (profile_.ended == nullptr || !may_send_) return;
-    if (profile_.abandoned != nullptr && message_.attributes.empty())
-      POSTRIDER_CHECK(profile_.abandoned(facts()).size() <= kNamesMax);
+    if (profile_.after == nullptr || !may_send_) return;
+    leave({.kind = Moment::Kind::kAbandoned});
     for (std::size_t i = 0; i < profile_.states.size(); ++i) {
       if (!is_end(profile_.states[i].phase)) continue;
-      const Legacy legacy = profile_.ended(facts(), static_cast<StateIndex>(i), "why");
-      POSTRIDER_CHECK(legacy.names.size() <= kNamesMax && !legacy.outcome.empty());
-      check(legacy.submits);
+      const Moment end{.kind = Moment::Kind::kEnded, .end = static_cast<StateIndex>(i)};
+      POSTRIDER_CHECK(!leave(end).outcome.empty());
     }
   }
 
@@ -296,7 +299,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   DestinationConfig config = config_of(input);
   const ProfileSpec* const profile = find_profile(config.profile);
   POSTRIDER_CHECK(profile != nullptr);
-  const Result<Policy> policy = profile->configure(config.settings);
+  const Result<Policy> policy = profile->settings.configure(config.settings);
   if (!policy) {
     POSTRIDER_CHECK(!policy.error().detail.empty());
     return 0;

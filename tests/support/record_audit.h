@@ -78,7 +78,8 @@ class RecordAudit {
       for (const ProfileSpec* profile : profiles_) {
         if (profile->name == config->profile) one.profile = profile;
       }
-      if (const auto policy = one.profile->configure(config->settings)) one.policy = *policy;
+      if (const auto policy = one.profile->settings.configure(config->settings))
+        one.policy = *policy;
       const DestinationId id = *keys::parse_destination(key);
       if (const auto route = contents_.find(keys::route(id)); route != contents_.end())
         one.route = *decode_route(route->second);

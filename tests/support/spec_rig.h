@@ -21,8 +21,8 @@ class SpecRig : public TaskRig {
  protected:
   SpecRig() : spec_(sim::drill_profile()) {
     answers().reset();
-    spec_.classify = [](const Facts& facts, AttemptKind kind, const WireReply& reply) {
-      return answers() ? *answers() : sim::drill_profile().classify(facts, kind, reply);
+    spec_.wire.classify = [](const Facts& facts, AttemptKind kind, const WireReply& reply) {
+      return answers() ? *answers() : sim::drill_profile().wire.classify(facts, kind, reply);
     };
     options.engine.profiles = profiles_;
   }

@@ -85,7 +85,7 @@ bool is_nameless(const Facts& facts, Notes notes) {
 }
 
 // The answer that may still come when nobody waits for it any more.
-void leave_debt(const Facts& facts, const Ending& ending, const Request& request, Legacy& out) {
+void leave_debt(const Facts& facts, const Ending& ending, const Request& request, Aftermath& out) {
   const bool owed = ending.end == kDone ? ending.earlier_may_have_run : ending.any_may_have_run;
   const auto eui = chirpstack::dev_eui_of(request.meter);
   if (!is_push(facts) || !eui) return;
@@ -150,15 +150,16 @@ std::string report_json(const Report& report) {
   return out.take();
 }
 
-}  // namespace
-
-std::string event_id(Timestamp wall, PublicId about, StateIndex state) {
-  return make_event_id(wall, to_ulid(about.high, about.low), shown(state));
+// The name by which the server will know the item, where that is ours to choose.
+std::vector<ExternalName> names_of_send(const Facts& facts) {
+  if (wire_of(facts.destination) != Wire::kChirpstackMqtt) return {};
+  return {{"item", uuid_of(facts.id(), facts.now)}};
 }
 
-Begun started(const Facts& facts) {
-  if (is_mint(facts.message.attributes)) return {};
-  if (facts.state.attempts != 1 || setting(facts.destination, "events").empty()) return {};
+Aftermath started(const Facts& facts) {
+  Aftermath out;
+  out.names = names_of_send(facts);
+  if (facts.state.attempts != 1 || setting(facts.destination, "events").empty()) return out;
   const Told told{.id = facts.id(),
                   .state = kSending,
                   .command = command_of(facts.message),
@@ -168,30 +169,31 @@ Begun started(const Facts& facts) {
                   .may_have_run = false};
   Notes notes = decode_notes(facts.notes);
   notes.add(Happening::kToldSent, facts.wall);
-  return {.submits = {event_of(facts, kSending, event_message(told))},
-          .notes = encode_notes(notes)};
+  out.submits.push_back(event_of(facts, kSending, event_message(told)));
+  out.notes = encode_notes(notes);
+  return out;
 }
 
-std::vector<ExternalName> abandoned(const Facts& facts) {
-  if (!is_push(facts)) return {};
+Aftermath abandoned(const Facts& facts) {
+  Aftermath out;
+  if (!is_push(facts)) return out;
   const Request request = command_of(facts.message).request;
   const auto eui = chirpstack::dev_eui_of(request.meter);
   Notes notes = decode_notes(facts.notes);
-  if (!eui || !ran_perhaps(notes.proof(facts.state.attempts))) return {};
-  std::vector<ExternalName> names = {owed_answer(*eui, answer_kind(request))};
-  if (is_nameless(facts, std::move(notes))) names.push_back(nameless_item(*eui));
-  return names;
+  if (!eui || !ran_perhaps(notes.proof(facts.state.attempts))) return out;
+  out.names.push_back(owed_answer(*eui, answer_kind(request)));
+  if (is_nameless(facts, std::move(notes))) out.names.push_back(nameless_item(*eui));
+  return out;
 }
 
-Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {
-  if (is_mint(facts.message.attributes)) return ended_mint(facts, end);
+Aftermath ended(const Facts& facts, StateIndex end) {
   Notes notes = decode_notes(facts.notes);
   DeviceMessage command = command_of(facts.message);
   const Ending ending = ending_of(facts, end, notes, command.request.command);
   const Outcome outcome = outcome_of(ending);
   notes.outcome = name_of(outcome);
   notes.may_have_run = may_have_run(ending);
-  Legacy out;
+  Aftermath out;
   out.outcome = name_of(outcome);
   leave_debt(facts, ending, command.request, out);
   mask_token(command);
@@ -210,6 +212,24 @@ Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {
   notes.summary = encode_device_message(command);
   out.notes = encode_notes(notes);
   return out;
+}
+
+}  // namespace
+
+std::string event_id(Timestamp wall, PublicId about, StateIndex state) {
+  return make_event_id(wall, to_ulid(about.high, about.low), shown(state));
+}
+
+Aftermath after(const Facts& facts, const Moment& moment) {
+  const bool mint = is_mint(facts.message.attributes);
+  switch (moment.kind) {
+    case Moment::Kind::kStarted: return mint ? Aftermath() : started(facts);
+    // The making of a token owes no answer of a device.
+    case Moment::Kind::kAbandoned: return mint ? Aftermath() : abandoned(facts);
+    case Moment::Kind::kEnded:
+      return mint ? ended_mint(facts, moment.end) : ended(facts, moment.end);
+  }
+  return {};
 }
 
 NestedSubmit join_event(const Unsolicited& from, const chirpstack::Event& event) {

@@ -12,13 +12,11 @@
 
 namespace postrider::device {
 
-// The first attempt is told; later ones are not.
-Begun started(const Facts& facts);
-// What an attempt leaves behind that is not closed: an answer that the device may still give, and
-// an item of the server whose id nobody told us.
-std::vector<ExternalName> abandoned(const Facts& facts);
-// The event of an end, what its notes keep, and the answer that the device may still owe.
-Legacy ended(const Facts& facts, StateIndex end, std::string_view reason);
+// What a moment in the life of a command leaves behind. A start: the event of the first attempt
+// (later ones are not told) and the name that we gave the item. An attempt that is given up and not
+// closed: the answer that the device may still give, and an item of the server whose id is not
+// known. An end: its event, what its notes keep, and the answer that the device may still owe.
+Aftermath after(const Facts& facts, const Moment& moment);
 
 // The id of the event that tells of a state of a message.
 std::string event_id(Timestamp wall, PublicId about, StateIndex state);

@@ -117,13 +117,13 @@ Reading classify_mint(const Facts& facts, const WireReply& reply) {
   return refused_send(facts, said);
 }
 
-Legacy ended_mint(const Facts& facts, StateIndex end) {
+Aftermath ended_mint(const Facts& facts, StateIndex end) {
   Notes notes = decode_notes(facts.notes);
   Mint mint = mint_of(facts.message);
   mint.decoder_key.clear();
   notes.summary = encode_mint(mint);
   notes.may_have_run = end == kDone || end == kUnknown;
-  Legacy out;
+  Aftermath out;
   out.outcome = end == kDone      ? "executed"
                 : end == kUnknown ? "unknown"
                                   : name_of(outcome_of({.end = end, .command = mint.type}));

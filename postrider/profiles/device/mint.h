@@ -19,7 +19,7 @@ Result<Admission> admit_mint(const Offer& offer);
 Judgement judge_mint(const Facts& facts);
 WireRequest encode_mint_call(const Facts& facts);
 Reading classify_mint(const Facts& facts, const WireReply& reply);
-Legacy ended_mint(const Facts& facts, StateIndex end);
+Aftermath ended_mint(const Facts& facts, StateIndex end);
 
 // What became of it.
 struct Minted {

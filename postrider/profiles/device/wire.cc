@@ -585,12 +585,6 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
   return call(facts, chirpstack::kEnqueuePath, chirpstack::encode_enqueue(item_of(facts)));
 }
 
-std::vector<ExternalName> names(const Facts& facts) {
-  if (wire_of(facts.destination) != Wire::kChirpstackMqtt || is_mint(facts.message.attributes))
-    return {};
-  return {{"item", uuid_of(facts.id(), facts.now)}};
-}
-
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {
   if (is_mint(facts.message.attributes)) return classify_mint(facts, reply);
   Reading out = kind == AttemptKind::kSend ? classify_send(facts, reply)

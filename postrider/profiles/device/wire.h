@@ -17,7 +17,6 @@ namespace postrider::device {
 Result<Admission> admit(const Offer& offer);
 Judgement judge(const Facts& facts);
 WireRequest encode(const Facts& facts, AttemptKind kind);
-std::vector<ExternalName> names(const Facts& facts);
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply);
 GateLimits gate_limits(GateName name, const Policy& policy);
 GateWords gate_words(GateName name);

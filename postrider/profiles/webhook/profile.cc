@@ -11,14 +11,12 @@ constinit const ProfileSpec kWebhook = {
     .name = "webhook",
     .states = webhook::kStates,
     .methods = webhook::kMethods,
-    .configure = webhook::configure,
-    .admit = webhook::admit,
-    .judge = judge_due,
-    .encode = webhook::encode,
-    .classify = webhook::classify,
-    .gate_limits = webhook::gate_limits,
-    .settings = webhook::kSettingRows,
-    .prepare = webhook::prepare,
+    .settings = {.rows = webhook::kSettingRows,
+                 .configure = webhook::configure,
+                 .prepare = webhook::prepare},
+    .door = {.admit = webhook::admit},
+    .wire = {.judge = judge_due, .encode = webhook::encode, .classify = webhook::classify},
+    .gates = {.limits = webhook::gate_limits},
 };
 
 }  // namespace postrider

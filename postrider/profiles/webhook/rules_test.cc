@@ -162,9 +162,9 @@ TEST(WebhookPolicy, AnyChangeOfTheCodeIsFound) {
 // req: webhook.settings.3
 TEST(WebhookSettings, RowsAreThoseOfTheDocument) {
   const SpecTable settings = table("Settings");
-  ASSERT_EQ(settings.rows.size(), kWebhook.settings.size());
-  for (std::size_t i = 0; i < kWebhook.settings.size(); ++i) {
-    const SettingRow& row = kWebhook.settings[i];
+  ASSERT_EQ(settings.rows.size(), kWebhook.settings.rows.size());
+  for (std::size_t i = 0; i < kWebhook.settings.rows.size(); ++i) {
+    const SettingRow& row = kWebhook.settings.rows[i];
     EXPECT_EQ(settings.cell(i, "setting"), row.name);
     EXPECT_EQ(settings.cell(i, "default"), row.fallback.empty() ? "-" : row.fallback);
     EXPECT_FALSE(row.may_be.empty());
@@ -226,7 +226,7 @@ TEST(WebhookSettings, OfLanesSayWhoGoesFirstAndWhoMakesWay) {
 // What is shown as the default must be what holds when nothing is said.
 // req: webhook.settings.3
 TEST(WebhookSettings, GivingTheDefaultChangesNothing) {
-  for (const SettingRow& row : kWebhook.settings) {
+  for (const SettingRow& row : kWebhook.settings.rows) {
     if (row.fallback.empty()) continue;
     NamedTexts settings = {{std::string(row.name), std::string(row.fallback)}};
     if (row.name == "signature") settings.push_back({"secret", kSecret});
@@ -295,8 +295,8 @@ TEST(WebhookSettings, BoundsAreThoseOfTheDocument) {
           << name << " = " << edge.value << ": " << error_of(policy);
       if (policy) continue;
       EXPECT_TRUE(error_of(policy).starts_with(name + ": ")) << error_of(policy);
-      EXPECT_TRUE(
-          mentions(error_of(policy), "it may be " + std::string(kWebhook.settings[row].may_be)))
+      EXPECT_TRUE(mentions(error_of(policy),
+                           "it may be " + std::string(kWebhook.settings.rows[row].may_be)))
           << error_of(policy);
       EXPECT_TRUE(mentions(error_of(policy), high)) << error_of(policy);
     }

@@ -501,7 +501,7 @@ TEST(WebhookAdmit, AnOrderKeyIsAGateOfItsLane) {
   EXPECT_TRUE(gate.lasting);
   EXPECT_TRUE(gate.ordered);
   EXPECT_EQ(gate.limits.in_use_max, 1U);
-  EXPECT_EQ(kWebhook.gate_limits(gate.name, default_policy()), gate.limits);
+  EXPECT_EQ(kWebhook.gates.limits(gate.name, default_policy()), gate.limits);
   EXPECT_EQ(gate_of("shop", 0, "a").name, gate.name);
   EXPECT_NE(gate_of("shop", 0, "b").name, gate.name);
   EXPECT_NE(gate_of("shop", 1, "a").name, gate.name);
@@ -522,11 +522,11 @@ TEST(WebhookAdmit, BoundsOrderKeysAndEventIds) {
 
 TEST(WebhookProfile, IsWiredTogether) {
   EXPECT_EQ(kWebhook.name, "webhook");
-  EXPECT_EQ(kWebhook.configure, configure);
-  EXPECT_EQ(kWebhook.admit, admit);
-  EXPECT_EQ(kWebhook.encode, encode);
-  EXPECT_EQ(kWebhook.classify, classify);
-  EXPECT_EQ(kWebhook.judge(given().facts()).signal, On::kDue);
+  EXPECT_EQ(kWebhook.settings.configure, configure);
+  EXPECT_EQ(kWebhook.door.admit, admit);
+  EXPECT_EQ(kWebhook.wire.encode, encode);
+  EXPECT_EQ(kWebhook.wire.classify, classify);
+  EXPECT_EQ(kWebhook.wire.judge(given().facts()).signal, On::kDue);
   EXPECT_EQ(kWebhook.methods.size(), 1U);
   EXPECT_FALSE(kWebhook.methods[0].durable_intent);
 }

@@ -114,8 +114,8 @@ class LimitsChecker final : public Checker {
     const DestinationNote& destination = *note.destination;
     list.emplace_back(destination.id.value() << 1, destination.policy.route);
     for (const GateName name : note.gates) {
-      if (name == 0 || destination.profile->gate_limits == nullptr) continue;
-      list.emplace_back(name, destination.profile->gate_limits(name, destination.policy));
+      if (name == 0 || destination.profile->gates.limits == nullptr) continue;
+      list.emplace_back(name, destination.profile->gates.limits(name, destination.policy));
     }
     return list;
   }

@@ -437,7 +437,7 @@ void Notebook::read_config(Reading& reading, const Write& write) {
     reading.faults.push_back("a destination with an unknown profile");
     return;
   }
-  const auto policy = place->profile->configure(config->settings);
+  const auto policy = place->profile->settings.configure(config->settings);
   if (policy) place->policy = *policy;
   if (!policy) reading.faults.push_back("a destination with settings that make no sense");
 }

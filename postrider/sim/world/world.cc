@@ -228,7 +228,7 @@ Duration World::bound() const {
   Duration longest{0};
   Duration life{0};  // whatever else happens, at this age it is over
   for (const DestinationConfig& config : destinations_) {
-    const auto policy = find_sim_profile(config.profile)->configure(config.settings);
+    const auto policy = find_sim_profile(config.profile)->settings.configure(config.settings);
     POSTRIDER_CHECK(policy.has_value());
     longest = std::max(longest, longest_wait(*policy));
     life = std::max(life, policy->life_max);

@@ -465,32 +465,41 @@ Reading notice(const Facts& facts, const Notice& notice) {
 }
 
 // What the first start sends on.
-Begun started(const Facts& facts) {
+Aftermath started(const Facts& facts) {
   const std::string to = attribute(facts.message, "begins");
   if (to.empty() || facts.state.attempts != 1) return {};
   NestedSubmit submit;
   submit.destination = to;
   submit.attributes = encode_texts({{"method", "post"}, {"began", to_string(facts.message.id)}});
   submit.body = "began";
-  Begun begun;
-  begun.submits.push_back(std::move(submit));
-  return begun;
+  Aftermath left;
+  left.submits.push_back(std::move(submit));
+  return left;
 }
 
 // An end sends a message on, and leaves a name by which the next one of its order knows when it
 // was.
-Legacy ended(const Facts& facts, StateIndex end, std::string_view /*reason*/) {
-  Legacy legacy;
+Aftermath ended(const Facts& facts, StateIndex end) {
+  Aftermath left;
   if (const std::string order = attribute(facts.message, "order"); !order.empty())
-    legacy.names.push_back({"last", order});
+    left.names.push_back({"last", order});
   const std::string then = attribute(facts.message, "then");
-  if (then.empty()) return legacy;
+  if (then.empty()) return left;
   NestedSubmit submit;
   submit.destination = then;
   submit.attributes = encode_texts({{"method", "post"}, {"after", to_string(facts.message.id)}});
   submit.body = "ended " + std::string(name_of(kStates[end].phase));
-  legacy.submits.push_back(std::move(submit));
-  return legacy;
+  left.submits.push_back(std::move(submit));
+  return left;
+}
+
+Aftermath after(const Facts& facts, const Moment& moment) {
+  switch (moment.kind) {
+    case Moment::Kind::kStarted: return started(facts);
+    case Moment::Kind::kAbandoned: return {};
+    case Moment::Kind::kEnded: return ended(facts, moment.end);
+  }
+  return {};
 }
 
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {
@@ -530,16 +539,12 @@ const ProfileSpec& drill_profile() {
       .name = "drill",
       .states = kStates,
       .methods = kMethods,
-      .configure = configure,
-      .admit = admit,
-      .judge = judge,
-      .encode = encode,
-      .classify = classify,
-      .gate_limits = gate_limits,
-      .receive = receive,
-      .notice = notice,
-      .started = started,
-      .ended = ended,
+      .settings = {.configure = configure},
+      .door = {.admit = admit},
+      .wire = {.judge = judge, .encode = encode, .classify = classify},
+      .news = {.receive = receive, .notice = notice},
+      .after = after,
+      .gates = {.limits = gate_limits},
   };
   return kSpec;
 }

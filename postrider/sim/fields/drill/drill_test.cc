@@ -49,25 +49,25 @@ TEST(Drill, TakesEveryNameOfASettingAndNoOther) {
         "cap-after", "tick",       "attempt",       "probe",    "stage",  "hold",        "jitter",
         "poll",      "poll-error", "life",          "strand",   "adapt",  "history",     "group",
         "tenant",    "clears",     "lower",         "ageing",   "poison", "poison-after"}) {
-    EXPECT_TRUE(drill_profile().configure({{name, "1"}}).has_value()) << name;
-    EXPECT_FALSE(drill_profile().configure({{name, "x"}}).has_value()) << name;
+    EXPECT_TRUE(drill_profile().settings.configure({{name, "1"}}).has_value()) << name;
+    EXPECT_FALSE(drill_profile().settings.configure({{name, "x"}}).has_value()) << name;
   }
-  EXPECT_FALSE(drill_profile().configure({{"nothing", "1"}}).has_value());
+  EXPECT_FALSE(drill_profile().settings.configure({{"nothing", "1"}}).has_value());
 }
 
 // req: engine.sim.21
 TEST(Drill, UsesEveryLaneKindAndEveryPartOfARule) {
-  const auto policy = drill_profile().configure({{"fifo", "2"},
-                                                 {"in-use", "1"},
-                                                 {"spacing", "1"},
-                                                 {"tokens", "1"},
-                                                 {"burst", "1"},
-                                                 {"strikes", "1"},
-                                                 {"disable-after", "1"},
-                                                 {"attempts", "3"},
-                                                 {"budget", "1000"},
-                                                 {"cap-after", "1"},
-                                                 {"tick", "10"}});
+  const auto policy = drill_profile().settings.configure({{"fifo", "2"},
+                                                          {"in-use", "1"},
+                                                          {"spacing", "1"},
+                                                          {"tokens", "1"},
+                                                          {"burst", "1"},
+                                                          {"strikes", "1"},
+                                                          {"disable-after", "1"},
+                                                          {"attempts", "3"},
+                                                          {"budget", "1000"},
+                                                          {"cap-after", "1"},
+                                                          {"tick", "10"}});
   ASSERT_TRUE(policy.has_value());
   EXPECT_EQ(policy->lane_kind(0), LaneKind::kUnordered);
   EXPECT_EQ(policy->lane_kind(1), LaneKind::kFifo);

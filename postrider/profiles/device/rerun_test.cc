@@ -1,4 +1,4 @@
-#include "postrider/profiles/device/again.h"
+#include "postrider/profiles/device/rerun.h"
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST(DeviceWhyNotAgain, AsksWhetherAnActCanHaveRun) {
       const std::string why = why_not_again({.attributes = {},
                                              .body = body,
                                              .live = one.live,
-                                             .again = one.again,
+                                             .repeated = one.again,
                                              .attempts = one.attempts,
                                              .notes = one.notes});
       EXPECT_EQ(why.empty(), std::string_view(one.why).empty()) << one.what << ": " << why;
@@ -63,7 +63,7 @@ TEST(DeviceWhyNotAgain, AsksWhetherAnActCanHaveRun) {
     EXPECT_EQ(why_not_again({.attributes = {},
                              .body = read,
                              .live = one.live,
-                             .again = one.again,
+                             .repeated = one.again,
                              .attempts = one.attempts,
                              .notes = one.notes}),
               "")

@@ -17,7 +17,7 @@ constexpr std::size_t kRunsMax = 32;          // that are remembered, or told, o
 
 // Everything that `why_not_again` will ask for.
 void Engine::Impl::look_at_runs(Turn& turn, const ProfileSpec& profile, MessageId former) {
-  if (profile.why_not_again == nullptr) return;
+  if (profile.door.why_not_again == nullptr) return;
   locate(turn, former);
   find_content(turn, former);
   find_named(turn, kScope, to_string(former));
@@ -26,35 +26,35 @@ void Engine::Impl::look_at_runs(Turn& turn, const ProfileSpec& profile, MessageI
 // Asked twice: what is told of a message from elsewhere, and what is known here under its id. Ids
 // of two stores may be the same, so neither may speak for the other.
 std::string Engine::Impl::why_not_again(Turn& turn, const ProfileSpec& profile,
-                                        const Again& again) {
-  const Located located = locate(turn, again.former);
-  const Buried buried = find_content(turn, again.former);
-  const NameEntry runs = find_named(turn, kScope, to_string(again.former));
+                                        const RerunOrder& order) {
+  const Located located = locate(turn, order.former);
+  const Buried buried = find_content(turn, order.former);
+  const NameEntry runs = find_named(turn, kScope, to_string(order.former));
   if (turn.lacks()) return {};
-  Former former{.attributes = again.attributes, .body = again.body};
-  former.attempts = again.told_ran ? 1 : 0;
-  std::string why = profile.why_not_again(former);
+  Rerun rerun{.attributes = order.attributes, .body = order.body};
+  rerun.attempts = order.told_ran ? 1 : 0;
+  std::string why = profile.door.why_not_again(rerun);
   if (!why.empty()) return why;
-  former.live = located.slot != kNoSlot;
-  former.again = !runs.holders.empty();
-  if (former.live) former.attempts = entries_[located.slot].state.attempts;
-  if (!former.live && buried.end) {
-    former.attempts = buried.end->attempts;
-    former.notes = buried.end->notes;
+  rerun.live = located.slot != kNoSlot;
+  rerun.repeated = !runs.holders.empty();
+  if (rerun.live) rerun.attempts = entries_[located.slot].state.attempts;
+  if (!rerun.live && buried.end) {
+    rerun.attempts = buried.end->attempts;
+    rerun.notes = buried.end->notes;
   }
-  return profile.why_not_again(former);
+  return profile.door.why_not_again(rerun);
 }
 
 // Nothing when it may be sent, or when something must be read first.
-std::optional<Answer> Engine::Impl::refuse_again(Turn& turn, const ProfileSpec& profile,
-                                                 const Again& again) {
-  if (profile.why_not_again == nullptr) return std::nullopt;
-  const std::string why = why_not_again(turn, profile, again);
-  if (turn.lacks() || again.regardless || why.empty()) return std::nullopt;
+std::optional<Answer> Engine::Impl::refuse_rerun(Turn& turn, const ProfileSpec& profile,
+                                                 const RerunOrder& order) {
+  if (profile.door.why_not_again == nullptr) return std::nullopt;
+  const std::string why = why_not_again(turn, profile, order);
+  if (turn.lacks() || order.regardless || why.empty()) return std::nullopt;
   if (planted(Bug::kSentAgainBlindly)) return std::nullopt;
   Answer answer;
   answer.code = AnswerCode::kMayHaveRun;
-  answer.id = again.former;
+  answer.id = order.former;
   answer.detail = why + "; look first, and if it is to be sent again say even_if_it_ran";
   return answer;
 }
@@ -62,7 +62,7 @@ std::optional<Answer> Engine::Impl::refuse_again(Turn& turn, const ProfileSpec& 
 // What is written here was looked at before anything was changed.
 void Engine::Impl::note_run(Turn& turn, const ProfileSpec& profile, MessageId former,
                             MessageId id) {
-  if (profile.why_not_again == nullptr) return;
+  if (profile.door.why_not_again == nullptr) return;
   NameEntry runs = find_named(turn, kScope, to_string(former));
   runs.at = turn.now;
   runs.holders.push_back({id, 0});
@@ -70,19 +70,19 @@ void Engine::Impl::note_run(Turn& turn, const ProfileSpec& profile, MessageId fo
   put_name(turn, kScope, to_string(former), runs);
 }
 
-DeadLetter::Again Engine::Impl::again_of_letter(Turn& turn, MessageId id, const Blob& content) {
+DeadLetter::Rerun Engine::Impl::rerun_of_letter(Turn& turn, MessageId id, const Blob& content) {
   const auto* record = turn.get(keys::config(id.destination()));
-  if (record == nullptr || !record->has_value()) return DeadLetter::Again::kNotAsked;
+  if (record == nullptr || !record->has_value()) return DeadLetter::Rerun::kNotAsked;
   const auto config = decode_config((*record)->view());
   const auto message = decode_message(content);
-  if (!config || !message) return DeadLetter::Again::kNotAsked;
+  if (!config || !message) return DeadLetter::Rerun::kNotAsked;
   for (const ProfileSpec* profile : options_.profiles) {
-    if (profile->name != config->profile || profile->why_not_again == nullptr) continue;
+    if (profile->name != config->profile || profile->door.why_not_again == nullptr) continue;
     const std::string why = why_not_again(
         turn, *profile, {.former = id, .attributes = message->attributes, .body = message->body});
-    return why.empty() ? DeadLetter::Again::kMay : DeadLetter::Again::kMustNot;
+    return why.empty() ? DeadLetter::Rerun::kMay : DeadLetter::Rerun::kMustNot;
   }
-  return DeadLetter::Again::kNotAsked;
+  return DeadLetter::Rerun::kNotAsked;
 }
 
 // In the order of acceptance. One whose end is forgotten is told by its id alone.

@@ -11,6 +11,6 @@ namespace postrider::device {
 // Reads may. An act, or the making of a token, may when it is certain that it was not carried out:
 // it had no attempt, or its end says that none of them can have run. The sentence names the command
 // and says what is in the way.
-std::string why_not_again(const Former& former);
+std::string why_not_again(const Rerun& rerun);
 
 }  // namespace postrider::device
