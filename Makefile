@@ -23,17 +23,17 @@ export JOBS EXAMPLES SEED
 POSTRIDER = build/release/postrider
 
 .DEFAULT_GOAL := release
-.PHONY: release test run demo crash damage sim bench fuzz lint lint-all format test-asan test-tsan interop api-test mutants web-test nightly clean help deps deps-clang deps-interop deps-mutants deps-web
+.PHONY: release test run demo crash damage sim bench fuzz lint lint-all format test-asan test-tsan interop api-test mutants web-test nightly clean help program deps deps-clang deps-interop deps-mutants deps-web
 
-release: build-release ## Build build/release/postrider (the default)
+release: program ## Build build/release/postrider (the default)
 
 test: build-release ## Build once, run all fast tests and the checks of the repository
 	scripts/run-tests build/release
 
-run: build-release ## Start the daemon on ./data to try it out; Ctrl-C stops it
+run: program ## Start the daemon on ./data to try it out; Ctrl-C stops it
 	@exec $(POSTRIDER) serve --dev --data ./data
 
-demo: build-release ## See it work: 5,000 messages, bad receivers, a kill -9 in the middle
+demo: program ## See it work: 5,000 messages, bad receivers, a kill -9 in the middle
 	$(POSTRIDER) demo
 
 crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (240) more; first show that it would notice
@@ -49,12 +49,12 @@ crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE
 damage: build-release ## Damage what killed and closed daemons leave behind DAMAGES (1000) times; none may be silent
 	build/release/tests/damage_rounds --daemon $(POSTRIDER) --damages $(DAMAGES) --seed $(DAMAGE_SEED)
 
-sim: build-release ## Simulate months of faults for every profile (SIM_ARGUMENTS=…)
+sim: program ## Simulate months of faults for every profile (SIM_ARGUMENTS=…)
 	$(POSTRIDER) sim --profile webhook $(SIM_ARGUMENTS)
 	$(POSTRIDER) sim --profile drill $(SIM_ARGUMENTS)
 	$(POSTRIDER) sim --profile device $(SIM_ARGUMENTS)
 
-bench: build-release ## Build and run the benchmarks
+bench: program ## Build and run the benchmarks
 	cmake --build build/release -j $(JOBS) --target benches
 	@for bench in build/release/bench/*_bench; do \
 	  [ -x "$$bench" ] || { echo "There are no benchmarks in bench/ yet."; continue; }; \
@@ -131,6 +131,10 @@ build/%/build.ninja: CMakePresets.json | deps
 build/fuzz/build.ninja: | deps-clang
 
 build-%: deps build/%/build.ninja
-	cmake --build --preset $* -j $(JOBS)
+	@scripts/build $*
+
+# The program alone, without the tests: half of the steps.
+program: deps build/release/build.ninja
+	@scripts/build release postrider
 
 .PRECIOUS: build/%/build.ninja
