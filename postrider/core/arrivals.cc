@@ -22,15 +22,6 @@ std::string tail_of(std::string_view scope, std::string_view name) {
   return tail;
 }
 
-// The same as older stores have it.
-std::string long_tail(std::string_view tail) {
-  Reader reader(tail);
-  const std::string_view scope = reader.text();
-  std::string out;
-  Writer(out).text(scope).raw(keys::long_name(reader.rest()));
-  return reader.ok() ? out : std::string(tail);
-}
-
 std::string key_at(char space, keys::Bucket bucket, std::string_view tail) {
   return keys::bucket(space, bucket).append(tail);
 }
@@ -58,8 +49,6 @@ NameEntry Engine::Impl::find_name(Turn& turn, std::string_view tail, Duration wi
   };
   for (const keys::Bucket bucket : receipts_.buckets(Kept::kNames)) {
     look(key_at(keys::kName, bucket, tail));
-    if (receipts_.has_long_keys(Kept::kNames, bucket))
-      look(key_at(keys::kName, bucket, long_tail(tail)));
   }
   return found;
 }
@@ -89,17 +78,12 @@ Engine::Impl::Waiting Engine::Impl::find_halves(Turn& turn, std::string_view tai
   };
   for (const keys::Bucket bucket : receipts_.buckets(Kept::kHalves)) {
     look(bucket, key_at(keys::kHalf, bucket, tail));
-    if (receipts_.has_long_keys(Kept::kHalves, bucket))
-      look(bucket, key_at(keys::kHalf, bucket, long_tail(tail)));
   }
   return found;
 }
 
-// A key of news that waits, as it is looked for: older stores have longer ones.
 std::string Engine::Impl::tail_in(std::string_view key) {
-  Reader reader(key.substr(5));  // behind space and bucket
-  const std::string_view scope = reader.text();
-  return tail_of(scope, keys::long_name(reader.rest()));
+  return std::string(key.substr(5));  // behind space and bucket
 }
 
 // Gives names to an attempt of a message; news that waits for one is looked at afterwards, by a

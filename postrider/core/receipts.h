@@ -58,14 +58,10 @@ class Receipts {
   void take_half(keys::Bucket bucket, std::string key, WriteBatch& out);
   bool may_have_halves() const;
   keys::Bucket running(Kept kept) const { return info(kept).number; }
-  // Whether what is counted of cold messages is all of them. It is not in a store from before they
-  // were counted, nor after a count was lost; but when nothing lives there is nothing to count.
+  // Whether what is counted of cold messages is all of them. It is not after a count was lost; but
+  // when nothing lives there is nothing to count.
   bool counted() const { return meta_.counted; }
   void lose_count() { meta_.counted = false; }
-  // Whether the bucket may have names or halves under the longer keys of older stores.
-  bool has_long_keys(Kept kept, keys::Bucket bucket) const {
-    return bucket <= (kept == Kept::kNames ? meta_.long_names : meta_.long_halves);
-  }
   // Buckets that may hold something, newest first.
   std::vector<keys::Bucket> buckets(Kept kept) const;
   keys::Bucket oldest(Kept kept) const;

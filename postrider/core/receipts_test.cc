@@ -431,17 +431,6 @@ TEST_F(ReceiptsTest, WhereNothingLivesEverythingIsCounted) {
   EXPECT_FALSE(books.counted());
 }
 
-TEST_F(ReceiptsTest, OlderBucketsMayHaveLongerKeys) {
-  Books old;
-  old.meta.long_names = 3;
-  old.meta.long_halves = 5;
-  const Receipts books = receipts(old);
-  EXPECT_TRUE(books.has_long_keys(Kept::kNames, 3));
-  EXPECT_FALSE(books.has_long_keys(Kept::kNames, 4));
-  EXPECT_TRUE(books.has_long_keys(Kept::kHalves, 5));
-  EXPECT_FALSE(books.has_long_keys(Kept::kHalves, 6));
-}
-
 // Spaces that came later begin when they are first used, and not before the last commit.
 TEST_F(ReceiptsTest, ALaterSpaceBeginsWhenItIsUsed) {
   Books old;

@@ -7,7 +7,6 @@ namespace postrider {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
-constexpr std::uint8_t kRouteVersion = 2;  // version 1 had no revival
 constexpr std::uint8_t kRemoved = 1;
 constexpr std::uint8_t kDraining = 2;
 constexpr std::array<std::string_view, kHealths> kHealthNames = {"normal", "wait", "probe",
@@ -48,7 +47,7 @@ Result<DestinationConfig> decode_config(std::string_view record) {
 }
 
 std::string encode_route(const Route& route) {
-  std::string out(1, static_cast<char>(kRouteVersion));
+  std::string out(1, static_cast<char>(kVersion));
   Writer(out)
       .u8(static_cast<std::uint8_t>(route.health))
       .u16(route.strikes)
@@ -66,8 +65,7 @@ std::string encode_route(const Route& route) {
 }
 
 Result<Route> decode_route(std::string_view record) {
-  const bool old = record.starts_with('\1');
-  Reader reader = open_record(record, old ? kVersion : kRouteVersion);
+  Reader reader = open_record(record, kVersion);
   Route route;
   const std::uint8_t health = reader.u8();
   if (health >= kHealths) reader.fail();
@@ -80,7 +78,7 @@ Result<Route> decode_route(std::string_view record) {
   route.seen_at = Timestamp(reader.i64());
   route.held_since = Timestamp(reader.i64());
   route.held = Duration(reader.i64());
-  if (!old) route.revive_at = Timestamp(reader.i64());
+  route.revive_at = Timestamp(reader.i64());
   route.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "route record");
   return route;

@@ -9,8 +9,7 @@ namespace postrider {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
-constexpr std::uint8_t kVersionRegardless = 2;  // the order says: even if it ran
-constexpr std::uint8_t kNone = 0xFF;            // stands for an unset enumerator
+constexpr std::uint8_t kNone = 0xFF;  // stands for an unset enumerator
 constexpr std::size_t kIdDigits = 16;
 
 template <class Enum>
@@ -45,7 +44,8 @@ void put_order(Writer& writer, const JobOrder& order) {
       .text(filter.reason_prefix)
       .u32(order.rate)
       .text(order.reason)
-      .varint(static_cast<std::uint64_t>(order.every.count()));
+      .varint(static_cast<std::uint64_t>(order.every.count()))
+      .u8(order.even_if_it_ran ? 1 : 0);
 }
 
 JobOrder get_order(Reader& reader) {
@@ -61,6 +61,9 @@ JobOrder get_order(Reader& reader) {
   order.rate = reader.u32();
   order.reason = reader.text();
   order.every = Duration(static_cast<std::int64_t>(reader.varint()));
+  const std::uint8_t even_if_it_ran = reader.u8();
+  if (even_if_it_ran > 1) reader.fail();
+  order.even_if_it_ran = even_if_it_ran == 1;
   return order;
 }
 
@@ -105,12 +108,11 @@ std::string encode_order(const JobOrder& order) {
   std::string out;
   Writer writer(out);
   put_order(writer, order);
-  if (order.even_if_it_ran) writer.u8(1);
   return out;
 }
 
 std::string encode_job(const Job& job) {
-  std::string out(1, static_cast<char>(job.order.even_if_it_ran ? kVersionRegardless : kVersion));
+  std::string out(1, static_cast<char>(kVersion));
   Writer writer(out);
   writer.u64(job.id.value());
   put_order(writer, job.order);
@@ -133,13 +135,10 @@ std::string encode_job(const Job& job) {
 }
 
 Result<Job> decode_job(std::string_view record) {
-  const bool regardless =
-      !record.empty() && static_cast<std::uint8_t>(record[0]) == kVersionRegardless;
-  Reader reader = open_record(record, regardless ? kVersionRegardless : kVersion);
+  Reader reader = open_record(record, kVersion);
   Job job;
   job.id = JobId(reader.u64());
   job.order = get_order(reader);
-  job.order.even_if_it_ran = regardless;
   job.state = get_enum<JobState>(reader, kJobStates);
   job.actor = reader.text();
   job.created = Timestamp(reader.i64());

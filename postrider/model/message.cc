@@ -10,12 +10,7 @@
 namespace postrider {
 namespace {
 
-// Version 1 of a message had no lasting gates, version 1 of a state neither intent nor notes nor
-// failed questions; up to version 2 numbers had fixed widths and bodies were never packed.
-constexpr std::uint8_t kVersion = 3;
-// Version 4 is version 3 of a message whose body is shared, with the name and the size of that in
-// front; an older program must not take it for a message without a body.
-constexpr std::uint8_t kSharing = 4;
+constexpr std::uint8_t kVersion = 1;
 
 // One flag for each optional field keeps the usual record small.
 enum Flag : std::uint8_t {
@@ -24,7 +19,8 @@ enum Flag : std::uint8_t {
   kHasOrigin = 4,
   kHasGates = 8,
   kHasLasting = 16,
-  kPacked = 32
+  kPacked = 32,
+  kShares = 64  // the body is another record; its name and size follow the flags
 };
 enum StateFlag : std::uint8_t {
   kCancelWanted = 1,
@@ -36,19 +32,12 @@ enum StateFlag : std::uint8_t {
   kHasDue = 64,
   kHasFirstAttempt = 128
 };
-constexpr std::uint8_t kFlagsOfVersion1 = 15;
-constexpr std::uint8_t kFlagsOfVersion2 = 31;
+constexpr std::uint8_t kFlagsMax = 2 * kShares - 1;
 constexpr std::uint8_t kOrdered = 128;    // beside the bits of lasting gates
 constexpr unsigned kHeldBackBit = 16;     // above the failure class: a count follows
 constexpr unsigned kLost = 32;            // above that
 constexpr unsigned kCertaintyShift = 6;   // above that
 constexpr std::size_t kPackedMax = 4096;  // longer bodies are not worth the time
-
-// Any version that we know.
-Reader open_known(std::string_view record) {
-  const auto version = record.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(record[0]);
-  return open_record(record, version == 0 || version > kVersion ? kVersion : version);
-}
 
 bool has_gates(const Message& message) {
   for (const GateName gate : message.gates) {
@@ -62,17 +51,16 @@ std::uint8_t flags_of(const Message& fields) {
       (fields.not_before.is_set() ? kHasNotBefore : 0) |
       (fields.expires.is_set() ? kHasExpires : 0) | (fields.origin.is_set() ? kHasOrigin : 0) |
       (has_gates(fields) ? kHasGates : 0) | (fields.lasting != 0 ? kHasLasting : 0) |
-      (fields.packed ? kPacked : 0));
+      (fields.packed ? kPacked : 0) | (fields.shared.id != 0 ? kShares : 0));
 }
 
 void encode_head(std::string& out, const Message& fields, std::size_t attributes_size) {
-  const bool shares = fields.shared.id != 0;
-  out.push_back(static_cast<char>(shares ? kSharing : kVersion));
+  out.push_back(static_cast<char>(kVersion));
   Writer writer(out);
-  if (shares) writer.u64(fields.shared.id).u32(fields.shared.bytes);
   const std::uint8_t flags = flags_of(fields);
-  writer.u8(flags)
-      .u64(fields.id.high)
+  writer.u8(flags);
+  if ((flags & kShares) != 0) writer.u64(fields.shared.id).u32(fields.shared.bytes);
+  writer.u64(fields.id.high)
       .u64(fields.id.low)
       .varint(static_cast<std::uint64_t>(fields.accepted.ms()))
       .u8(fields.method);
@@ -94,8 +82,8 @@ void encode_head(std::string& out, const Message& fields, std::size_t attributes
   writer.varint(attributes_size);
 }
 
-void read_gates(Reader& reader, std::uint8_t version, Message& message) {
-  const std::uint8_t which = version < 3 ? std::uint8_t{(1U << kGatesMax) - 1} : reader.u8();
+void read_gates(Reader& reader, Message& message) {
+  const std::uint8_t which = reader.u8();
   if ((which >> kGatesMax) != 0) reader.fail();
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     if ((which >> i & 1) != 0) message.gates[i] = reader.u64();
@@ -103,16 +91,19 @@ void read_gates(Reader& reader, std::uint8_t version, Message& message) {
 }
 
 // The fields of a message up to its attributes; these and the body follow.
-void read_head(Reader& reader, std::uint8_t version, Message& message) {
-  const bool fixed = version < 3;
+void read_head(Reader& reader, Message& message) {
   const std::uint8_t flags = reader.u8();
-  if (flags > (version == 1 ? kFlagsOfVersion1 : version == 2 ? kFlagsOfVersion2 : 2 * kPacked - 1))
-    reader.fail();
+  if (flags > kFlagsMax) reader.fail();
   message.packed = (flags & kPacked) != 0;
+  if ((flags & kShares) != 0) {
+    message.shared.id = reader.u64();
+    message.shared.bytes = reader.u32();
+    if (message.shared.id == 0) reader.fail();
+  }
   message.id.high = reader.u64();
   message.id.low = reader.u64();
-  const std::int64_t accepted = fixed ? reader.i64() : static_cast<std::int64_t>(reader.varint());
-  const auto time = [&] { return Timestamp(fixed ? reader.i64() : reader.near(accepted)); };
+  const auto accepted = static_cast<std::int64_t>(reader.varint());
+  const auto time = [&] { return Timestamp(reader.near(accepted)); };
   message.accepted = Timestamp(accepted);
   message.method = reader.u8();
   if ((flags & kHasNotBefore) != 0) message.not_before = time();
@@ -121,7 +112,7 @@ void read_head(Reader& reader, std::uint8_t version, Message& message) {
     message.origin.high = reader.u64();
     message.origin.low = reader.u64();
   }
-  if ((flags & kHasGates) != 0) read_gates(reader, version, message);
+  if ((flags & kHasGates) != 0) read_gates(reader, message);
   if ((flags & kHasLasting) != 0) {
     const std::uint8_t lasting = reader.u8();
     message.lasting = lasting & (kOrdered - 1);
@@ -164,8 +155,8 @@ Message encode_message(const Message& fields, std::string_view attributes, std::
 
 SharedBody shares_body(std::string_view record) {
   SharedBody out;
-  if (!record.starts_with(static_cast<char>(kSharing))) return out;
-  Reader reader(record.substr(1));
+  if (record.size() < 2 || (static_cast<std::uint8_t>(record[1]) & kShares) == 0) return out;
+  Reader reader(record.substr(2));
   out.id = reader.u64();
   out.bytes = reader.u32();
   return out;
@@ -186,19 +177,12 @@ Blob encode_whole(const Message& message) {
 }
 
 Result<Message> decode_message(Blob record) {
-  const bool shares = record.view().starts_with(static_cast<char>(kSharing));
-  Reader reader = shares ? open_record(record.view(), kSharing) : open_known(record.view());
+  Reader reader = open_record(record.view(), kVersion);
   Message message;
-  if (shares) {
-    message.shared.id = reader.u64();
-    message.shared.bytes = reader.u32();
-    if (message.shared.id == 0) reader.fail();
-  }
-  const std::uint8_t version =
-      shares || !reader.ok() ? kVersion : static_cast<std::uint8_t>(record.view()[0]);
-  if (reader.ok()) read_head(reader, version, message);
+  if (reader.ok()) read_head(reader, message);
   message.attributes = reader.text();
   message.body = reader.rest();
+  const bool shares = message.shared.id != 0;
   if (!reader.ok() || (shares && (message.packed || !message.body.empty())))
     return fail(ErrorCode::kCorrupt, "message record");
   if (message.packed) {
@@ -250,23 +234,8 @@ void read_failure(Reader& reader, State& state, unsigned failure, unsigned certa
   state.certainty = static_cast<Certainty>(certainty <= 2 ? certainty : 0);
 }
 
-// Versions 1 and 2: fixed widths, flags behind them. Returns the flags.
-std::uint8_t read_fixed(Reader& reader, std::uint8_t version, State& state) {
-  state.state = reader.u8();
-  state.method = reader.u8();
-  state.attempts = reader.u16();
-  state.since = Timestamp(reader.i64());
-  state.due = Timestamp(reader.i64());
-  state.first_attempt = Timestamp(reader.i64());
-  state.held_before = Duration(reader.i64());
-  const std::uint8_t failure = reader.u8();
-  read_failure(reader, state, failure, reader.u8());
-  const std::uint8_t flags = reader.u8();
-  if (flags > (version == 1 ? kCancelWanted : 2 * kHasPast - 1)) reader.fail();
-  return flags;
-}
-
-std::uint8_t read_near(Reader& reader, State& state) {
+// Returns the flags.
+std::uint8_t read_numbers(Reader& reader, State& state) {
   const std::uint8_t flags = reader.u8();
   state.state = reader.u8();
   state.method = reader.u8();
@@ -287,15 +256,10 @@ std::uint8_t read_near(Reader& reader, State& state) {
   return flags;
 }
 
-Intent read_intent(Reader& reader, bool fixed, const State& state) {
+Intent read_intent(Reader& reader, const State& state) {
   Intent intent;
-  if (fixed) {
-    intent.at = Timestamp(reader.i64());
-    intent.wall = Timestamp(reader.i64());
-  } else {
-    intent.at = Timestamp(reader.near(state.since.ms()));
-    intent.wall = Timestamp(reader.near(intent.at.ms()));
-  }
+  intent.at = Timestamp(reader.near(state.since.ms()));
+  intent.wall = Timestamp(reader.near(intent.at.ms()));
   intent.hash = reader.u64();
   return intent;
 }
@@ -303,22 +267,19 @@ Intent read_intent(Reader& reader, bool fixed, const State& state) {
 }  // namespace
 
 Result<StoredState> decode_state(std::string_view record) {
-  Reader reader = open_known(record);
-  const auto version = record.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(record[0]);
-  const bool fixed = version < 3;
+  Reader reader = open_record(record, kVersion);
   StoredState stored;
   State& state = stored.state;
-  const std::uint8_t flags = fixed ? read_fixed(reader, version, state) : read_near(reader, state);
+  const std::uint8_t flags = read_numbers(reader, state);
   state.cancel_wanted = (flags & kCancelWanted) != 0;
   if ((flags & kHasIntent) != 0) {
-    stored.intent = read_intent(reader, fixed, state);
+    stored.intent = read_intent(reader, state);
     stored.intent.open = (flags & kIntentOpen) != 0;
   } else if ((flags & kIntentOpen) != 0) {
     reader.fail();
   }
   if ((flags & kHasNotes) != 0) stored.notes = reader.text();
-  if ((flags & kHasQuestions) != 0)
-    state.questions_failed = fixed ? reader.u16() : reader.varint16();
+  if ((flags & kHasQuestions) != 0) state.questions_failed = reader.varint16();
   if ((flags & kHasPast) != 0) stored.past = reader.text();
   stored.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "state record");

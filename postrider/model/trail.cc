@@ -26,7 +26,7 @@ namespace {
 
 // What a trail begins with. Older ones began with the time as an i64, whose first byte is 0 for
 // some two million years.
-constexpr std::uint8_t kNear = 1;
+constexpr std::uint8_t kTrail = 1;
 
 // Times count from the earliest; the sum wraps around, so that any two are told apart and damaged
 // bytes are some other time.
@@ -38,21 +38,6 @@ Timestamp read_time(Reader& reader, Timestamp from) {
   return Timestamp(static_cast<std::int64_t>(sum));
 }
 
-void read_old(Reader& reader, Trail& trail) {
-  const Timestamp from(reader.i64());
-  while (reader.ok() && !reader.at_end()) {
-    Step step;
-    step.at = read_time(reader, from);
-    step.state = reader.u8();
-    const std::uint8_t on = reader.u8();
-    step.times = reader.varint16();
-    if (on >= kSignals || trail.size() > kTrailStepsMax) reader.fail();
-    step.on = static_cast<On>(on % kSignals);
-    step.reason = reader.text();
-    trail.push_back(std::move(step));
-  }
-}
-
 }  // namespace
 
 std::string encode_trail(const Trail& trail) {
@@ -61,7 +46,7 @@ std::string encode_trail(const Trail& trail) {
   // Steps that were counted stand out of order, so times are told from the first one, not by steps.
   Timestamp from = trail.empty() ? Timestamp() : trail.front().at;
   for (const Step& step : trail) from = std::min(from, step.at);
-  writer.u8(kNear).varint(static_cast<std::uint64_t>(from.ms()));
+  writer.u8(kTrail).varint(static_cast<std::uint64_t>(from.ms()));
   for (const Step& step : trail) {
     const bool more = step.times != 1 || !step.reason.empty();
     writer.varint(after(from, step.at))
@@ -75,12 +60,7 @@ std::string encode_trail(const Trail& trail) {
 Result<Trail> decode_trail(std::string_view bytes) {
   Reader reader(bytes);
   Trail trail;
-  if (!bytes.starts_with(static_cast<char>(kNear))) {
-    read_old(reader, trail);
-    if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "trail");
-    return trail;
-  }
-  reader.u8();
+  if (reader.u8() != kTrail) reader.fail();
   const Timestamp from(static_cast<std::int64_t>(reader.varint()));
   while (reader.ok() && !reader.at_end()) {
     Step step;

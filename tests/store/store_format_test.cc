@@ -104,6 +104,8 @@ TEST(StoreFormat, DescribesMessages) {  // req: engine.record.11
   fields.gates[0] = 5;
   fields.lasting = 1;
   fields.ordered = true;
+  fields.shared.id = 6;
+  fields.shared.bytes = 4;
   expect_described("message", encode_message(fields, "attributes", "body").record.view(), true);
 }
 

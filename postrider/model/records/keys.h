@@ -71,8 +71,8 @@ std::string log(Bucket bucket, Sequence page);
 std::string end(Bucket bucket, Sequence message);
 std::string dead(Bucket bucket, MessageId id);
 std::string history(Bucket bucket, MessageId id);
-// Names by which others call messages are mostly UUIDs, or a device's digits and one: in keys they
-// stand as their bytes. The other way gives what stood in the keys of older stores.
+// Names by which others call messages are mostly UUIDs, or digits and one: in keys they stand as
+// their bytes. The other way is for people who look at a store.
 std::string short_name(std::string_view name);
 std::string long_name(std::string_view name);
 std::string name(Bucket bucket, std::string_view scope, std::string_view name);

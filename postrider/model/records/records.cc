@@ -9,21 +9,15 @@ namespace {
 
 constexpr std::uint8_t kVersion = 1;
 
-std::string begin(std::uint8_t version = kVersion) {
+std::string begin() {
   std::string out;
   out.reserve(128);  // most records fit, so that writing one allocates once
-  out.push_back(static_cast<char>(version));
+  out.push_back(static_cast<char>(kVersion));
   return out;
 }
 
-std::uint8_t version_of(std::string_view record) {
-  return record.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(record[0]);
-}
-
 void put_time(Writer& writer, Timestamp at) { writer.varint(static_cast<std::uint64_t>(at.ms())); }
-Timestamp get_time(Reader& reader, bool fixed) {
-  return Timestamp(fixed ? reader.i64() : static_cast<std::int64_t>(reader.varint()));
-}
+Timestamp get_time(Reader& reader) { return Timestamp(static_cast<std::int64_t>(reader.varint())); }
 
 void put_id(Writer& writer, MessageId id) { writer.u64(id.high).u64(id.low); }
 MessageId get_id(Reader& reader) {
@@ -78,23 +72,15 @@ BucketInfo get_bucket(Reader& reader) {
   return bucket;
 }
 
-// Meta 1: the first twelve counters and four buckets only; 2: all names had long keys; 3: without
-// the key of ids. End 1: without notes; 2: numbers of fixed width.
-constexpr std::uint8_t kMetaVersion = 4;
-constexpr std::uint8_t kMetaLongNames = 2;  // the last version of them
-constexpr std::uint8_t kMetaFanouts = 1;    // there were fan-outs: their counters follow
+constexpr std::uint8_t kMetaFanouts = 1;  // there were fan-outs: their counters follow
 constexpr std::array<std::uint64_t Counters::*, 3> kFanoutFields = {
     &Counters::fanouts, &Counters::shared_bodies, &Counters::shared_bytes};
-constexpr std::uint8_t kEndVersion = 3;
-// Version 1 of these: numbers of fixed width, and nothing packed.
-constexpr std::uint8_t kNearVersion = 2;
 constexpr std::uint8_t kEndOrigin = 1;
 constexpr std::uint8_t kEndNotes = 2;
 constexpr std::uint8_t kEndPast = 4;
 constexpr std::uint8_t kEndLetter = 8;
-constexpr std::uint8_t kCounted = 4;  // beside the bits of the buckets that are used
-constexpr std::size_t kCounters1 = 12;
-constexpr std::size_t kBuckets1 = 4;
+constexpr std::uint8_t kCounted = 4;      // beside the bits of the buckets that are used
+constexpr std::size_t kUsualBuckets = 4;  // that every store has
 constexpr std::array<std::uint64_t Counters::*, 15> kCounterFields = {
     &Counters::accepted,      &Counters::delivered,      &Counters::dead,
     &Counters::expired,       &Counters::cancelled,      &Counters::indeterminate,
@@ -105,7 +91,7 @@ constexpr std::array<std::uint64_t Counters::*, 15> kCounterFields = {
 // The first four spaces are in every store and need no bit: the ninth has the bit of the second.
 constexpr unsigned bit_of(std::size_t kept) { return 1U << (kept < 8 ? kept : kept - 7); }
 constexpr unsigned kKeptBits = 0b1111'0010;
-static_assert(kKept == kBuckets1 + 5);
+static_assert(kKept == kUsualBuckets + 5);
 
 }  // namespace
 
@@ -154,24 +140,24 @@ void get_wall(Reader& reader, WallBooks& wall) {
 }  // namespace
 
 std::string encode_meta(const Meta& meta) {
-  std::string out = begin(kMetaVersion);
+  std::string out = begin();
   Writer writer(out);
   for (const auto field : kCounterFields) writer.varint(meta.counters.*field);
   writer.i64(meta.clock_floor.ms()).i64(meta.wall.bias.count());
-  for (std::size_t i = 0; i < kBuckets1; ++i) put_bucket(writer, meta.running[i]);
+  for (std::size_t i = 0; i < kUsualBuckets; ++i) put_bucket(writer, meta.running[i]);
   // Most stores never use the others, and this record is part of every commit.
   std::uint8_t used = meta.counted ? kCounted : std::uint8_t{0};
-  for (std::size_t i = kBuckets1; i < kKept; ++i)
+  for (std::size_t i = kUsualBuckets; i < kKept; ++i)
     used = static_cast<std::uint8_t>(used | (meta.running[i] != BucketInfo() ? bit_of(i) : 0U));
   if (meta.counters.fanouts != 0) used |= kMetaFanouts;
   writer.u8(used);
   if (meta.counters.fanouts != 0) {
     for (const auto field : kFanoutFields) writer.varint(meta.counters.*field);
   }
-  for (std::size_t i = kBuckets1; i < kKept; ++i) {
+  for (std::size_t i = kUsualBuckets; i < kKept; ++i) {
     if ((used & bit_of(i)) != 0) put_bucket(writer, meta.running[i]);
   }
-  writer.varint(meta.log_removed).varint(meta.long_names).varint(meta.long_halves);
+  writer.varint(meta.log_removed);
   writer.raw({reinterpret_cast<const char*>(meta.id_key.data()), meta.id_key.size()});
   if (!meta.wall.plain()) put_wall(writer, meta.wall);
   seal_record(out);
@@ -179,41 +165,26 @@ std::string encode_meta(const Meta& meta) {
 }
 
 Result<Meta> decode_meta(std::string_view record) {
-  const std::uint8_t version = version_of(record);
-  const bool old = version == 1;
-  const bool long_names = version <= kMetaLongNames;
-  Reader reader =
-      open_record(record, version >= 1 && version < kMetaVersion ? version : kMetaVersion);
+  Reader reader = open_record(record, kVersion);
   Meta meta;
-  for (std::size_t i = 0; i < (old ? kCounters1 : kCounterFields.size()); ++i)
-    meta.counters.*kCounterFields[i] = reader.varint();
+  for (const auto field : kCounterFields) meta.counters.*field = reader.varint();
   meta.clock_floor = Timestamp(reader.i64());
   meta.wall.bias = Duration(reader.i64());
-  for (std::size_t i = 0; i < kBuckets1; ++i) meta.running[i] = get_bucket(reader);
-  const std::uint8_t used = old ? std::uint8_t{0} : reader.u8();
-  const unsigned known = long_names ? kKeptBits : kKeptBits | kMetaFanouts | kCounted;
-  if ((used & ~known) != 0) reader.fail();
-  meta.counted = !long_names && (used & kCounted) != 0;
+  for (std::size_t i = 0; i < kUsualBuckets; ++i) meta.running[i] = get_bucket(reader);
+  const std::uint8_t used = reader.u8();
+  if ((used & ~(kKeptBits | kMetaFanouts | kCounted)) != 0) reader.fail();
+  meta.counted = (used & kCounted) != 0;
   if ((used & kMetaFanouts) != 0) {
     for (const auto field : kFanoutFields) meta.counters.*field = reader.varint();
     if (meta.counters.fanouts == 0) reader.fail();
   }
-  for (std::size_t i = kBuckets1; i < kKept; ++i) {
+  for (std::size_t i = kUsualBuckets; i < kKept; ++i) {
     if ((used & bit_of(i)) != 0) meta.running[i] = get_bucket(reader);
   }
   meta.log_removed = reader.varint();
-  if (long_names) {
-    meta.long_names = meta.running[static_cast<std::size_t>(Kept::kNames)].number;
-    meta.long_halves = meta.running[static_cast<std::size_t>(Kept::kHalves)].number;
-  } else {
-    meta.long_names = reader.varint32();
-    meta.long_halves = reader.varint32();
-  }
-  if (version == kMetaVersion) {
-    const std::string_view key = reader.raw(meta.id_key.size());
-    std::copy(key.begin(), key.end(), reinterpret_cast<char*>(meta.id_key.data()));
-  }
-  if (version == kMetaVersion && reader.ok() && !reader.at_end()) get_wall(reader, meta.wall);
+  const std::string_view key = reader.raw(meta.id_key.size());
+  std::copy(key.begin(), key.end(), reinterpret_cast<char*>(meta.id_key.data()));
+  if (reader.ok() && !reader.at_end()) get_wall(reader, meta.wall);
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "meta record");
   return meta;
 }
@@ -280,7 +251,7 @@ Result<SessionEntry> decode_session(std::string_view record) {
 }
 
 std::string encode_log(const std::vector<LogEntry>& entries) {
-  std::string out = begin(kNearVersion);
+  std::string out = begin();
   out.reserve(8 + entries.size() * 32);
   Writer writer(out);
   writer.varint(entries.size());
@@ -300,8 +271,7 @@ std::string encode_log(const std::vector<LogEntry>& entries) {
 
 Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket bucket,
                                          Sequence page) {
-  const bool fixed = version_of(record) == kVersion;
-  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
+  Reader reader = open_record(record, kVersion);
   std::vector<LogEntry> entries;
   std::uint32_t index = 0;
   std::int64_t before = 0;
@@ -309,12 +279,12 @@ Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket b
     LogEntry entry;
     entry.position = {bucket, page.value(), index};
     entry.kind = get_enum<LogEntry::Kind>(reader, LogEntry::kKinds);
-    before = fixed ? reader.i64() : reader.near(before);
+    before = reader.near(before);
     entry.at = Timestamp(before);
     entry.id = get_id(reader);
     entry.phase = get_enum<Phase>(reader, kPhases);
     entry.cause = get_enum<FailureClass>(reader, kFailureClasses);
-    entry.attempts = fixed ? reader.u16() : reader.varint16();
+    entry.attempts = reader.varint16();
     entry.reason = reader.text();
     entries.push_back(std::move(entry));
   }
@@ -329,7 +299,7 @@ std::string encode_end(const EndRecord& end) {
 }
 
 void encode_end(const EndRecord& end, std::string& out) {
-  out.assign(1, static_cast<char>(kEndVersion));
+  out.assign(1, static_cast<char>(kVersion));
   Writer writer(out);
   const bool has_origin = end.origin.is_set();
   writer.u8(static_cast<std::uint8_t>(
@@ -349,44 +319,18 @@ void encode_end(const EndRecord& end, std::string& out) {
   seal_record(out);
 }
 
-namespace {
-
-// Versions 1 and 2, whose flags stand behind the numbers. Returns the flags.
-std::uint8_t read_fixed_end(Reader& reader, std::uint8_t version, EndRecord& end) {
-  end.id = get_id(reader);
-  end.phase = get_enum<Phase>(reader, kPhases);
-  end.cause = get_enum<FailureClass>(reader, kFailureClasses);
-  end.attempts = reader.u16();
-  end.accepted = Timestamp(reader.i64());
-  end.at = Timestamp(reader.i64());
-  end.content_bucket = reader.u32();
-  const std::uint8_t flags = reader.u8();
-  if (flags > (version == 1 ? kEndOrigin : kEndOrigin | kEndNotes | kEndPast)) reader.fail();
-  return flags;
-}
-
-std::uint8_t read_near_end(Reader& reader, EndRecord& end) {
+Result<EndRecord> decode_end(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  EndRecord end;
   const std::uint8_t flags = reader.u8();
   if (flags >= 2 * kEndLetter) reader.fail();
   end.id = get_id(reader);
   end.phase = get_enum<Phase>(reader, kPhases);
   end.cause = get_enum<FailureClass>(reader, kFailureClasses);
   end.attempts = reader.varint16();
-  end.accepted = get_time(reader, false);
+  end.accepted = get_time(reader);
   end.at = Timestamp(reader.near(end.accepted.ms()));
   if ((flags & kEndLetter) != 0) end.content_bucket = reader.varint32();
-  return flags;
-}
-
-}  // namespace
-
-Result<EndRecord> decode_end(std::string_view record) {
-  const std::uint8_t version = version_of(record);
-  const bool fixed = version == 1 || version == 2;
-  Reader reader = open_record(record, fixed ? version : kEndVersion);
-  EndRecord end;
-  const std::uint8_t flags =
-      fixed ? read_fixed_end(reader, version, end) : read_near_end(reader, end);
   if ((flags & kEndOrigin) != 0) end.origin = get_id(reader);
   if ((flags & kEndNotes) != 0) end.notes = reader.text();
   if ((flags & kEndPast) != 0) end.past = reader.text();
@@ -396,7 +340,7 @@ Result<EndRecord> decode_end(std::string_view record) {
 }
 
 std::string encode_name(const NameEntry& entry) {
-  std::string out = begin(kNearVersion);
+  std::string out = begin();
   Writer writer(out);
   put_time(writer, entry.at);
   writer.varint(entry.holders.size());
@@ -409,14 +353,13 @@ std::string encode_name(const NameEntry& entry) {
 }
 
 Result<NameEntry> decode_name(std::string_view record) {
-  const bool fixed = version_of(record) == kVersion;
-  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
+  Reader reader = open_record(record, kVersion);
   NameEntry entry;
-  entry.at = get_time(reader, fixed);
+  entry.at = get_time(reader);
   for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
     NameEntry::Holder holder;
     holder.id = get_id(reader);
-    holder.attempt = fixed ? reader.u16() : reader.varint16();
+    holder.attempt = reader.varint16();
     entry.holders.push_back(holder);
   }
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "name entry");
@@ -448,7 +391,7 @@ Result<HalfEntry> decode_half(std::string_view record) {
 }
 
 std::string encode_arrival(const ArrivalRecord& arrival) {
-  std::string out = begin(kNearVersion);
+  std::string out = begin();
   Writer writer(out);
   put_time(writer, arrival.at);
   writer.text(pack(arrival.profile)).text(pack(arrival.source));
@@ -458,19 +401,18 @@ std::string encode_arrival(const ArrivalRecord& arrival) {
 }
 
 Result<ArrivalRecord> decode_arrival(std::string_view record) {
-  const bool fixed = version_of(record) == kVersion;
-  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
+  Reader reader = open_record(record, kVersion);
   ArrivalRecord arrival;
-  arrival.at = get_time(reader, fixed);
-  arrival.profile = fixed ? std::string(reader.text()) : get_word(reader);
-  arrival.source = fixed ? std::string(reader.text()) : get_word(reader);
-  arrival.bytes = fixed ? std::string(reader.text()) : get_packed(reader);
+  arrival.at = get_time(reader);
+  arrival.profile = get_word(reader);
+  arrival.source = get_word(reader);
+  arrival.bytes = get_packed(reader);
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "arrival");
   return arrival;
 }
 
 std::string encode_nested(const NestedRecord& nested) {
-  std::string out = begin(kNearVersion);
+  std::string out = begin();
   Writer writer(out);
   put_id(writer, nested.from);
   writer.u8(nested.lane).varint(nested.priority).text(nested.destination).text(nested.attributes);
@@ -480,15 +422,14 @@ std::string encode_nested(const NestedRecord& nested) {
 }
 
 Result<NestedRecord> decode_nested(std::string_view record) {
-  const bool fixed = version_of(record) == kVersion;
-  Reader reader = open_record(record, fixed ? kVersion : kNearVersion);
+  Reader reader = open_record(record, kVersion);
   NestedRecord nested;
   nested.from = get_id(reader);
   nested.lane = reader.u8();
-  nested.priority = fixed ? reader.u16() : reader.varint16();
+  nested.priority = reader.varint16();
   nested.destination = reader.text();
   nested.attributes = reader.text();
-  nested.body = fixed ? std::string(reader.text()) : get_packed(reader);
+  nested.body = get_packed(reader);
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "nested submit");
   return nested;
 }

@@ -55,9 +55,6 @@ struct Meta {
   WallBooks wall;
   std::array<BucketInfo, kKept> running{};
   std::uint64_t log_removed = 0;  // the newest page of the log that retention removed
-  // Up to these buckets names and halves may have keys of the older form; 0: none has.
-  keys::Bucket long_names = 0;
-  keys::Bucket long_halves = 0;
   bool counted = true;  // what is said of cold messages (CensusRecord) is all that there are
   IdKey id_key{};       // of the ids that are shown outside; never changes
   friend bool operator==(const Meta&, const Meta&) = default;

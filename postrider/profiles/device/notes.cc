@@ -19,7 +19,7 @@ enum Flag : std::uint8_t {
   kSeen = 32,
   kAlone = 64,
 };
-constexpr std::uint8_t kVersion = 3;  // 1: without what happened; 2: nothing was packed
+constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kHashBytes = 8;
 constexpr std::size_t kFormerMax = 64;  // items of earlier attempts
 
@@ -157,8 +157,7 @@ Notes decode_notes(std::string_view bytes) {
   if (bytes.empty()) return {};
   Reader reader(bytes);
   Notes notes;
-  const std::uint8_t version = reader.u8();
-  if (version == 0 || version > kVersion) return {};
+  if (reader.u8() != kVersion) return {};
   const std::uint8_t flags = reader.u8();
   notes.stranger = (flags & kStranger) != 0;
   notes.refused = (flags & kRefused) != 0;
@@ -173,7 +172,6 @@ Notes decode_notes(std::string_view bytes) {
   notes.proofs = reader.text();
   notes.former = reader.text();
   const auto text = [&] {
-    if (version < 3) return std::string(reader.text());
     auto unpacked = unpack(reader.text(), kMessageBytesMax);
     if (!unpacked) reader.fail();
     return unpacked ? std::move(*unpacked) : std::string();
@@ -181,7 +179,7 @@ Notes decode_notes(std::string_view bytes) {
   notes.response = text();
   notes.outcome = text();
   notes.summary = text();
-  if (version >= 2) notes.happened = read_happened(reader);
+  notes.happened = read_happened(reader);
   return reader.at_end() ? notes : Notes();
 }
 
