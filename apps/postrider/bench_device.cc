@@ -93,7 +93,7 @@ class Load {
     NodeOptions node;
     node.store.directory = directory;
     node.host.waiting_max = node.host.tenant_waiting_max = 16384;
-    node.host.shard.mailbox_max = 32768;
+    node.host.shard.event_queue_max = 32768;
     node.host.shard.engine.limits.open_attempts_max = 16384;
     POSTRIDER_TRY(rider,
                   Postrider::open(node, [this](boost::asio::io_context& loop, Node::Ended ended) {

@@ -21,7 +21,8 @@ inline constexpr Scopes kOperate = 4;
 inline constexpr Scopes kAnyScope = kSubmit | kRead | kOperate;
 inline constexpr Scopes kNoToken = 0;  // of a route: open to everybody
 
-// Whose share of the mailbox and whose keys it is when nobody has a token, and of the Unix socket.
+// Whose share of the event queue and whose keys it is when nobody has a token, and of the Unix
+// socket.
 inline constexpr std::string_view kDefaultTenant = "default";
 
 class Access {

@@ -110,6 +110,11 @@ void ConfigReader::unknown_section(const TomlEntry& entry) {
 void ConfigReader::unknown_key(const TomlEntry& entry) {
   const std::string& section = entry.path[0];
   const std::string& key = entry.path[1];
+  // A mailbox is a destination that its application reads.
+  if (section == "door" && key == "mailbox_max") {
+    problem(entry.line, "unknown setting 'door.mailbox_max', it is called 'event_queue_max' now");
+    return;
+  }
   std::vector<std::string_view> here;
   std::string elsewhere;
   for (const ConfigRow& row : config_rows()) {

@@ -344,7 +344,7 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "requests that wait, of one tenant; more are answered with 429"},
     {"door", "restart_pause", kDuration, kHost<&HostOptions::restart_pause>, {10, kMinute},
      "between two attempts to take the store again"},
-    {"door", "mailbox_max", kNumber, kShard<&ShardOptions::mailbox_max>, range_of("mailbox_max"),
+    {"door", "event_queue_max", kNumber, kShard<&ShardOptions::event_queue_max>, range_of("event_queue_max"),
      "events that wait for a turn"},
     {"door", "parked_max", kNumber, kShard<&ShardOptions::parked_max>, range_of("parked_max"),
      "events that wait for a read"},

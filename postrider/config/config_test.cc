@@ -67,6 +67,8 @@ TEST(ConfigErrors, NameLineSettingAndWhatIsMeant) {
   const Wrong cases[] = {
       {"[server]\n\nconections_max = 5\n",
        "p.toml:3: unknown setting 'server.conections_max', did you mean 'connections_max'?"},
+      {"[door]\nmailbox_max = 1\n",
+       "p.toml:2: unknown setting 'door.mailbox_max', it is called 'event_queue_max' now"},
       {"[sever]\nlisten = []\n", "p.toml:1: unknown section 'sever', did you mean 'server'?"},
       {"[server]\ncache_bytes = 5\n",
        "p.toml:2: unknown setting 'server.cache_bytes', it belongs under [store]"},

@@ -1,6 +1,6 @@
 // Host: keeps one shard running over a store and a transport, and is the door to it. It restarts
 // the shard when a commit failed, waits when the disk is full, and bounds each tenant's share of
-// the mailbox. One thread, the loop's; it owns no thread itself.
+// the event queue. One thread, the loop's; it owns no thread itself.
 #pragma once
 
 #include <cstdint>

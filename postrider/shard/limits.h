@@ -117,7 +117,7 @@ inline constexpr auto kRows = std::to_array<LimitRow>({
     {"halves_count", kEngine<&EngineOptions::halves, &Retention::count>, {1, 100 * kMillion}},
     {"arrivals_age", kEngine<&EngineOptions::arrivals, &Retention::age>, kKeptAge},
     {"arrivals_bytes", kEngine<&EngineOptions::arrivals, &Retention::bytes>, kKeptBytes},
-    {"mailbox_max", &at<&ShardOptions::mailbox_max>, {1, kMillion}},
+    {"event_queue_max", &at<&ShardOptions::event_queue_max>, {1, kMillion}},
     {"parked_max", &at<&ShardOptions::parked_max>, {1, kMillion}},
     {"turn_events_max", &at<&ShardOptions::turn_events_max>, {1, kMillion}},
     {"turn_bytes_max", &at<&ShardOptions::turn_bytes_max>, {1, kGiB}},

@@ -133,8 +133,8 @@ class Shard::Impl {
 
   void read_books();
   bool post(Event&& event) {
-    if (mailbox_.size() >= options_.mailbox_max) return false;
-    mailbox_.push_back(std::move(event));
+    if (events_.size() >= options_.event_queue_max) return false;
+    events_.push_back(std::move(event));
     return true;
   }
   void turn(Instant instant);
@@ -170,8 +170,8 @@ class Shard::Impl {
   Now now_;
 
   bool idle() const {
-    return mailbox_.empty() && chores_.empty() && pages_.empty() && parked_.empty() &&
-           !in_commit_ && open_.actions.empty() && open_.writes.empty();
+    return events_.empty() && chores_.empty() && pages_.empty() && parked_.empty() && !in_commit_ &&
+           open_.actions.empty() && open_.writes.empty();
   }
 
  private:
@@ -221,7 +221,7 @@ class Shard::Impl {
   std::optional<Timekeeper> timekeeper_;
   Instant last_;
 
-  std::deque<Event> mailbox_;
+  std::deque<Event> events_;
   std::deque<Chore> chores_;
   // Of jobs, and of destinations that come back though memory is full: many and never urgent.
   std::deque<Chore> pages_;
@@ -322,10 +322,10 @@ bool Shard::Impl::take_next() {
     return true;
   };
   if (!chores_.empty()) return take_from(chores_);
-  const bool page = !pages_.empty() && (page_is_next_ || mailbox_.empty());
+  const bool page = !pages_.empty() && (page_is_next_ || events_.empty());
   page_is_next_ = !page;
   if (page) return take_from(pages_);
-  return !mailbox_.empty() && take_from(mailbox_);
+  return !events_.empty() && take_from(events_);
 }
 
 bool Shard::Impl::waits_behind(const OrderKeys& keys) const {

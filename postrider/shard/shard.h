@@ -19,8 +19,8 @@ namespace postrider {
 struct ShardOptions {
   EngineOptions engine;
   std::uint32_t number = 0;
-  std::uint32_t mailbox_max = 8192;  // events waiting; a full mailbox is backpressure
-  std::uint32_t parked_max = 1024;   // events waiting for a read
+  std::uint32_t event_queue_max = 8192;  // events waiting; a full event queue is backpressure
+  std::uint32_t parked_max = 1024;       // events waiting for a read
   std::uint32_t turn_events_max = 1024;
   std::size_t turn_bytes_max = 4U << 20;
 };
@@ -41,8 +41,8 @@ class Shard {
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  // False: the mailbox is full and the event untouched, try again later. Events of one destination
-  // are decided in the order of the posts.
+  // False: the event queue is full and the event untouched, try again later. Events of one
+  // destination are decided in the order of the posts.
   [[nodiscard]] bool post(Event&& event);
 
   // Does everything that can be done now. Call it after posts, when a deadline has come, and after

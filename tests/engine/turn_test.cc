@@ -123,7 +123,7 @@ TEST_F(Turn, AFullTurnWithoutWritesGoesOn) {  // req: engine.turn.4
 }
 
 TEST_F(Turn, AFullMailboxRefuses) {  // req: engine.turn.5
-  options.mailbox_max = 4;
+  options.event_queue_max = 4;
   options.turn_events_max = 1;
   open_with_shop();
   store.holds_commits = true;

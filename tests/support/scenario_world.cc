@@ -88,7 +88,7 @@ Caller World::caller(OperationKey key, std::function<void(const Answer&)> then) 
 
 void World::post(Event event) {
   if (shard_ == nullptr) return;
-  if (!shard_->post(std::move(event))) say("!! the mailbox is full");
+  if (!shard_->post(std::move(event))) say("!! the event queue is full");
 }
 
 Answer World::ask(Ask question) {

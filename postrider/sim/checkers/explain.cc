@@ -123,7 +123,7 @@ class ExplainChecker final : public Checker {
 
  private:
   static constexpr Duration kPatience =
-      10min;  // slow commits, slow reads and a full mailbox included
+      10min;  // slow commits, slow reads and a full event queue included
 
   struct Promise {
     Explanation::Next next = Explanation::Next::kNothing;

@@ -79,7 +79,7 @@ class FrailChecker final : public Checker {
   }
 
  private:
-  static constexpr Duration kDoubt = 10min;  // slow commits and reads, and a full mailbox
+  static constexpr Duration kDoubt = 10min;  // slow commits and reads, and a full event queue
 
   struct Happening {
     Timestamp at;

@@ -67,7 +67,7 @@ class NewsChecker final : public Checker {
   }
 
  private:
-  static constexpr Duration kPatience = 20min;  // slow reads, slow commits, a full mailbox
+  static constexpr Duration kPatience = 20min;  // slow reads, slow commits, a full event queue
   static constexpr Duration kHalfAge = 30min;   // halves are kept for longer
 
   struct Name {

@@ -42,7 +42,7 @@ class ReceiptsChecker final : public Checker {
   }
 
  private:
-  static constexpr Duration kPatience = 5min;  // a full mailbox, slow reads and slow commits
+  static constexpr Duration kPatience = 5min;  // a full event queue, slow reads and slow commits
 
   Verdicts& verdicts_;
   Notebook& notebook_;

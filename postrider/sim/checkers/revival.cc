@@ -85,7 +85,7 @@ class RevivalChecker final : public Checker {
   }
 
  private:
-  static constexpr Duration kPatience = 10min;  // slow commits and reads, and a full mailbox
+  static constexpr Duration kPatience = 10min;  // slow commits and reads, and a full event queue
 
   struct Since {
     Timestamp state;  // engine time

@@ -262,7 +262,7 @@ void Network::deliver_receipt(MessageId id, On signal) {
   post(process, ReceiptArrived{id, signal, "receipt"});
 }
 
-// A full mailbox is backpressure: what came from the wire waits and is offered again.
+// A full event queue is backpressure: what came from the wire waits and is offered again.
 void Network::post(Incarnation process, Event event) {
   if (around_.post(process, event)) return;
   around_.agenda.after(Duration(rng_.between(10, 500)),

@@ -27,7 +27,7 @@ class Network {
     Faults& faults;
     Witness& witness;
     std::function<Moment(Incarnation)> moment;
-    // Into the mailbox of a process; false: it is full. A process that is gone swallows.
+    // Into the event queue of a process; false: it is full. A process that is gone swallows.
     std::function<bool(Incarnation, Event)> post;
     std::function<Incarnation()> running;     // who hears what comes unasked; 0: nobody
     std::function<void(std::string)> arrive;  // news for the profile, until it is acknowledged

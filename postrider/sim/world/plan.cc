@@ -159,7 +159,7 @@ void tighten(const SimOptions& options, ShardOptions& shard, Rng& rng) {
   if (third()) limits.restore_rows_max = pick(Counts{1, 2, 5}, rng);
   if (third()) limits.timers_per_step_max = pick(Counts{1, 2, 5}, rng);
   if (third()) limits.answer_rows_max = pick(Counts{1, 2, 10}, rng);
-  if (third()) shard.mailbox_max = pick(Counts{1, 2, 50}, rng);
+  if (third()) shard.event_queue_max = pick(Counts{1, 2, 50}, rng);
   if (third()) shard.parked_max = pick(Counts{1, 2, 10}, rng);
   if (third()) shard.turn_events_max = pick(Counts{1, 2, 10}, rng);
   if (third()) shard.turn_bytes_max = pick(Counts{1, 300, 5000}, rng);

@@ -43,7 +43,7 @@ TEST(SimPlan, DrawsTheSmallestOfWhatBoundsMemoryAndWork) {
         "hot_sleep_max",       "residents_max",     "due_rows_max",     "restore_rows_max",
         "timers_per_step_max", "answer_rows_max",   "lane_waiters_max", "recent_names_max",
         "dead_groups_max",     "jobs_running_max",  "jobs_kept_max",    "job_rows_max",
-        "census_pages_max",    "census_counts_max", "body_rows_max",    "mailbox_max",
+        "census_pages_max",    "census_counts_max", "body_rows_max",    "event_queue_max",
         "parked_max",          "turn_events_max",   "turn_bytes_max"}) {
     const auto row = std::find_if(limits::kRows.begin(), limits::kRows.end(),
                                   [&](const LimitRow& one) { return one.name == name; });

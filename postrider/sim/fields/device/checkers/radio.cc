@@ -17,7 +17,7 @@ using chirpstack::Event;
 using chirpstack::EventKind;
 
 constexpr Duration kPairWindow{10'000};
-constexpr Duration kPatience = 20min;  // slow reads, slow commits, a full mailbox
+constexpr Duration kPatience = 20min;  // slow reads, slow commits, a full event queue
 
 constexpr StateMask kBeforeAir =
     in(device::kSending) | in(device::kCheckSend) | in(device::kAtServer) | in(device::kCheckNs);
