@@ -64,11 +64,13 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
            return answer;
          }
          if (auto refusal = refuse_expired(turn, submit.expires)) return refusal;
+         ParsedMessage parsed;
          if (submit.origin.is_set()) {
+           auto read = read_message(profile, submit.attributes, submit.body);
+           if (read) parsed = std::move(*read);
            auto refusal = refuse_rerun(turn, profile,
                                        {.former = submit.origin,
-                                        .attributes = submit.attributes,
-                                        .body = submit.body,
+                                        .parsed = parsed.get(),
                                         .told_ran = submit.origin_ran,
                                         .regardless = submit.even_if_it_ran});
            if (turn.lacks() || refusal) return refusal;
@@ -80,7 +82,8 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
                                              .expires = submit.expires,
                                              .origin = submit.origin,
                                              .attributes = submit.attributes,
-                                             .body = submit.body});
+                                             .body = submit.body,
+                                             .parsed = std::move(parsed)});
          if (!accepted) return std::nullopt;
          const Result<MessageId>& id = *accepted;
          if (!id) {
@@ -134,36 +137,55 @@ std::optional<std::string> Engine::Impl::closed_to_new(const Resident& resident)
   return std::nullopt;
 }
 
+// Null: the profile takes nothing apart, or not this one.
+Result<Engine::Impl::ParsedMessage> Engine::Impl::read_message(const ProfileSpec& profile,
+                                                               std::string_view attributes,
+                                                               std::string_view body) {
+  if (profile.door.read == nullptr) return ParsedMessage();
+  return profile.door.read(body, attributes);
+}
+
 // Nothing when something must be read first.
-std::optional<Result<MessageId>> Engine::Impl::take_message(Turn& turn, const Draft& draft) {
+std::optional<Result<MessageId>> Engine::Impl::take_message(Turn& turn, Draft draft) {
   const Bound& bound = *residents_[draft.resident].bound;
-  auto admission = bound.profile->door.admit(
-      {bound.config, bound.policy, draft.lane, draft.attributes, draft.body});
+  if (!draft.parsed) {
+    auto read = read_message(*bound.profile, draft.attributes, draft.body);
+    if (!read) return Result<MessageId>(fail(read.error().code, read.error().detail));
+    draft.parsed = std::move(*read);
+  }
+  auto admission = bound.profile->door.admit({bound.config,
+                                              bound.policy,
+                                              draft.lane,
+                                              draft.attributes,
+                                              draft.body,
+                                              {bound.prepared.get(), draft.parsed.get()}});
   if (!admission) return Result<MessageId>(fail(admission.error().code, admission.error().detail));
   POSTRIDER_CHECK(admission->method < bound.profile->methods.size());
-  if (admission->supersedes.empty()) return Result<MessageId>(admit(turn, draft, *admission));
+  if (admission->supersedes.empty())
+    return Result<MessageId>(admit(turn, std::move(draft), *admission));
   if (admission->supersedes.size() > limits_.key_bytes_max)
     return Result<MessageId>(
         fail(ErrorCode::kInvalid, "the key by which messages supersede each other is too long"));
   NameEntry older =
       find_older(turn, supersede_scope(residents_[draft.resident].id), admission->supersedes);
   if (turn.lacks()) return std::nullopt;
-  return Result<MessageId>(admit_instead(turn, draft, *admission, older));
+  return Result<MessageId>(admit_instead(turn, std::move(draft), *admission, older));
 }
 
 // In place of older ones that wait.
-MessageId Engine::Impl::admit_instead(Turn& turn, const Draft& draft, const Admission& admission,
+MessageId Engine::Impl::admit_instead(Turn& turn, Draft draft, const Admission& admission,
                                       NameEntry& older) {
   supersede(turn, older);
-  const MessageId id = admit(turn, draft, admission);
+  const Slot resident = draft.resident;
+  const MessageId id = admit(turn, std::move(draft), admission);
   older.at = turn.now;
   older.holders.push_back({id, 0});
   if (older.holders.size() > limits_.superseded_max) older.holders.erase(older.holders.begin());
-  put_name(turn, supersede_scope(residents_[draft.resident].id), admission.supersedes, older);
+  put_name(turn, supersede_scope(residents_[resident].id), admission.supersedes, older);
   return id;
 }
 
-MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& admission) {
+MessageId Engine::Impl::admit(Turn& turn, Draft draft, const Admission& admission) {
   Resident& resident = residents_[draft.resident];
   const Bound& bound = *resident.bound;
   Message fields;
@@ -199,7 +221,7 @@ MessageId Engine::Impl::admit(Turn& turn, const Draft& draft, const Admission& a
   const Lane* lane = resident.lane(draft.lane);
   const bool scheduled = message.not_before.is_set();
   if (!scheduled && fits_window(resident, lane, message.bytes(), turn.now)) {
-    accept_hot(turn, draft.resident, std::move(message));
+    accept_hot(turn, draft.resident, std::move(message), std::move(draft.parsed));
   } else {
     accept_cold(turn, draft.resident, message);
   }
@@ -217,11 +239,12 @@ bool Engine::Impl::fits_window(const Resident& resident, const Lane* lane, std::
   return lane->in_window(limits_.lane_waiters_max) < resident.bound->policy.window_max;
 }
 
-void Engine::Impl::accept_hot(Turn& turn, Slot resident, Message message) {
+void Engine::Impl::accept_hot(Turn& turn, Slot resident, Message message, ParsedMessage parsed) {
   turn.out.writes.put_once(keys::hot(message.id.sequence(), keys::Part::kMessage), message.record);
   const Timestamp expires = message.expires;
   const MessageId id = message.id;
   const Slot slot = add_entry(turn, resident, std::move(message), true);
+  entries_[slot].parsed = std::move(parsed);
   if (expires.is_set())
     entries_[slot].expiry_timer = put_due(turn, expires, keys::DueKind::kExpiry, id);
   make_ready(slot);

@@ -37,11 +37,21 @@ Facts Engine::Impl::facts_of(const Turn& turn, const Entry& entry) const {
           entry.notes(),
           intent_of(entry),
           entry.details ? &entry.details->past.trail : nullptr,
-          bound.prepared.get(),
+          {bound.prepared.get(), parsed_of(entry)},
           &ids_,
           turn.doubt,
           later(entry.message),
           receipts_.wall().made_in_doubt(entry.message.accepted)};
+}
+
+// What cannot be read though it was admitted stays without; the profile sees that.
+const Opaque* Engine::Impl::parsed_of(const Entry& entry) const {
+  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
+  if (entry.parsed == nullptr && profile.door.read != nullptr) {
+    auto parsed = profile.door.read(entry.message.body, entry.message.attributes);
+    if (parsed) entry.parsed = std::move(*parsed);
+  }
+  return entry.parsed.get();
 }
 
 const Intent* Engine::Impl::intent_of(const Entry& entry) {
@@ -410,8 +420,11 @@ WireRequest Engine::Impl::encode_intent(Turn& turn, Entry& entry, StateIndex to)
   State sending = entry.state;
   sending.state = to;
   sending.since = turn.now;
-  const Facts facts{entry.message, sending,       bound.config, bound.policy, intent.at,
-                    intent.wall,   entry.notes(), &intent,      nullptr,      bound.prepared.get(),
+  const Facts facts{entry.message, sending,
+                    bound.config,  bound.policy,
+                    intent.at,     intent.wall,
+                    entry.notes(), &intent,
+                    nullptr,       {bound.prepared.get(), parsed_of(entry)},
                     &ids_};
   WireRequest request = bound.profile->wire.encode(facts, AttemptKind::kSend);
   const std::uint64_t hash = hash_of(request);

@@ -100,6 +100,7 @@ class Engine::Impl {
                                 std::string_view attributes, std::string_view body) const;
   static std::optional<std::string> closed_to_new(const Resident& resident);  // and why
   static std::optional<Answer> refuse_expired(const Turn& turn, Timestamp expires);
+  using ParsedMessage = std::unique_ptr<const Opaque>;
   struct Draft {  // a message on its way in
     Slot resident;
     std::uint8_t lane;
@@ -111,14 +112,16 @@ class Engine::Impl {
     std::string_view body;
     const SharedBody* shared = nullptr;  // where the body is, when others have it too
     bool packs = false;                  // the body is worth packing, whatever the profile
+    ParsedMessage parsed = {};           // by the profile's `read`, when that was called already
   };
-  std::optional<Result<MessageId>> take_message(Turn& turn, const Draft& draft);
-  MessageId admit_instead(Turn& turn, const Draft& draft, const Admission& admission,
-                          NameEntry& older);
-  MessageId admit(Turn& turn, const Draft& draft, const Admission& admission);
+  static Result<ParsedMessage> read_message(const ProfileSpec& profile, std::string_view attributes,
+                                            std::string_view body);
+  std::optional<Result<MessageId>> take_message(Turn& turn, Draft draft);
+  MessageId admit_instead(Turn& turn, Draft draft, const Admission& admission, NameEntry& older);
+  MessageId admit(Turn& turn, Draft draft, const Admission& admission);
   bool fits_window(const Resident& resident, const Lane* lane, std::size_t bytes,
                    Timestamp now) const;
-  void accept_hot(Turn& turn, Slot resident, Message message);
+  void accept_hot(Turn& turn, Slot resident, Message message, ParsedMessage parsed);
   void accept_cold(Turn& turn, Slot resident, const Message& message);
   struct Remembered {  // what the ledger holds of a key
     std::optional<LedgerEntry> entry;
@@ -158,6 +161,7 @@ class Engine::Impl {
       Slot resident = kNoSlot;
       Admission admission = {};
       NameEntry older = {};
+      ParsedMessage parsed = {};
     };
     std::vector<Member> members;
     std::vector<std::string> skipped;
@@ -270,6 +274,7 @@ class Engine::Impl {
   const StateRow& state_of(const Entry& entry) const;
   Phase phase_of(const Entry& entry) const { return state_of(entry).phase; }
   Facts facts_of(const Turn& turn, const Entry& entry) const;
+  const Opaque* parsed_of(const Entry& entry) const;
   static const Intent* intent_of(const Entry& entry);
   void leave_step(const Turn& turn, Entry& entry, StateIndex to, On on);
   static Timestamp back_off_end(const Turn& turn, const Entry& entry);
@@ -519,8 +524,7 @@ class Engine::Impl {
   // rerun.cc
   struct RerunOrder {  // a new message is to be made of this one
     MessageId former;
-    std::string_view attributes;
-    std::string_view body;
+    const Opaque* parsed = nullptr;
     bool told_ran = false;    // where it came from could not rule it out
     bool regardless = false;  // whoever asks takes it upon himself
   };

@@ -140,8 +140,15 @@ std::optional<Answer> Engine::Impl::ask_members(Turn& turn, const FanOut& fanout
                                                 Fanning& fanning) {
   for (Fanning::Member& member : fanning.members) {
     const Bound& bound = *residents_[member.resident].bound;
-    auto admission = bound.profile->door.admit(
-        {bound.config, bound.policy, fanout.lane, fanout.attributes, fanout.body});
+    auto parsed = read_message(*bound.profile, fanout.attributes, fanout.body);
+    if (!parsed) return of_member(AnswerCode::kInvalid, member.name, parsed.error().detail);
+    member.parsed = std::move(*parsed);
+    auto admission = bound.profile->door.admit({bound.config,
+                                                bound.policy,
+                                                fanout.lane,
+                                                fanout.attributes,
+                                                fanout.body,
+                                                {bound.prepared.get(), member.parsed.get()}});
     if (!admission) return of_member(AnswerCode::kInvalid, member.name, admission.error().detail);
     POSTRIDER_CHECK(admission->method < bound.profile->methods.size());
     member.admission = std::move(*admission);
@@ -175,9 +182,11 @@ FanoutView Engine::Impl::take_all(Turn& turn, const FanOut& fanout, Fanning& fan
     Draft draft = draft_for(fanout, member.resident);
     draft.body = body_in(shared.record);
     draft.shared = &shared;
-    const MessageId id = member.admission.supersedes.empty()
-                             ? admit(turn, draft, member.admission)
-                             : admit_instead(turn, draft, member.admission, member.older);
+    draft.parsed = std::move(member.parsed);
+    const MessageId id =
+        member.admission.supersedes.empty()
+            ? admit(turn, std::move(draft), member.admission)
+            : admit_instead(turn, std::move(draft), member.admission, member.older);
     view.members.push_back({std::move(member.name), id});
   }
   return view;

@@ -273,11 +273,9 @@ std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Bu
                        old);
   }
   const ProfileSpec& profile = *residents_[slot].bound->profile;
+  auto parsed = read_message(profile, message->attributes, message->body).value_or(nullptr);
   auto refusal = refuse_rerun(turn, profile,
-                              {.former = old,
-                               .attributes = message->attributes,
-                               .body = message->body,
-                               .regardless = regardless});
+                              {.former = old, .parsed = parsed.get(), .regardless = regardless});
   if (turn.lacks() || refusal) return refusal;
   const auto accepted = take_message(turn, {.resident = slot,
                                             .lane = old.lane(),
@@ -287,7 +285,8 @@ std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Bu
                                             .origin = old,
                                             .attributes = message->attributes,
                                             .body = message->body,
-                                            .shared = &message->shared});
+                                            .shared = &message->shared,
+                                            .parsed = std::move(parsed)});
   if (!accepted) return std::nullopt;
   const Result<MessageId>& id = *accepted;
   if (!id) return answer_with(AnswerCode::kInvalid, id.error().detail, old);

@@ -31,7 +31,7 @@ std::string Engine::Impl::why_not_again(Turn& turn, const ProfileSpec& profile,
   const Buried buried = find_content(turn, order.former);
   const NameEntry runs = find_named(turn, kScope, to_string(order.former));
   if (turn.lacks()) return {};
-  Rerun rerun{.attributes = order.attributes, .body = order.body};
+  Rerun rerun{.values = {.parsed = order.parsed}};
   rerun.attempts = order.told_ran ? 1 : 0;
   std::string why = profile.door.why_not_again(rerun);
   if (!why.empty()) return why;
@@ -78,8 +78,9 @@ DeadLetter::Rerun Engine::Impl::rerun_of_letter(Turn& turn, MessageId id, const 
   if (!config || !message) return DeadLetter::Rerun::kNotAsked;
   for (const ProfileSpec* profile : options_.profiles) {
     if (profile->name != config->profile || profile->door.why_not_again == nullptr) continue;
-    const std::string why = why_not_again(
-        turn, *profile, {.former = id, .attributes = message->attributes, .body = message->body});
+    const ParsedMessage parsed =
+        read_message(*profile, message->attributes, message->body).value_or(nullptr);
+    const std::string why = why_not_again(turn, *profile, {.former = id, .parsed = parsed.get()});
     return why.empty() ? DeadLetter::Rerun::kMay : DeadLetter::Rerun::kMustNot;
   }
   return DeadLetter::Rerun::kNotAsked;

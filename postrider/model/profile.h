@@ -16,6 +16,7 @@
 #include "postrider/model/id_codec.h"
 #include "postrider/model/lifecycle.h"
 #include "postrider/model/message.h"
+#include "postrider/model/opaque.h"
 #include "postrider/model/outcome.h"
 #include "postrider/model/policy.h"
 #include "postrider/model/seams/transport.h"
@@ -23,6 +24,12 @@
 namespace postrider {
 
 enum class AttemptKind : std::uint8_t { kSend, kProbe, kFindRoute };
+
+// What the engine keeps for a profile, in the profile's own types (model/typed_profile.h).
+struct ProfileValues {
+  const Opaque* prepared = nullptr;  // of the destination's settings, by `prepare`
+  const Opaque* parsed = nullptr;    // of the message, by `read`
+};
 
 // What a profile function may look at. Read-only, and complete: there is nothing else to ask.
 struct Facts {
@@ -35,9 +42,9 @@ struct Facts {
   std::string_view notes = {};
   // The last send as it was written down; null when the method records none, or nothing was sent.
   const Intent* intent = nullptr;
-  const Trail* trail = nullptr;    // of methods that keep one
-  const void* prepared = nullptr;  // what the profile's `prepare` made; null: it has none
-  const IdCodec* ids = nullptr;    // the engine always gives it
+  const Trail* trail = nullptr;  // of methods that keep one
+  ProfileValues values = {};
+  const IdCodec* ids = nullptr;  // the engine always gives it
   Duration doubt{0};      // the wall is so far ahead and not believed: nothing is decided by that
   Duration later{0};      // the message was accepted so much later than it says, …
   bool in_doubt = false;  // … or while the wall was as it is now
@@ -52,6 +59,7 @@ struct Offer {  // a message that asks to be accepted
   std::uint8_t lane;
   std::string_view attributes;
   std::string_view body;
+  ProfileValues values = {};
 };
 
 struct Gate {
@@ -185,8 +193,7 @@ struct Aftermath {
 
 // A message that is to be sent again: a dead letter, a message from another store, a live one.
 struct Rerun {
-  std::string_view attributes;
-  std::string_view body;
+  ProfileValues values = {};   // nothing parsed: it cannot be read, and `read` will refuse it
   bool live = false;           // it has not ended
   bool repeated = false;       // another message was made of it already
   std::uint16_t attempts = 0;  // that it had, as far as is known
@@ -214,10 +221,15 @@ struct ProfileSpec {
     // Settings to numbers; the error says which setting is wrong and what it may be.
     Result<Policy> (*configure)(const NamedTexts& settings);
     // What `encode` would work out of a destination's settings again and again. May be null.
-    std::shared_ptr<const void> (*prepare)(const DestinationConfig& destination) = nullptr;
+    std::shared_ptr<const Opaque> (*prepare)(const DestinationConfig& destination) = nullptr;
   };
   // What is accepted.
   struct Door {
+    // Takes a message apart, once: the engine keeps what was made with the message while that is in
+    // memory, and hands it to all other functions. It follows from these two texts alone. Null, or
+    // nothing made: there is nothing to take apart.
+    Result<std::unique_ptr<const Opaque>> (*read)(std::string_view body,
+                                                  std::string_view attributes) = nullptr;
     Result<Admission> (*admit)(const Offer& offer);
     // Why a message must not be sent again unless the caller takes that upon himself; empty: it
     // may. Null: anything may. Of a profile that has it, the store keeps which message was made of

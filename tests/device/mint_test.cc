@@ -72,5 +72,14 @@ TEST_F(DeviceMints, GoToAnStsServiceWhereThereIsNoVendor) {
   EXPECT_EQ(shown(id).notes.find("0123456789abcdef"), std::string::npos);
 }
 
+TEST_F(DeviceMints, AreTriedAgainWhenTheStsServiceWasNotReached) {
+  open_all({{"sts_url", "http://sts"}});
+  const MessageId id = ask_for_token(kPushQueue, "lora");
+  lose(calls().back().attempt, WireEnd::kRefused);
+  pass(3s);
+  ASSERT_EQ(calls("http://sts/token").size(), 2U);
+  EXPECT_EQ(fate(id).fate, device::Minted::Fate::kPending);
+}
+
 }  // namespace
 }  // namespace postrider

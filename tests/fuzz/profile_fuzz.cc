@@ -127,7 +127,7 @@ class Case {
     out.notes = input_.notes;
     out.intent = profile_.methods[state_.method].durable_intent ? &intent_ : nullptr;
     out.trail = &trail_;
-    out.prepared = prepared_.get();
+    out.values = {.prepared = prepared_.get(), .parsed = parsed_.get()};
     out.ids = &ids_;
     return out;
   }
@@ -139,7 +139,16 @@ class Case {
   }
 
   bool admit(std::string_view body) {
-    const Offer offer{config_, policy_, 0, attributes_, body};
+    parsed_.reset();
+    if (profile_.door.read != nullptr) {
+      auto parsed = profile_.door.read(body, attributes_);
+      if (!parsed) {
+        POSTRIDER_CHECK(!parsed.error().detail.empty());
+        return false;
+      }
+      parsed_ = std::move(*parsed);
+    }
+    const Offer offer{config_, policy_, 0, attributes_, body, {nullptr, parsed_.get()}};
     const Result<Admission> admitted = profile_.door.admit(offer);
     if (!admitted) {
       POSTRIDER_CHECK(!admitted.error().detail.empty());
@@ -277,7 +286,8 @@ class Case {
   State state_;
   Intent intent_;
   Trail trail_;
-  std::shared_ptr<const void> prepared_;
+  std::shared_ptr<const Opaque> prepared_;
+  std::unique_ptr<const Opaque> parsed_;
   const IdCodec ids_{IdKey{1}};
   mutable bool may_send_ = false;
 };

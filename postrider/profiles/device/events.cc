@@ -162,7 +162,7 @@ Aftermath started(const Facts& facts) {
   if (facts.state.attempts != 1 || setting(facts.destination, "events").empty()) return out;
   const Told told{.id = facts.id(),
                   .state = kSending,
-                  .command = command_of(facts.message),
+                  .command = command_of(facts),
                   .trail = {},
                   .response = {},
                   .outcome = {},
@@ -177,7 +177,7 @@ Aftermath started(const Facts& facts) {
 Aftermath abandoned(const Facts& facts) {
   Aftermath out;
   if (!is_push(facts)) return out;
-  const Request request = command_of(facts.message).request;
+  const Request& request = command_of(facts).request;
   const auto eui = chirpstack::dev_eui_of(request.meter);
   Notes notes = decode_notes(facts.notes);
   if (!eui || !ran_perhaps(notes.proof(facts.state.attempts))) return out;
@@ -188,7 +188,7 @@ Aftermath abandoned(const Facts& facts) {
 
 Aftermath ended(const Facts& facts, StateIndex end) {
   Notes notes = decode_notes(facts.notes);
-  DeviceMessage command = command_of(facts.message);
+  DeviceMessage command = command_of(facts);
   const Ending ending = ending_of(facts, end, notes, command.request.command);
   const Outcome outcome = outcome_of(ending);
   notes.outcome = name_of(outcome);
@@ -221,7 +221,7 @@ std::string event_id(Timestamp wall, PublicId about, StateIndex state) {
 }
 
 Aftermath after(const Facts& facts, const Moment& moment) {
-  const bool mint = is_mint(facts.message.attributes);
+  const bool mint = is_mint(facts);
   switch (moment.kind) {
     case Moment::Kind::kStarted: return mint ? Aftermath() : started(facts);
     // The making of a token owes no answer of a device.

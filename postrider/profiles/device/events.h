@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "postrider/model/profile.h"
 #include "postrider/profiles/device/rules.h"
+#include "postrider/profiles/device/types.h"
 #include "postrider/protocols/chirpstack_events.h"
 #include "postrider/protocols/meter_frame.h"
 

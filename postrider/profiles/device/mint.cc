@@ -15,12 +15,6 @@ namespace {
 constexpr std::string_view kAttribute = "mint";
 constexpr int kRandomNumbers = 16;
 
-Mint mint_of(const Message& message) {
-  auto mint = parse_mint(message.body);
-  POSTRIDER_CHECK(mint.has_value());  // it was admitted
-  return std::move(*mint);
-}
-
 bool by_vendor(const DestinationConfig& queue) {
   return way_of(wire_of(queue)) == Way::kPull && setting(queue, "sts_url").empty();
 }
@@ -68,15 +62,14 @@ std::string uuid_of(PublicId id, Timestamp at) {
 
 std::string mint_attributes() { return encode_texts({{std::string(kAttribute), "true"}}); }
 
-bool is_mint(std::string_view attributes) {
+bool says_mint(std::string_view attributes) {
   if (attributes.empty()) return false;
   const auto texts = decode_texts(attributes);
   return texts && find_text(*texts, kAttribute) != nullptr;
 }
 
 Result<Admission> admit_mint(const Offer& offer) {
-  POSTRIDER_TRY(mint, parse_mint(offer.body));
-  if (mint.plugin != setting(offer.destination, "plugin"))
+  if (mint_of(offer).plugin != setting(offer.destination, "plugin"))
     return fail(ErrorCode::kInvalid, "pluginId: this queue is of another plugin");
   if (maker_of(offer.destination).empty())
     return fail(ErrorCode::kInvalid, "this plugin makes no tokens: it needs sts_url");
@@ -87,13 +80,13 @@ Result<Admission> admit_mint(const Offer& offer) {
 }
 
 Judgement judge_mint(const Facts& facts) {
-  const auto made = call_of(facts, mint_of(facts.message));
+  const auto made = call_of(facts, mint_of(facts));
   if (!made) return {On::kRejected, made.error().detail};
   return {};
 }
 
 WireRequest encode_mint_call(const Facts& facts) {
-  const auto made = call_of(facts, mint_of(facts.message));
+  const auto made = call_of(facts, mint_of(facts));
   POSTRIDER_CHECK(made.has_value());  // judge has seen to it
   WireRequest request = post(facts, *made);
   request.target = std::string(maker_of(facts.destination)).append(made->path);
@@ -119,7 +112,7 @@ Reading classify_mint(const Facts& facts, const WireReply& reply) {
 
 Aftermath ended_mint(const Facts& facts, StateIndex end) {
   Notes notes = decode_notes(facts.notes);
-  Mint mint = mint_of(facts.message);
+  Mint mint = mint_of(facts);
   mint.decoder_key.clear();
   notes.summary = encode_mint(mint);
   notes.may_have_run = end == kDone || end == kUnknown;

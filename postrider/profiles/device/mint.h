@@ -7,13 +7,13 @@
 #include <string_view>
 
 #include "postrider/model/answer.h"
-#include "postrider/model/profile.h"
+#include "postrider/profiles/device/types.h"
 
 namespace postrider::device {
 
 // The attributes of such a message; its body is encode_mint. Its queue is "PLUGIN.tokens".
 std::string mint_attributes();
-bool is_mint(std::string_view attributes);
+bool says_mint(std::string_view attributes);
 
 Result<Admission> admit_mint(const Offer& offer);
 Judgement judge_mint(const Facts& facts);

@@ -254,7 +254,7 @@ Reading item_news(const Facts& facts, const Notice& notice, const Detail& detail
 }
 
 Reading uplink_news(const Facts& facts, const Notice& notice, const Detail& detail) {
-  const Request request = command_of(facts.message).request;
+  const Request& request = command_of(facts).request;
   const auto read = read_uplink(detail.data, request.meter, &request);
   const bool answers = read && read->kind == UplinkKind::kAnswer;
   Notes notes = decode_notes(facts.notes);
@@ -345,7 +345,7 @@ Received receive(const Inbound& inbound) {
 }
 
 Reading notice(const Facts& facts, const Notice& notice) {
-  if (!is_push(facts) || !facts.message.attributes.empty()) return declined();
+  if (!is_push(facts) || is_mint(facts)) return declined();
   const auto detail = decode_detail(notice.detail);
   if (!detail) return declined();
   switch (detail->news) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "postrider/model/profile.h"
+#include "postrider/profiles/device/types.h"
 
 namespace postrider::device {
 

@@ -9,12 +9,14 @@
 
 namespace postrider {
 
-constinit const ProfileSpec kDevice = {
+namespace {
+
+constexpr device::Typed kTyped = {
     .name = "device",
     .states = device::kStates,
     .methods = device::kMethods,
     .settings = {.rows = device::kSettingRows, .configure = device::configure},
-    .door = {.admit = device::admit, .why_not_again = device::why_not_again},
+    .door = {.read = device::read, .admit = device::admit, .why_not_again = device::why_not_again},
     .wire = {.judge = device::judge, .encode = device::encode, .classify = device::classify},
     .news = {.receive = device::receive, .notice = device::notice},
     .after = device::after,
@@ -22,5 +24,9 @@ constinit const ProfileSpec kDevice = {
     .packs = true,
     .bounded = true,
 };
+
+}  // namespace
+
+constinit const ProfileSpec kDevice = profile_of<kTyped>();
 
 }  // namespace postrider

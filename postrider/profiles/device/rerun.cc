@@ -1,18 +1,16 @@
 #include "postrider/profiles/device/rerun.h"
 
-#include "postrider/profiles/device/mint.h"
 #include "postrider/profiles/device/notes.h"
-#include "postrider/protocols/device_message.h"
 
 namespace postrider::device {
 namespace {
 
 // What would be done twice; empty: nothing that matters. What cannot be read is refused anyway.
 std::string deed_of(const Rerun& rerun) {
-  if (is_mint(rerun.attributes)) return "the making of a token";
-  const auto command = parse_device_message(rerun.body);
-  if (!command || !is_act(command->request.command)) return {};
-  return std::string(name_of(command->request.command));
+  if (rerun.parsed == nullptr) return {};
+  if (is_mint(rerun)) return "the making of a token";
+  const Command command = command_of(rerun).request.command;
+  return is_act(command) ? std::string(name_of(command)) : std::string();
 }
 
 }  // namespace

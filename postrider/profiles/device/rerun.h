@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "postrider/model/profile.h"
+#include "postrider/profiles/device/types.h"
 
 namespace postrider::device {
 

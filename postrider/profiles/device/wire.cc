@@ -69,7 +69,7 @@ std::optional<std::string> unsendable(Wire wire, const Request& request) {
 }
 
 chirpstack::QueueItem item_of(const Facts& facts) {
-  const Request request = command_of(facts.message).request;
+  const Request& request = command_of(facts).request;
   const auto eui = chirpstack::dev_eui_of(request.meter);
   const auto frame = encode_request(request);
   POSTRIDER_CHECK(eui.has_value() && frame.has_value());  // judge has seen to it
@@ -104,7 +104,7 @@ WireRequest publish(const Facts& facts) {
 }
 
 Result<calin::Call> vendor_call(const Facts& facts, AttemptKind kind) {
-  const Request request = command_of(facts.message).request;
+  const Request& request = command_of(facts).request;
   const std::string task = decode_notes(facts.notes).item;
   const bool first = wire_of(facts.destination) == Wire::kCalinV1;
   if (kind == AttemptKind::kSend)
@@ -170,8 +170,7 @@ SendReply send_reply_of(const Facts& facts, const WireReply& reply) {
       return {.verdict = SendVerdict::kAccepted,
               .item = uuid_of(facts.id(), facts.intent->at),
               .reason = ""};
-    case Wire::kCalinV1:
-      return calin::read_create_v1(command_of(facts.message).request, answer_of(reply));
+    case Wire::kCalinV1: return calin::read_create_v1(command_of(facts).request, answer_of(reply));
     case Wire::kCalinV2: return calin::read_create_v2(answer_of(reply));
   }
   return {};
@@ -205,9 +204,7 @@ const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
   const std::string id = notes.item.empty() && is_by_broker(facts)
                              ? uuid_of(facts.id(), facts.intent->at)
                              : notes.item;
-  const chirpstack::QueueItem wanted =
-      item_of({facts.message, facts.state, facts.destination, facts.policy, facts.intent->at,
-               facts.intent->wall, facts.notes, facts.intent});
+  const chirpstack::QueueItem wanted = item_of(facts);
   const chirpstack::QueueItem* newest = nullptr;
   for (const chirpstack::QueueItem& item : queue.items) {
     if (!id.empty()) {
@@ -305,7 +302,7 @@ Reading classify_look(const Facts& facts, const WireReply& reply) {
 // The far side may repeat what we told it.
 void hide_secrets(const Facts& facts, std::string& reason) {
   if (reason.empty()) return;
-  const std::string token = command_of(facts.message).request.token;
+  const std::string& token = command_of(facts).request.token;
   reason = without(std::move(reason), token, masked_token(token));
   for (const std::string_view name : {"vend_password", "password", "api_key"}) {
     const std::string_view secret = setting(facts.destination, name);
@@ -322,7 +319,7 @@ Reading classify_poll(const Facts& facts, const WireReply& reply) {
     return reading_of(On::kFailed, Certainty::kUnknown, none->failure, none->reason);
   }
   Notes notes = decode_notes(facts.notes);
-  const DeviceMessage command = command_of(facts.message);
+  const DeviceMessage& command = command_of(facts);
   const PollReply said = wire_of(facts.destination) == Wire::kCalinV1
                              ? calin::read_poll_v1(command.request, notes.item, answer_of(reply))
                              : calin::read_poll_v2(command.request, answer_of(reply));
@@ -437,24 +434,6 @@ Gate endpoint_gate(std::string_view url, const Policy& policy) {
   return {.name = name, .limits = gate_limits(name, policy)};
 }
 
-// An attempt needs its command at every step, so those that were read lately are kept. What is kept
-// follows from the body alone.
-const DeviceMessage& command_of(const Message& message) {
-  struct Kept {
-    std::string body;
-    DeviceMessage command;
-  };
-  constexpr std::size_t kKept = 256;
-  thread_local std::vector<Kept> recent(kKept);
-  Kept& kept = recent[hash64(message.body) % kKept];
-  if (kept.body.empty() || kept.body != message.body) {
-    auto parsed = parse_device_message(message.body);
-    POSTRIDER_CHECK(parsed.has_value());  // it was admitted
-    kept = {std::string(message.body), std::move(*parsed)};
-  }
-  return kept.command;
-}
-
 bool is_push(const Facts& facts) { return way_of(wire_of(facts.destination)) == Way::kPush; }
 
 bool is_careful(const Facts& facts) {
@@ -488,9 +467,18 @@ Reading closed(const Facts& facts, Notes notes, Proof proof, std::string_view re
   return out;
 }
 
+Result<std::optional<Content>> read(std::string_view body, std::string_view attributes) {
+  if (says_mint(attributes)) {
+    POSTRIDER_TRY(mint, parse_mint(body));
+    return std::optional<Content>(std::move(mint));
+  }
+  POSTRIDER_TRY(command, parse_device_message(body));
+  return std::optional<Content>(std::move(command));
+}
+
 Result<Admission> admit(const Offer& offer) {
-  if (is_mint(offer.attributes)) return admit_mint(offer);
-  POSTRIDER_TRY(command, parse_device_message(offer.body));
+  if (is_mint(offer)) return admit_mint(offer);
+  const DeviceMessage& command = command_of(offer);
   const std::string_view plugin = setting(offer.destination, "plugin");
   if (command.plugin != plugin)
     return fail(ErrorCode::kInvalid,
@@ -552,8 +540,8 @@ GateWords gate_words(GateName name) {
 }
 
 Judgement judge(const Facts& facts) {
-  if (is_mint(facts.message.attributes)) return judge_mint(facts);
-  const DeviceMessage& command = command_of(facts.message);
+  if (is_mint(facts)) return judge_mint(facts);
+  const DeviceMessage& command = command_of(facts);
   const Request& request = command.request;
   // It could be sent by the way that its queue had when it was accepted.
   if (auto why = unsendable(wire_of(facts.destination), request))
@@ -568,7 +556,7 @@ Judgement judge(const Facts& facts) {
 }
 
 WireRequest encode(const Facts& facts, AttemptKind kind) {
-  if (is_mint(facts.message.attributes)) return encode_mint_call(facts);
+  if (is_mint(facts)) return encode_mint_call(facts);
   const bool asks = kind != AttemptKind::kSend;
   if (!is_push(facts)) {
     const auto made = vendor_call(facts, kind);
@@ -576,7 +564,7 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
     return made ? post(facts, *made) : unaskable();
   }
   if (asks) {
-    const Request request = command_of(facts.message).request;
+    const Request& request = command_of(facts).request;
     if (unsendable(wire_of(facts.destination), request)) return unaskable();
     const auto eui = chirpstack::dev_eui_of(request.meter);
     return call(facts, chirpstack::kGetQueuePath, chirpstack::encode_get_queue(*eui));
@@ -586,7 +574,7 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
 }
 
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply) {
-  if (is_mint(facts.message.attributes)) return classify_mint(facts, reply);
+  if (is_mint(facts)) return classify_mint(facts, reply);
   Reading out = kind == AttemptKind::kSend ? classify_send(facts, reply)
                 : is_push(facts)           ? classify_look(facts, reply)
                                            : classify_poll(facts, reply);

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "postrider/base/result.h"
-#include "postrider/model/profile.h"
 #include "postrider/profiles/device/notes.h"
+#include "postrider/profiles/device/types.h"
 #include "postrider/protocols/calin.h"
 #include "postrider/protocols/device_message.h"
 
 namespace postrider::device {
 
+// A command as JSON, or, with the attribute of one, the making of a token.
+Result<std::optional<Content>> read(std::string_view body, std::string_view attributes);
 Result<Admission> admit(const Offer& offer);
 Judgement judge(const Facts& facts);
 WireRequest encode(const Facts& facts, AttemptKind kind);
@@ -34,8 +36,6 @@ Gate endpoint_gate(std::string_view url, const Policy& policy);
 // attempt has the same.
 std::string uuid_of(PublicId id, Timestamp at);
 
-// The command of a message that was admitted; good until the next call.
-const DeviceMessage& command_of(const Message& message);
 bool is_push(const Facts& facts);
 // Whether the class of its command demands that an attempt is closed before the next one.
 bool is_careful(const Facts& facts);

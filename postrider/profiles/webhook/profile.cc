@@ -7,16 +7,22 @@
 
 namespace postrider {
 
-constinit const ProfileSpec kWebhook = {
+namespace {
+
+constexpr webhook::Typed kTyped = {
     .name = "webhook",
     .states = webhook::kStates,
     .methods = webhook::kMethods,
     .settings = {.rows = webhook::kSettingRows,
                  .configure = webhook::configure,
                  .prepare = webhook::prepare},
-    .door = {.admit = webhook::admit},
-    .wire = {.judge = judge_due, .encode = webhook::encode, .classify = webhook::classify},
+    .door = {.read = webhook::read, .admit = webhook::admit},
+    .wire = {.encode = webhook::encode, .classify = webhook::classify},
     .gates = {.limits = webhook::gate_limits},
 };
+
+}  // namespace
+
+constinit const ProfileSpec kWebhook = profile_of<kTyped>();
 
 }  // namespace postrider

@@ -130,15 +130,6 @@ void put_event(HeaderLines& headers, const Facts& facts, const NamedTexts& custo
   put("ce-time", to_rfc3339(facts.wall - facts.age() - unseen));
 }
 
-// All that does not depend on the message, of destinations that need nothing special.
-struct Prepared {
-  HeaderLines head;
-  std::string prefix;             // of the headers that do
-  std::vector<std::string> keys;  // none: nothing is signed
-  std::string url;
-  std::string trust;
-};
-
 WireRequest encode_plain(const Facts& facts, const Prepared& prepared) {
   WireRequest request;
   request.verb = "POST";
@@ -244,9 +235,15 @@ Result<void> check_attribute(std::string_view name, std::string_view value, cons
 
 }  // namespace
 
+Result<std::optional<NamedTexts>> read(std::string_view /*body*/, std::string_view attributes) {
+  if (attributes.empty()) return std::optional<NamedTexts>();
+  POSTRIDER_TRY(texts, decode_texts(attributes));
+  return std::optional<NamedTexts>(std::move(texts));
+}
+
 Result<Admission> admit(const Offer& offer) {
-  if (offer.attributes.empty()) return Admission{};
-  POSTRIDER_TRY(attributes, decode_texts(offer.attributes));
+  if (offer.parsed == nullptr) return Admission{};
+  const NamedTexts& attributes = *offer.parsed;
   const OwnHeaders own = own_headers(offer.destination);
   std::size_t headers = 0;
   for (const auto& [name, value] : attributes) {
@@ -276,12 +273,12 @@ Result<Admission> admit(const Offer& offer) {
 
 GateLimits gate_limits(GateName /*name*/, const Policy& /*policy*/) { return kOrderLimits; }
 
-std::shared_ptr<const void> prepare(const DestinationConfig& destination) {
+std::optional<Prepared> prepare(const DestinationConfig& destination) {
   const OwnHeaders own = own_headers(destination);
   if (!own.id.empty() || !own.signature.empty() ||
       setting(destination, "format", "plain") != "plain")
-    return nullptr;
-  auto out = std::make_shared<Prepared>();
+    return std::nullopt;
+  std::optional<Prepared> out(std::in_place);
   const NamedTexts custom = custom_headers(destination, {}, own);
   if (find_text(custom, "user-agent") == nullptr) out->head.add("user-agent", kUserAgent);
   for (const auto& [name, value] : custom) out->head.add(name, value);
@@ -300,8 +297,8 @@ std::shared_ptr<const void> prepare(const DestinationConfig& destination) {
 }
 
 WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
-  if (facts.prepared != nullptr && facts.message.attributes.empty())
-    return encode_plain(facts, *static_cast<const Prepared*>(facts.prepared));
+  if (facts.prepared != nullptr && facts.parsed == nullptr)
+    return encode_plain(facts, *facts.prepared);
   const DestinationConfig& destination = facts.destination;
   const OwnHeaders own = own_headers(destination);
   WireRequest request;
@@ -310,9 +307,8 @@ WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
   request.owner = facts.message.body_owner();
   request.body = facts.message.body;
   request.time_out = facts.policy.time_out(TimeOut::kAttempt);
-  NamedTexts attributes;
-  if (!facts.message.attributes.empty())
-    attributes = decode_texts(facts.message.attributes).value_or(NamedTexts());
+  const NamedTexts none;
+  const NamedTexts& attributes = facts.parsed == nullptr ? none : *facts.parsed;
   const NamedTexts custom = custom_headers(destination, attributes, own);
   request.headers.reserve(kHeaderBytesUsual);
   if (find_text(custom, "user-agent") == nullptr) request.headers.add("user-agent", kUserAgent);

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "postrider/base/result.h"
-#include "postrider/model/profile.h"
+#include "postrider/profiles/webhook/types.h"
 
 namespace postrider::webhook {
 
 inline constexpr std::size_t kReasonBytesMax = 200;
+
+Result<std::optional<NamedTexts>> read(std::string_view body, std::string_view attributes);
 
 // Attributes of a message: content-type, traceparent, tracestate, ce-NAME and header.NAME,
 // event-id, and order-key: messages of one lane with the same one are sent one after the other.
@@ -17,7 +19,7 @@ Result<Admission> admit(const Offer& offer);
 // Every shared gate is one of an order.
 GateLimits gate_limits(GateName name, const Policy& policy);
 
-std::shared_ptr<const void> prepare(const DestinationConfig& destination);
+std::optional<Prepared> prepare(const DestinationConfig& destination);
 WireRequest encode(const Facts& facts, AttemptKind kind);
 
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply);

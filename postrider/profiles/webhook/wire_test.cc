@@ -26,18 +26,21 @@ std::string shown() { return IdCodec(kKey).text(kId); }
 
 // A message and a destination that a profile function can be asked about.
 struct Case {
-  Facts facts() const {
-    Facts out{message, state, destination, policy, now, wall};
+  postrider::Facts facts() const {
+    auto read = kWebhook.door.read(message.body, message.attributes);
+    parsed = read ? std::move(*read) : nullptr;
+    postrider::Facts out{message, state, destination, policy, now, wall};
+    out.values.parsed = parsed.get();
     out.ids = codec.get();
     return out;
   }
   // What is worked out beforehand must not change a byte.
   WireRequest request() const {
-    WireRequest request = encode(facts(), AttemptKind::kSend);
-    const std::shared_ptr<const void> prepared = prepare(destination);
-    Facts quick = facts();
-    quick.prepared = prepared.get();
-    const WireRequest same = encode(quick, AttemptKind::kSend);
+    WireRequest request = kWebhook.wire.encode(facts(), AttemptKind::kSend);
+    const std::shared_ptr<const Opaque> prepared = kWebhook.settings.prepare(destination);
+    postrider::Facts quick = facts();
+    quick.values.prepared = prepared.get();
+    const WireRequest same = kWebhook.wire.encode(quick, AttemptKind::kSend);
     EXPECT_EQ(same.headers.text(), request.headers.text());
     EXPECT_EQ(same.target, request.target);
     EXPECT_EQ(same.trust, request.trust);
@@ -46,7 +49,7 @@ struct Case {
     return request;
   }
   Reading reading(const WireReply& reply) const {
-    return classify(facts(), AttemptKind::kSend, reply);
+    return kWebhook.wire.classify(facts(), AttemptKind::kSend, reply);
   }
 
   DestinationConfig destination;
@@ -56,6 +59,7 @@ struct Case {
   Timestamp now{1000};
   Timestamp wall = kWall;
   std::shared_ptr<const IdCodec> codec = std::make_shared<IdCodec>(kKey);
+  mutable std::shared_ptr<const Opaque> parsed = {};  // of the last facts
 };
 
 Case given(NamedTexts settings = {}, const NamedTexts& attributes = {},
@@ -424,15 +428,20 @@ TEST(WebhookEncode, AttributesThatCannotBeReadAreLeftOut) {
   EXPECT_EQ(header(odd.request(), "content-type"), "application/json");
 }
 
+Result<Admission> admitted(const Case& c, std::uint8_t lane, std::string_view attributes) {
+  POSTRIDER_TRY(parsed, kWebhook.door.read("{}", attributes));
+  return kWebhook.door.admit({.destination = c.destination,
+                              .policy = c.policy,
+                              .lane = lane,
+                              .attributes = attributes,
+                              .body = "{}",
+                              .values = {.parsed = parsed.get()}});
+}
+
 std::string admission(const NamedTexts& attributes, NamedTexts settings = {}) {
-  const Case c = given(std::move(settings));
-  const std::string bytes = encode_texts(attributes);
-  const Result<Admission> admitted = admit({.destination = c.destination,
-                                            .policy = c.policy,
-                                            .lane = 0,
-                                            .attributes = bytes,
-                                            .body = "x"});
-  return admitted ? "admitted" : admitted.error().detail;
+  const Result<Admission> answer =
+      admitted(given(std::move(settings)), 0, encode_texts(attributes));
+  return answer ? "admitted" : answer.error().detail;
 }
 
 // req: webhook.request.3, webhook.request.5, webhook.request.7
@@ -475,24 +484,15 @@ TEST(WebhookAdmit, LimitsTheNumberOfHeaders) {
   EXPECT_EQ(admission(attributes), "a message may have 32 headers of its own at most");
 }
 
-TEST(WebhookAdmit, RefusesBytesThatAreNoAttributes) {
-  const Case c = given();
-  EXPECT_FALSE(admit({.destination = c.destination,
-                      .policy = c.policy,
-                      .lane = 0,
-                      .attributes = "\x05",
-                      .body = "x"}));
-}
+TEST(WebhookAdmit, RefusesBytesThatAreNoAttributes) { EXPECT_FALSE(admitted(given(), 0, "\x05")); }
 
 // req: webhook.order.2
 TEST(WebhookAdmit, AnOrderKeyIsAGateOfItsLane) {
   const auto gate_of = [](const std::string& destination, std::uint8_t lane, const char* key,
                           const char* order = "none") {
-    const Case c = given({{"order", order}});
-    DestinationConfig config = c.destination;
-    config.name = destination;
-    const std::string attributes = encode_texts({{"order-key", key}});
-    const auto admission = admit({config, c.policy, lane, attributes, "{}"});
+    Case c = given({{"order", order}});
+    c.destination.name = destination;
+    const auto admission = admitted(c, lane, encode_texts({{"order-key", key}}));
     EXPECT_TRUE(admission);
     return admission ? admission->gates[0] : Gate();
   };
@@ -523,9 +523,6 @@ TEST(WebhookAdmit, BoundsOrderKeysAndEventIds) {
 TEST(WebhookProfile, IsWiredTogether) {
   EXPECT_EQ(kWebhook.name, "webhook");
   EXPECT_EQ(kWebhook.settings.configure, configure);
-  EXPECT_EQ(kWebhook.door.admit, admit);
-  EXPECT_EQ(kWebhook.wire.encode, encode);
-  EXPECT_EQ(kWebhook.wire.classify, classify);
   EXPECT_EQ(kWebhook.wire.judge(given().facts()).signal, On::kDue);
   EXPECT_EQ(kWebhook.methods.size(), 1U);
   EXPECT_FALSE(kWebhook.methods[0].durable_intent);

@@ -7,12 +7,18 @@
 
 #include "postrider/base/hash.h"
 #include "postrider/model/id_address.h"
+#include "postrider/model/typed_profile.h"
 #include "postrider/sim/fields/drill/table.h"
 
 namespace postrider::sim {
 namespace {
 
 using namespace drill;  // NOLINT(google-build-using-namespace): its tables
+
+// A message is taken apart into its attributes.
+using Typed = TypedProfile<Nothing, NamedTexts>;
+using Facts = Typed::FactsView;
+using Offer = Typed::OfferView;
 
 // clang-format off
 constexpr auto kGates = std::to_array<DrillGate>({
@@ -190,10 +196,16 @@ Result<Policy> configure(const NamedTexts& settings) {
   return policy;
 }
 
+Result<std::optional<NamedTexts>> read(std::string_view /*body*/, std::string_view attributes) {
+  if (attributes.empty()) return std::optional<NamedTexts>();
+  POSTRIDER_TRY(texts, decode_texts(attributes));
+  return std::optional<NamedTexts>(std::move(texts));
+}
+
 Result<Admission> admit(const Offer& offer) {
   Admission admission;
-  if (offer.attributes.empty()) return admission;
-  POSTRIDER_TRY(texts, decode_texts(offer.attributes));
+  if (offer.parsed == nullptr) return admission;
+  const NamedTexts& texts = *offer.parsed;
   if (const std::string* method = find_text(texts, "method")) {
     bool known = false;
     for (std::uint8_t i = 0; i < kDrillMethods; ++i) {
@@ -269,10 +281,8 @@ std::string_view task_in(std::string_view notes) {
   return notes.substr(kStart.size(), notes.find(';') - kStart.size());
 }
 
-std::string attribute(const Message& message, std::string_view name) {
-  if (message.attributes.empty()) return {};
-  const auto texts = decode_texts(message.attributes);
-  const std::string* value = texts ? find_text(*texts, name) : nullptr;
+std::string attribute(const Facts& facts, std::string_view name) {
+  const std::string* value = facts.parsed == nullptr ? nullptr : find_text(*facts.parsed, name);
   return value == nullptr ? std::string() : *value;
 }
 
@@ -292,7 +302,7 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
     request.headers.add("drill-attempt", std::to_string(facts.state.attempts));
     request.headers.add("drill-now", std::to_string(facts.now.ms()));
   }
-  if (const std::string order = attribute(facts.message, "order"); !order.empty())
+  if (const std::string order = attribute(facts, "order"); !order.empty())
     request.headers.add("drill-order", order);
   if (task && kind == AttemptKind::kProbe && facts.state.state == kPolling)
     request.headers.add("drill-task", task_in(facts.notes));
@@ -466,7 +476,7 @@ Reading notice(const Facts& facts, const Notice& notice) {
 
 // What the first start sends on.
 Aftermath started(const Facts& facts) {
-  const std::string to = attribute(facts.message, "begins");
+  const std::string to = attribute(facts, "begins");
   if (to.empty() || facts.state.attempts != 1) return {};
   NestedSubmit submit;
   submit.destination = to;
@@ -481,9 +491,9 @@ Aftermath started(const Facts& facts) {
 // was.
 Aftermath ended(const Facts& facts, StateIndex end) {
   Aftermath left;
-  if (const std::string order = attribute(facts.message, "order"); !order.empty())
+  if (const std::string order = attribute(facts, "order"); !order.empty())
     left.names.push_back({"last", order});
-  const std::string then = attribute(facts.message, "then");
+  const std::string then = attribute(facts, "then");
   if (then.empty()) return left;
   NestedSubmit submit;
   submit.destination = then;
@@ -524,6 +534,18 @@ GateLimits gate_limits(GateName name, const Policy& /*policy*/) {
   return {};
 }
 
+constexpr Typed kTyped = {
+    .name = "drill",
+    .states = kStates,
+    .methods = kMethods,
+    .settings = {.configure = configure},
+    .door = {.read = read, .admit = admit},
+    .wire = {.judge = judge, .encode = encode, .classify = classify},
+    .news = {.receive = receive, .notice = notice},
+    .after = after,
+    .gates = {.limits = gate_limits},
+};
+
 }  // namespace
 
 std::span<const DrillGate> drill_gates() { return kGates; }
@@ -535,17 +557,7 @@ GateName drill_order_gate(std::string_view order) {
 }
 
 const ProfileSpec& drill_profile() {
-  static constexpr ProfileSpec kSpec = {
-      .name = "drill",
-      .states = kStates,
-      .methods = kMethods,
-      .settings = {.configure = configure},
-      .door = {.admit = admit},
-      .wire = {.judge = judge, .encode = encode, .classify = classify},
-      .news = {.receive = receive, .notice = notice},
-      .after = after,
-      .gates = {.limits = gate_limits},
-  };
+  static constexpr ProfileSpec kSpec = profile_of<kTyped>();
   return kSpec;
 }
 
