@@ -188,7 +188,8 @@ class Load {
     if (stage == Stage::kUplink) event.data = answer_of(eui);
     Arrived arrived;
     arrived.profile = "device";
-    arrived.source = "lora " + std::string(chirpstack::name_of(event.kind)) + " json -";
+    arrived.source = {
+        .origin = "lora", .kind = std::string(chirpstack::name_of(event.kind)), .format = "json"};
     arrived.bytes = chirpstack::encode_event_json(event);
     raw_bytes_ += arrived.bytes.size();
     // All of a stage are of one size, and measuring them must not be measured.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "postrider/base/result.h"
+#include "postrider/model/attributes.h"
 #include "postrider/model/event.h"
 
 namespace postrider {
@@ -20,11 +21,7 @@ struct BrokerEvent {
 // event. The same event, brought twice, has the same key.
 using MakeArrival = std::function<Result<Arrived>(const BrokerEvent& event)>;
 
-// What the plugin is told in its settings; empty: nothing.
-struct BrokerPlugin {
-  std::string_view events;
-  std::string_view pair_window = {};
-};
-Result<Arrived> device_arrival(const BrokerEvent& event, const BrokerPlugin& plugin);
+// `settings` are the plugin's.
+Result<Arrived> device_arrival(const BrokerEvent& event, const NamedTexts& settings);
 
 }  // namespace postrider

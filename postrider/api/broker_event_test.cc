@@ -30,14 +30,15 @@ Result<Arrived> arrive(const Event& event, bool protobuf = false,
 TEST(BrokerEvent, SaysWhoBroughtWhatAsTheProfileReadsIt) {
   const std::string bytes = encode_event_json(txack());
   const auto arrived = device_arrival({.plugin = "lorawan", .event = "txack", .bytes = bytes},
-                                      {.events = "billing"});
+                                      {{"events", "billing"}});
   ASSERT_TRUE(arrived) << arrived.error().detail;
   EXPECT_EQ(arrived->profile, "device");
-  EXPECT_EQ(arrived->source, "lorawan txack json billing");
+  EXPECT_EQ(to_string(arrived->source), "lorawan txack json");
+  EXPECT_EQ(arrived->settings, (NamedTexts{{"events", "billing"}}));
   EXPECT_EQ(arrived->bytes, bytes);
   EXPECT_EQ(arrived->caller.key.kind, OperationKey::Kind::kOpaque);
   EXPECT_EQ(arrived->caller.key.scope, "ingress");
-  EXPECT_EQ(arrive(txack(), true)->source, "lorawan txack protobuf -");
+  EXPECT_EQ(to_string(arrive(txack(), true)->source), "lorawan txack protobuf");
 }
 
 // req: device.api.9

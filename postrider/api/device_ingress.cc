@@ -1,5 +1,7 @@
 #include "postrider/api/device_ingress.h"
 
+#include <utility>
+
 #include "postrider/base/codec.h"
 #include "postrider/base/hash.h"
 
@@ -25,7 +27,7 @@ std::string identity_of(std::string_view plugin, const chirpstack::Event& event)
 
 }  // namespace
 
-Result<Arrived> make_arrival(const IngressEvent& event) {
+Result<Arrived> make_arrival(IngressEvent event) {
   if (event.kind == chirpstack::EventKind::kOther)
     return fail(ErrorCode::kNotFound, "unknown event");
   if (event.bytes.size() > kIngressBytesMax)
@@ -35,11 +37,10 @@ Result<Arrived> make_arrival(const IngressEvent& event) {
                            : chirpstack::decode_event_protobuf(event.kind, event.bytes));
   Arrived arrived;
   arrived.profile = kDeviceProfile;
-  arrived.source = event.plugin;
-  arrived.source.append(" ").append(chirpstack::name_of(event.kind));
-  arrived.source.append(json ? " json " : " protobuf ");
-  arrived.source.append(event.events.empty() ? "-" : event.events);
-  if (!event.pair_window.empty()) arrived.source.append(" ").append(event.pair_window);
+  arrived.source = {.origin = std::string(event.plugin),
+                    .kind = std::string(chirpstack::name_of(event.kind)),
+                    .format = json ? "json" : "protobuf"};
+  arrived.settings = std::move(event.settings);
   arrived.bytes = event.bytes;
   arrived.caller.said = identity_of(event.plugin, read);
   arrived.caller.key.kind = OperationKey::Kind::kOpaque;

@@ -24,15 +24,13 @@ struct IngressEvent {
   chirpstack::EventKind kind = chirpstack::EventKind::kOther;
   EventFormat format = EventFormat::kJson;
   std::string_view bytes;
-  std::string_view events;  // the destination of what the plugin tells its caller; empty: none
-  std::string_view pair_window = {};  // as the plugin has it; empty: the usual one
+  NamedTexts settings = {};  // of the plugin
 };
 
 // The event as the engine takes it, with a key by which it is taken once within the window of the
-// ledger: plugin, event, devEui, queueItemId, deduplicationId, downlinkId and code. Its source is
-// "PLUGIN EVENT FORMAT EVENTS [WINDOW]", in the device profile's own words; EVENTS is "-" for none.
+// ledger: plugin, event, devEui, queueItemId, deduplicationId, downlinkId and code.
 // kLimit when it is too large, kNotFound for a kind that nobody knows, any other Error when it is
 // no such event.
-Result<Arrived> make_arrival(const IngressEvent& event);
+Result<Arrived> make_arrival(IngressEvent event);
 
 }  // namespace postrider::api

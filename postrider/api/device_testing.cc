@@ -55,7 +55,15 @@ Reading classify(const Facts& facts, AttemptKind /*kind*/, const WireReply& repl
   return reading;
 }
 
-Received receive(const Inbound& /*inbound*/) { return {}; }
+NamedTexts& last_settings() {
+  static NamedTexts settings;
+  return settings;
+}
+
+Received receive(const Inbound& inbound) {
+  last_settings() = inbound.settings;
+  return {};
+}
 
 Reading notice(const Facts& /*facts*/, const Notice& /*notice*/) {
   Reading reading;
@@ -77,6 +85,8 @@ constexpr ProfileSpec kProfile = {
 }  // namespace
 
 const ProfileSpec& rig_device_profile() { return kProfile; }
+
+NamedTexts DeviceRig::settings_received() { return last_settings(); }
 
 DeviceRig::DeviceRig() {
   for (const ProfileSpec* profile : all_profiles()) {

@@ -15,6 +15,8 @@ const ProfileSpec& rig_device_profile();
 class DeviceRig : public ApiRig {
  protected:
   DeviceRig();
+  // What the profile was handed with the last event.
+  static NamedTexts settings_received();
 
   static DevicePlugin plugin(const std::string& name, const std::string& way,
                              const std::string& secret = {});

@@ -60,8 +60,7 @@ void HttpApi::Impl::take_ingress(Call& call) {
                          .kind = kind,
                          .format = bytes ? api::EventFormat::kProtobuf : api::EventFormat::kJson,
                          .bytes = call.request.body,
-                         .events = api::setting_of(plugin->settings, "events"),
-                         .pair_window = api::setting_of(plugin->settings, "pair_window")});
+                         .settings = plugin->settings});
   if (!arrived) return finish(call.waiting, api::device_error({400, arrived.error().detail}));
   const Door door =
       host_.post(api::kIngressTenant, std::move(*arrived),
@@ -83,7 +82,7 @@ void HttpApi::Impl::take_ingress(Call& call) {
 struct HttpApi::Impl::Replay {
   Waiting waiting;
   std::string tenant;
-  std::string prefix;  // of their source
+  DevicePlugin plugin;  // that brought them
   Timestamp since;
   Timestamp until;
   Sequence last{0};      // of those that are meant
@@ -92,7 +91,7 @@ struct HttpApi::Impl::Replay {
   std::uint64_t replayed = 0;
 
   bool means(const Arrival& arrival) const {
-    return arrival.profile == kDeviceProfile && arrival.source.starts_with(prefix) &&
+    return arrival.profile == kDeviceProfile && arrival.source.origin == plugin.name &&
            arrival.at >= since && arrival.at <= until;
   }
 };
@@ -120,7 +119,7 @@ void HttpApi::Impl::replay_ingress(Call& call) {
     return finish(call.waiting, api::device_error(no_plugin(call.capture)));
   job->waiting = call.waiting;
   job->tenant = call.tenant;
-  job->prefix = plugin->name + " ";
+  job->plugin = *plugin;
   next_replay(job);
 }
 
@@ -151,6 +150,7 @@ void HttpApi::Impl::feed_again(const std::shared_ptr<Replay>& job, ArrivalPage p
     Arrived again;
     again.profile = std::move(arrival.profile);
     again.source = std::move(arrival.source);
+    again.settings = job->plugin.settings;
     again.bytes = std::move(arrival.bytes);
     events.emplace_back(std::move(again));
   }

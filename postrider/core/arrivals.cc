@@ -2,6 +2,7 @@
 // its name, and submits that follow from other messages. A name, the news that waits for it and
 // the message that has it are records; which of them came first does not matter.
 #include <algorithm>
+#include <set>
 
 #include "postrider/base/codec.h"
 #include "postrider/base/planted.h"
@@ -236,6 +237,26 @@ Timestamp Engine::Impl::debt_before(Turn& turn, const ProfileSpec& profile, cons
   return find_name(turn, tail_of(scope_of(profile, names.front()), names.front().name)).at;
 }
 
+// When the first name was given last that the open attempt would leave behind, unless it is set.
+class Engine::Impl::Witness final : public TimeLookup {
+ public:
+  Witness(Impl& engine, Turn& turn, const Entry& entry)
+      : engine_(engine), turn_(turn), entry_(entry) {}
+
+  void set(Timestamp at) { known_ = at; }
+  Timestamp find() const override {
+    if (known_) return *known_;
+    const ProfileSpec& profile = *engine_.residents_[entry_.destination].bound->profile;
+    return engine_.debt_before(turn_, profile, entry_);
+  }
+
+ private:
+  Impl& engine_;
+  Turn& turn_;
+  const Entry& entry_;
+  std::optional<Timestamp> known_;
+};
+
 // Whom a subject is about. Everything is read before anything is changed.
 Engine::Impl::Target Engine::Impl::find_target(Turn& turn, const ProfileSpec& profile,
                                                const Subject& subject) {
@@ -254,19 +275,24 @@ Engine::Impl::Target Engine::Impl::find_target(Turn& turn, const ProfileSpec& pr
     if (residents_[entry.destination].bound->profile != &profile) continue;
     const std::uint16_t attempt =
         candidate.by_gate ? entry.state.attempts : candidate.holder.attempt;
-    if (candidate.by_gate && !subject.witness.name.empty())
-      target.witness =
-          find_name(turn, tail_of(scope_of(profile, subject.witness), subject.witness.name)).at;
-    const Notice notice{subject.detail,    turn.now,       attempt,
-                        candidate.by_gate, target.witness, candidate.idle};
-    const Reading reading = profile.news.notice(facts_of(turn, entry), notice);
+    Witness witness(*this, turn, entry);
+    if (candidate.by_gate) {
+      const ExternalName& name = subject.witness;
+      witness.set(name.name.empty()
+                      ? Timestamp()
+                      : find_name(turn, tail_of(scope_of(profile, name), name.name)).at);
+    }
+    Reading reading = profile.news.notice(facts_of(turn, entry), {.detail = subject.detail,
+                                                                  .at = turn.now,
+                                                                  .attempt = attempt,
+                                                                  .by_gate = candidate.by_gate,
+                                                                  .witness = &witness,
+                                                                  .idle = candidate.idle});
     if (reading.declines) continue;
-    if (!candidate.by_gate && reading.closes) target.witness = debt_before(turn, profile, entry);
+    target.reading = std::move(reading);
     target.slot = located.slot;
     target.id = candidate.holder.id;
     target.attempt = attempt;
-    target.by_gate = candidate.by_gate;
-    target.idle = candidate.idle;
     target.late = MessageId();
   }
   if (!turn.lacks() && target.slot == kNoSlot && !target.late.is_set() && subject.waits &&
@@ -306,7 +332,7 @@ void Engine::Impl::on(Turn& turn, const Arrived& arrived) {
   }
   if (profile == nullptr || profile->news.receive == nullptr || profile->news.notice == nullptr)
     return refuse(AnswerCode::kNotFound, "the profile '" + arrived.profile + "' takes no news");
-  const std::string bytes = canonical("arrived", arrived.source, arrived.bytes);
+  const std::string bytes = canonical("arrived", to_string(arrived.source), arrived.bytes);
   bool taken = false;
   once(turn, arrived.caller, bytes, [&] {
     taken = true;
@@ -317,7 +343,8 @@ void Engine::Impl::on(Turn& turn, const Arrived& arrived) {
 
 std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& profile,
                                                  const Arrived& arrived) {
-  Received received = profile.news.receive({arrived.source, arrived.bytes, turn.now, turn.wall});
+  Received received =
+      profile.news.receive({arrived.source, arrived.settings, arrived.bytes, turn.now, turn.wall});
   std::vector<Subject>& subjects = received.subjects;
   std::uint64_t refused = 0;
   if (subjects.size() > kSubjectsMax) {
@@ -335,9 +362,15 @@ std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& 
   receipts_.put_kept(
       Kept::kArrivals, keys::arrival(receipts_.running(Kept::kArrivals), next_sequence()),
       encode_arrival({turn.now, arrived.profile, arrived.source, arrived.bytes}), turn.out.writes);
+  std::set<MessageId> told;
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const Target& target = targets[i];
-    // The subject before may have moved it out of memory; one arrival is about a message once.
+    // What it means was asked before anything changed, so one arrival speaks of a message once; the
+    // subject before may also have moved it out of memory.
+    if (target.slot != kNoSlot && !told.insert(target.id).second) {
+      ++tallies_.refused_readings;
+      continue;
+    }
     const auto same = by_id_.find(target.id);
     if (subjects[i].alive) hear_alive(turn, subjects[i].gate);
     if (target.slot != kNoSlot && same != by_id_.end()) {
@@ -345,12 +378,9 @@ std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& 
       if (planted(Bug::kOlderNameIgnored) && target.attempt != 0 &&
           target.attempt < entries_[slot].state.attempts)
         continue;
-      const Reading reading = profile.news.notice(facts_of(turn, entries_[slot]),
-                                                  {subjects[i].detail, turn.now, target.attempt,
-                                                   target.by_gate, target.witness, target.idle});
-      tell(turn, slot, reading, target.attempt, turn.now);
+      tell(turn, slot, target.reading, target.attempt, turn.now);
     } else if (target.late.is_set()) {
-      note_late(turn, target.late, arrived.source);
+      note_late(turn, target.late, to_string(arrived.source));
     } else {
       if (!subjects[i].names.empty()) ++tallies_.unknown_names;
       if (!target.tail.empty()) keep_half(turn, target.tail, subjects[i]);
@@ -410,9 +440,11 @@ void Engine::Impl::claim(Turn& turn, const Chore& chore) {
     }
     const Bound& bound = *residents_[entries_[slot].destination].bound;
     if (bound.profile->news.notice == nullptr) break;
+    Witness witness(*this, turn, entries_[slot]);
+    witness.set(owed);
     const Reading reading = bound.profile->news.notice(
         facts_of(turn, entries_[slot]),
-        {.detail = first.detail, .at = first.at, .attempt = holder.attempt, .witness = owed});
+        {.detail = first.detail, .at = first.at, .attempt = holder.attempt, .witness = &witness});
     if (!reading.declines) tell(turn, slot, reading, holder.attempt, first.at);
     const auto same = by_id_.find(holder.id);
     slot = same == by_id_.end() ? kNoSlot : same->second;

@@ -196,10 +196,9 @@ class Engine::Impl {
     std::uint16_t attempt = 0;
     MessageId late = {};    // it has ended
     std::string tail = {};  // nobody yet: the name for which the news waits
-    bool by_gate = false;
-    bool idle = false;
-    Timestamp witness = {};
+    Reading reading = {};   // what the news means to it
   };
+  class Witness;
   struct Candidate {
     NameEntry::Holder holder;
     bool by_gate = false;

@@ -12,6 +12,7 @@
 
 #include "postrider/base/bytes.h"
 #include "postrider/base/time.h"
+#include "postrider/model/arrival_source.h"
 #include "postrider/model/attempts.h"
 #include "postrider/model/audit.h"
 #include "postrider/model/dead_groups.h"
@@ -341,7 +342,7 @@ struct Arrival {
   Sequence sequence;
   Timestamp at;
   std::string profile;
-  std::string source;
+  ArrivalSource source;
   std::string bytes;
 };
 struct ArrivalPage {

@@ -8,6 +8,7 @@
 
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
+#include "postrider/model/arrival_source.h"
 #include "postrider/model/destination.h"
 #include "postrider/model/holds.h"
 #include "postrider/model/ids.h"
@@ -151,7 +152,8 @@ struct ReceiptArrived {  // by another way than the attempt, at any time
 struct Arrived {  // unasked, for a profile; answered when it is durable
   Caller caller;
   std::string profile;
-  std::string source;  // who brought it, in the profile's own words
+  ArrivalSource source;
+  NamedTexts settings;  // of the origin, as they are when it arrives
   std::string bytes;
 };
 struct PeerSeen {

@@ -12,6 +12,7 @@
 
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
+#include "postrider/model/arrival_source.h"
 #include "postrider/model/destination.h"
 #include "postrider/model/id_codec.h"
 #include "postrider/model/lifecycle.h"
@@ -132,7 +133,8 @@ struct Reading {
 
 // Something that arrived unasked.
 struct Inbound {
-  std::string_view source;
+  const ArrivalSource& source;
+  const NamedTexts& settings;  // of the plugin or destination that it came from
   std::string_view bytes;
   Timestamp now;
   Timestamp wall;
@@ -154,15 +156,25 @@ struct Subject {
   ExternalName idle = {};
 };
 
+// A time that may have to be read from the store: it is looked up when a profile asks for it.
+class TimeLookup {
+ public:
+  virtual ~TimeLookup() = default;
+  virtual Timestamp find()
+      const = 0;  // unset: never, or not known yet, and then all is asked again
+};
+
 struct Notice {
   std::string_view detail;
   Timestamp at;               // of its arrival
   std::uint16_t attempt = 0;  // the one that has the name; 0: named by the message
   bool by_gate = false;       // found as the holder of the subject's gate
-  // By the gate: when the subject's witness was given last. By a name, for news that closes the
-  // attempt: when the first name was given last that the attempt will leave behind. Unset: never.
-  Timestamp witness = {};
+  // By the gate: when the subject's witness was given last. By a name: when the first name was
+  // given last that the open attempt would leave behind. Null: never.
+  const TimeLookup* witness = nullptr;
   bool idle = false;  // found by the subject's idle name
+
+  Timestamp witnessed() const { return witness == nullptr ? Timestamp() : witness->find(); }
 };
 
 // What arrived, taken apart: whom it is about, and messages that follow from it alone.

@@ -292,10 +292,7 @@ HttpHandler Daemon::Impl::handler() {
 
 Result<Arrived> Daemon::Impl::arrival_of(const BrokerEvent& event) const {
   for (const DevicePlugin& plugin : options_.config.api.device.plugins) {
-    if (plugin.name == event.plugin)
-      return device_arrival(event,
-                            {.events = api::setting_of(plugin.settings, "events"),
-                             .pair_window = api::setting_of(plugin.settings, "pair_window")});
+    if (plugin.name == event.plugin) return device_arrival(event, plugin.settings);
   }
   return fail(ErrorCode::kNotFound, "there is no such plugin");
 }

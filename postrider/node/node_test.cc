@@ -309,7 +309,7 @@ class NodeBrokerTest : public NodeTest {
     field.mqtt.subscriptions = {"application/+/device/+/event/+"};
     options.brokers = {field};
     options.arrival = [](const BrokerEvent& event) {
-      return device_arrival(event, {.events = "billing"});
+      return device_arrival(event, {{"events", "billing"}});
     };
   }
   void open_ready() {
@@ -384,7 +384,7 @@ TEST_F(NodeBrokerTest, BringsEventsToTheEngineAsTheyCame) {
   const std::vector<Arrival> stored = arrivals();
   ASSERT_EQ(stored.size(), 2U);
   EXPECT_EQ(stored[0].profile, "device");
-  EXPECT_EQ(stored[0].source, "lorawan txack json billing");
+  EXPECT_EQ(to_string(stored[0].source), "lorawan txack json");
   EXPECT_EQ(stored[0].bytes, event_of(1));
   EXPECT_EQ(stored[1].bytes, event_of(2));
   close();

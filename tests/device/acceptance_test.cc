@@ -434,7 +434,8 @@ class DeviceTraffic : public DeviceRig, public ::testing::WithParamInterface<boo
     arrived.caller.ticket = Ticket(++tickets);
     arrived.profile = "device";
     const std::string word(chirpstack::name_of(news.event.kind));
-    arrived.source = "lora " + word + " json hear";
+    arrived.source = {.origin = "lora", .kind = word, .format = "json"};
+    arrived.settings = {{"events", "hear"}};
     chirpstack::Event whole = news.event;
     whole.dev_eui = news.eui;
     arrived.bytes = chirpstack::encode_event_json(whole);

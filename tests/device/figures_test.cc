@@ -112,7 +112,8 @@ TEST_F(DeviceFigures, DoubleLateAndMismatchedNewsAreCounted) {
   EXPECT_EQ(tallies().mismatched, 1U);
   Arrived twice;
   twice.profile = "device";
-  twice.source = "lora txack json hear";
+  twice.source = {.origin = "lora", .kind = "txack", .format = "json"};
+  twice.settings = {{"events", "hear"}};
   twice.caller.key = opaque("txack-1");
   chirpstack::Event event;
   event.kind = chirpstack::EventKind::kTxAck;

@@ -20,7 +20,9 @@ class DevicePairing : public DeviceRig, public ::testing::WithParamInterface<Apa
     Arrived arrived;
     arrived.caller.ticket = Ticket(++tickets);
     arrived.profile = "device";
-    arrived.source = "lora " + std::string(chirpstack::name_of(event.kind)) + " json hear 3s";
+    arrived.source = {
+        .origin = "lora", .kind = std::string(chirpstack::name_of(event.kind)), .format = "json"};
+    arrived.settings = {{"events", "hear"}, {"pair_window", "3s"}};
     arrived.bytes = chirpstack::encode_event_json(whole);
     post(arrived);
   }

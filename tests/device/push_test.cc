@@ -41,7 +41,8 @@ class DevicePush : public DeviceRig {
     Arrived arrived;
     arrived.caller.ticket = Ticket(++tickets);
     arrived.profile = "device";
-    arrived.source = "lora " + std::string(event) + " json hear";
+    arrived.source = {.origin = "lora", .kind = std::string(event), .format = "json"};
+    arrived.settings = {{"events", "hear"}};
     arrived.bytes = json;
     post(arrived);
     EXPECT_EQ(code_of(tickets), AnswerCode::kDone);

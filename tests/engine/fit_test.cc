@@ -188,7 +188,7 @@ class Weather {
   Event arrived() {
     Arrived event;
     event.profile = "drill";
-    event.source = "peer";
+    event.source.origin = "peer";
     event.bytes = pick<const char*>({"done t1", "lost t1", "seen t2", "alive x", "nudge 1"});
     return event;
   }

@@ -102,7 +102,7 @@ class Pages : public TaskRig {
     Page page;
     const auto& view = std::get<ArrivalPage>(answer.view);
     for (const auto& it : view.arrivals)
-      page.lines.push_back(it.source + " " + it.profile + " " + it.bytes + " " +
+      page.lines.push_back(to_string(it.source) + " " + it.profile + " " + it.bytes + " " +
                            std::to_string(it.sequence.value()));
     page.next = view.next;
     return page;

@@ -291,7 +291,7 @@ TEST_F(Ingress, IsKeptAsItCameAndListed) {  // req: engine.ingress.1
   ASSERT_EQ(first.arrivals.size(), 1U);
   EXPECT_EQ(first.arrivals[0].bytes, "noise");
   EXPECT_EQ(first.arrivals[0].profile, "drill");
-  EXPECT_EQ(first.arrivals[0].source, "peer");
+  EXPECT_EQ(first.arrivals[0].source.origin, "peer");
   EXPECT_EQ(first.arrivals[0].at, kStart);
   question.ticket = Ticket(6);
   question.cursor = first.next;

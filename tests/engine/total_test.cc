@@ -46,7 +46,7 @@ class Chaos {
     Arrived event;
     event.caller = caller();
     event.profile = rng_.chance(1, 8) ? "webhook" : "drill";
-    event.source = "peer";
+    event.source.origin = "peer";
     event.bytes = kTexts[rng_.below(kTexts.size())];
     return event;
   }

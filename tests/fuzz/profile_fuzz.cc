@@ -101,6 +101,17 @@ DestinationConfig config_of(const Input& input) {
   return config;
 }
 
+// "PLUGIN EVENT FORMAT": words, and what is missing is empty.
+ArrivalSource source_of(std::string_view words) {
+  ArrivalSource out;
+  for (std::string* word : {&out.origin, &out.kind, &out.format}) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    *word = words.substr(0, end);
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return out;
+}
+
 class Case {
  public:
   Case(const Input& input, const ProfileSpec& profile, DestinationConfig config, Policy policy)
@@ -209,8 +220,12 @@ class Case {
 
   void arrive() const {
     if (profile_.news.receive == nullptr) return;
-    const Received received = profile_.news.receive(
-        {.source = input_.source, .bytes = input_.answer, .now = kNow, .wall = kNow});
+    const ArrivalSource source = source_of(input_.source);
+    const Received received = profile_.news.receive({.source = source,
+                                                     .settings = config_.settings,
+                                                     .bytes = input_.answer,
+                                                     .now = kNow,
+                                                     .wall = kNow});
     POSTRIDER_CHECK(received.subjects.size() <= kSubjectsMax);
     check(received.submits);
     for (const Subject& subject : received.subjects) {

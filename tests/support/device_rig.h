@@ -223,7 +223,9 @@ class DeviceRig : public ShardRig {
     Arrived arrived;
     arrived.caller.ticket = Ticket(ticket);
     arrived.profile = "device";
-    arrived.source = "lora " + std::string(chirpstack::name_of(event.kind)) + " json hear";
+    arrived.source = {
+        .origin = "lora", .kind = std::string(chirpstack::name_of(event.kind)), .format = "json"};
+    arrived.settings = {{"events", "hear"}};
     arrived.bytes = chirpstack::encode_event_json(whole);
     post(arrived);
     return ticket;

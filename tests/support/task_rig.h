@@ -55,7 +55,7 @@ class TaskRig : public ShardRig {
     event.caller.ticket = Ticket(ticket);
     event.caller.key = std::move(key);
     event.profile = "drill";
-    event.source = "peer";
+    event.source.origin = "peer";
     event.bytes = std::move(text);
     return event;
   }

@@ -394,7 +394,10 @@ std::string encode_arrival(const ArrivalRecord& arrival) {
   std::string out = begin();
   Writer writer(out);
   put_time(writer, arrival.at);
-  writer.text(pack(arrival.profile)).text(pack(arrival.source));
+  writer.text(pack(arrival.profile))
+      .text(pack(arrival.source.origin))
+      .text(pack(arrival.source.kind))
+      .text(pack(arrival.source.format));
   put_packed(writer, arrival.bytes);
   seal_record(out);
   return out;
@@ -405,7 +408,9 @@ Result<ArrivalRecord> decode_arrival(std::string_view record) {
   ArrivalRecord arrival;
   arrival.at = get_time(reader);
   arrival.profile = get_word(reader);
-  arrival.source = get_word(reader);
+  arrival.source.origin = get_word(reader);
+  arrival.source.kind = get_word(reader);
+  arrival.source.format = get_word(reader);
   arrival.bytes = get_packed(reader);
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "arrival");
   return arrival;

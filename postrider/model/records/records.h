@@ -14,6 +14,7 @@
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
+#include "postrider/model/arrival_source.h"
 #include "postrider/model/ids.h"
 #include "postrider/model/records/keys.h"
 #include "postrider/model/wall_books.h"
@@ -143,7 +144,7 @@ Result<HalfEntry> decode_half(std::string_view record);
 struct ArrivalRecord {
   Timestamp at;
   std::string profile;
-  std::string source;
+  ArrivalSource source;
   std::string bytes;
   friend bool operator==(const ArrivalRecord&, const ArrivalRecord&) = default;
 };

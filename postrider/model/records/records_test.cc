@@ -94,7 +94,9 @@ HalfEntry any_half() {
   return entry;
 }
 
-ArrivalRecord any_arrival() { return {any_time(), any_text(), any_text(), any_body()}; }
+ArrivalRecord any_arrival() {
+  return {any_time(), any_text(), {any_text(), any_text(), any_text()}, any_body()};
+}
 
 NestedRecord any_nested() {
   return {any_id(), any_text(), any<std::uint8_t>(), any<std::uint16_t>(), any_text(), any_body()};

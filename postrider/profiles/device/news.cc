@@ -63,16 +63,6 @@ ExternalName pair_name(std::string_view device, std::string_view deduplication) 
   return {"pair", std::string(device).append("/").append(deduplication)};
 }
 
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (std::size_t from = 0; from < text.size();) {
-    const std::size_t space = std::min(text.find(' ', from), text.size());
-    words.push_back(text.substr(from, space - from));
-    from = space + 1;
-  }
-  return words;
-}
-
 Subject about_item(News news, const Event& event, GateName gate) {
   Subject subject;
   subject.names.push_back({"item", event.queue_item_id});
@@ -148,7 +138,8 @@ bool is_current(const Facts& facts, const Notice& notice) {
 bool may_be_there(const Facts& facts, const Notice& notice) {
   const bool expires = setting(facts.destination, "server_expiry", "true") == "true";
   const Duration memory = expires_after(facts.destination) + kExpiryMargin;
-  return notice.witness.is_set() && (!expires || notice.at - notice.witness < memory);
+  const Timestamp before = notice.witnessed();
+  return before.is_set() && (!expires || notice.at - before < memory);
 }
 
 // An event that names an item which nobody knows, of a device that has an attempt of unknown name:
@@ -157,7 +148,7 @@ bool may_be_there(const Facts& facts, const Notice& notice) {
 bool may_adopt(const Facts& facts, const Notice& notice, News news) {
   const bool unnamed = facts.state.state == kSending || facts.state.state == kCheckSend;
   const bool other =
-      news == News::kDiscarded ? notice.witness.is_set() : may_be_there(facts, notice);
+      news == News::kDiscarded ? notice.witnessed().is_set() : may_be_there(facts, notice);
   return unnamed && wire_of(facts.destination) == Wire::kChirpstack && !other;
 }
 
@@ -299,21 +290,22 @@ ExternalName owed_answer(std::string_view dev_eui, std::string_view kind) {
 ExternalName nameless_item(std::string_view dev_eui) { return {"nameless", std::string(dev_eui)}; }
 
 Received receive(const Inbound& inbound) {
-  const std::vector<std::string_view> words = words_of(inbound.source);
-  if (words.size() != 4 && words.size() != 5) return {};
-  const EventKind kind = chirpstack::parse_event_kind(words[1]);
-  const auto event = words[2] == "protobuf" ? chirpstack::decode_event_protobuf(kind, inbound.bytes)
-                                            : chirpstack::decode_event_json(kind, inbound.bytes);
+  const EventKind kind = chirpstack::parse_event_kind(inbound.source.kind);
+  const bool protobuf = inbound.source.format == kProtobuf;
+  const auto event = protobuf ? chirpstack::decode_event_protobuf(kind, inbound.bytes)
+                              : chirpstack::decode_event_json(kind, inbound.bytes);
   if (!event) return {};
   const auto meter = chirpstack::reference_of(event->dev_eui);
   if (!meter) return {};
-  const Unsolicited from{.plugin = std::string(words[0]),
-                         .events = std::string(words[3] == "-" ? std::string_view() : words[3]),
+  const std::string* const events = find_text(inbound.settings, "events");
+  const std::string* const window = find_text(inbound.settings, "pair_window");
+  const Unsolicited from{.plugin = inbound.source.origin,
+                         .events = events == nullptr ? std::string() : *events,
                          .meter = *meter,
                          .wall = inbound.wall,
-                         .pair_window = words.size() == 5
-                                            ? parse_duration(words[4]).value_or(kPairWindow)
-                                            : kPairWindow};
+                         .pair_window = window == nullptr
+                                            ? kPairWindow
+                                            : parse_duration(*window).value_or(kPairWindow)};
   const GateName gate = device_gate(*meter);
   Received out;
   switch (kind) {

@@ -9,9 +9,11 @@
 
 namespace postrider::device {
 
-// The source of an arrival: "PLUGIN EVENT FORMAT EVENTS [WINDOW]", FORMAT json or protobuf, EVENTS
-// the destination that hears of what comes unsolicited, or "-", WINDOW the plugin's pair_window
-// where it is not the usual one.
+// The source of an arrival names the plugin, the server's word for the event and its format, "json"
+// or "protobuf". Of the plugin's settings two count: `events`, the destination that hears of what
+// comes unsolicited, and `pair_window`.
+inline constexpr std::string_view kJson = "json";
+inline constexpr std::string_view kProtobuf = "protobuf";
 Received receive(const Inbound& inbound);
 Reading notice(const Facts& facts, const Notice& notice);
 

@@ -48,7 +48,8 @@ struct ContentOf {
   std::string operator()(const Pause& e) const { return "pause " + e.destination + " " + e.reason; }
   std::string operator()(const Resume& e) const { return "resume " + e.destination; }
   std::string operator()(const Arrived& e) const {
-    return "arrived " + (e.caller.said.empty() ? e.source + " " + e.bytes : e.caller.said);
+    return "arrived " +
+           (e.caller.said.empty() ? to_string(e.source) + " " + e.bytes : e.caller.said);
   }
   std::string operator()(const Wake& e) const { return "wake " + e.destination; }
   std::string operator()(const StartJob& e) const { return "job " + encode_order(e.order); }

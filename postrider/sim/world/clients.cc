@@ -258,7 +258,7 @@ void Clients::arrive(std::string text) {
   arrived.caller.key.scope = "peers";
   arrived.caller.key.key = "news-" + std::to_string(++last_news_);
   arrived.profile = around_.options.profile;
-  arrived.source = "peer";
+  arrived.source.origin = "peer";
   arrived.bytes = std::move(text);
   if (task_rng_.chance(1, 8)) wish(arrived, true);
   wish(std::move(arrived), true);

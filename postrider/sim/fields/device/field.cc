@@ -326,9 +326,10 @@ void DeviceField::tell(const Side& side, const NetworkPost& post) {
   if (!event) return;
   Arrived arrived;
   arrived.profile = kDeviceProfile;
-  arrived.source = side.plugin.name + ' ' + std::string(chirpstack::name_of(post.kind)) +
-                   (protobuf ? " protobuf " : " json ") +
-                   (side.plugin.events.empty() ? "-" : side.plugin.events);
+  arrived.source = {.origin = side.plugin.name,
+                    .kind = std::string(chirpstack::name_of(post.kind)),
+                    .format = protobuf ? "protobuf" : "json"};
+  if (!side.plugin.events.empty()) arrived.settings = {{"events", side.plugin.events}};
   arrived.bytes = post.body;
   OperationKey& key = arrived.caller.key;
   key.kind = OperationKey::Kind::kOpaque;

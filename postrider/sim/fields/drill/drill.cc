@@ -272,7 +272,7 @@ std::string nudged(std::string_view notes, const Notice& notice) {
   return out.append(kNudged)
       .append(std::to_string(notice.at.ms()))
       .append("/")
-      .append(std::to_string(notice.witness.ms()));
+      .append(std::to_string(notice.witnessed().ms()));
 }
 
 std::string_view task_in(std::string_view notes) {

@@ -11,14 +11,11 @@
 
 namespace postrider::sim {
 
-// "PLUGIN EVENT FORMAT EVENTS" says what the bytes are.
+// The source says what the bytes are.
 inline std::optional<chirpstack::Event> event_in(const ArrivalRecord& arrival) {
-  const std::string_view source = arrival.source;
-  const std::size_t first = source.find(' ');
-  const std::size_t second = source.find(' ', first + 1);
-  if (arrival.profile != "device" || second == std::string_view::npos) return std::nullopt;
-  const auto kind = chirpstack::parse_event_kind(source.substr(first + 1, second - first - 1));
-  const bool protobuf = source.substr(second + 1).starts_with("protobuf");
+  if (arrival.profile != "device" || arrival.source.kind.empty()) return std::nullopt;
+  const auto kind = chirpstack::parse_event_kind(arrival.source.kind);
+  const bool protobuf = arrival.source.format == "protobuf";
   auto event = protobuf ? chirpstack::decode_event_protobuf(kind, arrival.bytes)
                         : chirpstack::decode_event_json(kind, arrival.bytes);
   if (!event) return std::nullopt;

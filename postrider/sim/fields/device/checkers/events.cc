@@ -20,7 +20,7 @@ namespace {
 class EventChecker final : public Checker {
  public:
   EventChecker(const CheckerContext& context, Notebook& notebook)
-      : verdicts_(context.verdicts), notebook_(notebook) {}
+      : verdicts_(context.verdicts), destinations_(context.destinations), notebook_(notebook) {}
 
   void batch(const Batch& batch) override {
     for (const NestedRecord& nested : batch.nested) note_told(nested);
@@ -69,13 +69,23 @@ class EventChecker final : public Checker {
       verdicts_.violation(22, "a start was told behind the end: " + to_string(nested.from));
   }
 
+  // Queues of a plugin all name its consumer.
+  NamedTexts settings_of(std::string_view plugin) const {
+    for (const DestinationConfig& destination : destinations_) {
+      const std::string* const name = find_text(destination.settings, "plugin");
+      if (name != nullptr && *name == plugin) return destination.settings;
+    }
+    return {};
+  }
+
   // What came in and is for the consumer, whatever command there is, goes on in the same commit.
   void check_unsolicited(const Batch& batch) {
     std::size_t wanted = 0;
     for (const ArrivalRecord& arrival : batch.arrivals) {
       if (arrival.profile == kDevice.name)
-        wanted +=
-            device::receive({arrival.source, arrival.bytes, arrival.at, arrival.at}).submits.size();
+        wanted += device::receive({arrival.source, settings_of(arrival.source.origin),
+                                   arrival.bytes, arrival.at, arrival.at})
+                      .submits.size();
     }
     const auto sent = static_cast<std::size_t>(
         std::count_if(batch.nested.begin(), batch.nested.end(),
@@ -142,6 +152,7 @@ class EventChecker final : public Checker {
   }
 
   Verdicts& verdicts_;
+  const std::vector<DestinationConfig>& destinations_;
   Notebook& notebook_;
   std::set<std::string> ids_;
   std::unordered_map<MessageId, Story> stories_;
