@@ -19,8 +19,8 @@
 #include "apps/postrider/bench_redis.h"
 #include "apps/postrider/commands.h"
 #include "apps/postrider/output.h"
-#include "postrider/model/packing.h"
 #include "postrider/node/postrider.h"
+#include "postrider/profiles/device/dictionary.h"
 #include "postrider/protocols/chirpstack.h"
 #include "postrider/protocols/chirpstack_events.h"
 #include "postrider/protocols/device_message.h"
@@ -194,7 +194,8 @@ class Load {
     raw_bytes_ += arrived.bytes.size();
     // All of a stage are of one size, and measuring them must not be measured.
     std::atomic<std::uint64_t>& stored = stored_size_[static_cast<std::size_t>(stage)];
-    if (stored == 0) stored = std::min(arrived.bytes.size(), pack(arrived.bytes).size());
+    if (stored == 0)
+      stored = std::min(arrived.bytes.size(), pack(arrived.bytes, device::kDictionary).size());
     stored_raw_bytes_ += stored;
     rider_->ask(std::move(arrived), [this, stage, e = std::move(eui),
                                      i = std::move(item)](const Answer& answer) mutable {

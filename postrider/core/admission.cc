@@ -208,14 +208,15 @@ MessageId Engine::Impl::admit(Turn& turn, Draft draft, const Admission& admissio
   }
   fields.origin = draft.origin;
   fields.method = admission.method;
-  fields.packed = draft.packs || bound.profile->packs;
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     fields.gates[i] = admission.gates[i].name;
     if (admission.gates[i].name != 0 && admission.gates[i].lasting)
       fields.lasting = static_cast<std::uint8_t>(fields.lasting | 1U << i);
   }
   if (draft.shared != nullptr) fields.shared = *draft.shared;
-  Message message = encode_message(fields, draft.attributes, draft.body);
+  const Dictionary* dictionary =
+      draft.dictionary != nullptr ? draft.dictionary : bound.profile->dictionary;
+  Message message = encode_message(fields, draft.attributes, draft.body, dictionary);
   ++receipts_.counters().accepted;
   const MessageId id = message.id;
   const Lane* lane = resident.lane(draft.lane);

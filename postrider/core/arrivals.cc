@@ -144,7 +144,7 @@ void Engine::Impl::apply_reading(Turn& turn, Slot slot, const Reading& reading,
     if (same != by_id_.end()) apply(turn, same->second, *reading.then, &reading);
   }
   if (!reading.names.empty()) give_names(turn, profile, {id, attempt}, reading.names, at);
-  if (!reading.submits.empty()) write_nested(turn, id, reading.submits);
+  if (!reading.submits.empty()) write_nested(turn, profile, id, reading.submits);
 }
 
 // News about a message by another way than its attempt.
@@ -359,9 +359,11 @@ std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& 
 
   ++tallies_.arrivals;
   tallies_.refused_readings += refused;
-  receipts_.put_kept(
-      Kept::kArrivals, keys::arrival(receipts_.running(Kept::kArrivals), next_sequence()),
-      encode_arrival({turn.now, arrived.profile, arrived.source, arrived.bytes}), turn.out.writes);
+  receipts_.put_kept(Kept::kArrivals,
+                     keys::arrival(receipts_.running(Kept::kArrivals), next_sequence()),
+                     encode_arrival({turn.now, arrived.profile, arrived.source, arrived.bytes},
+                                    profile.dictionary),
+                     turn.out.writes);
   std::set<MessageId> told;
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const Target& target = targets[i];
@@ -387,7 +389,7 @@ std::optional<Answer> Engine::Impl::take_arrival(Turn& turn, const ProfileSpec& 
     }
   }
   if (!received.submits.empty() && !planted(Bug::kArrivalSendsNothing))
-    write_nested(turn, MessageId(), received.submits);
+    write_nested(turn, profile, MessageId(), received.submits);
   Answer answer;
   answer.detail =
       std::to_string(subjects.size()) + (subjects.size() == 1 ? " subject" : " subjects");
@@ -499,7 +501,7 @@ void Engine::Impl::supersede(Turn& turn, NameEntry& older) {
 
 // Submits that follow from a message are records until they are messages: their destinations may
 // have to be read first, and the commit that they belong to does not wait for that.
-void Engine::Impl::write_nested(Turn& turn, MessageId from,
+void Engine::Impl::write_nested(Turn& turn, const ProfileSpec& profile, MessageId from,
                                 const std::vector<NestedSubmit>& submits) {
   std::size_t written = 0;
   for (const NestedSubmit& submit : submits) {
@@ -512,7 +514,8 @@ void Engine::Impl::write_nested(Turn& turn, MessageId from,
     std::string key = keys::nested(next_sequence());
     if (!planted(Bug::kNestedAfterCommit)) {
       turn.out.writes.put(key, encode_nested({from, submit.destination, submit.lane,
-                                              submit.priority, submit.attributes, submit.body}));
+                                              submit.priority, submit.attributes, submit.body},
+                                             profile.dictionary));
     }
     // Those of the former life come first: the scan of restore finds this one behind them.
     if (!nested_restored_) continue;
@@ -526,8 +529,10 @@ void Engine::Impl::write_nested(Turn& turn, MessageId from,
 void Engine::Impl::submit_nested(Turn& turn, const Chore& chore) {
   const auto* value = turn.get(chore.cursor);
   if (value == nullptr || !value->has_value()) return;
-  const auto nested = decode_nested((*value)->view());
-  if (!nested) {
+  const auto nested = decode_nested((*value)->view(), dictionaries_);
+  const Dictionary* const dictionary =
+      nested ? find_dictionary(dictionaries_, nested->dictionary) : nullptr;
+  if (!nested || (nested->dictionary != 0 && dictionary == nullptr)) {
     turn.damaged.emplace_back(chore.cursor, **value);
     return;
   }
@@ -548,7 +553,7 @@ void Engine::Impl::submit_nested(Turn& turn, const Chore& chore) {
                                               .origin = nested->from,
                                               .attributes = nested->attributes,
                                               .body = nested->body,
-                                              .packs = true});
+                                              .dictionary = dictionary});
     if (!accepted) return;
     if (!*accepted) refusal = accepted->error().detail;
   }

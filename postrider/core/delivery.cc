@@ -443,7 +443,7 @@ WireRequest Engine::Impl::encode_intent(Turn& turn, Entry& entry, StateIndex to)
   if (bound.profile->after != nullptr)
     left = bound.profile->after(facts, {.kind = Moment::Kind::kStarted});
   if (planted(Bug::kStartNotTold)) left = {.names = std::move(left.names)};
-  write_nested(turn, entry.message.id, left.submits);
+  write_nested(turn, *bound.profile, entry.message.id, left.submits);
   give_names(turn, *bound.profile, {entry.message.id, entry.state.attempts}, left.names, turn.now);
   if (left.notes) entry.more().notes = std::move(*left.notes);  // `facts` look at the old ones
   return request;
@@ -633,7 +633,7 @@ void Engine::Impl::end(Turn& turn, Slot slot, StateIndex to) {
         profile.after(facts_of(turn, entry), {.kind = Moment::Kind::kEnded, .end = to});
     if (left.notes) record.notes = std::move(*left.notes);
     if (!left.outcome.empty()) count(tallies_.outcomes, left.outcome);
-    write_nested(turn, id, left.submits);
+    write_nested(turn, profile, id, left.submits);
     give_names(turn, profile, {id, entry.state.attempts}, left.names, turn.now);
   }
   const bool forgets = planted(Bug::kHistoryForgotten) && phase == Phase::kCancelled;

@@ -30,6 +30,7 @@ std::size_t Engine::memory_bytes() const { return impl_->memory_bytes(); }
 Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp now)
     : options_(options),
       limits_(options_.limits),
+      dictionaries_(dictionaries_of(options_.profiles)),
       rng_(options_.seed ^ epoch.value()),
       receipts_(options_, books, now),
       ids_(receipts_.id_key()),

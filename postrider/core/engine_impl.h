@@ -110,9 +110,9 @@ class Engine::Impl {
     MessageId origin;
     std::string_view attributes;
     std::string_view body;
-    const SharedBody* shared = nullptr;  // where the body is, when others have it too
-    bool packs = false;                  // the body is worth packing, whatever the profile
-    ParsedMessage parsed = {};           // by the profile's `read`, when that was called already
+    const SharedBody* shared = nullptr;      // where the body is, when others have it too
+    const Dictionary* dictionary = nullptr;  // of the body, instead of the profile's
+    ParsedMessage parsed = {};  // by the profile's `read`, when that was called already
   };
   static Result<ParsedMessage> read_message(const ProfileSpec& profile, std::string_view attributes,
                                             std::string_view body);
@@ -232,7 +232,8 @@ class Engine::Impl {
   static std::string supersede_scope(DestinationId destination);
   NameEntry find_older(Turn& turn, std::string_view scope, std::string_view key);
   void supersede(Turn& turn, NameEntry& older);
-  void write_nested(Turn& turn, MessageId from, const std::vector<NestedSubmit>& submits);
+  void write_nested(Turn& turn, const ProfileSpec& profile, MessageId from,
+                    const std::vector<NestedSubmit>& submits);
   void submit_nested(Turn& turn, const Chore& chore);
 
   // residents.cc
@@ -677,6 +678,7 @@ class Engine::Impl {
 
   EngineOptions options_;
   const EngineLimits& limits_;
+  const std::vector<const Dictionary*> dictionaries_;  // of the profiles
   Rng rng_;
   Receipts receipts_;
   const IdCodec ids_;  // for whatever leaves: requests, the audit, answers to people

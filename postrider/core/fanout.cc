@@ -421,8 +421,8 @@ SharedBody Engine::Impl::shared_of_letter(std::string_view letter) {
 std::optional<Message> Engine::Impl::message_of_letter(Turn& turn, std::string_view letter) {
   const auto dead = decode_dead(letter);
   if (!dead) return std::nullopt;
-  auto message = decode_message(Blob::copy_of(dead->message));
-  if (!message) return std::nullopt;
+  auto message = decode_message(Blob::copy_of(dead->message), dictionaries_);
+  if (!message || message->is_closed()) return std::nullopt;
   if (message->shared.id != 0 && !load_body(turn, message->shared.id, true)) return std::nullopt;
   if (!give_body(*message)) return std::nullopt;
   return std::move(*message);

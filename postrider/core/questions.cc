@@ -158,7 +158,9 @@ std::optional<Answer> Engine::Impl::list_dead(Turn& turn, const Ask& ask) {
       Blob content;
       if (ask.contents) {
         content = Blob::copy_of(dead->message);
-        if (shares_body(dead->message).id != 0) {
+        // Its reader has neither bodies nor dictionaries.
+        const auto head = decode_message(content);
+        if (head && (head->shared.id != 0 || head->dictionary != 0)) {
           const auto message = message_of_letter(turn, row.second.view());
           if (turn.lacks()) continue;
           if (!message) turn.damaged.push_back(row);
@@ -388,7 +390,8 @@ std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
 std::optional<Answer> Engine::Impl::list_arrivals(Turn& turn, const Ask& ask) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
   return list_by_sequence<ArrivalPage>(
-      turn, ask.cursor, {keys::kArrival, "arrivals", limit}, decode_arrival,
+      turn, ask.cursor, {keys::kArrival, "arrivals", limit},
+      [this](std::string_view record) { return decode_arrival(record, dictionaries_); },
       [](ArrivalPage& page, Sequence sequence, ArrivalRecord&& it) {
         page.arrivals.push_back(
             {sequence, it.at, std::move(it.profile), std::move(it.source), std::move(it.bytes)});

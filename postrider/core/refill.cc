@@ -116,8 +116,8 @@ std::optional<Message> Engine::Impl::decode_row(Turn& turn, Slot slot, const Row
                                                 const Row* state,
                                                 std::optional<StoredState>& stored) {
   const ProfileSpec& profile = *residents_[slot].bound->profile;
-  auto message = decode_message(row.second);
-  if (!message || message->method >= profile.methods.size()) {
+  auto message = decode_message(row.second, dictionaries_);
+  if (!message || message->is_closed() || message->method >= profile.methods.size()) {
     turn.damaged.push_back(row);
     return std::nullopt;
   }

@@ -74,8 +74,8 @@ DeadLetter::Rerun Engine::Impl::rerun_of_letter(Turn& turn, MessageId id, const 
   const auto* record = turn.get(keys::config(id.destination()));
   if (record == nullptr || !record->has_value()) return DeadLetter::Rerun::kNotAsked;
   const auto config = decode_config((*record)->view());
-  const auto message = decode_message(content);
-  if (!config || !message) return DeadLetter::Rerun::kNotAsked;
+  const auto message = decode_message(content, dictionaries_);
+  if (!config || !message || message->is_closed()) return DeadLetter::Rerun::kNotAsked;
   for (const ProfileSpec* profile : options_.profiles) {
     if (profile->name != config->profile || profile->door.why_not_again == nullptr) continue;
     const ParsedMessage parsed =

@@ -5,7 +5,6 @@
 #include "postrider/base/check.h"
 #include "postrider/base/codec.h"
 #include "postrider/model/fanout.h"
-#include "postrider/model/packing.h"
 
 namespace postrider {
 namespace {
@@ -19,8 +18,8 @@ enum Flag : std::uint8_t {
   kHasOrigin = 4,
   kHasGates = 8,
   kHasLasting = 16,
-  kPacked = 32,
-  kShares = 64  // the body is another record; its name and size follow the flags
+  kPacked = 32,  // the number of a dictionary is in front of the body
+  kShares = 64   // the body is another record; its name and size follow the flags
 };
 enum StateFlag : std::uint8_t {
   kCancelWanted = 1,
@@ -51,7 +50,7 @@ std::uint8_t flags_of(const Message& fields) {
       (fields.not_before.is_set() ? kHasNotBefore : 0) |
       (fields.expires.is_set() ? kHasExpires : 0) | (fields.origin.is_set() ? kHasOrigin : 0) |
       (has_gates(fields) ? kHasGates : 0) | (fields.lasting != 0 ? kHasLasting : 0) |
-      (fields.packed ? kPacked : 0) | (fields.shared.id != 0 ? kShares : 0));
+      (fields.dictionary != 0 ? kPacked : 0) | (fields.shared.id != 0 ? kShares : 0));
 }
 
 void encode_head(std::string& out, const Message& fields, std::size_t attributes_size) {
@@ -90,11 +89,10 @@ void read_gates(Reader& reader, Message& message) {
   }
 }
 
-// The fields of a message up to its attributes; these and the body follow.
-void read_head(Reader& reader, Message& message) {
+// The fields of a message up to its attributes; these and the body follow. True: that is packed.
+bool read_head(Reader& reader, Message& message) {
   const std::uint8_t flags = reader.u8();
   if (flags > kFlagsMax) reader.fail();
-  message.packed = (flags & kPacked) != 0;
   if ((flags & kShares) != 0) {
     message.shared.id = reader.u64();
     message.shared.bytes = reader.u32();
@@ -118,20 +116,24 @@ void read_head(Reader& reader, Message& message) {
     message.lasting = lasting & (kOrdered - 1);
     message.ordered = (lasting & kOrdered) != 0;
   }
+  return (flags & kPacked) != 0;
 }
 
 }  // namespace
 
-Message encode_message(const Message& fields, std::string_view attributes, std::string_view body) {
+Message encode_message(const Message& fields, std::string_view attributes, std::string_view body,
+                       const Dictionary* dictionary) {
   thread_local std::string head;  // reused: encoding is on the hot path, and only the blob is kept
   Message message = fields;
   message.text = Blob();
   const bool shares = fields.shared.id != 0;
   std::string packed;
-  if (fields.packed && !shares && body.size() <= kPackedMax) packed = pack(body);
-  message.packed = !packed.empty() && packed.size() < body.size();
+  if (dictionary != nullptr && !shares && body.size() <= kPackedMax)
+    packed = static_cast<char>(dictionary->number()) + pack(body, *dictionary);
+  const bool smaller = !packed.empty() && packed.size() < body.size();
+  message.dictionary = smaller ? dictionary->number() : std::uint8_t{0};
   const std::string_view own = shares ? std::string_view() : body;
-  const std::string_view stored = message.packed ? std::string_view(packed) : own;
+  const std::string_view stored = smaller ? std::string_view(packed) : own;
   head.clear();
   encode_head(head, message, attributes.size());
   const std::size_t content = head.size() + attributes.size() + stored.size();
@@ -145,9 +147,9 @@ Message encode_message(const Message& fields, std::string_view attributes, std::
     for (std::size_t i = 0; i < 4; ++i) to[content + i] = static_cast<char>(crc >> (24 - 8 * i));
   });
   message.attributes = message.record.view().substr(head.size(), attributes.size());
-  if (message.packed) message.text = Blob::copy_of(body);
+  if (smaller) message.text = Blob::copy_of(body);
   message.body = shares ? body
-                 : message.packed
+                 : smaller
                      ? message.text.view()
                      : message.record.view().substr(head.size() + attributes.size(), body.size());
   return message;
@@ -176,19 +178,23 @@ Blob encode_whole(const Message& message) {
   return encode_message(fields, message.attributes, message.body).record;
 }
 
-Result<Message> decode_message(Blob record) {
+Result<Message> decode_message(Blob record, Dictionaries dictionaries) {
   Reader reader = open_record(record.view(), kVersion);
   Message message;
-  if (reader.ok()) read_head(reader, message);
+  const bool packed = reader.ok() && read_head(reader, message);
   message.attributes = reader.text();
+  if (packed) message.dictionary = reader.u8();
   message.body = reader.rest();
   const bool shares = message.shared.id != 0;
-  if (!reader.ok() || (shares && (message.packed || !message.body.empty())))
+  if (!reader.ok() || (shares && (packed || !message.body.empty())) ||
+      packed != (message.dictionary != 0))
     return fail(ErrorCode::kCorrupt, "message record");
-  if (message.packed) {
-    const auto body = unpack(message.body, kPackedMax);
-    if (!body) return fail(ErrorCode::kCorrupt, "message record");
-    message.text = Blob::copy_of(*body);
+  if (packed) {
+    const Dictionary* dictionary = find_dictionary(dictionaries, message.dictionary);
+    const auto body =
+        dictionary == nullptr ? std::nullopt : unpack(message.body, *dictionary, kPackedMax);
+    if (dictionary != nullptr && !body) return fail(ErrorCode::kCorrupt, "message record");
+    if (body) message.text = Blob::copy_of(*body);
     message.body = message.text.view();
   }
   message.record = std::move(record);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "postrider/base/bytes.h"
+#include "postrider/base/packing.h"
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
 #include "postrider/model/ids.h"
@@ -35,9 +36,9 @@ struct Message {
   MessageId origin;      // the dead letter that this one redrives
   std::uint8_t method = 0;
   std::array<GateName, kGatesMax> gates{};
-  std::uint8_t lasting = 0;  // bit n: gate n is held from the first start to the end
-  bool ordered = false;      // a lasting gate is taken in the order of acceptance
-  bool packed = false;       // the record has the body packed (model/packing.h)
+  std::uint8_t lasting = 0;     // bit n: gate n is held from the first start to the end
+  bool ordered = false;         // a lasting gate is taken in the order of acceptance
+  std::uint8_t dictionary = 0;  // by which the record has the body packed; 0: as it is
 
   SharedBody shared;
 
@@ -47,19 +48,26 @@ struct Message {
   std::string_view body;        // … or into the shared one; empty until that is there
 
   // What keeps `body` alive.
-  const Blob& body_owner() const { return shared.record ? shared.record : packed ? text : record; }
+  const Blob& body_owner() const {
+    return shared.record ? shared.record : dictionary != 0 ? text : record;
+  }
+  // Packed by a dictionary that its reader did not have: there is no body to look at.
+  bool is_closed() const { return dictionary != 0 && !text; }
   std::size_t bytes() const { return record.size() + text.size(); }  // in memory, its own
 };
 
 // Encodes once; window, batch and wire share the blob. `message.record`, `attributes` and `body` of
-// the result look into it. With `fields.packed` the body is packed where that makes it smaller.
-Message encode_message(const Message& fields, std::string_view attributes, std::string_view body);
-Result<Message> decode_message(Blob record);
+// the result look into it. With a dictionary the body is packed where that makes it smaller.
+Message encode_message(const Message& fields, std::string_view attributes, std::string_view body,
+                       const Dictionary* dictionary = nullptr);
+// A body that is packed by none of these dictionaries stays closed; the rest is there.
+Result<Message> decode_message(Blob record, Dictionaries dictionaries = {});
 // Which body an encoded message shares, without reading the rest; id 0: none.
 SharedBody shares_body(std::string_view record);
 // Gives a message that was read the body that it shares; false: that is not a body.
 bool attach_body(Message& message, const Blob& body);
-// The same message with a body of its own, as it would be without the others.
+// The same message with a body of its own and as it is, for a reader without the others and without
+// dictionaries. Not of a closed one.
 Blob encode_whole(const Message& message);
 
 // What became of a message so far. Written when it must survive a crash: back-off, awaiting,

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "postrider/base/packing.h"
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
 #include "postrider/model/arrival_source.h"
@@ -281,9 +282,20 @@ struct ProfileSpec {
   News news = {};
   Aftermath (*after)(const Facts& facts, const Moment& moment) = nullptr;
   Gates gates = {};
-  bool packs = false;    // bodies are short texts of known words (model/packing.h)
+  // By which its bodies, what arrives for it and what it submits are packed (base/packing.h). Null:
+  // nothing is.
+  const Dictionary* dictionary = nullptr;
   bool bounded = false;  // takes no new message while as many live as EngineLimits allows
 };
+
+inline std::vector<const Dictionary*> dictionaries_of(
+    std::span<const ProfileSpec* const> profiles) {
+  std::vector<const Dictionary*> out;
+  for (const ProfileSpec* profile : profiles) {
+    if (profile->dictionary != nullptr) out.push_back(profile->dictionary);
+  }
+  return out;
+}
 
 inline Judgement judge_due(const Facts& /*facts*/) { return {}; }
 inline Result<Admission> admit_first_method(const Offer& /*offer*/) { return Admission{}; }

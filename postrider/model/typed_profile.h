@@ -70,7 +70,7 @@ struct TypedProfile {
   News news = {};
   Aftermath (*after)(const FactsView& facts, const Moment& moment) = nullptr;
   ProfileSpec::Gates gates = {};
-  bool packs = false;
+  const Dictionary* dictionary = nullptr;
   bool bounded = false;
 };
 
@@ -100,7 +100,7 @@ constexpr ProfileSpec profile_of() {
               }},
       .news = {.receive = kTyped.news.receive},
       .gates = kTyped.gates,
-      .packs = kTyped.packs,
+      .dictionary = kTyped.dictionary,
       .bounded = kTyped.bounded,
   };
   if constexpr (kTyped.settings.prepare != nullptr) {

@@ -499,8 +499,9 @@ TEST_F(DeviceProbe, OneThatNobodyCanReadAnyMoreDelaysNoOther) {
   lose(calls("Enqueue").back().attempt, WireEnd::kRefused);
   std::size_t damaged = 0;
   for (const auto& [key, value] : store.memory().contents()) {
-    const auto found = key[0] == keys::kHot ? decode_message(Blob::copy_of(value))
-                                            : Result<Message>(fail(ErrorCode::kNotFound, {}));
+    const auto found = key[0] == keys::kHot
+                           ? decode_message(Blob::copy_of(value), dictionaries_of(all_profiles()))
+                           : Result<Message>(fail(ErrorCode::kNotFound, {}));
     const bool wanted = found && found->body.find(meter(1)) != std::string_view::npos;
     if (wanted && store.memory().damage(key)) ++damaged;
   }

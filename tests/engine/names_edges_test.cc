@@ -18,7 +18,8 @@ Received& received() {
 
 class NamesEdges : public TaskRig {
  protected:
-  NamesEdges() : spec_(sim::drill_profile()) {
+  NamesEdges() : spec_(sim::drill_profile()), plain_(sim::drill_profile()) {
+    plain_.name = "plain";
     reading() = {};
     reading().silent = true;
     received() = {};
@@ -48,7 +49,8 @@ class NamesEdges : public TaskRig {
   }
 
   ProfileSpec spec_;
-  std::array<const ProfileSpec*, 1> profiles_ = {&spec_};
+  ProfileSpec plain_;
+  std::array<const ProfileSpec*, 2> profiles_ = {&spec_, &plain_};
 };
 
 // req: engine.receipt.2
@@ -124,20 +126,27 @@ TEST_F(NamesEdges, WhoIsParkedStaysSoWhenItHearsSomething) {
   EXPECT_EQ(shown(id).notes, "heard");
 }
 
-// What follows from other messages is short texts of known words, and is packed; what comes from
-// outside is stored as it is unless its profile says so. req: engine.nested.1
+constexpr auto kWords = std::to_array<std::string_view>({R"({"kind":"READ","priority":)"});
+constexpr Dictionary kDictionary(9, kWords);
+
+// What a profile submits is packed by its dictionary, wherever it goes.
+// req: engine.nested.1
 TEST_F(NamesEdges, WhatFollowsIsPacked) {
-  spec_.packs = false;
+  spec_.dictionary = &kDictionary;
   open();
   post(place(1, "mill"));
-  const std::string body = R"({"commandType":"READ_CREDIT","priority":1,"pluginId":"x"})";
+  Configure bell = place(2, "bell");
+  bell.config.profile = "plain";
+  post(bell);
+  const std::string body = R"({"kind":"READ","priority":1})";
   NestedSubmit submit;
-  submit.destination = "mill";
+  submit.destination = "bell";
   submit.body = body;
   received() = {{}, {submit}};
   post(news(++questions, "x"));
   turn();
   Submit plain = message(++questions, {{"method", "post"}});
+  plain.destination = "bell";
   plain.body = body;
   post(plain);
   ASSERT_EQ(starts().size(), 2U);

@@ -8,12 +8,12 @@
 #include <string_view>
 
 #include "postrider/base/check.h"
+#include "postrider/base/packing.h"
 #include "postrider/model/dead_groups.h"
 #include "postrider/model/fanout.h"
 #include "postrider/model/id_address.h"
 #include "postrider/model/ids.h"
 #include "postrider/model/jobs.h"
-#include "postrider/model/packing.h"
 
 namespace postrider {
 namespace {

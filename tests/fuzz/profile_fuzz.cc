@@ -170,8 +170,7 @@ class Case {
     fields.id = {0x0010'0000'0010'0000, 77};
     fields.accepted = kNow - Duration(5000);
     fields.method = admitted->method;
-    fields.packed = profile_.packs;
-    message_ = encode_message(fields, attributes_, body);
+    message_ = encode_message(fields, attributes_, body, profile_.dictionary);
     return true;
   }
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "postrider/base/codec.h"
-#include "postrider/model/packing.h"
+#include "postrider/base/packing.h"
 
 namespace postrider::keys {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/codec.h"
+#include "postrider/base/packing.h"
 #include "postrider/model/answer.h"
 #include "postrider/model/attempts.h"
 #include "postrider/model/attributes.h"
@@ -19,7 +20,6 @@
 #include "postrider/model/holds.h"
 #include "postrider/model/jobs.h"
 #include "postrider/model/message.h"
-#include "postrider/model/packing.h"
 #include "postrider/model/records/records.h"
 #include "postrider/model/trail.h"
 
@@ -40,10 +40,19 @@ void use_names(Enums... values) {
   if (letters == 0) check_failed("an enumerator has a name", __FILE__, __LINE__);
 }
 
+// Words for the records of tests.
+inline constexpr auto kTestWords = std::to_array<std::string_view>(
+    {R"({"commandType":")", R"(","priority":)", R"(,"pluginId":")", R"(","correlationId":")",
+     R"(","device":{"type":"ELECTRICITY_METER","externalReference":")", R"("}})", "READ_CREDIT"});
+inline constexpr Dictionary kTestDictionary(1, kTestWords);
+static_assert(kTestDictionary.sound());
+inline constexpr std::array<const Dictionary*, 1> kTestDictionaries = {&kTestDictionary};
+
 inline std::optional<std::string> message_again(std::string_view bytes) {
-  const Result<Message> message = decode_message(Blob::copy_of(bytes));
-  if (!message) return std::nullopt;
-  const Message again = encode_message(*message, message->attributes, message->body);
+  const Result<Message> message = decode_message(Blob::copy_of(bytes), kTestDictionaries);
+  if (!message || message->is_closed()) return std::nullopt;
+  const Message again = encode_message(*message, message->attributes, message->body,
+                                       message->dictionary == 0 ? nullptr : &kTestDictionary);
   return std::string(again.record.view());
 }
 
@@ -124,10 +133,22 @@ inline std::optional<std::string> trail_again(std::string_view bytes) {
 
 inline std::optional<std::string> packed_again(std::string_view bytes) {
   constexpr std::size_t kUnpackedMax = 1000;
-  const std::optional<std::string> text = unpack(bytes, kUnpackedMax);
+  const std::optional<std::string> text = unpack(bytes, kTestDictionary, kUnpackedMax);
   if (!text) return std::nullopt;
   if (text->size() > kUnpackedMax) check_failed("within its limit", __FILE__, __LINE__);
-  return pack(*text);
+  return pack(*text, kTestDictionary);
+}
+
+inline std::optional<std::string> arrival_again(std::string_view bytes) {
+  const Result<ArrivalRecord> arrival = decode_arrival(bytes, kTestDictionaries);
+  if (!arrival) return std::nullopt;
+  return encode_arrival(*arrival, &kTestDictionary);
+}
+
+inline std::optional<std::string> nested_again(std::string_view bytes) {
+  const Result<NestedRecord> nested = decode_nested(bytes, kTestDictionaries);
+  if (!nested) return std::nullopt;
+  return encode_nested(*nested, &kTestDictionary);
 }
 
 inline std::optional<std::string> past_again(std::string_view bytes) {
@@ -154,8 +175,8 @@ inline constexpr std::array<RecordCodec, 31> kRecordCodecs = {{
     {"Dead", true, &dead_again},
     {"Name", true, &plain_again<&decode_name, &encode_name>},
     {"Half", true, &plain_again<&decode_half, &encode_half>},
-    {"Arrival", true, &plain_again<&decode_arrival, &encode_arrival>},
-    {"Nested", true, &plain_again<&decode_nested, &encode_nested>},
+    {"Arrival", true, &arrival_again},
+    {"Nested", true, &nested_again},
     {"Census", true, &plain_again<&decode_census, &encode_census>},
     {"CensusPage", true, &plain_again<&decode_census_page, &encode_census_page>},
     {"Group", true, &plain_again<&decode_group, &encode_group>},

@@ -2,7 +2,6 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/codec.h"
-#include "postrider/model/packing.h"
 
 namespace postrider {
 namespace {
@@ -35,24 +34,33 @@ Enum get_enum(Reader& reader, std::size_t count) {
   return static_cast<Enum>(value < count ? value : 0);
 }
 
-// A text with a byte in front that says whether it is packed.
+// A text with the number of the dictionary in front by which it is packed; 0: it is as it is.
 constexpr std::size_t kPackedMax = 4096;  // longer ones are not worth the time
 constexpr std::size_t kUnpackedMax = std::size_t{1} << 20;
-void put_packed(Writer& writer, std::string_view text) {
+void put_packed(Writer& writer, std::string_view text, const Dictionary* dictionary) {
   std::string packed;
-  if (text.size() <= kPackedMax) packed = pack(text);
-  const bool smaller = packed.size() < text.size() && text.size() <= kPackedMax;
-  writer.u8(smaller ? 1 : 0).text(smaller ? std::string_view(packed) : text);
+  const bool tries = dictionary != nullptr && text.size() <= kPackedMax;
+  if (tries) packed = pack(text, *dictionary);
+  const bool smaller = tries && packed.size() < text.size();
+  writer.u8(smaller ? dictionary->number() : std::uint8_t{0});
+  writer.text(smaller ? std::string_view(packed) : text);
 }
-std::string get_word(Reader& reader) {  // always packed
-  auto text = unpack(reader.text(), kUnpackedMax);
-  if (!text) reader.fail();
-  return text ? std::move(*text) : std::string();
-}
-std::string get_packed(Reader& reader) {
-  const std::uint8_t packed = reader.u8();
-  if (packed > 1) reader.fail();
-  return packed == 1 ? get_word(reader) : std::string(reader.text());
+struct Unpacked {
+  std::string text;
+  std::uint8_t dictionary = 0;
+};
+Unpacked get_packed(Reader& reader, Dictionaries dictionaries) {
+  Unpacked out;
+  out.dictionary = reader.u8();
+  const std::string_view bytes = reader.text();
+  if (out.dictionary == 0) {
+    out.text = bytes;
+  } else if (const Dictionary* dictionary = find_dictionary(dictionaries, out.dictionary)) {
+    auto text = unpack(bytes, *dictionary, kUnpackedMax);
+    if (!text) reader.fail();
+    if (text) out.text = std::move(*text);
+  }
+  return out;
 }
 
 void put_bucket(Writer& writer, const BucketInfo& bucket) {
@@ -390,43 +398,43 @@ Result<HalfEntry> decode_half(std::string_view record) {
   return entry;
 }
 
-std::string encode_arrival(const ArrivalRecord& arrival) {
+std::string encode_arrival(const ArrivalRecord& arrival, const Dictionary* dictionary) {
   std::string out = begin();
   Writer writer(out);
   put_time(writer, arrival.at);
-  writer.text(pack(arrival.profile))
-      .text(pack(arrival.source.origin))
-      .text(pack(arrival.source.kind))
-      .text(pack(arrival.source.format));
-  put_packed(writer, arrival.bytes);
+  writer.text(arrival.profile)
+      .text(arrival.source.origin)
+      .text(arrival.source.kind)
+      .text(arrival.source.format);
+  put_packed(writer, arrival.bytes, dictionary);
   seal_record(out);
   return out;
 }
 
-Result<ArrivalRecord> decode_arrival(std::string_view record) {
+Result<ArrivalRecord> decode_arrival(std::string_view record, Dictionaries dictionaries) {
   Reader reader = open_record(record, kVersion);
   ArrivalRecord arrival;
   arrival.at = get_time(reader);
-  arrival.profile = get_word(reader);
-  arrival.source.origin = get_word(reader);
-  arrival.source.kind = get_word(reader);
-  arrival.source.format = get_word(reader);
-  arrival.bytes = get_packed(reader);
+  arrival.profile = reader.text();
+  arrival.source.origin = reader.text();
+  arrival.source.kind = reader.text();
+  arrival.source.format = reader.text();
+  arrival.bytes = get_packed(reader, dictionaries).text;
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "arrival");
   return arrival;
 }
 
-std::string encode_nested(const NestedRecord& nested) {
+std::string encode_nested(const NestedRecord& nested, const Dictionary* dictionary) {
   std::string out = begin();
   Writer writer(out);
   put_id(writer, nested.from);
   writer.u8(nested.lane).varint(nested.priority).text(nested.destination).text(nested.attributes);
-  put_packed(writer, nested.body);
+  put_packed(writer, nested.body, dictionary);
   seal_record(out);
   return out;
 }
 
-Result<NestedRecord> decode_nested(std::string_view record) {
+Result<NestedRecord> decode_nested(std::string_view record, Dictionaries dictionaries) {
   Reader reader = open_record(record, kVersion);
   NestedRecord nested;
   nested.from = get_id(reader);
@@ -434,7 +442,9 @@ Result<NestedRecord> decode_nested(std::string_view record) {
   nested.priority = reader.varint16();
   nested.destination = reader.text();
   nested.attributes = reader.text();
-  nested.body = get_packed(reader);
+  Unpacked body = get_packed(reader, dictionaries);
+  nested.body = std::move(body.text);
+  nested.dictionary = body.dictionary;
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "nested submit");
   return nested;
 }
@@ -442,13 +452,13 @@ Result<NestedRecord> decode_nested(std::string_view record) {
 namespace {
 
 void put_census(Writer& writer, const CensusRecord& census) {
-  writer.text(pack(census.profile)).varint(census.states.size());
+  writer.text(census.profile).varint(census.states.size());
   for (const auto& [state, count] : census.states) writer.u8(state).varint(count);
 }
 
 CensusRecord get_census(Reader& reader) {
   CensusRecord census;
-  census.profile = get_word(reader);
+  census.profile = reader.text();
   for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
     const StateIndex state = reader.u8();
     census.states.emplace_back(state, reader.varint());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "postrider/base/hash.h"
+#include "postrider/base/packing.h"
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
@@ -148,8 +149,10 @@ struct ArrivalRecord {
   std::string bytes;
   friend bool operator==(const ArrivalRecord&, const ArrivalRecord&) = default;
 };
-std::string encode_arrival(const ArrivalRecord& arrival);
-Result<ArrivalRecord> decode_arrival(std::string_view record);
+// With a dictionary the bytes are packed where that makes them smaller. What is packed by none of
+// the reader's dictionaries is left out; the rest is there.
+std::string encode_arrival(const ArrivalRecord& arrival, const Dictionary* dictionary = nullptr);
+Result<ArrivalRecord> decode_arrival(std::string_view record, Dictionaries dictionaries = {});
 
 struct NestedRecord {
   MessageId from;
@@ -158,10 +161,12 @@ struct NestedRecord {
   std::uint16_t priority = 0;
   std::string attributes;
   std::string body;
+  std::uint8_t dictionary = 0;  // by which the record has the body packed; 0: as it is
   friend bool operator==(const NestedRecord&, const NestedRecord&) = default;
 };
-std::string encode_nested(const NestedRecord& nested);
-Result<NestedRecord> decode_nested(std::string_view record);
+// As of arrivals.
+std::string encode_nested(const NestedRecord& nested, const Dictionary* dictionary = nullptr);
+Result<NestedRecord> decode_nested(std::string_view record, Dictionaries dictionaries = {});
 
 // How many messages of a destination lie in the cold space, by the states that their records say.
 struct CensusRecord {

@@ -53,8 +53,7 @@ Message any_message() {
   for (GateName& gate : fields.gates) gate = any<bool>() ? any<std::uint64_t>() : 0;
   fields.lasting = any<bool>() ? any<std::uint8_t>() & 7 : std::uint8_t{0};
   fields.ordered = fields.lasting != 0 && any<bool>();
-  fields.packed = any<bool>();
-  return encode_message(fields, any_text(), any_body());
+  return encode_message(fields, any_text(), any_body(), any<bool>() ? &kTestDictionary : nullptr);
 }
 
 State any_state() {
@@ -285,7 +284,7 @@ Answer any_answer() {
 // req: engine.record.10
 RC_GTEST_PROP(RecordRoundTrip, Message, ()) {
   const Message want = any_message();
-  const Result<Message> got = decode_message(want.record);
+  const Result<Message> got = decode_message(want.record, kTestDictionaries);
   RC_ASSERT(got.has_value());
   RC_ASSERT(got->id == want.id);
   RC_ASSERT(got->accepted == want.accepted);
@@ -298,7 +297,10 @@ RC_GTEST_PROP(RecordRoundTrip, Message, ()) {
   RC_ASSERT(got->ordered == want.ordered);
   RC_ASSERT(got->attributes == want.attributes);
   RC_ASSERT(got->body == want.body);
-  RC_ASSERT(got->packed == want.packed);
+  RC_ASSERT(got->dictionary == want.dictionary);
+  const Result<Message> head = decode_message(want.record);
+  RC_ASSERT(head->id == want.id);
+  RC_ASSERT(head->is_closed() == (want.dictionary != 0));
   RC_ASSERT(got->record.view().data() == want.record.view().data());
 }
 
@@ -352,7 +354,13 @@ RC_GTEST_PROP(RecordRoundTrip, ValuesWithEquality, ()) {
   RC_ASSERT(decode_name(encode_name(name)).value() == name);
   RC_ASSERT(decode_half(encode_half(half)).value() == half);
   RC_ASSERT(decode_arrival(encode_arrival(arrival)).value() == arrival);
+  RC_ASSERT(decode_arrival(encode_arrival(arrival, &kTestDictionary), kTestDictionaries).value() ==
+            arrival);
   RC_ASSERT(decode_nested(encode_nested(nested)).value() == nested);
+  const NestedRecord packed =
+      decode_nested(encode_nested(nested, &kTestDictionary), kTestDictionaries).value();
+  RC_ASSERT(packed.body == nested.body);
+  RC_ASSERT(packed.dictionary == 0 || packed.dictionary == kTestDictionary.number());
 }
 
 // req: engine.record.10
@@ -501,8 +509,8 @@ INSTANTIATE_TEST_SUITE_P(
                [] { return encode_state(any_state(), any_text(), any_intent(), any_text()); }},
         Sample{"Name", [] { return encode_name(any_name()); }},
         Sample{"Half", [] { return encode_half(any_half()); }},
-        Sample{"Arrival", [] { return encode_arrival(any_arrival()); }},
-        Sample{"Nested", [] { return encode_nested(any_nested()); }},
+        Sample{"Arrival", [] { return encode_arrival(any_arrival(), &kTestDictionary); }},
+        Sample{"Nested", [] { return encode_nested(any_nested(), &kTestDictionary); }},
         Sample{"Census", [] { return encode_census(any_census()); }},
         Sample{"CensusPage", [] { return encode_census_page(any_census_page()); }},
         Sample{"Group", [] { return encode_group(any_group()); }},

@@ -4,7 +4,7 @@
 
 #include "postrider/base/codec.h"
 #include "postrider/base/hash.h"
-#include "postrider/model/packing.h"
+#include "postrider/profiles/device/dictionary.h"
 #include "postrider/protocols/device_message.h"
 
 namespace postrider::device {
@@ -146,9 +146,9 @@ std::string encode_notes(const Notes& notes) {
       .text(uuid.empty() ? notes.item : uuid)
       .text(notes.proofs)
       .text(notes.former)
-      .text(pack(notes.response))
-      .text(pack(notes.outcome))
-      .text(pack(notes.summary));
+      .text(pack(notes.response, kDictionary))
+      .text(pack(notes.outcome, kDictionary))
+      .text(pack(notes.summary, kDictionary));
   write_happened(writer, notes.happened);
   return out;
 }
@@ -172,7 +172,7 @@ Notes decode_notes(std::string_view bytes) {
   notes.proofs = reader.text();
   notes.former = reader.text();
   const auto text = [&] {
-    auto unpacked = unpack(reader.text(), kMessageBytesMax);
+    auto unpacked = unpack(reader.text(), kDictionary, kMessageBytesMax);
     if (!unpacked) reader.fail();
     return unpacked ? std::move(*unpacked) : std::string();
   };

@@ -1,5 +1,6 @@
 #include "postrider/profiles/device/profile.h"
 
+#include "postrider/profiles/device/dictionary.h"
 #include "postrider/profiles/device/events.h"
 #include "postrider/profiles/device/news.h"
 #include "postrider/profiles/device/rerun.h"
@@ -21,7 +22,7 @@ constexpr device::Typed kTyped = {
     .news = {.receive = device::receive, .notice = device::notice},
     .after = device::after,
     .gates = {.limits = device::gate_limits, .words = device::gate_words},
-    .packs = true,
+    .dictionary = &device::kDictionary,
     .bounded = true,
 };
 

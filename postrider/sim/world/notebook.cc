@@ -11,6 +11,11 @@
 namespace postrider::sim {
 namespace {
 
+Dictionaries sim_dictionaries() {
+  static const std::vector<const Dictionary*> all = dictionaries_of(sim_profiles());
+  return all;
+}
+
 std::uint64_t operation_in(std::string_view body) {
   for (const std::string_view marker : {"\"operation\":", "\"correlationId\":\"corr-"}) {
     const std::size_t at = body.find(marker);
@@ -214,11 +219,11 @@ void Notebook::read_put(Reading& reading, const Write& write) {
         reading.batch.names.push_back({tail_in(write.key), std::move(*entry)});
       return;
     case keys::kArrival:
-      if (auto arrival = decode_arrival(write.value.view()))
+      if (auto arrival = decode_arrival(write.value.view(), sim_dictionaries()))
         reading.batch.arrivals.push_back(std::move(*arrival));
       return;
     case keys::kNested:
-      if (auto nested = decode_nested(write.value.view()))
+      if (auto nested = decode_nested(write.value.view(), sim_dictionaries()))
         reading.batch.nested.push_back(std::move(*nested));
       return;
     case keys::kSession: ++reading.batch.session_puts; return;
@@ -251,8 +256,8 @@ void Notebook::share(MessageNote& note) {
 }
 
 void Notebook::read_message(Reading& reading, const Write& write) {
-  auto message = decode_message(write.value);
-  if (!message) {
+  auto message = decode_message(write.value, sim_dictionaries());
+  if (!message || message->is_closed()) {
     reading.faults.push_back("a message was written that cannot be read");
     return;
   }
@@ -492,7 +497,7 @@ void Notebook::read_letter(Reading& reading, const Write& write) {
 
 void Notebook::read_history(Reading& reading, const Write& write) {
   const auto dead = decode_dead(write.value.view());
-  const auto message = dead ? decode_message(Blob::copy_of(dead->message))
+  const auto message = dead ? decode_message(Blob::copy_of(dead->message), sim_dictionaries())
                             : Result<Message>(fail(ErrorCode::kCorrupt, {}));
   if (!message || dead->letter.id != message->id)
     return reading.faults.push_back("history that cannot be read");
