@@ -1,6 +1,7 @@
 // Tokens made for meters, told through the shard.
 #include "postrider/profiles/device/mint.h"
 
+#include "postrider/profiles/device/table.h"
 #include "postrider/protocols/device_mint.h"
 #include "tests/support/device_rig.h"
 
@@ -70,6 +71,20 @@ TEST_F(DeviceMints, GoToAnStsServiceWhereThereIsNoVendor) {
         {{"content-type", "application/json"}});
   EXPECT_EQ(fate(id).token, "12345678901234567890");
   EXPECT_EQ(shown(id).notes.find("0123456789abcdef"), std::string::npos);
+}
+
+TEST_F(DeviceMints, HaveAMethodThatNoCommandMayName) {  // req: device.st.7
+  open_all({}, {{"vend_password", "v"}});
+  const MessageId id = ask_for_token(kPullQueue, "calin");
+  const auto record = store.memory().get(keys::hot(id.sequence(), keys::Part::kMessage));
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(decode_message(*record)->method, device::kMintMethod);
+  Submit event;
+  event.caller.ticket = Ticket(++tickets);
+  event.destination = kPullQueue;
+  event.attributes = encode_texts({{"method", "pull-free"}});
+  post(event);
+  EXPECT_EQ(code_of(tickets), AnswerCode::kInvalid);
 }
 
 TEST_F(DeviceMints, AreTriedAgainWhenTheStsServiceWasNotReached) {

@@ -12,7 +12,7 @@
 namespace postrider::device {
 namespace {
 
-constexpr std::string_view kAttribute = "mint";
+constexpr std::string_view kAttribute = "method";
 constexpr int kRandomNumbers = 16;
 
 bool by_vendor(const DestinationConfig& queue) {
@@ -60,12 +60,17 @@ std::string uuid_of(PublicId id, Timestamp at) {
   return out;
 }
 
-std::string mint_attributes() { return encode_texts({{std::string(kAttribute), "true"}}); }
+std::string mint_attributes() {
+  return encode_texts({{std::string(kAttribute), std::string(kMethods[kMintMethod].name)}});
+}
 
-bool says_mint(std::string_view attributes) {
+Result<bool> says_mint(std::string_view attributes) {
   if (attributes.empty()) return false;
-  const auto texts = decode_texts(attributes);
-  return texts && find_text(*texts, kAttribute) != nullptr;
+  POSTRIDER_TRY(texts, decode_texts(attributes));
+  const std::string* const method = find_text(texts, kAttribute);
+  if (method == nullptr) return false;
+  if (*method == kMethods[kMintMethod].name) return true;
+  return fail(ErrorCode::kInvalid, "method: it may be 'mint', and is left out for a command");
 }
 
 Result<Admission> admit_mint(const Offer& offer) {
@@ -74,7 +79,7 @@ Result<Admission> admit_mint(const Offer& offer) {
   if (maker_of(offer.destination).empty())
     return fail(ErrorCode::kInvalid, "this plugin makes no tokens: it needs sts_url");
   Admission out;
-  out.method = method_of(Way::kPull, Repeat::kNever);
+  out.method = kMintMethod;
   out.gates[0] = endpoint_gate(maker_of(offer.destination), offer.policy);
   return out;
 }

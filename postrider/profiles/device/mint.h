@@ -1,6 +1,6 @@
 // Tokens made for meters: a message like any other, so that a lost reply is known to be lost and is
-// not asked for again. It goes by the method of commands by pull that are never repeated blindly,
-// and its answer ends it at once. Pure functions.
+// not asked for again. It has a method of its own, "mint", and its answer ends it at once. Pure
+// functions.
 #pragma once
 
 #include <string>
@@ -11,9 +11,12 @@
 
 namespace postrider::device {
 
-// The attributes of such a message; its body is encode_mint. Its queue is "PLUGIN.tokens".
+// The attributes of such a message, which name its method; its body is encode_mint. Its queue is
+// "PLUGIN.tokens".
 std::string mint_attributes();
-bool says_mint(std::string_view attributes);
+// Whether attributes ask for that method. kInvalid: they name another one, which is not theirs to
+// choose.
+Result<bool> says_mint(std::string_view attributes);
 
 Result<Admission> admit_mint(const Offer& offer);
 Judgement judge_mint(const Facts& facts);

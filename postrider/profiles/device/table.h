@@ -1,7 +1,8 @@
-// The states of a command to a device and what follows what, in five methods: by push (a network
-// server that queues for the device) or pull (a vendor that works at a task), each for what may be
-// repeated freely, only when the former attempt can no longer run, or never. The expectation is in
-// docs/spec/device.md; a test compares.
+// The states of a message to a device and what follows what. Commands have five methods: by push (a
+// network server that queues for the device) or pull (a vendor that works at a task), each for what
+// may be repeated freely, only when the former attempt can no longer run, or never. The making of a
+// token is a sixth: one call, whose answer ends it. The expectation is in docs/spec/device.md; a
+// test compares.
 #pragma once
 
 #include <array>
@@ -162,6 +163,25 @@ constexpr auto pull_rows() {
 constexpr auto kPullFreeRows = pull_rows<true>();
 constexpr auto kPullClosedRows = pull_rows<false>();
 
+// A token costs credit, so a call that may have arrived is not repeated: it ends as unknown.
+inline constexpr StateMask kMintLive = kWaiting | in(kSending);
+constexpr auto kMintRows = std::to_array<Transition>({
+    {in(kQueued),                             On::kDue,         kSending,   Do::kStartAttempt, Raise::kNone, "admission granted"},
+    {in(kToRetry),                            On::kDue,         kQueued,    Do::kAwait,        Raise::kNone, "the back-off is over"},
+    {in(kSending),                            On::kDue,         0,          Do::kIgnore,       Raise::kNone, "on its way already"},
+    {in(kSending),                            On::kAnswered,    kDone,      Do::kComplete,     Raise::kNone, "the token is there"},
+    {kWaiting,                                On::kAnswered,    0,          Do::kIgnore,       Raise::kNone, "no call that this could be about"},
+    {in(kSending),                            On::kFailed,      kToRetry,   Do::kRetry,        Raise::kNone, "it never left us, or was not taken"},
+    {kWaiting,                                On::kFailed,      0,          Do::kIgnore,       Raise::kNone, "no news"},
+    {kMintLive,                               On::kRejected,    kFailed,    Do::kDeadLetter,   Raise::kNone, "refused for good"},
+    {in(kSending),                            On::kTimedOut,    kUnknown,   Do::kMarkIndeterminate, Raise::kNone, "it is not known whether a token was made"},
+    {kWaiting,                                On::kTimedOut,    0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
+    {kMintLive,                               On::kExhausted,   kFailed,    Do::kDeadLetter,   Raise::kNone, "no attempt is left"},
+    {kMintLive,                               On::kExpired,     kExpired,   Do::kDeadLetter,   Raise::kNone, "its life is over"},
+    {kWaiting,                                On::kCancelled,   kCancelled, Do::kDrop,         Raise::kNone, "stopped in time"},
+    {in(kSending),                            On::kCancelled,   0,          Do::kIgnore,       Raise::kNone, "beyond our reach"},
+});
+
 // Every attempt is recorded before the wire: what a crash interrupted must not be sent blindly again.
 // A cancel stops what waits, or nothing: the caller is told which, and may rely on it.
 constexpr auto kMethods = std::to_array<Method>({
@@ -170,6 +190,7 @@ constexpr auto kMethods = std::to_array<Method>({
     {"push-never",  kQueued, true, kPushNeverRows, true, false},
     {"pull-free",   kQueued, true, kPullFreeRows, true, false},
     {"pull-closed", kQueued, true, kPullClosedRows, true, false},
+    {"mint",        kQueued, true, kMintRows, true, false},
 });
 // clang-format on
 
@@ -178,5 +199,8 @@ static_assert(sound(kStates, kMethods[1]));
 static_assert(sound(kStates, kMethods[2]));
 static_assert(sound(kStates, kMethods[3]));
 static_assert(sound(kStates, kMethods[4]));
+static_assert(sound(kStates, kMethods[5]));
+
+inline constexpr std::uint8_t kMintMethod = 5;
 
 }  // namespace postrider::device

@@ -468,7 +468,8 @@ Reading closed(const Facts& facts, Notes notes, Proof proof, std::string_view re
 }
 
 Result<std::optional<Content>> read(std::string_view body, std::string_view attributes) {
-  if (says_mint(attributes)) {
+  POSTRIDER_TRY(makes_token, says_mint(attributes));
+  if (makes_token) {
     POSTRIDER_TRY(mint, parse_mint(body));
     return std::optional<Content>(std::move(mint));
   }
