@@ -2,9 +2,9 @@
 
 #include "postrider/base/hash.h"
 
-namespace postrider::device {
+namespace postrider {
 
-std::string event_signature(std::string_view secret, std::string_view body) {
+std::string body_signature(std::string_view secret, std::string_view body) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string text = "sha256=";
   for (const std::uint8_t byte : hmac_sha256(secret, body))
@@ -12,4 +12,4 @@ std::string event_signature(std::string_view secret, std::string_view body) {
   return text;
 }
 
-}  // namespace postrider::device
+}  // namespace postrider

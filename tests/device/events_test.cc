@@ -210,7 +210,7 @@ TEST_F(DeviceEvents, TheHeadersCarryTheIdAndTheSignatureOfTheBody) {
   SCOPED_TRACE(request.headers.text());
   EXPECT_EQ(request.headers.find("x-device-messaging-event-id"), field(request.body, "eventId"));
   EXPECT_EQ(request.headers.find("x-device-messaging-signature"),
-            device::event_signature("secret", request.body));
+            body_signature("secret", request.body));
 }
 
 // req: device.ev.9

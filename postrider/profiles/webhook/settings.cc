@@ -393,7 +393,7 @@ std::string_view row_name(std::string_view name) {
 
 std::string_view signature_header(const Draft& draft) {
   if (draft.signature != Signature::kBody) return {};
-  return draft.signature_header.empty() ? device::kSignatureHeader : draft.signature_header;
+  return draft.signature_header.empty() ? kBodySignatureHeader : draft.signature_header;
 }
 
 Result<void> check_headers(const Draft& draft, const NamedTexts& settings) {

@@ -50,7 +50,7 @@ OwnHeaders own_headers(const DestinationConfig& destination) {
   own.prefix = setting(destination, "header_prefix", kHeaderPrefix);
   own.id = to_lower(setting(destination, "id_header", ""));
   if (setting(destination, "signature", "standard") == kBodySignature)
-    own.signature = to_lower(setting(destination, "signature_header", device::kSignatureHeader));
+    own.signature = to_lower(setting(destination, "signature_header", kBodySignatureHeader));
   return own;
 }
 
@@ -93,7 +93,7 @@ void put_signature(HeaderLines& headers, const Facts& facts, const OwnHeaders& o
   const DestinationConfig& destination = facts.destination;
   const std::string_view secret = setting(destination, "secret", "");
   if (!own.signature.empty())
-    return headers.add(own.signature, device::event_signature(secret, facts.message.body));
+    return headers.add(own.signature, body_signature(secret, facts.message.body));
   const std::string id = to_string(facts.id());
   const std::string timestamp = std::to_string(facts.wall.ms() / 1000);
   std::string name = to_lower(own.prefix);
