@@ -12,7 +12,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/profiles/all.h"
-#include "postrider/protocols/device_message.h"
+#include "postrider/protocols/device/message.h"
 #include "postrider/shard/shard.h"
 #include "postrider/stores/memory.h"
 

@@ -21,10 +21,10 @@
 #include "apps/postrider/output.h"
 #include "postrider/node/postrider.h"
 #include "postrider/profiles/device/dictionary.h"
-#include "postrider/protocols/chirpstack.h"
-#include "postrider/protocols/chirpstack_events.h"
-#include "postrider/protocols/device_message.h"
-#include "postrider/protocols/meter_frame.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
+#include "postrider/protocols/chirpstack/events.h"
+#include "postrider/protocols/device/message.h"
+#include "postrider/protocols/meter/frame.h"
 
 namespace postrider {
 namespace {

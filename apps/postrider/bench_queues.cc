@@ -12,8 +12,8 @@
 #include "apps/postrider/bench_fill.h"
 #include "apps/postrider/commands.h"
 #include "postrider/node/postrider.h"
-#include "postrider/protocols/chirpstack.h"
-#include "postrider/protocols/device_message.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
+#include "postrider/protocols/device/message.h"
 
 namespace postrider {
 namespace {

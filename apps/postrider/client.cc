@@ -18,7 +18,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider {
 namespace {

@@ -10,11 +10,11 @@
 #include "apps/postrider/session.h"
 #include "postrider/base/nearest.h"
 #include "postrider/model/ids.h"
-#include "postrider/protocols/device_command.h"
-#include "postrider/protocols/device_message.h"
-#include "postrider/protocols/device_mint.h"
-#include "postrider/protocols/device_ulid.h"
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/device/command.h"
+#include "postrider/protocols/device/message.h"
+#include "postrider/protocols/device/mint.h"
+#include "postrider/protocols/device/ulid.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider {
 namespace {

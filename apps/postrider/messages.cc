@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "apps/postrider/output.h"
-#include "postrider/protocols/base64.h"
+#include "postrider/protocols/web/base64.h"
 
 namespace postrider {
 namespace {

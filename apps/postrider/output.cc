@@ -7,7 +7,7 @@
 #include <ctime>
 #include <unistd.h>
 
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider {
 namespace {

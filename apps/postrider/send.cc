@@ -7,7 +7,7 @@
 #include "apps/postrider/messages.h"
 #include "apps/postrider/output.h"
 #include "apps/postrider/session.h"
-#include "postrider/protocols/base64.h"
+#include "postrider/protocols/web/base64.h"
 
 namespace postrider {
 namespace {

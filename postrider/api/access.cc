@@ -8,7 +8,7 @@
 #include <openssl/evp.h>
 
 #include "postrider/base/check.h"
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider::api {
 namespace {

@@ -5,7 +5,7 @@
 #include "postrider/api/device_testing.h"
 #include "postrider/api/texts.h"
 #include "postrider/profiles/all.h"
-#include "postrider/protocols/device_ulid.h"
+#include "postrider/protocols/device/ulid.h"
 
 namespace postrider::api {
 namespace {

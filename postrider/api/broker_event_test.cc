@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/protocols/chirpstack_events.h"
+#include "postrider/protocols/chirpstack/events.h"
 
 namespace postrider {
 namespace {

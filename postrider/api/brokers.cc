@@ -6,7 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 
-#include "postrider/protocols/chirpstack.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
 
 namespace postrider {
 namespace {

@@ -15,7 +15,7 @@
 #include "postrider/api/problems.h"
 #include "postrider/model/answer.h"
 #include "postrider/model/event.h"
-#include "postrider/protocols/device_message.h"
+#include "postrider/protocols/device/message.h"
 #include "postrider/runtime/host.h"
 #include "postrider/servers/http/http_server.h"
 

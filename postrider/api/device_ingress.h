@@ -10,7 +10,7 @@
 #include "postrider/api/device_plugins.h"
 #include "postrider/base/result.h"
 #include "postrider/model/event.h"
-#include "postrider/protocols/chirpstack_events.h"
+#include "postrider/protocols/chirpstack/events.h"
 
 namespace postrider::api {
 

@@ -13,7 +13,7 @@
 
 #include "postrider/base/result.h"
 #include "postrider/model/attributes.h"
-#include "postrider/protocols/device_message.h"
+#include "postrider/protocols/device/message.h"
 
 namespace postrider {
 

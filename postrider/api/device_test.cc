@@ -1,7 +1,7 @@
 #include "postrider/api/device.h"
 
 #include "postrider/api/device_testing.h"
-#include "postrider/protocols/device_ulid.h"
+#include "postrider/protocols/device/ulid.h"
 
 namespace postrider::api {
 namespace {

@@ -8,7 +8,7 @@
 #include "postrider/api/json_fields.h"
 #include "postrider/json/json_writer.h"
 #include "postrider/profiles/device/report.h"
-#include "postrider/protocols/device_ulid.h"
+#include "postrider/protocols/device/ulid.h"
 
 namespace postrider {
 namespace {

@@ -5,7 +5,7 @@
 #include "postrider/api/router.h"
 #include "postrider/model/records/keys.h"
 #include "postrider/profiles/all.h"
-#include "postrider/protocols/device_ulid.h"
+#include "postrider/protocols/device/ulid.h"
 
 namespace postrider::api {
 namespace {

@@ -9,7 +9,7 @@
 #include "postrider/model/attributes.h"
 #include "postrider/model/letters.h"
 #include "postrider/model/message.h"
-#include "postrider/protocols/base64.h"
+#include "postrider/protocols/web/base64.h"
 
 namespace postrider::api {
 namespace {

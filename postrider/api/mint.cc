@@ -7,8 +7,8 @@
 #include "postrider/api/device.h"
 #include "postrider/api/http_api_impl.h"
 #include "postrider/json/json_writer.h"
-#include "postrider/protocols/device_mint.h"
-#include "postrider/protocols/device_ulid.h"
+#include "postrider/protocols/device/mint.h"
+#include "postrider/protocols/device/ulid.h"
 
 namespace postrider {
 namespace {

@@ -8,8 +8,8 @@
 #include "postrider/base/check.h"
 #include "postrider/json/json_reader.h"
 #include "postrider/model/attributes.h"
-#include "postrider/protocols/base64.h"
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/base64.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider::api {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "postrider/api/texts.h"
 #include "postrider/base/nearest.h"
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider::api {
 namespace {

@@ -7,8 +7,8 @@
 #include "postrider/api/texts.h"
 #include "postrider/base/codec.h"
 #include "postrider/profiles/webhook/rules.h"
-#include "postrider/protocols/base64.h"
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/base64.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider::api {
 namespace {

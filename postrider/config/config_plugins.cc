@@ -4,8 +4,8 @@
 #include "postrider/base/nearest.h"
 #include "postrider/config/config_reader.h"
 #include "postrider/profiles/all.h"
-#include "postrider/protocols/device_message.h"
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/device/message.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider {
 namespace {

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "postrider/profiles/webhook/profile.h"
-#include "postrider/protocols/chirpstack.h"
-#include "postrider/protocols/chirpstack_events.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
+#include "postrider/protocols/chirpstack/events.h"
 #include "postrider/runtime/system_clock.h"
 #include "postrider/transports/grpc/grpc_peer_testing.h"
 #include "postrider/transports/http/peers_testing.h"

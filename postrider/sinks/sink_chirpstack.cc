@@ -7,8 +7,8 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "postrider/protocols/http_text.h"
 #include "postrider/protocols/json_value.h"
+#include "postrider/protocols/web/http_text.h"
 #include "postrider/sinks/sink_control.h"
 #include "postrider/sinks/sink_grpc.h"
 #include "postrider/sinks/sink_listener.h"

@@ -4,8 +4,8 @@
 #include <chrono>
 
 #include "postrider/json/json_writer.h"
-#include "postrider/protocols/http_text.h"
 #include "postrider/protocols/json_value.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider {
 namespace {

@@ -7,9 +7,9 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
-#include "postrider/protocols/calin.h"
+#include "postrider/protocols/calin/calin.h"
 #include "postrider/protocols/json_value.h"
-#include "postrider/protocols/meter_frame.h"
+#include "postrider/protocols/meter/frame.h"
 #include "postrider/sinks/sink_calin.h"
 #include "postrider/sinks/sink_chirpstack.h"
 #include "postrider/sinks/sink_listener.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "postrider/base/result.h"
-#include "postrider/protocols/grpc.h"
+#include "postrider/protocols/grpc/grpc.h"
 
 namespace boost::asio {
 class io_context;

@@ -10,7 +10,7 @@
 #include <openssl/evp.h>
 
 #include "postrider/base/check.h"
-#include "postrider/protocols/standard_webhooks.h"
+#include "postrider/protocols/web/standard_webhooks.h"
 
 namespace postrider {
 namespace {

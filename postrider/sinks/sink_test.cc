@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/protocols/standard_webhooks.h"
+#include "postrider/protocols/web/standard_webhooks.h"
 #include "postrider/sinks/sink_http.h"
 
 namespace postrider {

@@ -1,7 +1,7 @@
 // Commands that somebody wants to send again: what may go, what must not, and how whoever knows the
 // first one finds the last.
 #include "postrider/profiles/device/mint.h"
-#include "postrider/protocols/device_mint.h"
+#include "postrider/protocols/device/mint.h"
 #include "tests/support/device_rig.h"
 
 namespace postrider {

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "postrider/profiles/device/notes.h"
-#include "postrider/protocols/device_signature.h"
-#include "postrider/protocols/device_ulid.h"
+#include "postrider/protocols/device/ulid.h"
+#include "postrider/protocols/web/body_signature.h"
 #include "tests/support/device_rig.h"
 
 namespace postrider {

@@ -1,6 +1,6 @@
 // What is kept of a command: its history with attempts, transitions, events and outcome, the bytes
 // that nobody could read, and how much of what others say.
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/http_text.h"
 #include "tests/support/device_rig.h"
 
 namespace postrider {

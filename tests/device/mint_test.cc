@@ -2,7 +2,7 @@
 #include "postrider/profiles/device/mint.h"
 
 #include "postrider/profiles/device/table.h"
-#include "postrider/protocols/device_mint.h"
+#include "postrider/protocols/device/mint.h"
 #include "tests/support/device_rig.h"
 
 namespace postrider {

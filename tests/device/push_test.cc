@@ -1,7 +1,7 @@
 // Commands by push, told through the shard: the network server and the meter are the test.
 #include <array>
 
-#include "postrider/protocols/grpc.h"
+#include "postrider/protocols/grpc/grpc.h"
 #include "tests/support/device_rig.h"
 
 namespace postrider {

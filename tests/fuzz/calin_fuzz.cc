@@ -1,7 +1,7 @@
 // Feeds arbitrary answers to the readers of the vendor's API, and the same texts to the reader of
 // commands as callers hand them in. The first bytes pick the command, the HTTP status and the kind
 // of content.
-#include "postrider/protocols/calin.h"
+#include "postrider/protocols/calin/calin.h"
 
 #include <array>
 #include <cstddef>
@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "postrider/base/check.h"
-#include "postrider/protocols/device_message.h"
-#include "postrider/protocols/device_ulid.h"
+#include "postrider/protocols/device/message.h"
+#include "postrider/protocols/device/ulid.h"
 
 namespace postrider::calin {
 namespace {

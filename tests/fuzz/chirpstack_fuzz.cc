@@ -1,6 +1,6 @@
 // Feeds arbitrary bytes to the codecs of the network server: protobuf, gRPC frames, queues, events
 // in both forms, topics. The first byte picks the reader.
-#include "postrider/protocols/chirpstack.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "postrider/base/check.h"
-#include "postrider/protocols/chirpstack_events.h"
-#include "postrider/protocols/protobuf.h"
+#include "postrider/protocols/chirpstack/events.h"
+#include "postrider/protocols/grpc/protobuf.h"
 
 namespace postrider::chirpstack {
 namespace {

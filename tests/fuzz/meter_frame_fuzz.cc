@@ -1,13 +1,12 @@
 // Feeds arbitrary bytes to the meter frame codec: as they come, and as the body of a sound frame,
 // which few mutations would reach. What is read must be what is written.
-#include "postrider/protocols/meter_frame.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "postrider/base/check.h"
+#include "postrider/protocols/meter/frame.h"
 
 namespace postrider::device {
 namespace {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "postrider/profiles/device/report.h"
-#include "postrider/protocols/chirpstack.h"
-#include "postrider/protocols/chirpstack_events.h"
-#include "postrider/protocols/device_message.h"
-#include "postrider/protocols/meter_frame.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
+#include "postrider/protocols/chirpstack/events.h"
+#include "postrider/protocols/device/message.h"
+#include "postrider/protocols/meter/frame.h"
 #include "tests/support/shard_rig.h"
 
 namespace postrider {

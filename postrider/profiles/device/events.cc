@@ -11,10 +11,10 @@
 #include "postrider/profiles/device/settings.h"
 #include "postrider/profiles/device/table.h"
 #include "postrider/profiles/device/wire.h"
-#include "postrider/protocols/chirpstack.h"
-#include "postrider/protocols/device_text.h"
-#include "postrider/protocols/device_ulid.h"
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
+#include "postrider/protocols/device/text.h"
+#include "postrider/protocols/device/ulid.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider::device {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "postrider/profiles/device/rules.h"
 #include "postrider/profiles/device/types.h"
-#include "postrider/protocols/chirpstack_events.h"
-#include "postrider/protocols/meter_frame.h"
+#include "postrider/protocols/chirpstack/events.h"
+#include "postrider/protocols/meter/frame.h"
 
 namespace postrider::device {
 

@@ -7,7 +7,7 @@
 #include "postrider/profiles/device/settings.h"
 #include "postrider/profiles/device/table.h"
 #include "postrider/profiles/device/wire.h"
-#include "postrider/protocols/device_mint.h"
+#include "postrider/protocols/device/mint.h"
 
 namespace postrider::device {
 namespace {

@@ -14,9 +14,9 @@
 #include "postrider/profiles/device/settings.h"
 #include "postrider/profiles/device/table.h"
 #include "postrider/profiles/device/wire.h"
-#include "postrider/protocols/chirpstack.h"
-#include "postrider/protocols/chirpstack_events.h"
-#include "postrider/protocols/meter_frame.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
+#include "postrider/protocols/chirpstack/events.h"
+#include "postrider/protocols/meter/frame.h"
 
 namespace postrider::device {
 namespace {

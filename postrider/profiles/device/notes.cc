@@ -5,7 +5,7 @@
 #include "postrider/base/codec.h"
 #include "postrider/base/hash.h"
 #include "postrider/profiles/device/dictionary.h"
-#include "postrider/protocols/device_message.h"
+#include "postrider/protocols/device/message.h"
 
 namespace postrider::device {
 namespace {

@@ -8,10 +8,10 @@
 #include "postrider/profiles/device/notes.h"
 #include "postrider/profiles/device/rules.h"
 #include "postrider/profiles/device/table.h"
-#include "postrider/protocols/device_mint.h"
-#include "postrider/protocols/device_text.h"
-#include "postrider/protocols/device_ulid.h"
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/device/mint.h"
+#include "postrider/protocols/device/text.h"
+#include "postrider/protocols/device/ulid.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider::device {
 namespace {

@@ -9,7 +9,7 @@
 #include "postrider/model/answer.h"
 #include "postrider/model/id_codec.h"
 #include "postrider/model/trail.h"
-#include "postrider/protocols/device_message.h"
+#include "postrider/protocols/device/message.h"
 
 namespace postrider::device {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/profiles/device/notes.h"
-#include "postrider/protocols/device_message.h"
+#include "postrider/protocols/device/message.h"
 
 namespace postrider::device {
 namespace {

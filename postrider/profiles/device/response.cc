@@ -1,6 +1,6 @@
 #include "postrider/profiles/device/response.h"
 
-#include "postrider/protocols/device_text.h"
+#include "postrider/protocols/device/text.h"
 
 namespace postrider::device {
 std::string hex_of(std::string_view bytes) {

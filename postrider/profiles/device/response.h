@@ -6,8 +6,8 @@
 
 #include "postrider/model/profile.h"
 #include "postrider/profiles/device/notes.h"
-#include "postrider/protocols/device_command.h"
-#include "postrider/protocols/device_reply.h"
+#include "postrider/protocols/device/command.h"
+#include "postrider/protocols/device/reply.h"
 
 namespace postrider::device {
 

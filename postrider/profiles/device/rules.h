@@ -6,7 +6,7 @@
 
 #include "postrider/model/lifecycle.h"
 #include "postrider/model/policy.h"
-#include "postrider/protocols/device_command.h"
+#include "postrider/protocols/device/command.h"
 
 namespace postrider::device {
 

@@ -7,8 +7,8 @@
 
 #include "postrider/base/durations.h"
 #include "postrider/model/setting_table.h"
-#include "postrider/protocols/device_message.h"
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/device/message.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider::device {
 namespace {

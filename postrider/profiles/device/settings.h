@@ -10,7 +10,7 @@
 #include "postrider/base/result.h"
 #include "postrider/model/profile.h"
 #include "postrider/profiles/device/rules.h"
-#include "postrider/protocols/device_command.h"
+#include "postrider/protocols/device/command.h"
 
 namespace postrider::device {
 

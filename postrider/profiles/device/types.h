@@ -4,8 +4,8 @@
 #include <variant>
 
 #include "postrider/model/typed_profile.h"
-#include "postrider/protocols/device_message.h"
-#include "postrider/protocols/device_mint.h"
+#include "postrider/protocols/device/message.h"
+#include "postrider/protocols/device/mint.h"
 
 namespace postrider::device {
 

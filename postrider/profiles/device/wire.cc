@@ -12,11 +12,11 @@
 #include "postrider/profiles/device/response.h"
 #include "postrider/profiles/device/settings.h"
 #include "postrider/profiles/device/table.h"
-#include "postrider/protocols/calin.h"
-#include "postrider/protocols/chirpstack.h"
-#include "postrider/protocols/grpc.h"
-#include "postrider/protocols/http_text.h"
-#include "postrider/protocols/meter_frame.h"
+#include "postrider/protocols/calin/calin.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
+#include "postrider/protocols/grpc/grpc.h"
+#include "postrider/protocols/meter/frame.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider::device {
 namespace {

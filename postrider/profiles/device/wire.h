@@ -9,8 +9,8 @@
 #include "postrider/base/result.h"
 #include "postrider/profiles/device/notes.h"
 #include "postrider/profiles/device/types.h"
-#include "postrider/protocols/calin.h"
-#include "postrider/protocols/device_message.h"
+#include "postrider/protocols/calin/calin.h"
+#include "postrider/protocols/device/message.h"
 
 namespace postrider::device {
 

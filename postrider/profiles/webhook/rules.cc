@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider::webhook {
 namespace {

@@ -10,7 +10,7 @@
 #include "postrider/model/spec_tables_testing.h"
 #include "postrider/profiles/webhook/profile.h"
 #include "postrider/profiles/webhook/settings.h"
-#include "postrider/protocols/base64.h"
+#include "postrider/protocols/web/base64.h"
 
 namespace postrider::webhook {
 namespace {

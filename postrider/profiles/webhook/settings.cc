@@ -9,9 +9,9 @@
 #include "postrider/base/hash.h"
 #include "postrider/model/setting_table.h"
 #include "postrider/profiles/webhook/rules.h"
-#include "postrider/protocols/device_signature.h"
-#include "postrider/protocols/http_text.h"
-#include "postrider/protocols/standard_webhooks.h"
+#include "postrider/protocols/web/body_signature.h"
+#include "postrider/protocols/web/http_text.h"
+#include "postrider/protocols/web/standard_webhooks.h"
 
 namespace postrider::webhook {
 namespace {

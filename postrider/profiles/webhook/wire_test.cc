@@ -9,8 +9,8 @@
 #include "postrider/profiles/webhook/profile.h"
 #include "postrider/profiles/webhook/rules.h"
 #include "postrider/profiles/webhook/settings.h"
-#include "postrider/protocols/http_text.h"
-#include "postrider/protocols/standard_webhooks.h"
+#include "postrider/protocols/web/http_text.h"
+#include "postrider/protocols/web/standard_webhooks.h"
 
 namespace postrider::webhook {
 namespace {

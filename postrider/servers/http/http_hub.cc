@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "postrider/base/check.h"
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/http_text.h"
 #include "postrider/servers/http/http_connection.h"
 
 namespace postrider {

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/http_text.h"
 #include "postrider/servers/http/http_server_testing.h"
 
 namespace postrider {

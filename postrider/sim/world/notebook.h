@@ -20,7 +20,7 @@
 #include "postrider/model/profile.h"
 #include "postrider/model/records/keys.h"
 #include "postrider/model/records/records.h"
-#include "postrider/protocols/device_message.h"
+#include "postrider/protocols/device/message.h"
 #include "postrider/sim/world/history.h"
 
 namespace postrider::sim {

@@ -6,7 +6,7 @@
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
 #include "postrider/model/id_address.h"
-#include "postrider/protocols/chirpstack.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
 #include "postrider/sim/fields/device/peers/vendor_texts.h"
 
 namespace postrider::sim {

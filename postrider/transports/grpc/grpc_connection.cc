@@ -7,7 +7,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include "postrider/base/check.h"
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider {
 namespace {

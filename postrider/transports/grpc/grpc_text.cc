@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "postrider/protocols/http_text.h"
+#include "postrider/protocols/web/http_text.h"
 #include "postrider/transports/net/target.h"
 
 namespace postrider {

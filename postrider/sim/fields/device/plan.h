@@ -11,7 +11,7 @@
 #include "postrider/base/rng.h"
 #include "postrider/model/destination.h"
 #include "postrider/profiles/device/settings.h"
-#include "postrider/protocols/device_message.h"
+#include "postrider/protocols/device/message.h"
 #include "postrider/sim/options.h"
 
 namespace postrider::sim {

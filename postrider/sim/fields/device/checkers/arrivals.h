@@ -7,7 +7,7 @@
 
 #include "postrider/base/codec.h"
 #include "postrider/model/records/records.h"
-#include "postrider/protocols/chirpstack_events.h"
+#include "postrider/protocols/chirpstack/events.h"
 
 namespace postrider::sim {
 

@@ -6,8 +6,8 @@
 // own reading.
 #include <unordered_map>
 
-#include "postrider/protocols/chirpstack.h"
-#include "postrider/protocols/chirpstack_events.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
+#include "postrider/protocols/chirpstack/events.h"
 #include "postrider/sim/checkers/all.h"
 #include "postrider/sim/fields/device/checkers/arrivals.h"
 #include "postrider/sim/fields/device/checkers/notes.h"

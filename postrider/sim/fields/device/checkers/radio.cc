@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "postrider/protocols/meter_frame.h"
+#include "postrider/protocols/meter/frame.h"
 #include "postrider/sim/checkers/all.h"
 #include "postrider/sim/fields/device/checkers/arrivals.h"
 #include "postrider/sim/fields/device/checkers/notes.h"

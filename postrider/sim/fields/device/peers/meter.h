@@ -11,8 +11,8 @@
 #include <unordered_set>
 
 #include "postrider/base/time.h"
-#include "postrider/protocols/device_command.h"
-#include "postrider/protocols/device_reply.h"
+#include "postrider/protocols/device/command.h"
+#include "postrider/protocols/device/reply.h"
 #include "postrider/sim/fields/device/peers/meter_ledger.h"
 
 namespace postrider::sim {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "postrider/base/time.h"
-#include "postrider/protocols/device_command.h"
+#include "postrider/protocols/device/command.h"
 
 namespace postrider::sim {
 

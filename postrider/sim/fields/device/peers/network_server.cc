@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "postrider/base/check.h"
-#include "postrider/protocols/meter_frame.h"
+#include "postrider/protocols/meter/frame.h"
 
 namespace postrider::sim {
 namespace {

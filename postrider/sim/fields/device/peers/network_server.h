@@ -18,9 +18,9 @@
 
 #include "postrider/base/rng.h"
 #include "postrider/base/time.h"
-#include "postrider/protocols/chirpstack.h"
-#include "postrider/protocols/chirpstack_events.h"
-#include "postrider/protocols/grpc.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
+#include "postrider/protocols/chirpstack/events.h"
+#include "postrider/protocols/grpc/grpc.h"
 #include "postrider/sim/fields/device/peers/far_side.h"
 #include "postrider/sim/fields/device/peers/meter.h"
 #include "postrider/sim/world/agenda.h"

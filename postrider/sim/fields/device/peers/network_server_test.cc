@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/protocols/meter_frame.h"
+#include "postrider/protocols/meter/frame.h"
 
 namespace postrider::sim {
 namespace {

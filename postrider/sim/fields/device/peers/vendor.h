@@ -14,8 +14,8 @@
 
 #include "postrider/base/rng.h"
 #include "postrider/base/time.h"
-#include "postrider/protocols/device_command.h"
-#include "postrider/protocols/device_reply.h"
+#include "postrider/protocols/device/command.h"
+#include "postrider/protocols/device/reply.h"
 #include "postrider/sim/fields/device/peers/far_side.h"
 #include "postrider/sim/fields/device/peers/meter.h"
 #include "postrider/sim/world/agenda.h"

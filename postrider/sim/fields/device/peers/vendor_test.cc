@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/protocols/calin.h"
-#include "postrider/protocols/device_mint.h"
+#include "postrider/protocols/calin/calin.h"
+#include "postrider/protocols/device/mint.h"
 
 namespace postrider::sim {
 namespace {

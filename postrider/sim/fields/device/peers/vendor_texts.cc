@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cstdio>
 
-#include "postrider/protocols/base64.h"
 #include "postrider/protocols/json_value.h"
+#include "postrider/protocols/web/base64.h"
 
 namespace postrider::sim {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
-#include "postrider/protocols/device_command.h"
-#include "postrider/protocols/device_reply.h"
+#include "postrider/protocols/device/command.h"
+#include "postrider/protocols/device/reply.h"
 
 namespace postrider::sim {
 
