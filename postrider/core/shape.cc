@@ -181,8 +181,8 @@ void Engine::Impl::note_end(const Turn& turn, const Entry& entry, Phase phase) {
   if (!entry.details) return;
   const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
   const Trail& trail = entry.details->past.trail;
-  const auto last = std::find_if(trail.rbegin(), trail.rend(), [&](const Step& step) {
-    return states[step.state].timer == TimeOut::kLate;
+  const auto last = std::find_if(trail.rbegin(), trail.rend(), [&](const TrailStep& it) {
+    return states[it.state].timer == TimeOut::kLate;
   });
   if (last != trail.rend()) tallies_.until_answered.add(turn.now - last->at);
 }

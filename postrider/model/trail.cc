@@ -7,13 +7,13 @@
 
 namespace postrider {
 
-void add_step(Trail& trail, Step step) {
+void add_step(Trail& trail, TrailStep step) {
   step.reason.resize(std::min(step.reason.size(), kStepReasonBytesMax));
   const std::size_t size = trail.size();
   const bool again = size >= 2 && trail[size - 2].state == step.state &&
                      trail[size - 2].on == step.on && trail[size - 2].reason == step.reason;
   if (again) {
-    Step& same = trail[size - 2];
+    TrailStep& same = trail[size - 2];
     if (same.times < UINT16_MAX) ++same.times;
     std::swap(trail[size - 2], trail[size - 1]);
     return;
@@ -45,9 +45,9 @@ std::string encode_trail(const Trail& trail) {
   Writer writer(out);
   // Steps that were counted stand out of order, so times are told from the first one, not by steps.
   Timestamp from = trail.empty() ? Timestamp() : trail.front().at;
-  for (const Step& step : trail) from = std::min(from, step.at);
+  for (const TrailStep& step : trail) from = std::min(from, step.at);
   writer.u8(kTrail).varint(static_cast<std::uint64_t>(from.ms()));
-  for (const Step& step : trail) {
+  for (const TrailStep& step : trail) {
     const bool more = step.times != 1 || !step.reason.empty();
     writer.varint(after(from, step.at))
         .u8(step.state)
@@ -63,7 +63,7 @@ Result<Trail> decode_trail(std::string_view bytes) {
   if (reader.u8() != kTrail) reader.fail();
   const Timestamp from(static_cast<std::int64_t>(reader.varint()));
   while (reader.ok() && !reader.at_end()) {
-    Step step;
+    TrailStep step;
     step.at = read_time(reader, from);
     step.state = reader.u8();
     const std::uint8_t on = reader.u8();

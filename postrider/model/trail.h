@@ -16,17 +16,17 @@ namespace postrider {
 inline constexpr std::size_t kTrailStepsMax = 96;
 inline constexpr std::size_t kStepReasonBytesMax = 200;
 
-struct Step {
+struct TrailStep {
   Timestamp at;  // the first time, when it is counted
   StateIndex state = 0;
   On on = On::kDue;  // what led there
   std::uint16_t times = 1;
   std::string reason = {};
-  friend bool operator==(const Step&, const Step&) = default;
+  friend bool operator==(const TrailStep&, const TrailStep&) = default;
 };
-using Trail = std::vector<Step>;
+using Trail = std::vector<TrailStep>;
 
-void add_step(Trail& trail, Step step);
+void add_step(Trail& trail, TrailStep step);
 
 std::string encode_trail(const Trail& trail);
 Result<Trail> decode_trail(std::string_view bytes);

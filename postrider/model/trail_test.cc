@@ -5,7 +5,7 @@
 namespace postrider {
 namespace {
 
-Step step(int at, StateIndex state, On on = On::kDue, std::string reason = {}) {
+TrailStep step(int at, StateIndex state, On on = On::kDue, std::string reason = {}) {
   return {.at = Timestamp(at), .state = state, .on = on, .reason = std::move(reason)};
 }
 

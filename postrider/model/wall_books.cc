@@ -76,7 +76,7 @@ struct Shower {
     show(it.explanation.accepted, it.not_before);
     (*this)(it.explanation);
     show(it.first_attempt);
-    for (Step& step : it.trail) show(step.at);
+    for (TrailStep& step : it.trail) show(step.at);
   }
   void operator()(ArrivalPage& it) const {
     for (Arrival& arrival : it.arrivals) show(arrival.at);

@@ -31,7 +31,7 @@ TEST_F(AttemptEdges, OnlyTheStepsOfAFailureHaveItsReason) {
   post(ReceiptArrived{.id = id, .signal = On::kConfirmed, .detail = {}});
   ASSERT_EQ(phase(id), Phase::kDelivered);
   std::vector<std::string> reasons;
-  for (const Step& step : shown(id).trail) {
+  for (const TrailStep& step : shown(id).trail) {
     reasons.push_back(step.reason);
     const Phase there = spec_.states[step.state].phase;
     EXPECT_EQ(step.reason, there == Phase::kBackoff ? "status 408" : "");
@@ -49,7 +49,7 @@ TEST_F(AttemptEdges, AQuestionThatIsRepeatedIsOneStep) {
     post(answer(last_attempt(), 500));
   }
   std::size_t asked = 0;
-  for (const Step& step : shown(id).trail) asked += spec_.states[step.state].name == "asking";
+  for (const TrailStep& step : shown(id).trail) asked += spec_.states[step.state].name == "asking";
   EXPECT_GE(count("PROBE"), 3U);
   EXPECT_EQ(asked, 1U);
 }

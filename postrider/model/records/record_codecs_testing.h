@@ -127,7 +127,7 @@ inline std::optional<std::string> body_again(std::string_view bytes) {
 inline std::optional<std::string> trail_again(std::string_view bytes) {
   const Result<Trail> trail = decode_trail(bytes);
   if (!trail) return std::nullopt;
-  for (const Step& step : *trail) use_names(step.on);
+  for (const TrailStep& step : *trail) use_names(step.on);
   return encode_trail(*trail);
 }
 
@@ -156,7 +156,7 @@ inline std::optional<std::string> past_again(std::string_view bytes) {
   const Result<Past> past = decode_past(bytes, beside);
   if (!past) return std::nullopt;
   for (const AttemptNote& note : past->attempts.notes) use_names(note.end, note.failure);
-  for (const Step& step : past->trail) use_names(step.on);
+  for (const TrailStep& step : past->trail) use_names(step.on);
   return encode_past(*past, beside);
 }
 

@@ -155,7 +155,7 @@ Job any_job() {
 
 Trail any_trail() {
   Trail trail(*rc::gen::inRange<std::size_t>(0, 4));
-  for (Step& step : trail) {
+  for (TrailStep& step : trail) {
     step.at = any_time();
     step.state = any<StateIndex>();
     step.on = any_enum<On>(kSignals);

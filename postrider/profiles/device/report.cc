@@ -30,7 +30,7 @@ void write_failures(JsonText& out, const Trail& trail) {
   out.begin_array("failureHistory");
   std::size_t written = 0;
   for (std::size_t i = trail.size(); i > 0 && written < kFailuresShown; --i) {
-    const Step& step = trail[i - 1];
+    const TrailStep& step = trail[i - 1];
     if (!is_failure(step.state)) continue;
     const StateIndex before = i >= 2 ? trail[i - 2].state : StateIndex{kQueued};
     JsonText entry;
@@ -49,12 +49,12 @@ void write_failures(JsonText& out, const Trail& trail) {
 
 bool has_failures(const Trail& trail) {
   return std::any_of(trail.begin(), trail.end(),
-                     [](const Step& step) { return is_failure(step.state); });
+                     [](const TrailStep& step) { return is_failure(step.state); });
 }
 
 std::size_t retries_in(const Trail& trail) {
   std::size_t retries = 0;
-  for (const Step& step : trail) retries += step.state == kToRetry ? step.times : 0U;
+  for (const TrailStep& step : trail) retries += step.state == kToRetry ? step.times : 0U;
   return retries;
 }
 
@@ -176,7 +176,7 @@ void write_transitions(JsonText& out, Timestamp accepted, const Trail& trail) {
   first.text("deliveryStatus", status_of(kQueued));
   first.end_object();
   out.item(first.take());
-  for (const Step& step : trail) {
+  for (const TrailStep& step : trail) {
     JsonText entry;
     entry.begin_object();
     entry.text("at", to_rfc3339(step.at));
@@ -205,12 +205,12 @@ void write_attempts(JsonText& out, const Trail& trail, const Notes& notes) {
   out.begin_array("attempts");
   std::uint16_t number = 0;
   for (std::size_t i = 0; i < trail.size(); ++i) {
-    const Step& step = trail[i];
+    const TrailStep& step = trail[i];
     if (step.state != kSending) continue;
     ++number;
     const bool left_behind =
         std::any_of(trail.begin() + static_cast<std::ptrdiff_t>(i), trail.end(),
-                    [](const Step& later) { return later.state == kToRetry; });
+                    [](const TrailStep& later) { return later.state == kToRetry; });
     JsonText entry;
     entry.begin_object();
     entry.raw("number", std::to_string(number));

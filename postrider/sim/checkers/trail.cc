@@ -72,7 +72,7 @@ class TrailChecker final : public Checker {
     for (const State& state : states) {
       const bool accepted = state.attempts == 0 && state.since == note.accepted;
       if (accepted) continue;
-      const bool there = std::any_of(trail.begin(), trail.end(), [&state](const Step& step) {
+      const bool there = std::any_of(trail.begin(), trail.end(), [&state](const TrailStep& step) {
         return step.state == state.state &&
                (step.at == state.since || (step.times > 1 && step.at < state.since));
       });
