@@ -36,13 +36,13 @@ std::optional<Answer> Engine::Impl::invalid(const Caller& caller, std::uint8_t l
   return std::nullopt;
 }
 
-void Engine::Impl::on(Turn& turn, const Submit& submit) {
+void Engine::Impl::on(Step& step, const Submit& submit) {
   if (auto refusal = invalid(submit.caller, submit.lane, submit.attributes, submit.body))
-    return reply(turn, submit.caller.ticket, std::move(*refusal));
+    return reply(step, submit.caller.ticket, std::move(*refusal));
   const bool keyed = submit.caller.key.kind != OperationKey::Kind::kNone;
-  once(turn, submit.caller, keyed ? canonical(submit) : std::string(),
+  once(step, submit.caller, keyed ? canonical(submit) : std::string(),
        [&]() -> std::optional<Answer> {
-         const Destined destined = find_destination(turn, submit.destination);
+         const Destined destined = find_destination(step, submit.destination);
          if (!destined.known) return std::nullopt;
          Answer answer;
          if (destined.slot == kNoSlot) {
@@ -63,19 +63,19 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
                "for it";
            return answer;
          }
-         if (auto refusal = refuse_expired(turn, submit.expires)) return refusal;
+         if (auto refusal = refuse_expired(step, submit.expires)) return refusal;
          ParsedMessage parsed;
          if (submit.origin.is_set()) {
            auto read = read_message(profile, submit.attributes, submit.body);
            if (read) parsed = std::move(*read);
-           auto refusal = refuse_rerun(turn, profile,
+           auto refusal = refuse_rerun(step, profile,
                                        {.former = submit.origin,
                                         .parsed = parsed.get(),
                                         .told_ran = submit.origin_ran,
                                         .regardless = submit.even_if_it_ran});
-           if (turn.lacks() || refusal) return refusal;
+           if (step.lacks() || refusal) return refusal;
          }
-         auto accepted = take_message(turn, {.resident = destined.slot,
+         auto accepted = take_message(step, {.resident = destined.slot,
                                              .lane = submit.lane,
                                              .priority = submit.priority,
                                              .not_before = submit.not_before,
@@ -91,24 +91,24 @@ void Engine::Impl::on(Turn& turn, const Submit& submit) {
            answer.detail = id.error().detail;
            return answer;
          }
-         if (submit.origin.is_set()) note_run(turn, profile, submit.origin, *id);
+         if (submit.origin.is_set()) note_run(step, profile, submit.origin, *id);
          answer.code = AnswerCode::kAccepted;
          answer.id = *id;
          return answer;
        });
-  if (!turn.lacks()) expect_more(turn, submit);
+  if (!step.lacks()) expect_more(step, submit);
 }
 
 // Messages that are handed in together are all in line before the first of them starts, so that the
 // highest priority goes first. Should the last of them not come, the others do not wait for long.
-void Engine::Impl::expect_more(const Turn& turn, const Submit& submit) {
+void Engine::Impl::expect_more(const Step& step, const Submit& submit) {
   constexpr Duration kPatience = 1s;
   const DestinationId id = destination_id(submit.destination, submit.destination, 0);
   const auto found = by_destination_.find(id.value());
   if (found == by_destination_.end()) return;
   Resident& resident = residents_[found->second];
   if (submit.more) {
-    resident.more_until = turn.now + kPatience;
+    resident.more_until = step.now + kPatience;
   } else if (resident.more_until.is_set()) {
     resident.more_until = Timestamp();
     ring(found->second);
@@ -117,10 +117,10 @@ void Engine::Impl::expect_more(const Turn& turn, const Submit& submit) {
 
 // Callers go by the wall. What has expired only by a wall that is in doubt is told so: perhaps it
 // is the wall that is wrong.
-std::optional<Answer> Engine::Impl::refuse_expired(const Turn& turn, Timestamp expires) {
-  if (!expires.is_set() || expires - turn.doubt > turn.now) return std::nullopt;
+std::optional<Answer> Engine::Impl::refuse_expired(const Step& step, Timestamp expires) {
+  if (!expires.is_set() || expires - step.doubt > step.now) return std::nullopt;
   Answer answer;
-  const bool expired = expires <= turn.now;
+  const bool expired = expires <= step.now;
   answer.code = expired ? AnswerCode::kInvalid : AnswerCode::kBusy;
   answer.detail = expired ? "the message has expired already"
                           : "the message has expired, unless the clock of this machine is wrong, "
@@ -146,7 +146,7 @@ Result<Engine::Impl::ParsedMessage> Engine::Impl::read_message(const ProfileSpec
 }
 
 // Nothing when something must be read first.
-std::optional<Result<MessageId>> Engine::Impl::take_message(Turn& turn, Draft draft) {
+std::optional<Result<MessageId>> Engine::Impl::take_message(Step& step, Draft draft) {
   const Bound& bound = *residents_[draft.resident].bound;
   if (!draft.parsed) {
     auto read = read_message(*bound.profile, draft.attributes, draft.body);
@@ -162,30 +162,30 @@ std::optional<Result<MessageId>> Engine::Impl::take_message(Turn& turn, Draft dr
   if (!admission) return Result<MessageId>(fail(admission.error().code, admission.error().detail));
   POSTRIDER_CHECK(admission->method < bound.profile->methods.size());
   if (admission->supersedes.empty())
-    return Result<MessageId>(admit(turn, std::move(draft), *admission));
+    return Result<MessageId>(admit(step, std::move(draft), *admission));
   if (admission->supersedes.size() > limits_.key_bytes_max)
     return Result<MessageId>(
         fail(ErrorCode::kInvalid, "the key by which messages supersede each other is too long"));
   NameEntry older =
-      find_older(turn, supersede_scope(residents_[draft.resident].id), admission->supersedes);
-  if (turn.lacks()) return std::nullopt;
-  return Result<MessageId>(admit_instead(turn, std::move(draft), *admission, older));
+      find_older(step, supersede_scope(residents_[draft.resident].id), admission->supersedes);
+  if (step.lacks()) return std::nullopt;
+  return Result<MessageId>(admit_instead(step, std::move(draft), *admission, older));
 }
 
 // In place of older ones that wait.
-MessageId Engine::Impl::admit_instead(Turn& turn, Draft draft, const Admission& admission,
+MessageId Engine::Impl::admit_instead(Step& step, Draft draft, const Admission& admission,
                                       NameEntry& older) {
-  supersede(turn, older);
+  supersede(step, older);
   const Slot resident = draft.resident;
-  const MessageId id = admit(turn, std::move(draft), admission);
-  older.at = turn.now;
+  const MessageId id = admit(step, std::move(draft), admission);
+  older.at = step.now;
   older.holders.push_back({id, 0});
   if (older.holders.size() > limits_.superseded_max) older.holders.erase(older.holders.begin());
-  put_name(turn, supersede_scope(residents_[resident].id), admission.supersedes, older);
+  put_name(step, supersede_scope(residents_[resident].id), admission.supersedes, older);
   return id;
 }
 
-MessageId Engine::Impl::admit(Turn& turn, Draft draft, const Admission& admission) {
+MessageId Engine::Impl::admit(Step& step, Draft draft, const Admission& admission) {
   Resident& resident = residents_[draft.resident];
   const Bound& bound = *resident.bound;
   Message fields;
@@ -196,14 +196,14 @@ MessageId Engine::Impl::admit(Turn& turn, Draft draft, const Admission& admissio
   const bool plain = fields.ordered || bound.policy.lane_kind(draft.lane) == LaneKind::kFifo;
   fields.id = MessageId::make(resident.id, draft.lane, plain ? std::uint16_t{0} : draft.priority,
                               next_sequence());
-  fields.accepted = turn.now;
+  fields.accepted = step.now;
   // Times that callers give are by the wall, and are kept as far ahead as they were meant: right
   // now, and when the wall is believed or taken back.
-  const Timestamp start = draft.not_before - turn.doubt;
-  fields.not_before = draft.not_before.is_set() && start > turn.now ? start : Timestamp();
-  fields.expires = draft.expires.is_set() ? draft.expires - turn.doubt : Timestamp();
+  const Timestamp start = draft.not_before - step.doubt;
+  fields.not_before = draft.not_before.is_set() && start > step.now ? start : Timestamp();
+  fields.expires = draft.expires.is_set() ? draft.expires - step.doubt : Timestamp();
   if (const Duration life = bound.policy.life_max; life > Duration(0)) {
-    const Timestamp over = turn.now + life;
+    const Timestamp over = step.now + life;
     if (!fields.expires.is_set() || over < fields.expires) fields.expires = over;
   }
   fields.origin = draft.origin;
@@ -221,10 +221,10 @@ MessageId Engine::Impl::admit(Turn& turn, Draft draft, const Admission& admissio
   const MessageId id = message.id;
   const Lane* lane = resident.lane(draft.lane);
   const bool scheduled = message.not_before.is_set();
-  if (!scheduled && fits_window(resident, lane, message.bytes(), turn.now)) {
-    accept_hot(turn, draft.resident, std::move(message), std::move(draft.parsed));
+  if (!scheduled && fits_window(resident, lane, message.bytes(), step.now)) {
+    accept_hot(step, draft.resident, std::move(message), std::move(draft.parsed));
   } else {
-    accept_cold(turn, draft.resident, message);
+    accept_cold(step, draft.resident, message);
   }
   touch(draft.resident);
   return id;
@@ -240,21 +240,21 @@ bool Engine::Impl::fits_window(const Resident& resident, const Lane* lane, std::
   return lane->in_window(limits_.lane_waiters_max) < resident.bound->policy.window_max;
 }
 
-void Engine::Impl::accept_hot(Turn& turn, Slot resident, Message message, ParsedMessage parsed) {
-  turn.out.writes.put_once(keys::hot(message.id.sequence(), keys::Part::kMessage), message.record);
+void Engine::Impl::accept_hot(Step& step, Slot resident, Message message, ParsedMessage parsed) {
+  step.out.writes.put_once(keys::hot(message.id.sequence(), keys::Part::kMessage), message.record);
   const Timestamp expires = message.expires;
   const MessageId id = message.id;
-  const Slot slot = add_entry(turn, resident, std::move(message), true);
+  const Slot slot = add_entry(step, resident, std::move(message), true);
   entries_[slot].parsed = std::move(parsed);
   if (expires.is_set())
-    entries_[slot].expiry_timer = put_due(turn, expires, keys::DueKind::kExpiry, id);
+    entries_[slot].expiry_timer = put_due(step, expires, keys::DueKind::kExpiry, id);
   make_ready(slot);
 }
 
-void Engine::Impl::accept_cold(Turn& turn, Slot slot, const Message& message) {
+void Engine::Impl::accept_cold(Step& step, Slot slot, const Message& message) {
   Resident& resident = residents_[slot];
-  turn.out.writes.put_once(keys::cold(message.id, keys::Part::kMessage), message.record);
-  if (message.expires.is_set()) put_due(turn, message.expires, keys::DueKind::kExpiry, message.id);
+  step.out.writes.put_once(keys::cold(message.id, keys::Part::kMessage), message.record);
+  if (message.expires.is_set()) put_due(step, message.expires, keys::DueKind::kExpiry, message.id);
   count_cold(slot, resident.bound->profile->methods[message.method].initial, true);
   Lane& lane = resident.lane_or_new(message.id.lane());
   if (message.not_before.is_set()) {
@@ -262,52 +262,52 @@ void Engine::Impl::accept_cold(Turn& turn, Slot slot, const Message& message) {
     State state;
     state.state = resident.bound->profile->methods[message.method].initial;
     state.method = message.method;
-    state.since = turn.now;
+    state.since = step.now;
     state.due = message.not_before;
-    turn.out.writes.put(keys::cold(message.id, keys::Part::kState), encode_state(state, {}));
-    put_due(turn, message.not_before, keys::DueKind::kAttempt, message.id);
+    step.out.writes.put(keys::cold(message.id, keys::Part::kState), encode_state(state, {}));
+    put_due(step, message.not_before, keys::DueKind::kAttempt, message.id);
     // A FIFO lane waits for it: it keeps its place in front of those behind it.
     if (resident.bound->policy.lane_kind(lane.number) != LaneKind::kFifo) return;
   }
   lane.gains(message.id);
-  cover(turn, slot, lane, message.id);
-  maybe_refill(turn, slot);
+  cover(step, slot, lane, message.id);
+  maybe_refill(step, slot);
 }
 
-Engine::Impl::Remembered Engine::Impl::recall(Turn& turn, const OperationKey& key) {
+Engine::Impl::Remembered Engine::Impl::recall(Step& step, const OperationKey& key) {
   Remembered out;
   const std::string name = ledger_key(key);
   for (const keys::Bucket bucket : receipts_.buckets(Kept::kLedger)) {
     const std::string at = keys::ledger(bucket, key.scope, name);
-    if (const auto* value = turn.get(at); value != nullptr && value->has_value() && !out.entry) {
+    if (const auto* value = step.get(at); value != nullptr && value->has_value() && !out.entry) {
       auto decoded = decode_ledger((*value)->view());
       if (decoded) {
         out.entry = std::move(*decoded);
         out.entry->at = receipts_.wall().meant(out.entry->at);
       } else {
-        turn.damaged.emplace_back(at, **value);
+        step.damaged.emplace_back(at, **value);
         out.damaged = true;
       }
     }
     if (key.kind != OperationKey::Kind::kSequenced) continue;
     const std::string session_at = keys::session(bucket, key.scope, key.key);
-    if (const auto* value = turn.get(session_at);
+    if (const auto* value = step.get(session_at);
         value != nullptr && value->has_value() && !out.session) {
       auto decoded = decode_session((*value)->view());
       if (decoded) out.session = *decoded;
-      if (!decoded) turn.damaged.emplace_back(session_at, **value);
+      if (!decoded) step.damaged.emplace_back(session_at, **value);
     }
   }
   if (out.entry) out.damaged = false;
   return out;
 }
 
-std::optional<Answer> Engine::Impl::consult_ledger(Turn& turn, const OperationKey& key,
+std::optional<Answer> Engine::Impl::consult_ledger(Step& step, const OperationKey& key,
                                                    const Fingerprint& fingerprint) {
-  const Remembered remembered = recall(turn, key);
-  if (turn.lacks()) return std::nullopt;
+  const Remembered remembered = recall(step, key);
+  if (step.lacks()) return std::nullopt;
   LedgerVerdict verdict = judge_key(key, fingerprint, remembered.entry, remembered.session,
-                                    ledger_rule(turn), turn.now);
+                                    ledger_rule(step), step.now);
   if (remembered.damaged) verdict.kind = LedgerVerdict::Kind::kExpired;
   Answer answer;
   switch (verdict.kind) {
@@ -330,7 +330,7 @@ std::optional<Answer> Engine::Impl::consult_ledger(Turn& turn, const OperationKe
   return answer;
 }
 
-void Engine::Impl::seal(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint,
+void Engine::Impl::seal(Step& step, const OperationKey& key, const Fingerprint& fingerprint,
                         const Answer& answer) {
   if (planted(Bug::kForgottenSeal)) return;
   // What was refused changed nothing and may be asked again; what happened is remembered.
@@ -338,12 +338,12 @@ void Engine::Impl::seal(Turn& turn, const OperationKey& key, const Fingerprint& 
                         answer.code == AnswerCode::kPending || answer.code == AnswerCode::kNothing;
   if (!happened) return;
   const keys::Bucket bucket = receipts_.running(Kept::kLedger);
-  const LedgerEntry entry{fingerprint, turn.now, encode_answer(answer)};
+  const LedgerEntry entry{fingerprint, step.now, encode_answer(answer)};
   receipts_.put_kept(Kept::kLedger, keys::ledger(bucket, key.scope, ledger_key(key)),
-                     encode_ledger(entry), turn.out.writes);
+                     encode_ledger(entry), step.out.writes);
   if (key.kind == OperationKey::Kind::kSequenced) {
     receipts_.put_kept(Kept::kLedger, keys::session(bucket, key.scope, key.key),
-                       encode_session({key.sequence, turn.now}), turn.out.writes);
+                       encode_session({key.sequence, step.now}), step.out.writes);
   }
 }
 

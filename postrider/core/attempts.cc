@@ -51,13 +51,13 @@ void Engine::Impl::tell_lost(Entry& entry, Phase phase) {
 
 // Its message goes back in line, is parked, or ends. Of the first one nothing is kept when it
 // delivers: most messages pay for nothing but this look.
-void Engine::Impl::note_attempt(const Turn& turn, Entry& entry, Phase to, On signal,
+void Engine::Impl::note_attempt(const Step& step, Entry& entry, Phase to, On signal,
                                 const Reading* reading) {
   const bool delivered = to == Phase::kDelivered;
   if (delivered && (!entry.details || entry.details->past.attempts.empty())) return;
   AttemptList* list = attempts_of(entry);
   if (list == nullptr || !list->is_open()) return;
-  AttemptNote how{.at = {}, .took = turn.now - list->notes.back().at};
+  AttemptNote how{.at = {}, .took = step.now - list->notes.back().at};
   if (delivered) {
     how.end = AttemptEnd::kDelivered;
   } else if (signal == On::kCancelled || signal == On::kExpired) {

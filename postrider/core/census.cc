@@ -53,12 +53,12 @@ void Engine::Impl::record_state(Entry& entry, StateIndex state) {
   count_cold(entry.destination, state, true);
 }
 
-void Engine::Impl::read_census(Turn& turn, Resident& resident, const std::optional<Blob>& record) {
+void Engine::Impl::read_census(Step& step, Resident& resident, const std::optional<Blob>& record) {
   const CensusRecord* newest = census_pages_.find(resident.id);
   if (newest == nullptr && !record) return;
   auto census = newest != nullptr ? *newest : decode_census(record->view());
   if (!census) {
-    turn.damaged.emplace_back(keys::census(resident.id), *record);
+    step.damaged.emplace_back(keys::census(resident.id), *record);
     receipts_.lose_count();
     return;
   }
@@ -127,8 +127,8 @@ std::map<std::uint64_t, const Row*> Engine::Impl::census_between(const Rows& row
 
 // After a restart: adds up what is known of the destinations, in pages. What changes meanwhile
 // behind the cursor is added when it comes there.
-void Engine::Impl::restore_census(Turn& turn, const Chore& chore) {
-  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kCensus)),
+void Engine::Impl::restore_census(Step& step, const Chore& chore) {
+  const Rows* rows = step.scan({chore.cursor, keys::after_prefix(keys::space(keys::kCensus)),
                                 std::max<std::uint32_t>(1, limits_.restore_rows_max)});
   if (rows == nullptr) return;
   for (const auto& [number, row] : census_between(*rows, chore.cursor)) {
@@ -143,23 +143,23 @@ void Engine::Impl::restore_census(Turn& turn, const Chore& chore) {
     } else if (const auto census = decode_census(row->second.view())) {
       add_to_census(*census);
     } else {
-      turn.damaged.push_back(*row);
+      step.damaged.push_back(*row);
       receipts_.lose_count();
     }
   }
   census_cursor_ = rows->complete ? std::string() : rows->next;
   if (!rows->complete)
-    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
+    step.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
 }
 
 // A record of the cold space goes to quarantine. Which state it was in nobody knows any more: a
 // message is taken for one without a state record, whatever that had said.
-void Engine::Impl::lose_cold(const Turn& turn, const keys::PartKey& key) {
+void Engine::Impl::lose_cold(const Step& step, const keys::PartKey& key) {
   const auto found = by_destination_.find(key.id.destination().value());
   if (found == by_destination_.end()) return receipts_.lose_count();
   const Resident& resident = residents_[found->second];
   const bool is_message = key.part == keys::Part::kMessage;
-  const auto* state = turn.found.get(keys::cold(key.id, keys::Part::kState));
+  const auto* state = step.found.get(keys::cold(key.id, keys::Part::kState));
   const auto stored = is_message && state != nullptr && state->has_value()
                           ? decode_state((*state)->view())
                           : Result<StoredState>(fail(ErrorCode::kNotFound, {}));

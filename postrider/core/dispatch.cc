@@ -15,18 +15,18 @@ void Engine::Impl::ring(Slot slot) {
   ring_.add(slot, resident.ring_tenant, resident.bound->policy.tenant_weight);
 }
 
-void Engine::Impl::pump(Turn& turn) {
+void Engine::Impl::pump(Step& step) {
   if (restoring_hot_ || starts_held_) return;
   for (;;) {
-    while (!turn.freed_gates.empty()) {
-      const GateName name = turn.freed_gates.back();
-      turn.freed_gates.pop_back();
-      serve_gate(turn, name);
+    while (!step.freed_gates.empty()) {
+      const GateName name = step.freed_gates.back();
+      step.freed_gates.pop_back();
+      serve_gate(step, name);
     }
-    while (!turn.freed_groups.empty()) {
-      const GateName name = turn.freed_groups.back();
-      turn.freed_groups.pop_back();
-      serve_group(turn, name);
+    while (!step.freed_groups.empty()) {
+      const GateName name = step.freed_groups.back();
+      step.freed_groups.pop_back();
+      serve_group(step, name);
     }
     if (open_attempts_ >= limits_.open_attempts_max) return;
     if (ring_.empty() && !let_crowd_in()) return;
@@ -35,7 +35,7 @@ void Engine::Impl::pump(Turn& turn) {
     const std::uint64_t tenant = residents_[slot].ring_tenant;
     spent_ = 0;
     ++tallies_.looks;
-    if (start_next(turn, slot)) ring(slot);
+    if (start_next(step, slot)) ring(slot);
     ring_.charge(tenant, spent_);
     touch(slot);
   }
@@ -43,9 +43,9 @@ void Engine::Impl::pump(Turn& turn) {
 
 // One step forward for this destination: an attempt, an end, or a place in a gate's queue. False:
 // nothing to do now.
-bool Engine::Impl::start_next(Turn& turn, Slot slot) {
+bool Engine::Impl::start_next(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
-  if (resident.lanes.empty() || !startable(resident, turn.now)) return false;
+  if (resident.lanes.empty() || !startable(resident, step.now)) return false;
   const std::size_t count = resident.lanes.size();
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t index = (resident.next_lane + i) % count;
@@ -55,16 +55,16 @@ bool Engine::Impl::start_next(Turn& turn, Slot slot) {
     if (kind == LaneKind::kFifo && lane.in_memory != lane.ready) {
       const Slot holder = holder_behind(lane);
       if (holder == kNoSlot) continue;  // its head is on the way
-      return try_start(turn, holder);
+      return try_start(step, holder);
     }
     if (owes_before(lane, entries_[lane.first]) && !planted(Bug::kColdOvertakesHot)) {
-      maybe_refill(turn, slot);  // what goes first is on disk
+      maybe_refill(step, slot);  // what goes first is on disk
       continue;
     }
     const bool plain = kind == LaneKind::kFifo || !lane.may_have_lower();
-    const Slot chosen = plain ? lane.first : whose_turn(turn, slot, lane);
+    const Slot chosen = plain ? lane.first : whose_turn(step, slot, lane);
     if (chosen == kNoSlot) continue;  // it is read from disk
-    const bool moved = plain ? start_lowest(turn, slot, lane) : start_by_turns(turn, slot, chosen);
+    const bool moved = plain ? start_lowest(step, slot, lane) : start_by_turns(step, slot, chosen);
     // A look without a free place is no turn: every other one is, after each start.
     if (moved) residents_[slot].next_lane = static_cast<std::uint8_t>((index + 1) % count);
     return moved;
@@ -93,40 +93,40 @@ bool Engine::Impl::owes_before(const Lane& lane, const Entry& entry) const {
   return lane.owes_before(entry.message.id, in_order);
 }
 
-bool Engine::Impl::try_start(Turn& turn, Slot slot) {
+bool Engine::Impl::try_start(Step& step, Slot slot) {
   Entry& entry = entries_[slot];
   const MessageId id = entry.message.id;
   Resident& resident = residents_[entry.destination];
-  if (is_expired(entry.message, turn.now) && !planted(Bug::kExpiredMessageSent)) {
-    apply(turn, slot, On::kExpired, nullptr);
+  if (is_expired(entry.message, step.now) && !planted(Bug::kExpiredMessageSent)) {
+    apply(step, slot, On::kExpired, nullptr);
     return true;
   }
-  if (!startable(resident, turn.now)) return false;
-  if (resident.more_until > turn.now) {
+  if (!startable(resident, step.now)) return false;
+  if (resident.more_until > step.now) {
     look_later(entry.destination, resident.more_until);
     return false;
   }
-  const GateState::Permit permit = resident.gate.permit(resident.bound->policy.route, turn.now);
+  const GateState::Permit permit = resident.gate.permit(resident.bound->policy.route, step.now);
   if (!permit.open) {
     if (permit.again.is_set()) look_later(entry.destination, permit.again);
     return false;
   }
-  if (!has_room(turn, entry.destination)) return false;
+  if (!has_room(step, entry.destination)) return false;
   const bool lasts = entry.message.lasting != 0 && lasting_.contains(id);
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const GateName name = entry.message.gates[i];
     const bool held = lasts && (entry.message.lasting >> i & 1) != 0;
     if (name == 0 || held || goes_by_lane(entry)) continue;
     SharedGate& gate = shared_gate(entry.destination, name);
-    const GateState::Permit shared = permit_at(gate, turn.now);
+    const GateState::Permit shared = permit_at(gate, step.now);
     if (shared.open) continue;
-    wait_at_gate(turn, slot, name, shared.again);
+    wait_at_gate(step, slot, name, shared.again);
     return true;
   }
-  if (lets_older_pass(turn, slot)) return true;
-  const Judgement judgement = resident.bound->profile->wire.judge(facts_of(turn, entry));
+  if (lets_older_pass(step, slot)) return true;
+  const Judgement judgement = resident.bound->profile->wire.judge(facts_of(step, entry));
   if (!judgement.reason.empty()) set_reason(entry, judgement.reason);
-  apply(turn, slot, judgement.signal, nullptr);
+  apply(step, slot, judgement.signal, nullptr);
   // A profile whose judge names a signal that its table ignores would be asked for ever.
   const auto same = by_id_.find(id);
   return same == by_id_.end() || !entries_[same->second].ready;
@@ -134,7 +134,7 @@ bool Engine::Impl::try_start(Turn& turn, Slot slot) {
 
 // Whoever waits for one gate only may be younger than one who waits for another of the same gates.
 // When both open at once the older goes first, whichever is looked at first.
-bool Engine::Impl::lets_older_pass(Turn& turn, Slot slot) {
+bool Engine::Impl::lets_older_pass(Step& step, Slot slot) {
   const Message& message = entries_[slot].message;
   if (message.ordered) return false;  // its line sees to that, also on disk
   const bool lasts = message.lasting != 0 && lasting_.contains(message.id);
@@ -145,8 +145,8 @@ bool Engine::Impl::lets_older_pass(Turn& turn, Slot slot) {
     const auto gate = name == 0 || held ? gates_.end() : gates_.find(name);
     if (gate == gates_.end() || gate->second.waiters.empty()) continue;
     if (mine < gate->second.waiters.begin()->first) continue;
-    wait_at_gate(turn, slot, name, {});
-    turn.freed_gates.push_back(name);
+    wait_at_gate(step, slot, name, {});
+    step.freed_gates.push_back(name);
     return true;
   }
   return false;
@@ -240,7 +240,7 @@ SharedGate& Engine::Impl::shared_gate(Slot destination, GateName name) {
   return gate;
 }
 
-void Engine::Impl::wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp again) {
+void Engine::Impl::wait_at_gate(Step& step, Slot slot, GateName name, Timestamp again) {
   Entry& entry = entries_[slot];
   unready(slot);
   Lane& lane = residents_[entry.destination].the_lane(entry.message.id.lane());
@@ -262,18 +262,18 @@ void Engine::Impl::wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp 
   gate.waiters.insert_or_assign(std::pair{id.high & 0xFFFF, id.low}, std::pair{slot, id});
   if (again.is_set() && !timers_.armed(gate.timer)) {
     gate.timer =
-        timers_.arm(std::max(again, turn.now), Timer{.kind = TimerKind::kGate, .id = {name, 0}});
+        timers_.arm(std::max(again, step.now), Timer{.kind = TimerKind::kGate, .id = {name, 0}});
   }
-  maybe_refill(turn, entry.destination);  // it left its place to others
+  maybe_refill(step, entry.destination);  // it left its place to others
 }
 
 // A gate that opened looks at its own waiters only: the highest priority first, then the oldest.
-void Engine::Impl::serve_gate(Turn& turn, GateName name) {
+void Engine::Impl::serve_gate(Step& step, GateName name) {
   const auto found = gates_.find(name);
   if (found == gates_.end()) return;
   SharedGate& gate = found->second;
   while (!gate.waiters.empty()) {
-    const GateState::Permit permit = permit_at(gate, turn.now);
+    const GateState::Permit permit = permit_at(gate, step.now);
     if (!permit.open) {
       if (permit.again.is_set() && !timers_.armed(gate.timer)) {
         gate.timer = timers_.arm(permit.again, Timer{.kind = TimerKind::kGate, .id = {name, 0}});
@@ -290,10 +290,10 @@ void Engine::Impl::serve_gate(Turn& turn, GateName name) {
     // a moment ago, which may be older ones of its order.
     const Lane& lane = residents_[entries_[slot].destination].the_lane(id.lane());
     if (open_attempts_ >= limits_.open_attempts_max || owes_before(lane, entries_[slot])) continue;
-    if (lane.first == slot) try_start(turn, slot);
+    if (lane.first == slot) try_start(step, slot);
   }
   if (gate.state.in_use() == 0 && gate.strikes == 0 &&
-      gate.state.settled_at(gate.limits) <= turn.now)
+      gate.state.settled_at(gate.limits) <= step.now)
     gates_.erase(found);
 }
 

@@ -40,7 +40,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       last_attempt_(first_sequence(epoch).value()),
       recent_names_(limits_.recent_names_max, now),
       started_(now),
-      turn_now_(now),
+      now_(now),
       census_pages_(std::move(books.census),
                     {limits_.census_pages_max, limits_.census_counts_max}) {
   for (StateCounts* counts : {&in_states_, &recorded_, &asleep_, &cold_})
@@ -56,46 +56,46 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
 }
 
 Stepped Engine::Impl::step(Now now, const Event& event, const Found& found, Effects& out) {
-  POSTRIDER_CHECK(now.engine >= turn_now_);
-  turn_now_ = now.engine;
+  POSTRIDER_CHECK(now.engine >= now_);
+  now_ = now.engine;
   ++tallies_.steps;
-  Turn turn{now.engine, now.wall, now.doubt, found, out, {}};
+  Step step{now.engine, now.wall, now.doubt, found, out, {}};
   doubt_ = now.doubt;
-  std::visit([&](const auto& happened) { on(turn, happened); }, event);
-  if (turn.lacks()) {
+  std::visit([&](const auto& happened) { on(step, happened); }, event);
+  if (step.lacks()) {
     ++tallies_.needs;
-    for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(turn, slot);
+    for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(step, slot);
     bodies_.tidy();
-    return {std::move(turn.need)};
+    return {std::move(step.need)};
   }
-  finish_step(turn);
+  finish_step(step);
   return {};
 }
 
-void Engine::Impl::finish_step(Turn& turn) {
-  for (Row& row : std::exchange(damaged_at_load_, {})) turn.damaged.push_back(std::move(row));
+void Engine::Impl::finish_step(Step& step) {
+  for (Row& row : std::exchange(damaged_at_load_, {})) step.damaged.push_back(std::move(row));
   std::set<std::string_view> met;  // one step may look at a record several times
-  for (const Row& row : turn.damaged) {
-    if (met.insert(row.first).second) quarantine(turn, row);
+  for (const Row& row : step.damaged) {
+    if (met.insert(row.first).second) quarantine(step, row);
   }
-  for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(turn, slot);
-  if (!unlooked_.empty()) look_at_holds(turn);
-  pump(turn);
+  for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(step, slot);
+  if (!unlooked_.empty()) look_at_holds(step);
+  pump(step);
   evict_surplus();
   for (const DestinationId id : std::exchange(drained_, {}))
-    turn.out.chores.push_back({.kind = Chore::Kind::kRemoveDrained, .destination = id});
-  if (owed_waits_at_) go_on_with_owed(turn, false);
+    step.out.chores.push_back({.kind = Chore::Kind::kRemoveDrained, .destination = id});
+  if (owed_waits_at_) go_on_with_owed(step, false);
   bodies_.tidy();
   bodies_wait_ = receipts_.letters_dropped() || bodies_wait_;
   if (bodies_wait_ && !counting_down_ && !restoring_hot_) {
     counting_down_ = true;
     bodies_wait_ = false;
-    turn.out.chores.push_back({.kind = Chore::Kind::kBodies});
+    step.out.chores.push_back({.kind = Chore::Kind::kBodies});
   }
   // What came first in its bucket may have to go earlier than whatever was waited for so far.
   if (receipts_.retention_moved() || retain_timer_ == 0 || !timers_.armed(retain_timer_)) {
     timers_.cancel(std::exchange(retain_timer_, 0));
-    const Timestamp at = receipts_.next_retention(turn.now);
+    const Timestamp at = receipts_.next_retention(step.now);
     if (at != Timestamp::never())
       retain_timer_ = timers_.arm(at, Timer{.kind = TimerKind::kRetain});
   }
@@ -113,8 +113,8 @@ void Engine::Impl::close_turn(Timestamp now, const WallBooks& wall, Effects& out
   timers_.arm(now, Timer{.kind = TimerKind::kRetain});
 }
 
-void Engine::Impl::reply(Turn& turn, Ticket ticket, Answer answer) {
-  if (ticket.is_set()) turn.out.actions.emplace_back(Reply{ticket, std::move(answer)});
+void Engine::Impl::reply(Step& step, Ticket ticket, Answer answer) {
+  if (ticket.is_set()) step.out.actions.emplace_back(Reply{ticket, std::move(answer)});
 }
 
 namespace {
@@ -127,8 +127,8 @@ bool is_put(const WriteBatch& batch, const std::string& key) {
 
 }  // namespace
 
-void Engine::Impl::quarantine(Turn& turn, const Row& row) {
-  turn.out.writes.put(keys::quarantine(row.first), row.second);
+void Engine::Impl::quarantine(Step& step, const Row& row) {
+  step.out.writes.put(keys::quarantine(row.first), row.second);
   const auto hot = keys::parse_hot(row.first);
   const auto cold = keys::parse_cold(row.first);
   const bool message =
@@ -138,7 +138,7 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
                     row.first[0] == keys::kCensusPage;
   const auto letter = row.first[0] == keys::kDead ? keys::parse_bucketed(row.first) : std::nullopt;
   if (once) {
-    turn.out.writes.remove_once(row.first);
+    step.out.writes.remove_once(row.first);
   } else if (letter) {
     const auto dead =
         decode_dead(row.second.view());  // perhaps only the body that it shares is lost
@@ -147,31 +147,31 @@ void Engine::Impl::quarantine(Turn& turn, const Row& row) {
                            .size = row.second.size() + shared_of_letter(row.second.view()).bytes,
                            .phase = dead ? std::optional(dead->letter.phase) : std::nullopt,
                            .cause = dead ? dead->letter.cause : FailureClass::kNone},
-                          turn.now, turn.out.writes);
-  } else if (!is_put(turn.out.writes, row.first)) {  // what was written since is sound
-    turn.out.writes.remove(row.first);
+                          step.now, step.out.writes);
+  } else if (!is_put(step.out.writes, row.first)) {  // what was written since is sound
+    step.out.writes.remove(row.first);
   }
   ++receipts_.counters().quarantined;
   LogEntry notice;
   notice.kind = LogEntry::Kind::kQuarantined;
-  notice.at = turn.now;
+  notice.at = step.now;
   notice.reason = std::string("a record of space ") + row.first[0] + " cannot be read";
   if (cold) notice.id = cold->id;
   receipts_.note(std::move(notice));
-  if (message || letter || body) lose_body(turn, row);
-  if (hot && once) release_unreadable(turn, hot->sequence);
+  if (message || letter || body) lose_body(step, row);
+  if (hot && once) release_unreadable(step, hot->sequence);
   if (!cold) return;
-  lose_cold(turn, *cold);
-  if (message) release_lasting(turn, cold->id);
+  lose_cold(step, *cold);
+  if (message) release_lasting(step, cold->id);
   if (cold->part == keys::Part::kState)
-    turn.out.chores.push_back({.kind = Chore::Kind::kWakeMessage, .id = cold->id, .all = true});
-  rouse_lane(turn, cold->id);
+    step.out.chores.push_back({.kind = Chore::Kind::kWakeMessage, .id = cold->id, .all = true});
+  rouse_lane(step, cold->id);
   // It may have been the last of a destination that is being drained.
   const auto resident = by_destination_.find(cold->id.destination().value());
   if (resident != by_destination_.end()) touch(resident->second);
 }
 
-void Engine::Impl::on(Turn& turn, const AttemptNews& news) {
+void Engine::Impl::on(Step& step, const AttemptNews& news) {
   const auto found = by_attempt_.find(news.attempt.value());
   if (found == by_attempt_.end()) {
     ++tallies_.late_outcomes;
@@ -181,10 +181,10 @@ void Engine::Impl::on(Turn& turn, const AttemptNews& news) {
     ++tallies_.ignored_signals;
     return;
   }
-  apply(turn, found->second, news.signal, nullptr);
+  apply(step, found->second, news.signal, nullptr);
 }
 
-void Engine::Impl::on(Turn& turn, const AttemptEnded& ended) {
+void Engine::Impl::on(Step& step, const AttemptEnded& ended) {
   const auto found = by_attempt_.find(ended.attempt.value());
   if (found == by_attempt_.end()) {
     ++tallies_.late_outcomes;
@@ -193,13 +193,13 @@ void Engine::Impl::on(Turn& turn, const AttemptEnded& ended) {
   const Slot slot = found->second;
   Entry& entry = entries_[slot];
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
-  const Reading reading = profile.wire.classify(facts_of(turn, entry), entry.kind, ended.reply);
+  const Reading reading = profile.wire.classify(facts_of(step, entry), entry.kind, ended.reply);
   // The attempt is over: nothing is left to abort, whatever the row says.
   by_attempt_.erase(found);
-  end_attempt(turn, slot, reading);
+  end_attempt(step, slot, reading);
 }
 
-void Engine::Impl::end_attempt(Turn& turn, Slot slot, const Reading& reading) {
+void Engine::Impl::end_attempt(Step& step, Slot slot, const Reading& reading) {
   Entry& entry = entries_[slot];
   entry.attempt = AttemptId();
   attempt_closed(entry);
@@ -213,28 +213,28 @@ void Engine::Impl::end_attempt(Turn& turn, Slot slot, const Reading& reading) {
   const bool ours = reading.outcome.failure == FailureClass::kHeldBack;
   if (ours && entry.kind == AttemptKind::kSend && entry.state.held_back < UINT16_MAX)
     ++entry.state.held_back;
-  if (failed && !ours) note_failure(turn.now, entry);
+  if (failed && !ours) note_failure(step.now, entry);
   if (entry.kind == AttemptKind::kProbe) {
     entry.state.questions_failed =
         failed ? static_cast<std::uint16_t>(std::min(entry.state.questions_failed + 1, 1000))
                : std::uint16_t{0};
     if (reading.retry_after) entry.more().patience = *reading.retry_after;
   }
-  if (has_gates(entry.message)) strike_gates(turn, slot);
+  if (has_gates(entry.message)) strike_gates(step, slot);
   // Most answers say no more than what became of the attempt.
   const bool plain = !entry.details && !reading.notes && !reading.then && reading.names.empty() &&
                      reading.submits.empty();
-  if (plain) return apply(turn, slot, reading.signal, &reading);
-  absorb(turn, entry, reading, entry.kind == AttemptKind::kSend);
-  apply_reading(turn, slot, reading, entry.state.attempts, turn.now);
+  if (plain) return apply(step, slot, reading.signal, &reading);
+  absorb(step, entry, reading, entry.kind == AttemptKind::kSend);
+  apply_reading(step, slot, reading, entry.state.attempts, step.now);
 }
 
-void Engine::Impl::on(Turn& turn, const ReceiptArrived& receipt) {
+void Engine::Impl::on(Step& step, const ReceiptArrived& receipt) {
   if (!may_come_from_outside(receipt.signal)) {
     ++tallies_.ignored_signals;
     return;
   }
-  const Located located = locate(turn, receipt.id);
+  const Located located = locate(step, receipt.id);
   if (!located.known) return;
   if (located.slot == kNoSlot) {
     ++tallies_.late_receipts;
@@ -246,38 +246,38 @@ void Engine::Impl::on(Turn& turn, const ReceiptArrived& receipt) {
   const Transition* row = find_row(method_of(entry).rows, entry.state.state, receipt.signal);
   if (row != nullptr && row->verb != Do::kIgnore && !receipt.detail.empty())
     set_reason(entry, receipt.detail);
-  apply(turn, located.slot, receipt.signal, nullptr);
+  apply(step, located.slot, receipt.signal, nullptr);
 }
 
-void Engine::Impl::on(Turn& turn, const TimersDue&) {
+void Engine::Impl::on(Step& step, const TimersDue&) {
   fired_.clear();
-  if (const auto next = timers_.next(); next && *next <= turn.now)
-    tallies_.timers_late.add(turn.now - *next);
-  timers_.advance(turn.now, limits_.timers_per_step_max, fired_);
-  for (const Timer& timer : fired_) fire(turn, timer);
+  if (const auto next = timers_.next(); next && *next <= step.now)
+    tallies_.timers_late.add(step.now - *next);
+  timers_.advance(step.now, limits_.timers_per_step_max, fired_);
+  for (const Timer& timer : fired_) fire(step, timer);
 }
 
-void Engine::Impl::fire(Turn& turn, const Timer& timer) {
+void Engine::Impl::fire(Step& step, const Timer& timer) {
   const auto entry = by_id_.find(timer.id);
   switch (timer.kind) {
     case TimerKind::kState:
       if (entry == by_id_.end()) break;
       entries_[entry->second].timer = 0;
-      if (entries_[entry->second].asks_later) return ask_again(turn, entry->second);
-      return apply(turn, entry->second, state_of(entries_[entry->second]).timer_signal, nullptr);
+      if (entries_[entry->second].asks_later) return ask_again(step, entry->second);
+      return apply(step, entry->second, state_of(entries_[entry->second]).timer_signal, nullptr);
     case TimerKind::kWakeHot:
     case TimerKind::kDueAttempt:
-      turn.out.chores.push_back({.kind = Chore::Kind::kWakeMessage,
+      step.out.chores.push_back({.kind = Chore::Kind::kWakeMessage,
                                  .destination = timer.id.destination(),
                                  .id = timer.id});
       return;
     case TimerKind::kDueExpiry:
-      turn.out.chores.push_back(
+      step.out.chores.push_back(
           {.kind = Chore::Kind::kExpire, .destination = timer.id.destination(), .id = timer.id});
       return;
     case TimerKind::kDueOpening: {
       const DestinationId id = timer.id.destination();
-      turn.out.chores.push_back({.kind = Chore::Kind::kWakeRoute, .destination = id});
+      step.out.chores.push_back({.kind = Chore::Kind::kWakeRoute, .destination = id});
       return;
     }
     case TimerKind::kRouteLook: {
@@ -286,32 +286,32 @@ void Engine::Impl::fire(Turn& turn, const Timer& timer) {
       ring(resident->second);
       return touch(resident->second);
     }
-    case TimerKind::kGate: return serve_gate(turn, timer.id.high);
-    case TimerKind::kGroup: return serve_group(turn, timer.id.high);
-    case TimerKind::kLoadDue: turn.out.chores.push_back({.kind = Chore::Kind::kLoadDue}); return;
-    case TimerKind::kJob: return job_timer(turn, timer.id.high);
-    case TimerKind::kOwed: return go_on_with_owed(turn, true);
-    case TimerKind::kRetain: receipts_.retain(turn.now, turn.out.writes); return;
+    case TimerKind::kGate: return serve_gate(step, timer.id.high);
+    case TimerKind::kGroup: return serve_group(step, timer.id.high);
+    case TimerKind::kLoadDue: step.out.chores.push_back({.kind = Chore::Kind::kLoadDue}); return;
+    case TimerKind::kJob: return job_timer(step, timer.id.high);
+    case TimerKind::kOwed: return go_on_with_owed(step, true);
+    case TimerKind::kRetain: receipts_.retain(step.now, step.out.writes); return;
   }
   ++tallies_.stray_timers;
 }
 
-void Engine::Impl::on(Turn& turn, const Chore& chore) {
+void Engine::Impl::on(Step& step, const Chore& chore) {
   switch (chore.kind) {
-    case Chore::Kind::kRestore: return restore(turn, chore);
-    case Chore::Kind::kRefill: return refill(turn, chore);
-    case Chore::Kind::kLower: return read_lower(turn, chore);
-    case Chore::Kind::kWakeMessage: return wake_message(turn, chore);
-    case Chore::Kind::kExpire: return expire_message(turn, chore);
-    case Chore::Kind::kWakeRoute: return wake_route(turn, chore);
-    case Chore::Kind::kLoadDue: return load_due(turn);
-    case Chore::Kind::kRemoveDrained: return remove_drained(turn, chore);
-    case Chore::Kind::kNested: return submit_nested(turn, chore);
-    case Chore::Kind::kClaim: return claim(turn, chore);
-    case Chore::Kind::kRevive: return revive(turn, chore);
-    case Chore::Kind::kJob: return run_job(turn, chore);
-    case Chore::Kind::kDryRun: return dry_run(turn, chore);
-    case Chore::Kind::kBodies: return count_down(turn);
+    case Chore::Kind::kRestore: return restore(step, chore);
+    case Chore::Kind::kRefill: return refill(step, chore);
+    case Chore::Kind::kLower: return read_lower(step, chore);
+    case Chore::Kind::kWakeMessage: return wake_message(step, chore);
+    case Chore::Kind::kExpire: return expire_message(step, chore);
+    case Chore::Kind::kWakeRoute: return wake_route(step, chore);
+    case Chore::Kind::kLoadDue: return load_due(step);
+    case Chore::Kind::kRemoveDrained: return remove_drained(step, chore);
+    case Chore::Kind::kNested: return submit_nested(step, chore);
+    case Chore::Kind::kClaim: return claim(step, chore);
+    case Chore::Kind::kRevive: return revive(step, chore);
+    case Chore::Kind::kJob: return run_job(step, chore);
+    case Chore::Kind::kDryRun: return dry_run(step, chore);
+    case Chore::Kind::kBodies: return count_down(step);
   }
 }
 
@@ -330,7 +330,7 @@ Stats Engine::Impl::stats() const {
   stats.history = history.count;
   stats.history_bytes = history.bytes;
   stats.restoring = restoring();
-  stats.now = turn_now_;
+  stats.now = now_;
   stats.clock_doubt = doubt_;
   tell_states(stats);
   return stats;

@@ -54,7 +54,7 @@ class Engine::Impl {
   // One step: what it may look at, what it lacks, what it decided. Handlers first look everything
   // up; when something is lacking they return at once, having changed nothing that anybody can see
   // (a destination in the cache is not seen).
-  struct Turn {
+  struct Step {
     Timestamp now;
     Timestamp wall;
     Duration doubt;  // how far the wall is ahead and not believed
@@ -80,26 +80,26 @@ class Engine::Impl {
   };
 
   // engine.cc
-  void on(Turn& turn, const AttemptNews& news);
-  void on(Turn& turn, const AttemptEnded& ended);
-  void on(Turn& turn, const ReceiptArrived& receipt);
-  void end_attempt(Turn& turn, Slot slot, const Reading& reading);
-  void on(Turn& turn, const TimersDue&);
-  void on(Turn& turn, const Chore& chore);
-  void fire(Turn& turn, const Timer& timer);
-  void quarantine(Turn& turn, const Row& row);
-  void release_unreadable(Turn& turn, Sequence sequence);
+  void on(Step& step, const AttemptNews& news);
+  void on(Step& step, const AttemptEnded& ended);
+  void on(Step& step, const ReceiptArrived& receipt);
+  void end_attempt(Step& step, Slot slot, const Reading& reading);
+  void on(Step& step, const TimersDue&);
+  void on(Step& step, const Chore& chore);
+  void fire(Step& step, const Timer& timer);
+  void quarantine(Step& step, const Row& row);
+  void release_unreadable(Step& step, Sequence sequence);
   Sequence next_sequence() { return Sequence(++last_sequence_); }
-  void reply(Turn& turn, Ticket ticket, Answer answer);
-  void finish_step(Turn& turn);
+  void reply(Step& step, Ticket ticket, Answer answer);
+  void finish_step(Step& step);
 
   // admission.cc
-  void on(Turn& turn, const Submit& submit);
-  void expect_more(const Turn& turn, const Submit& submit);
+  void on(Step& step, const Submit& submit);
+  void expect_more(const Step& step, const Submit& submit);
   std::optional<Answer> invalid(const Caller& caller, std::uint8_t lane,
                                 std::string_view attributes, std::string_view body) const;
   static std::optional<std::string> closed_to_new(const Resident& resident);  // and why
-  static std::optional<Answer> refuse_expired(const Turn& turn, Timestamp expires);
+  static std::optional<Answer> refuse_expired(const Step& step, Timestamp expires);
   using ParsedMessage = std::unique_ptr<const Opaque>;
   struct Draft {  // a message on its way in
     Slot resident;
@@ -116,31 +116,31 @@ class Engine::Impl {
   };
   static Result<ParsedMessage> read_message(const ProfileSpec& profile, std::string_view attributes,
                                             std::string_view body);
-  std::optional<Result<MessageId>> take_message(Turn& turn, Draft draft);
-  MessageId admit_instead(Turn& turn, Draft draft, const Admission& admission, NameEntry& older);
-  MessageId admit(Turn& turn, Draft draft, const Admission& admission);
+  std::optional<Result<MessageId>> take_message(Step& step, Draft draft);
+  MessageId admit_instead(Step& step, Draft draft, const Admission& admission, NameEntry& older);
+  MessageId admit(Step& step, Draft draft, const Admission& admission);
   bool fits_window(const Resident& resident, const Lane* lane, std::size_t bytes,
                    Timestamp now) const;
-  void accept_hot(Turn& turn, Slot resident, Message message, ParsedMessage parsed);
-  void accept_cold(Turn& turn, Slot resident, const Message& message);
+  void accept_hot(Step& step, Slot resident, Message message, ParsedMessage parsed);
+  void accept_cold(Step& step, Slot resident, const Message& message);
   struct Remembered {  // what the ledger holds of a key
     std::optional<LedgerEntry> entry;
     std::optional<SessionEntry> session;
     bool damaged = false;  // there was an entry, and it cannot be read
   };
-  Remembered recall(Turn& turn, const OperationKey& key);
-  LedgerRule ledger_rule(const Turn& turn) const {
-    return {options_.key_window, options_.key_ahead, turn.doubt};
+  Remembered recall(Step& step, const OperationKey& key);
+  LedgerRule ledger_rule(const Step& step) const {
+    return {options_.key_window, options_.key_ahead, step.doubt};
   }
   // The ledger's part of a command: nullopt when it may go on (or lacks something); otherwise the
   // answer.
-  std::optional<Answer> consult_ledger(Turn& turn, const OperationKey& key,
+  std::optional<Answer> consult_ledger(Step& step, const OperationKey& key,
                                        const Fingerprint& fingerprint);
-  void seal(Turn& turn, const OperationKey& key, const Fingerprint& fingerprint,
+  void seal(Step& step, const OperationKey& key, const Fingerprint& fingerprint,
             const Answer& answer);
   // Runs `act` under the caller's key: replay, conflict, or act and seal.
   template <class Act>
-  void once(Turn& turn, const Caller& caller, const std::string& canonical_bytes, Act&& act);
+  void once(Step& step, const Caller& caller, const std::string& canonical_bytes, Act&& act);
   // The same for an operator's command: what it changed is in the audit of the same commit.
   struct Deed {
     std::string_view action;
@@ -148,13 +148,13 @@ class Engine::Impl {
     std::string_view reason;
   };
   template <class Act>
-  void once(Turn& turn, const Caller& caller, const std::string& canonical_bytes, const Deed& deed,
+  void once(Step& step, const Caller& caller, const std::string& canonical_bytes, const Deed& deed,
             Act&& act);
-  void audit(Turn& turn, const Caller& caller, const Deed& deed, const Answer& answer);
+  void audit(Step& step, const Caller& caller, const Deed& deed, const Answer& answer);
 
   // fanout.cc
-  void on(Turn& turn, const FanOut& fanout);
-  void on(Turn& turn, const ChangeGroup& change);
+  void on(Step& step, const FanOut& fanout);
+  void on(Step& step, const ChangeGroup& change);
   struct Fanning {  // a fan-out on its way in
     struct Member {
       std::string name;
@@ -166,29 +166,29 @@ class Engine::Impl {
     std::vector<Member> members;
     std::vector<std::string> skipped;
   };
-  std::optional<FanoutGroup> find_group(Turn& turn, const std::string& name);
-  std::optional<Answer> fan_out(Turn& turn, const FanOut& fanout);
-  std::optional<Answer> choose_members(Turn& turn, const FanOut& fanout, const FanoutGroup& group,
+  std::optional<FanoutGroup> find_group(Step& step, const std::string& name);
+  std::optional<Answer> fan_out(Step& step, const FanOut& fanout);
+  std::optional<Answer> choose_members(Step& step, const FanOut& fanout, const FanoutGroup& group,
                                        Fanning& fanning);
-  std::optional<Answer> ask_members(Turn& turn, const FanOut& fanout, Fanning& fanning);
-  FanoutView take_all(Turn& turn, const FanOut& fanout, Fanning& fanning);
+  std::optional<Answer> ask_members(Step& step, const FanOut& fanout, Fanning& fanning);
+  FanoutView take_all(Step& step, const FanOut& fanout, Fanning& fanning);
   static Draft draft_for(const FanOut& fanout, Slot resident);
   std::optional<Answer> invalid(const ChangeGroup& change) const;
-  std::optional<Answer> change_group(Turn& turn, const ChangeGroup& change);
-  std::optional<Answer> show_group(Turn& turn, const Ask& ask);
-  std::optional<Answer> list_fanout_groups(Turn& turn, const Ask& ask);
-  bool load_body(Turn& turn, std::uint64_t id, bool with_bytes);
-  void need_body(Turn& turn, const Row& row);  // of an encoded message
+  std::optional<Answer> change_group(Step& step, const ChangeGroup& change);
+  std::optional<Answer> show_group(Step& step, const Ask& ask);
+  std::optional<Answer> list_fanout_groups(Step& step, const Ask& ask);
+  bool load_body(Step& step, std::uint64_t id, bool with_bytes);
+  void need_body(Step& step, const Row& row);  // of an encoded message
   bool give_body(Message& message) const;      // false: it is lost
-  void release_later(Turn& turn, const SharedBody& shared, MessageId id);
-  void count_down(Turn& turn);
-  void lose_body(Turn& turn, const Row& row);
+  void release_later(Step& step, const SharedBody& shared, MessageId id);
+  void count_down(Step& step);
+  void lose_body(Step& step, const Row& row);
   static SharedBody shared_of_letter(std::string_view letter);
-  std::optional<Message> message_of_letter(Turn& turn, std::string_view letter);
+  std::optional<Message> message_of_letter(Step& step, std::string_view letter);
 
   // arrivals.cc
-  void on(Turn& turn, const Arrived& arrived);
-  std::optional<Answer> take_arrival(Turn& turn, const ProfileSpec& profile,
+  void on(Step& step, const Arrived& arrived);
+  std::optional<Answer> take_arrival(Step& step, const ProfileSpec& profile,
                                      const Arrived& arrived);
   struct Target {  // whom a subject is about
     Slot slot = kNoSlot;
@@ -205,58 +205,58 @@ class Engine::Impl {
     bool second = false;  // by another name than the first: when it has ended, that says nothing
     bool idle = false;
   };
-  std::vector<Candidate> candidates_for(Turn& turn, const ProfileSpec& profile,
+  std::vector<Candidate> candidates_for(Step& step, const ProfileSpec& profile,
                                         const Subject& subject);
-  Timestamp debt_before(Turn& turn, const ProfileSpec& profile, const Entry& entry);
-  Target find_target(Turn& turn, const ProfileSpec& profile, const Subject& subject);
+  Timestamp debt_before(Step& step, const ProfileSpec& profile, const Entry& entry);
+  Target find_target(Step& step, const ProfileSpec& profile, const Subject& subject);
   struct Waiting {  // news of one name
     keys::Bucket bucket = 0;
     std::string key = {};  // empty: there is none
     HalfEntry entry = {};
   };
-  NameEntry find_name(Turn& turn, std::string_view tail, Duration window = Duration(0));
-  NameEntry find_named(Turn& turn, std::string_view scope, std::string_view name);
-  void put_name(Turn& turn, std::string_view scope, std::string_view name, const NameEntry& entry);
-  Waiting find_halves(Turn& turn, std::string_view tail);
+  NameEntry find_name(Step& step, std::string_view tail, Duration window = Duration(0));
+  NameEntry find_named(Step& step, std::string_view scope, std::string_view name);
+  void put_name(Step& step, std::string_view scope, std::string_view name, const NameEntry& entry);
+  Waiting find_halves(Step& step, std::string_view tail);
   static std::string tail_in(std::string_view key);
-  void keep_half(Turn& turn, const std::string& tail, const Subject& subject);
+  void keep_half(Step& step, const std::string& tail, const Subject& subject);
   bool fits(const Subject& subject) const;
-  void give_names(Turn& turn, const ProfileSpec& profile, NameEntry::Holder holder,
+  void give_names(Step& step, const ProfileSpec& profile, NameEntry::Holder holder,
                   const std::vector<ExternalName>& names, Timestamp at);
-  void claim(Turn& turn, const Chore& chore);
-  void absorb(Turn& turn, Entry& entry, const Reading& reading, bool answers_send);
-  void apply_reading(Turn& turn, Slot slot, const Reading& reading, std::uint16_t attempt,
+  void claim(Step& step, const Chore& chore);
+  void absorb(Step& step, Entry& entry, const Reading& reading, bool answers_send);
+  void apply_reading(Step& step, Slot slot, const Reading& reading, std::uint16_t attempt,
                      Timestamp at);
-  void tell(Turn& turn, Slot slot, const Reading& reading, std::uint16_t attempt, Timestamp at);
-  void note_late(Turn& turn, MessageId id, std::string_view source);
+  void tell(Step& step, Slot slot, const Reading& reading, std::uint16_t attempt, Timestamp at);
+  void note_late(Step& step, MessageId id, std::string_view source);
   static std::string supersede_scope(DestinationId destination);
-  NameEntry find_older(Turn& turn, std::string_view scope, std::string_view key);
-  void supersede(Turn& turn, NameEntry& older);
-  void write_nested(Turn& turn, const ProfileSpec& profile, MessageId from,
+  NameEntry find_older(Step& step, std::string_view scope, std::string_view key);
+  void supersede(Step& step, NameEntry& older);
+  void write_nested(Step& step, const ProfileSpec& profile, MessageId from,
                     const std::vector<NestedSubmit>& submits);
-  void submit_nested(Turn& turn, const Chore& chore);
+  void submit_nested(Step& step, const Chore& chore);
 
   // residents.cc
   struct Destined {
     bool known = false;   // everything was read
     Slot slot = kNoSlot;  // none: there is no such destination
   };
-  Destined find_destination(Turn& turn, std::string_view name);
-  Destined find_destination(Turn& turn, DestinationId id);
-  Slot make_resident(Turn& turn, DestinationId id, const Blob& config);
+  Destined find_destination(Step& step, std::string_view name);
+  Destined find_destination(Step& step, DestinationId id);
+  Slot make_resident(Step& step, DestinationId id, const Blob& config);
   std::shared_ptr<const Bound> bind(const DestinationConfig& config);
   static std::shared_ptr<const Bound> bound_to(const DestinationConfig& config,
                                                const ProfileSpec& profile, const Policy& policy);
-  Route read_route(Turn& turn, DestinationId id, const std::optional<Blob>& record);
-  Route peek_at_route(Turn& turn, DestinationId id, const std::optional<Blob>& record) const;
+  Route read_route(Step& step, DestinationId id, const std::optional<Blob>& record);
+  Route peek_at_route(Step& step, DestinationId id, const std::optional<Blob>& record) const;
   void touch(Slot resident);  // after each change: cache, ring, owed record
   void leave_lru(Slot resident);
   void evict_surplus();
   void forget_resident(Slot resident);
-  void write_owed(Turn& turn, Slot resident);
-  void cover(Turn& turn, Slot resident, Lane& lane, MessageId id);
-  void settle_owed(Turn& turn, Slot resident, Lane& lane);
-  void tell_health(Turn& turn, Slot resident, HealthOn on, std::string_view reason);
+  void write_owed(Step& step, Slot resident);
+  void cover(Step& step, Slot resident, Lane& lane, MessageId id);
+  void settle_owed(Step& step, Slot resident, Lane& lane);
+  void tell_health(Step& step, Slot resident, HealthOn on, std::string_view reason);
   static void begin_throttle(Resident& resident);
   void learn(Resident& resident, HealthOn on, const HealthChange& change);
   void count_start(const Resident& resident);
@@ -265,60 +265,60 @@ class Engine::Impl {
     return residents_[resident].bound->policy.health.contact_clears ? HealthOn::kOk
                                                                     : HealthOn::kSeen;
   }
-  void hold_route(Turn& turn, Slot resident, Timestamp until, std::string_view reason);
-  void write_route(Turn& turn, Slot resident);
+  void hold_route(Step& step, Slot resident, Timestamp until, std::string_view reason);
+  void write_route(Step& step, Slot resident);
   bool startable(const Resident& resident, Timestamp now) const;
 
   // delivery.cc
   const Method& method_of(const Entry& entry) const;
   const StateRow& state_of(const Entry& entry) const;
   Phase phase_of(const Entry& entry) const { return state_of(entry).phase; }
-  Facts facts_of(const Turn& turn, const Entry& entry) const;
+  Facts facts_of(const Step& step, const Entry& entry) const;
   const Opaque* parsed_of(const Entry& entry) const;
   static const Intent* intent_of(const Entry& entry);
-  void leave_step(const Turn& turn, Entry& entry, StateIndex to, On on);
-  static Timestamp back_off_end(const Turn& turn, const Entry& entry);
-  void apply(Turn& turn, Slot slot, On signal, const Reading* reading);
-  const Transition* next_row(Turn& turn, Entry& entry, On signal, const Reading* reading,
+  void leave_step(const Step& step, Entry& entry, StateIndex to, On on);
+  static Timestamp back_off_end(const Step& step, const Entry& entry);
+  void apply(Step& step, Slot slot, On signal, const Reading* reading);
+  const Transition* next_row(Step& step, Entry& entry, On signal, const Reading* reading,
                              std::optional<Timestamp>& due);
-  std::optional<Timestamp> retry_due(Turn& turn, const Entry& entry, const Reading* reading);
-  void raise(Turn& turn, Slot resident, const Transition& row, const Entry& entry);
-  void carry_out(Turn& turn, Slot slot, const Transition& row, std::optional<Timestamp> due);
-  void enter(Turn& turn, Slot slot, StateIndex to, std::optional<Timestamp> due);
+  std::optional<Timestamp> retry_due(Step& step, const Entry& entry, const Reading* reading);
+  void raise(Step& step, Slot resident, const Transition& row, const Entry& entry);
+  void carry_out(Step& step, Slot slot, const Transition& row, std::optional<Timestamp> due);
+  void enter(Step& step, Slot slot, StateIndex to, std::optional<Timestamp> due);
   void settle_visitor(Entry& entry);
-  void mark_holding(Turn& turn, Entry& entry, bool holding);
-  void leave_attempt(Turn& turn, Slot slot, bool ended = false);
-  bool raise_remembered(Turn& turn, Slot slot);  // true: the message moved on
-  void start_attempt(Turn& turn, Slot slot, StateIndex to, AttemptKind kind);
-  void take_gates(Turn& turn, Entry& entry);
-  WireRequest encode_intent(Turn& turn, Entry& entry, StateIndex to);
-  void ask(Turn& turn, Slot slot, StateIndex to);
-  void abandon(Turn& turn, const Entry& entry);
-  Timestamp timer_due(const Turn& turn, const Entry& entry, const StateRow& target) const;
-  void store_dirty(Turn& turn, Entry& entry);
-  void release_lasting(Turn& turn, MessageId id);
-  void sleep(Turn& turn, Slot slot);
+  void mark_holding(Step& step, Entry& entry, bool holding);
+  void leave_attempt(Step& step, Slot slot, bool ended = false);
+  bool raise_remembered(Step& step, Slot slot);  // true: the message moved on
+  void start_attempt(Step& step, Slot slot, StateIndex to, AttemptKind kind);
+  void take_gates(Step& step, Entry& entry);
+  WireRequest encode_intent(Step& step, Entry& entry, StateIndex to);
+  void ask(Step& step, Slot slot, StateIndex to);
+  void abandon(Step& step, const Entry& entry);
+  Timestamp timer_due(const Step& step, const Entry& entry, const StateRow& target) const;
+  void store_dirty(Step& step, Entry& entry);
+  void release_lasting(Step& step, MessageId id);
+  void sleep(Step& step, Slot slot);
   void tell_lost(Entry& entry, Phase phase);
-  void end(Turn& turn, Slot slot, StateIndex to);
-  void store_state(Turn& turn, Entry& entry);
-  void store_awake(Turn& turn, Entry& entry);
-  void forget_state(Turn& turn, Entry& entry);
-  bool move_to_cold(Turn& turn,
+  void end(Step& step, Slot slot, StateIndex to);
+  void store_state(Step& step, Entry& entry);
+  void store_awake(Step& step, Entry& entry);
+  void forget_state(Step& step, Entry& entry);
+  bool move_to_cold(Step& step,
                     Slot slot);  // true: its state record is gone and must be stored again
-  void give_back_gates(Turn& turn, Slot slot);
+  void give_back_gates(Step& step, Slot slot);
   void set_reason(Entry& entry, std::string_view reason);
-  TimerHandle put_due(Turn& turn, Timestamp at, keys::DueKind kind, MessageId id);
+  TimerHandle put_due(Step& step, Timestamp at, keys::DueKind kind, MessageId id);
 
   // attempts.cc
   AttemptList* attempts_of(Entry& entry) const;
   void lose_attempt(Entry& entry) const;
-  void note_attempt(const Turn& turn, Entry& entry, Phase to, On signal, const Reading* reading);
+  void note_attempt(const Step& step, Entry& entry, Phase to, On signal, const Reading* reading);
 
   // dispatch.cc
-  void pump(Turn& turn);
-  bool start_next(Turn& turn, Slot resident);
-  bool try_start(Turn& turn, Slot slot);
-  bool lets_older_pass(Turn& turn, Slot slot);
+  void pump(Step& step);
+  bool start_next(Step& step, Slot resident);
+  bool try_start(Step& step, Slot slot);
+  bool lets_older_pass(Step& step, Slot slot);
   bool goes_by_lane(const Entry& entry) const;
   void leave_lines(Slot resident);
   void look_later(Slot resident, Timestamp at);
@@ -327,38 +327,38 @@ class Engine::Impl {
   static void leave_gate(Entry& entry, Lane& lane);
   void ring(Slot resident);
   SharedGate& shared_gate(Slot destination, GateName name);
-  void wait_at_gate(Turn& turn, Slot slot, GateName name, Timestamp again);
-  void serve_gate(Turn& turn, GateName name);
+  void wait_at_gate(Step& step, Slot slot, GateName name, Timestamp again);
+  void serve_gate(Step& step, GateName name);
 
   // priorities.cc
   Slot first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const;
   void begin_run(Lane& lane, Slot slot);
   void end_run(Lane& lane, const Entry& entry);
-  bool start_by_turns(Turn& turn, Slot resident, Slot chosen);
-  bool start_lowest(Turn& turn, Slot resident, const Lane& lane);
+  bool start_by_turns(Step& step, Slot resident, Slot chosen);
+  bool start_lowest(Step& step, Slot resident, const Lane& lane);
   std::uint64_t top_of(const Lane& lane) const;
-  Slot whose_turn(Turn& turn, Slot resident, Lane& lane);
-  Slot favourite(Turn& turn, Slot resident, Lane& lane);
+  Slot whose_turn(Step& step, Slot resident, Lane& lane);
+  Slot favourite(Step& step, Slot resident, Lane& lane);
   Slot next_lower(const Lane& lane, MessageId from) const;
-  void look_below(Turn& turn, Slot resident, Lane& lane);
-  bool look_from(Turn& turn, Slot resident, Lane& lane, MessageId from);
+  void look_below(Step& step, Slot resident, Lane& lane);
+  bool look_from(Step& step, Slot resident, Lane& lane, MessageId from);
   Scan lower_scan(const Resident& resident, const Lane& lane) const;
-  void read_lower(Turn& turn, const Chore& chore);
-  MessageId take_lower(Turn& turn, Slot resident, std::uint8_t lane, const Rows& rows);
-  void end_look(Turn& turn, Slot resident, Lane& lane, MessageId behind, bool complete);
+  void read_lower(Step& step, const Chore& chore);
+  MessageId take_lower(Step& step, Slot resident, std::uint8_t lane, const Rows& rows);
+  void end_look(Step& step, Slot resident, Lane& lane, MessageId behind, bool complete);
   void remember_turns(const Resident& resident);
   void recall_turns(DestinationId destination, Lane& lane);
 
   // poison.cc
   bool in_order(const Entry& entry) const;
   On poison_signal(const Entry& entry) const;
-  void let_others_pass(Turn& turn, Entry& entry, const Transition& row);
-  bool find_gap(Turn& turn, const Entry& entry, Explanation& out);
+  void let_others_pass(Step& step, Entry& entry, const Transition& row);
+  bool find_gap(Step& step, const Entry& entry, Explanation& out);
 
   // fairness.cc
   static constexpr std::size_t kBytesPerCost = 64U << 10;  // so many bytes cost one start more …
   static constexpr std::uint32_t kCostMax = 16;            // … up to this
-  bool has_room(Turn& turn, Slot resident);
+  bool has_room(Step& step, Slot resident);
   static bool is_proven(const Resident& resident);
   std::uint32_t unproven_max() const;
   void attempt_opened(Entry& entry);
@@ -366,11 +366,11 @@ class Engine::Impl {
   bool let_crowd_in();
   struct Group;
   Group& group_of(const Policy& policy);
-  bool enter_group(Turn& turn, Slot resident);
-  void take_group(const Turn& turn, Entry& entry);
+  bool enter_group(Step& step, Slot resident);
+  void take_group(const Step& step, Entry& entry);
   void occupy_group(Entry& entry);
-  void leave_group(Turn& turn, Entry& entry);
-  void serve_group(Turn& turn, GateName name);
+  void leave_group(Step& step, Entry& entry);
+  void serve_group(Step& step, GateName name);
 
   // shared_gates.cc
   static bool has_gates(const Message& message) {
@@ -379,18 +379,18 @@ class Engine::Impl {
   static_assert(kGatesMax == 3);
   static GateState::Permit permit_at(const SharedGate& gate, Timestamp now);
   Duration shut_for(const Entry& entry, Timestamp now) const;
-  void ask_again(Turn& turn, Slot slot);
-  void begin_trial(const Turn& turn, Entry& entry);
-  void give_up_trial(Turn& turn, Entry& entry);
-  void strike_gates(Turn& turn, Slot slot);
+  void ask_again(Step& step, Slot slot);
+  void begin_trial(const Step& step, Entry& entry);
+  void give_up_trial(Step& step, Entry& entry);
+  void strike_gates(Step& step, Slot slot);
   void note_closing(const Entry& entry, GateName name);
-  void open_gate(Turn& turn, GateName name);
-  void hear_alive(Turn& turn, GateName name);
-  static void give_back_one(Turn& turn, std::pair<const GateName, SharedGate>& gate, MessageId id);
+  void open_gate(Step& step, GateName name);
+  void hear_alive(Step& step, GateName name);
+  static void give_back_one(Step& step, std::pair<const GateName, SharedGate>& gate, MessageId id);
 
   // refill.cc
-  Slot add_entry(Turn& turn, Slot resident, Message message, bool hot);
-  void forget_entry(Turn& turn, Slot slot);
+  Slot add_entry(Step& step, Slot resident, Message message, bool hot);
+  void forget_entry(Step& step, Slot slot);
   void unlink(Resident& resident, const Entry& entry);
   std::uint64_t& in_state(const Entry& entry);  // how many are in its state
   std::size_t profile_number(Slot resident) const;
@@ -409,8 +409,8 @@ class Engine::Impl {
     bool known = false;
     Slot slot = kNoSlot;
   };
-  Located locate(Turn& turn, MessageId id);  // in memory, or read as a visitor
-  void dismiss_visitor(Turn& turn, Slot slot);
+  Located locate(Step& step, MessageId id);  // in memory, or read as a visitor
+  void dismiss_visitor(Step& step, Slot slot);
   struct Stored {  // a message as the disk has it
     bool known = false;
     bool hot = false;
@@ -418,8 +418,8 @@ class Engine::Impl {
     std::optional<Message> message;  // none: not there, or unreadable
     std::optional<StoredState> state;
   };
-  Stored read_message(Turn& turn, MessageId id);
-  std::optional<Message> decode_row(Turn& turn, Slot resident, const Row& row, const Row* state,
+  Stored read_message(Step& step, MessageId id);
+  std::optional<Message> decode_row(Step& step, Slot resident, const Row& row, const Row* state,
                                     std::optional<StoredState>& stored);
   void adopt_state(Entry& entry, const std::optional<StoredState>& stored);
   bool may_be_lost(const Entry& entry) const;
@@ -436,90 +436,90 @@ class Engine::Impl {
   static bool is_whole(const Rows& rows,
                        std::string_view message_key);  // its state, if any, is among the rows
   static bool is_state_of(std::string_view state_key, std::string_view message_key);
-  void maybe_refill(Turn& turn, Slot resident);
-  void take_rows(Turn& turn, Slot resident, std::uint8_t lane, const Rows& rows);
+  void maybe_refill(Step& step, Slot resident);
+  void take_rows(Step& step, Slot resident, std::uint8_t lane, const Rows& rows);
   void occupy_gates(Entry& entry);
   bool keeps_gates(const Entry& entry) const;
   void hold_lasting(Slot destination, const Message& message, const State& state);
-  void refill(Turn& turn, const Chore& chore);
+  void refill(Step& step, const Chore& chore);
   Scan refill_scan(const Resident& resident, const Lane& lane) const;
-  void take_row(Turn& turn, Slot resident, std::uint8_t lane, const Row& row, const Row* state);
+  void take_row(Step& step, Slot resident, std::uint8_t lane, const Row& row, const Row* state);
   // Puts a message from disk where its state says it belongs. False: it sleeps on, and is not in
   // memory.
-  bool settle_in(Turn& turn, Slot resident, Message message,
+  bool settle_in(Step& step, Slot resident, Message message,
                  const std::optional<StoredState>& stored, bool hot);
-  void resume_state(Turn& turn, Slot slot);
-  void wake_message(Turn& turn, const Chore& chore);
-  void rouse_lane(Turn& turn, MessageId id);  // the message at its head is gone, or may go on
-  void expire_message(Turn& turn, const Chore& chore);
-  void wake_route(Turn& turn, const Chore& chore);
-  void open_route(Turn& turn, Slot resident);
-  void load_due(Turn& turn);
-  void spill(Turn& turn, Slot resident, Lane& lane);
-  void spill_all(Turn& turn, Slot resident);
+  void resume_state(Step& step, Slot slot);
+  void wake_message(Step& step, const Chore& chore);
+  void rouse_lane(Step& step, MessageId id);  // the message at its head is gone, or may go on
+  void expire_message(Step& step, const Chore& chore);
+  void wake_route(Step& step, const Chore& chore);
+  void open_route(Step& step, Slot resident);
+  void load_due(Step& step);
+  void spill(Step& step, Slot resident, Lane& lane);
+  void spill_all(Step& step, Slot resident);
   bool awake(const Resident& resident, Timestamp now) const;  // worth keeping a window for
 
   // revival.cc
-  void park(Turn& turn, Slot slot);
-  void unpark(Turn& turn, MessageId id);
-  void park_for_reach(Turn& turn, Slot slot);
-  void refresh_attempts(const Turn& turn, Entry& entry) const;
-  void hear_success(Turn& turn, Slot resident);
-  void look_at_parked(Turn& turn, Slot resident);
-  void begin_revival(Turn& turn, Slot resident, bool all, Timestamp until);
-  void revive(Turn& turn, const Chore& chore);
-  void put_back(Turn& turn, Slot slot);
-  void end_revival(Turn& turn, Slot resident, bool some_wait);
-  void set_revival(Turn& turn, Slot resident, Timestamp at);
-  void move_look(Turn& turn, const Resident& resident, Timestamp& entry, Timestamp wanted);
+  void park(Step& step, Slot slot);
+  void unpark(Step& step, MessageId id);
+  void park_for_reach(Step& step, Slot slot);
+  void refresh_attempts(const Step& step, Entry& entry) const;
+  void hear_success(Step& step, Slot resident);
+  void look_at_parked(Step& step, Slot resident);
+  void begin_revival(Step& step, Slot resident, bool all, Timestamp until);
+  void revive(Step& step, const Chore& chore);
+  void put_back(Step& step, Slot slot);
+  void end_revival(Step& step, Slot resident, bool some_wait);
+  void set_revival(Step& step, Slot resident, Timestamp at);
+  void move_look(Step& step, const Resident& resident, Timestamp& entry, Timestamp wanted);
 
   // restore.cc
-  void restore(Turn& turn, const Chore& chore);
-  void restore_hot(Turn& turn, const Chore& chore);
-  void restore_holding(Turn& turn, const Chore& chore);
-  void restore_hot_row(Turn& turn, const Row& row, const Row* state);
-  void restore_owed(Turn& turn, const Chore& chore);
-  void restore_nested(Turn& turn, const Chore& chore);
-  void restore_halves(Turn& turn, const Chore& chore);
-  void go_on_with_owed(Turn& turn, bool regardless);
+  void restore(Step& step, const Chore& chore);
+  void restore_hot(Step& step, const Chore& chore);
+  void restore_holding(Step& step, const Chore& chore);
+  void restore_hot_row(Step& step, const Row& row, const Row* state);
+  void restore_owed(Step& step, const Chore& chore);
+  void restore_nested(Step& step, const Chore& chore);
+  void restore_halves(Step& step, const Chore& chore);
+  void go_on_with_owed(Step& step, bool regardless);
 
   // operators.cc
-  void on(Turn& turn, const Cancel& cancel);
-  void on(Turn& turn, const RetryNow& retry);
-  void on(Turn& turn, const Redrive& redrive);
-  void on(Turn& turn, const Drop& drop);
-  void on(Turn& turn, const Configure& configure);
-  void on(Turn& turn, const Pause& pause);
-  void on(Turn& turn, const Resume& resume);
-  void on(Turn& turn, const Wake& wake);
-  void on(Turn& turn, const PeerSeen& seen);
-  Answer missing(Turn& turn, MessageId id);  // why a message is not live
+  void on(Step& step, const Cancel& cancel);
+  void on(Step& step, const RetryNow& retry);
+  void on(Step& step, const Redrive& redrive);
+  void on(Step& step, const Drop& drop);
+  void on(Step& step, const Configure& configure);
+  void on(Step& step, const Pause& pause);
+  void on(Step& step, const Resume& resume);
+  void on(Step& step, const Wake& wake);
+  void on(Step& step, const PeerSeen& seen);
+  Answer missing(Step& step, MessageId id);  // why a message is not live
   struct Buried {
     bool known = false;
     std::optional<EndRecord> end;
     std::optional<Blob> letter;  // the dead letter's record
   };
-  Buried find_end(Turn& turn, MessageId id);
-  Buried find_letter(Turn& turn, MessageId id);
-  Buried find_content(Turn& turn, MessageId id);
-  std::optional<EndRecord> end_of_letter(Turn& turn, const Row& row, keys::Bucket bucket);
+  Buried find_end(Step& step, MessageId id);
+  Buried find_letter(Step& step, MessageId id);
+  Buried find_content(Step& step, MessageId id);
+  std::optional<EndRecord> end_of_letter(Step& step, const Row& row, keys::Bucket bucket);
   // `moves`: what it refers to goes on with a new message.
-  void take_letter(Turn& turn, const Buried& buried, bool moves = false);
-  Answer retry_now(Turn& turn, Slot slot);
-  Answer redrive_letter(Turn& turn, Slot resident, const Buried& buried, bool regardless);
-  std::optional<Answer> send_content(Turn& turn, Slot resident, const Buried& buried,
+  void take_letter(Step& step, const Buried& buried, bool moves = false);
+  Answer retry_now(Step& step, Slot slot);
+  Answer redrive_letter(Step& step, Slot resident, const Buried& buried, bool regardless);
+  std::optional<Answer> send_content(Step& step, Slot resident, const Buried& buried,
                                      bool regardless);
-  std::optional<Answer> put_destination(Turn& turn, Slot resident, const DestinationConfig& config);
-  std::optional<Answer> remove_destination(Turn& turn, Slot resident,
+  std::optional<Answer> put_destination(Step& step, Slot resident, const DestinationConfig& config);
+  std::optional<Answer> remove_destination(Step& step, Slot resident,
                                            const DestinationConfig& config);
-  std::optional<bool> is_empty(Turn& turn, Slot resident);
-  std::optional<bool> has_none_on_disk(Turn& turn, DestinationId id);
-  void take_away(Turn& turn, Slot resident);
-  void remove_drained(Turn& turn, const Chore& chore);
+  std::optional<bool> is_empty(Step& step, Slot resident);
+  std::optional<bool> has_none_on_disk(Step& step, DestinationId id);
+  void take_away(Step& step, Slot resident);
+  void remove_drained(Step& step, const Chore& chore);
   // Without a signal: a sign of life, which means what the destination's rule says.
-  std::optional<Answer> change_health(Turn& turn, const std::string& name,
+  std::optional<Answer> change_health(Step& step, const std::string& name,
                                       std::optional<HealthOn> on, std::string_view reason);
-  std::optional<DestinationId> free_probe(Turn& turn, std::string_view name);
+  std::optional<DestinationId> free_probe(Step& step, std::string_view name);
 
   // rerun.cc
   struct RerunOrder {  // a new message is to be made of this one
@@ -528,33 +528,33 @@ class Engine::Impl {
     bool told_ran = false;    // where it came from could not rule it out
     bool regardless = false;  // whoever asks takes it upon himself
   };
-  void look_at_runs(Turn& turn, const ProfileSpec& profile, MessageId former);
-  std::string why_not_again(Turn& turn, const ProfileSpec& profile, const RerunOrder& order);
-  std::optional<Answer> refuse_rerun(Turn& turn, const ProfileSpec& profile,
+  void look_at_runs(Step& step, const ProfileSpec& profile, MessageId former);
+  std::string why_not_again(Step& step, const ProfileSpec& profile, const RerunOrder& order);
+  std::optional<Answer> refuse_rerun(Step& step, const ProfileSpec& profile,
                                      const RerunOrder& order);
-  void note_run(Turn& turn, const ProfileSpec& profile, MessageId former, MessageId id);
-  DeadLetter::Rerun rerun_of_letter(Turn& turn, MessageId id, const Blob& content);
-  std::optional<Answer> list_runs(Turn& turn, MessageId first);
+  void note_run(Step& step, const ProfileSpec& profile, MessageId former, MessageId id);
+  DeadLetter::Rerun rerun_of_letter(Step& step, MessageId id, const Blob& content);
+  std::optional<Answer> list_runs(Step& step, MessageId first);
 
   // jobs.cc
-  void on(Turn& turn, const StartJob& start);
-  void on(Turn& turn, const CancelJob& cancel);
+  void on(Step& step, const StartJob& start);
+  void on(Step& step, const CancelJob& cancel);
   std::optional<std::string> invalid(const JobOrder& order) const;
-  Answer start_job(Turn& turn, const StartJob& start);
-  void begin_job(Turn& turn, JobId id);
-  void begin_round(Turn& turn, Job& job);
-  void end_round(Turn& turn, Job& job);
+  Answer start_job(Step& step, const StartJob& start);
+  void begin_job(Step& step, JobId id);
+  void begin_round(Step& step, Job& job);
+  void end_round(Step& step, Job& job);
   std::size_t jobs_running() const;
-  void resume_jobs(Turn& turn);
-  void forget_old_jobs(Turn& turn);
-  void end_job(Turn& turn, Job& job, JobState state);
-  std::optional<std::uint64_t> count_by_groups(Turn& turn, const JobOrder& order);
-  std::optional<Answer> begin_dry_run(Turn& turn, const StartJob& start);
+  void resume_jobs(Step& step);
+  void forget_old_jobs(Step& step);
+  void end_job(Step& step, Job& job, JobState state);
+  std::optional<std::uint64_t> count_by_groups(Step& step, const JobOrder& order);
+  std::optional<Answer> begin_dry_run(Step& step, const StartJob& start);
   static Answer answer_of(const Job& job, bool complete);
-  void dry_run(Turn& turn, const Chore& chore);
-  void run_job(Turn& turn, const Chore& chore);
-  void wait_with_job(Turn& turn, const Job& job, Timestamp at);
-  void job_timer(Turn& turn, std::uint64_t number);
+  void dry_run(Step& step, const Chore& chore);
+  void run_job(Step& step, const Chore& chore);
+  void wait_with_job(Step& step, const Job& job, Timestamp at);
+  void job_timer(Step& step, std::uint64_t number);
   std::optional<Answer> list_jobs(const Ask& ask) const;
   struct JobItem {
     MessageId id;
@@ -586,95 +586,95 @@ class Engine::Impl {
     Kind kind = Kind::kNothing;
     std::string why;
   };
-  JobProgress work_through(Turn& turn, const Job& job, const JobPage& page, const JobLeave& leave);
+  JobProgress work_through(Step& step, const Job& job, const JobPage& page, const JobLeave& leave);
 
   // holds.cc
-  void on(Turn& turn, const PutHold& put);
-  void on(Turn& turn, const DropHold& drop);
+  void on(Step& step, const PutHold& put);
+  void on(Step& step, const DropHold& drop);
   static bool is_held(const Resident& resident);
   const HoldRule* hold_on(const Resident& resident) const;
-  void apply_holds(Turn& turn, Slot slot);
-  void apply_holds_to_all(Turn& turn);
-  void look_at_holds(Turn& turn);
-  void look_at_held(Turn& turn, const Chore& chore);
-  static void look_at_all_held(Turn& turn);
+  void apply_holds(Step& step, Slot slot);
+  void apply_holds_to_all(Step& step);
+  void look_at_holds(Step& step);
+  void look_at_held(Step& step, const Chore& chore);
+  static void look_at_all_held(Step& step);
   void note_for_holds(const Resident& resident);
   Answer list_holds() const;
 
   // job_pages.cc
-  JobPage read_page(Turn& turn, const Job& job);
-  void read_letters(Turn& turn, const Job& job, std::optional<DestinationId> only, JobPage& page);
-  void read_parked(Turn& turn, const Job& job, std::optional<DestinationId> only, JobPage& page);
-  void read_live(Turn& turn, const Job& job, std::optional<DestinationId> only, JobPage& page);
-  bool job_fits(Turn& turn, const Job& job, const JobItem& item);
+  JobPage read_page(Step& step, const Job& job);
+  void read_letters(Step& step, const Job& job, std::optional<DestinationId> only, JobPage& page);
+  void read_parked(Step& step, const Job& job, std::optional<DestinationId> only, JobPage& page);
+  void read_live(Step& step, const Job& job, std::optional<DestinationId> only, JobPage& page);
+  bool job_fits(Step& step, const Job& job, const JobItem& item);
   static bool letter_fits(const Job& job, const DeadLetter& letter);
-  Acted act_on(Turn& turn, const Job& job, const JobItem& item);
-  Acted act_on_letter(Turn& turn, const Job& job, const JobItem& item);
-  Acted retry_parked(Turn& turn, const JobItem& item);
+  Acted act_on(Step& step, const Job& job, const JobItem& item);
+  Acted act_on_letter(Step& step, const Job& job, const JobItem& item);
+  Acted retry_parked(Step& step, const JobItem& item);
 
   // explain.cc
-  std::optional<Answer> explain(Turn& turn, MessageId id);
-  std::optional<Answer> explain_unreadable(Turn& turn, MessageId id);
+  std::optional<Answer> explain(Step& step, MessageId id);
+  std::optional<Answer> explain_unreadable(Step& step, MessageId id);
   void name_destination(const Destined& destined, Explanation& out) const;
   Slot holder_behind(const Lane& lane) const;
   bool owes_before(const Lane& lane, const Entry& entry) const;
   bool waits_behind(const Lane& lane, const Entry& entry) const;
-  Explanation explain_entry(const Turn& turn, const Entry& entry) const;
-  void explain_gates(const Turn& turn, const Entry& entry, const Resident& resident,
+  Explanation explain_entry(const Step& step, const Entry& entry) const;
+  void explain_gates(const Step& step, const Entry& entry, const Resident& resident,
                      Explanation& out) const;
-  void explain_next(const Turn& turn, const Entry& entry, const Resident& resident,
+  void explain_next(const Step& step, const Entry& entry, const Resident& resident,
                     Explanation& out) const;
 
   // census.cc
   StateIndex initial_state(const Entry& entry) const;
   void count_cold(Slot resident, StateIndex state, bool comes);
   void record_state(Entry& entry, StateIndex state);
-  void read_census(Turn& turn, Resident& resident, const std::optional<Blob>& record);
+  void read_census(Step& step, Resident& resident, const std::optional<Blob>& record);
   void write_census(WriteBatch& out);
   void forget_census(Slot resident);
   void add_to_census(const CensusRecord& census);
   std::map<std::uint64_t, const Row*> census_between(const Rows& rows,
                                                      const std::string& first) const;
-  void restore_census(Turn& turn, const Chore& chore);
-  void lose_cold(const Turn& turn, const keys::PartKey& key);
+  void restore_census(Step& step, const Chore& chore);
+  void lose_cold(const Step& step, const keys::PartKey& key);
   void put_to_sleep(Slot resident, MessageId id, StateIndex state, Timestamp accepted);
   void wake_sleeper(MessageId id);
 
   // queue_rows.cc
-  std::optional<Answer> list_queues(Turn& turn, const Ask& ask);
-  std::optional<Answer> go_on_with_queue(Turn& turn, const std::string& cursor);
+  std::optional<Answer> list_queues(Step& step, const Ask& ask);
+  std::optional<Answer> go_on_with_queue(Step& step, const std::string& cursor);
   struct QueuePlaces;
-  QueuePlaces queues_from(Turn& turn, const std::string& first, std::uint32_t limit) const;
-  QueueRow queue_row(Turn& turn, DestinationId id, const std::optional<Blob>* census);
+  QueuePlaces queues_from(Step& step, const std::string& first, std::uint32_t limit) const;
+  QueueRow queue_row(Step& step, DestinationId id, const std::optional<Blob>* census);
   void look_for_oldest(const Resident& resident, QueueRow& row) const;
 
   // questions.cc
-  void on(Turn& turn, const Ask& ask);
-  std::optional<Answer> read_log(Turn& turn, const Ask& ask);
-  std::optional<Answer> list_dead(Turn& turn, const Ask& ask);
-  bool list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, DeadLetters& out);
-  std::optional<Answer> describe(Turn& turn, const Ask& ask);
+  void on(Step& step, const Ask& ask);
+  std::optional<Answer> read_log(Step& step, const Ask& ask);
+  std::optional<Answer> list_dead(Step& step, const Ask& ask);
+  bool list_parked(Step& step, const Ask& ask, std::uint32_t limit, DeadLetters& out);
+  std::optional<Answer> describe(Step& step, const Ask& ask);
   static DestinationView view_of(const Resident& resident, Timestamp now);
-  std::optional<Answer> list_destinations(Turn& turn, const Ask& ask);
-  std::optional<Answer> list_messages(Turn& turn, const Ask& ask);
-  std::string list_rows(Turn& turn, const Rows& rows, std::optional<DestinationId> only,
+  std::optional<Answer> list_destinations(Step& step, const Ask& ask);
+  std::optional<Answer> list_messages(Step& step, const Ask& ask);
+  std::string list_rows(Step& step, const Rows& rows, std::optional<DestinationId> only,
                         std::uint32_t limit, MessagePage& page);
-  std::optional<Explanation> explain_row(Turn& turn, const Row& row, const Row* state);
+  std::optional<Explanation> explain_row(Step& step, const Row& row, const Row* state);
 
   // shape.cc
-  std::optional<Answer> shape(Turn& turn, const Ask& ask);
+  std::optional<Answer> shape(Step& step, const Ask& ask);
   struct Census;
-  bool know(Turn& turn, DestinationId id, Census& census) const;
-  void count_in(Turn& turn, const Message& message, const Row* state, Census& census) const;
+  bool know(Step& step, DestinationId id, Census& census) const;
+  void count_in(Step& step, const Message& message, const Row* state, Census& census) const;
   static DestinationView::Doings doings_of(const Resident& resident, Timestamp now);
-  void note_end(const Turn& turn, const Entry& entry, Phase phase);
+  void note_end(const Step& step, const Entry& entry, Phase phase);
   void note_failure(Timestamp now, const Entry& entry);
-  std::optional<Answer> show_message(Turn& turn, MessageId id);
-  std::optional<Answer> list_arrivals(Turn& turn, const Ask& ask);
-  std::optional<Answer> look_up_operation(Turn& turn, const OperationKey& key);
-  std::string name_of_destination(Turn& turn, DestinationId id);
-  std::optional<Answer> list_groups(Turn& turn, const Ask& ask);
-  std::optional<Answer> list_audit(Turn& turn, const Ask& ask);
+  std::optional<Answer> show_message(Step& step, MessageId id);
+  std::optional<Answer> list_arrivals(Step& step, const Ask& ask);
+  std::optional<Answer> look_up_operation(Step& step, const OperationKey& key);
+  std::string name_of_destination(Step& step, DestinationId id);
+  std::optional<Answer> list_groups(Step& step, const Ask& ask);
+  std::optional<Answer> list_audit(Step& step, const Ask& ask);
 
   EngineOptions options_;
   const EngineLimits& limits_;
@@ -689,8 +689,8 @@ class Engine::Impl {
   Tallies tallies_;
   RecentNames recent_names_;
   Timestamp started_;
-  Timestamp turn_now_;  // of the last step
-  Duration doubt_{0};   // of the last step
+  Timestamp now_;      // of the last step
+  Duration doubt_{0};  // of the last step
 
   // The two tables that change with every message take their nodes from a pool.
   std::pmr::unsynchronized_pool_resource pool_;
@@ -720,7 +720,7 @@ class Engine::Impl {
   Slot lru_last_ = kNoSlot;
   std::uint32_t lru_size_ = 0;
   struct Turns {  // of the lower priorities of a lane whose destination is not in memory
-    std::uint64_t turn = 0;
+    std::uint64_t last_turn = 0;
     std::uint64_t ahead = UINT64_MAX;
     std::uint8_t passed = 0;
   };
@@ -772,29 +772,29 @@ class Engine::Impl {
 };
 
 template <class Act>
-void Engine::Impl::once(Turn& turn, const Caller& caller, const std::string& canonical_bytes,
+void Engine::Impl::once(Step& step, const Caller& caller, const std::string& canonical_bytes,
                         Act&& act) {
   const bool keyed = caller.key.kind != OperationKey::Kind::kNone;
   Fingerprint print{};
   if (keyed) {
     print = fingerprint(caller.said.empty() ? canonical_bytes : caller.said);
-    auto answer = consult_ledger(turn, caller.key, print);
-    if (turn.lacks()) return;
-    if (answer) return reply(turn, caller.ticket, std::move(*answer));
+    auto answer = consult_ledger(step, caller.key, print);
+    if (step.lacks()) return;
+    if (answer) return reply(step, caller.ticket, std::move(*answer));
   }
   std::optional<Answer> answer = act();
-  if (turn.lacks()) return;
+  if (step.lacks()) return;
   POSTRIDER_CHECK(answer.has_value());
-  if (keyed) seal(turn, caller.key, print, *answer);
-  reply(turn, caller.ticket, std::move(*answer));
+  if (keyed) seal(step, caller.key, print, *answer);
+  reply(step, caller.ticket, std::move(*answer));
 }
 
 template <class Act>
-void Engine::Impl::once(Turn& turn, const Caller& caller, const std::string& canonical_bytes,
+void Engine::Impl::once(Step& step, const Caller& caller, const std::string& canonical_bytes,
                         const Deed& deed, Act&& act) {
-  once(turn, caller, canonical_bytes, [&]() -> std::optional<Answer> {
+  once(step, caller, canonical_bytes, [&]() -> std::optional<Answer> {
     std::optional<Answer> answer = act();
-    if (answer && !turn.lacks()) audit(turn, caller, deed, *answer);
+    if (answer && !step.lacks()) audit(step, caller, deed, *answer);
     return answer;
   });
 }

@@ -6,23 +6,23 @@
 
 namespace postrider {
 
-std::optional<Answer> Engine::Impl::explain(Turn& turn, MessageId id) {
-  const Located located = locate(turn, id);
+std::optional<Answer> Engine::Impl::explain(Step& step, MessageId id) {
+  const Located located = locate(step, id);
   if (!located.known) return std::nullopt;
   Answer answer;
   answer.id = id;
   if (located.slot != kNoSlot) {
     const Entry& entry = entries_[located.slot];
-    Explanation out = explain_entry(turn, entry);
+    Explanation out = explain_entry(step, entry);
     if (entry.details) out.attempt_list = entry.details->past.attempts;
-    if (!find_gap(turn, entry, out)) return std::nullopt;
+    if (!find_gap(step, entry, out)) return std::nullopt;
     answer.view = std::move(out);
     return answer;
   }
-  const Buried buried = find_content(turn, id);
-  const Destined destined = find_destination(turn, id.destination());
+  const Buried buried = find_content(step, id);
+  const Destined destined = find_destination(step, id.destination());
   if (!buried.known || !destined.known) return std::nullopt;
-  if (!buried.end) return explain_unreadable(turn, id);
+  if (!buried.end) return explain_unreadable(step, id);
   Explanation out;
   out.id = id;
   out.phase = buried.end->phase;
@@ -50,10 +50,10 @@ void Engine::Impl::name_destination(const Destined& destined, Explanation& out) 
 }
 
 // A message whose record nobody could read lives on in quarantine, where only an operator can help.
-std::optional<Answer> Engine::Impl::explain_unreadable(Turn& turn, MessageId id) {
-  const auto* hot = turn.get(keys::quarantine(keys::hot(id.sequence(), keys::Part::kMessage)));
-  const auto* cold = turn.get(keys::quarantine(keys::cold(id, keys::Part::kMessage)));
-  const Destined destined = find_destination(turn, id.destination());
+std::optional<Answer> Engine::Impl::explain_unreadable(Step& step, MessageId id) {
+  const auto* hot = step.get(keys::quarantine(keys::hot(id.sequence(), keys::Part::kMessage)));
+  const auto* cold = step.get(keys::quarantine(keys::cold(id, keys::Part::kMessage)));
+  const Destined destined = find_destination(step, id.destination());
   if (hot == nullptr || cold == nullptr || !destined.known) return std::nullopt;
   Answer answer;
   answer.id = id;
@@ -74,7 +74,7 @@ std::optional<Answer> Engine::Impl::explain_unreadable(Turn& turn, MessageId id)
   return answer;
 }
 
-Explanation Engine::Impl::explain_entry(const Turn& turn, const Entry& entry) const {
+Explanation Engine::Impl::explain_entry(const Step& step, const Entry& entry) const {
   const Resident& resident = residents_[entry.destination];
   const StateRow& state = state_of(entry);
   Explanation out;
@@ -94,7 +94,7 @@ Explanation Engine::Impl::explain_entry(const Turn& turn, const Entry& entry) co
   out.cancel_wanted = entry.state.cancel_wanted;
   out.origin = entry.message.origin;
   out.fanout = FanoutId(entry.message.shared.id);
-  explain_next(turn, entry, resident, out);
+  explain_next(step, entry, resident, out);
   return out;
 }
 
@@ -106,22 +106,22 @@ bool Engine::Impl::waits_behind(const Lane& lane, const Entry& entry) const {
 }
 
 // Which of its shared gates holds it up, in the profile's words.
-void Engine::Impl::explain_gates(const Turn& turn, const Entry& entry, const Resident& resident,
+void Engine::Impl::explain_gates(const Step& step, const Entry& entry, const Resident& resident,
                                  Explanation& out) const {
   if (resident.bound->profile->gates.words == nullptr) return;
   for (const GateName name : entry.message.gates) {
     const auto gate = name == 0 ? gates_.end() : gates_.find(name);
     if (gate == gates_.end()) continue;
-    const GateState::Permit permit = permit_at(gate->second, turn.now);
+    const GateState::Permit permit = permit_at(gate->second, step.now);
     if (permit.open) continue;
     const GateWords words = resident.bound->profile->gates.words(name);
-    out.why = gate->second.shut(turn.now) ? words.closed : words.busy;
+    out.why = gate->second.shut(step.now) ? words.closed : words.busy;
     out.next_at = permit.again;
     return;
   }
 }
 
-void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resident& resident,
+void Engine::Impl::explain_next(const Step& step, const Entry& entry, const Resident& resident,
                                 Explanation& out) const {
   using Place = Explanation::Place;
   using Next = Explanation::Next;
@@ -168,7 +168,7 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
   }
   out.place = entry.visitor ? Place::kDisk : Place::kWindow;
   out.next = Next::kAttempt;
-  if (entry.state.due > turn.now) {
+  if (entry.state.due > step.now) {
     out.place = Place::kSleeping;
     out.next_at = entry.state.due;
     out.why = out.phase == Phase::kBackoff ? "it waits for its next attempt"
@@ -179,7 +179,7 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
   } else if (!entry.ready && !entry.visitor) {
     out.why = entry.message.ordered ? "earlier messages of its order come first"
                                     : "it waits at a gate that it shares with others";
-    explain_gates(turn, entry, resident, out);
+    explain_gates(step, entry, resident, out);
   } else {
     out.why =
         entry.visitor ? "it waits on disk for a place in the window" : "it waits for its turn";
@@ -189,8 +189,8 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
       out.why = "higher priorities of its lane go first; of " + std::to_string(every) +
                 " starts one is for lower ones";
     const GateLimits& limits = resident.bound->policy.route;
-    const GateState::Permit permit = resident.gate.permit(limits, turn.now);
-    if (!permit.open && permit.again > turn.now && limits.spacing > Duration(0)) {
+    const GateState::Permit permit = resident.gate.permit(limits, step.now);
+    if (!permit.open && permit.again > step.now && limits.spacing > Duration(0)) {
       out.why = "spacing: the last one of its queue left a moment ago";
       out.next_at = permit.again;
     } else if (!permit.open && resident.gate.in_use() >= limits.in_use_max &&
@@ -211,7 +211,7 @@ void Engine::Impl::explain_next(const Turn& turn, const Entry& entry, const Resi
     out.next = Next::kOperator;
     out.next_at = Timestamp();
     out.why = "the destination is " + std::string(name_of(route.health)) + ": " + route.reason;
-  } else if (route.closed_until > turn.now && route.closed_until > out.next_at) {
+  } else if (route.closed_until > step.now && route.closed_until > out.next_at) {
     out.next_at = route.closed_until;
     out.why = "the destination is closed: " + route.reason;
   }

@@ -10,7 +10,7 @@ namespace postrider {
 
 // Whether one more attempt of this destination may be open. If not, it is looked at again as soon
 // as that may have changed.
-bool Engine::Impl::has_room(Turn& turn, Slot slot) {
+bool Engine::Impl::has_room(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
   const Policy& policy = resident.bound->policy;
   if (policy.adapts && resident.gate.in_use() >= resident.throttle.places() &&
@@ -29,7 +29,7 @@ bool Engine::Impl::has_room(Turn& turn, Slot slot) {
     if (!std::exchange(resident.crowded, true)) crowded_.push_back(slot);
     return false;
   }
-  return policy.group == 0 || enter_group(turn, slot);
+  return policy.group == 0 || enter_group(step, slot);
 }
 
 bool Engine::Impl::is_proven(const Resident& resident) {
@@ -103,11 +103,11 @@ Engine::Impl::Group& Engine::Impl::group_of(const Policy& policy) {
 
 // Destinations of a group name its limits each for itself; when they differ, the last one asked
 // goes by its own.
-bool Engine::Impl::enter_group(Turn& turn, Slot slot) {
+bool Engine::Impl::enter_group(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
   const Policy& policy = resident.bound->policy;
   Group& group = group_of(policy);
-  const GateState::Permit permit = group.state.permit(policy.group_limits, turn.now);
+  const GateState::Permit permit = group.state.permit(policy.group_limits, step.now);
   if (permit.open || planted(Bug::kGroupIgnored)) return true;
   if (!std::exchange(resident.at_group, true)) group.waiters.push_back(slot);
   if (permit.again.is_set() && !timers_.armed(group.timer)) {
@@ -117,12 +117,12 @@ bool Engine::Impl::enter_group(Turn& turn, Slot slot) {
   return false;
 }
 
-void Engine::Impl::take_group(const Turn& turn, Entry& entry) {
+void Engine::Impl::take_group(const Step& step, Entry& entry) {
   const Policy& policy = residents_[entry.destination].bound->policy;
   if (policy.group == 0) return;
   Group& group = group_of(policy);
-  if (group.state.permit(policy.group_limits, turn.now).open) {
-    group.state.take(policy.group_limits, turn.now);
+  if (group.state.permit(policy.group_limits, step.now).open) {
+    group.state.take(policy.group_limits, step.now);
   } else {
     group.state.occupy();
   }
@@ -136,19 +136,19 @@ void Engine::Impl::occupy_group(Entry& entry) {
   entry.group = policy.group;
 }
 
-void Engine::Impl::leave_group(Turn& turn, Entry& entry) {
+void Engine::Impl::leave_group(Step& step, Entry& entry) {
   if (entry.group == 0) return;
   groups_.at(entry.group).state.give_back();
-  turn.freed_groups.push_back(std::exchange(entry.group, 0));
+  step.freed_groups.push_back(std::exchange(entry.group, 0));
 }
 
 // Its destinations in turn, one start each.
-void Engine::Impl::serve_group(Turn& turn, GateName name) {
+void Engine::Impl::serve_group(Step& step, GateName name) {
   const auto found = groups_.find(name);
   if (found == groups_.end()) return;
   Group& group = found->second;
   while (!group.waiters.empty()) {
-    const GateState::Permit permit = group.state.permit(group.limits, turn.now);
+    const GateState::Permit permit = group.state.permit(group.limits, step.now);
     if (!permit.open) {
       if (permit.again.is_set() && !timers_.armed(group.timer))
         group.timer = timers_.arm(permit.again, Timer{.kind = TimerKind::kGroup, .id = {name, 0}});
@@ -158,10 +158,10 @@ void Engine::Impl::serve_group(Turn& turn, GateName name) {
     group.waiters.pop_front();
     residents_[slot].at_group = false;
     const bool full = open_attempts_ >= limits_.open_attempts_max;
-    if (full || start_next(turn, slot)) ring(slot);
+    if (full || start_next(step, slot)) ring(slot);
     touch(slot);
   }
-  if (group.state.in_use() == 0 && group.state.settled_at(group.limits) <= turn.now)
+  if (group.state.in_use() == 0 && group.state.settled_at(group.limits) <= step.now)
     groups_.erase(found);
 }
 

@@ -40,43 +40,43 @@ std::string_view verb_of(ChangeGroup::What what) {
 
 }  // namespace
 
-std::optional<FanoutGroup> Engine::Impl::find_group(Turn& turn, const std::string& name) {
+std::optional<FanoutGroup> Engine::Impl::find_group(Step& step, const std::string& name) {
   const std::string key = keys::fanout_group(name);
-  const auto* record = turn.get(key);
+  const auto* record = step.get(key);
   if (record == nullptr || !record->has_value()) return std::nullopt;
   auto group = decode_fanout_group((*record)->view());
   if (group && group->name == name) return std::move(*group);
-  turn.damaged.emplace_back(key, **record);
+  step.damaged.emplace_back(key, **record);
   return std::nullopt;
 }
 
-void Engine::Impl::on(Turn& turn, const FanOut& fanout) {
+void Engine::Impl::on(Step& step, const FanOut& fanout) {
   if (auto refusal = invalid(fanout.caller, fanout.lane, fanout.attributes, fanout.body))
-    return reply(turn, fanout.caller.ticket, std::move(*refusal));
+    return reply(step, fanout.caller.ticket, std::move(*refusal));
   if (!fanout.type.empty() && !is_event_type(fanout.type)) {
-    return reply(turn, fanout.caller.ticket,
+    return reply(step, fanout.caller.ticket,
                  answer_with(AnswerCode::kInvalid,
                              "an event type has 1 to " + std::to_string(kEventTypeBytesMax) +
                                  " letters, digits, dots, hyphens and underscores"));
   }
   const bool keyed = fanout.caller.key.kind != OperationKey::Kind::kNone;
-  once(turn, fanout.caller, keyed ? canonical(fanout) : std::string(),
-       [&]() -> std::optional<Answer> { return fan_out(turn, fanout); });
+  once(step, fanout.caller, keyed ? canonical(fanout) : std::string(),
+       [&]() -> std::optional<Answer> { return fan_out(step, fanout); });
 }
 
-std::optional<Answer> Engine::Impl::fan_out(Turn& turn, const FanOut& fanout) {
-  const auto group = find_group(turn, fanout.group);
-  if (turn.lacks()) return std::nullopt;
+std::optional<Answer> Engine::Impl::fan_out(Step& step, const FanOut& fanout) {
+  const auto group = find_group(step, fanout.group);
+  if (step.lacks()) return std::nullopt;
   if (!group) return no_group(fanout.group);
-  if (auto refusal = refuse_expired(turn, fanout.expires)) return refusal;
+  if (auto refusal = refuse_expired(step, fanout.expires)) return refusal;
   Fanning fanning;
-  if (auto refusal = choose_members(turn, fanout, *group, fanning)) return refusal;
-  if (turn.lacks()) return std::nullopt;
-  if (auto refusal = ask_members(turn, fanout, fanning)) return refusal;
-  if (turn.lacks()) return std::nullopt;
+  if (auto refusal = choose_members(step, fanout, *group, fanning)) return refusal;
+  if (step.lacks()) return std::nullopt;
+  if (auto refusal = ask_members(step, fanout, fanning)) return refusal;
+  if (step.lacks()) return std::nullopt;
   Answer answer;
   answer.code = AnswerCode::kAccepted;
-  FanoutView view = take_all(turn, fanout, fanning);
+  FanoutView view = take_all(step, fanout, fanning);
   answer.id.low = view.id.value();
   answer.view = std::move(view);
   return answer;
@@ -84,14 +84,14 @@ std::optional<Answer> Engine::Impl::fan_out(Turn& turn, const FanOut& fanout) {
 
 // Who subscribes, and whether they take new messages at all. All are looked up before any is
 // judged, so that one read brings them.
-std::optional<Answer> Engine::Impl::choose_members(Turn& turn, const FanOut& fanout,
+std::optional<Answer> Engine::Impl::choose_members(Step& step, const FanOut& fanout,
                                                    const FanoutGroup& group, Fanning& fanning) {
   std::vector<std::pair<const FanoutMember*, Destined>> subscribed;
   for (const FanoutMember& member : group.members) {
     if (subscribes(member, fanout.type))
-      subscribed.emplace_back(&member, find_destination(turn, member.destination));
+      subscribed.emplace_back(&member, find_destination(step, member.destination));
   }
-  if (turn.lacks()) return std::nullopt;
+  if (step.lacks()) return std::nullopt;
   if (subscribed.size() > limits_.group_members_max) {
     return answer_with(AnswerCode::kTooLarge,
                        std::to_string(subscribed.size()) + " members subscribe, at most " +
@@ -110,8 +110,8 @@ std::optional<Answer> Engine::Impl::choose_members(Turn& turn, const FanOut& fan
       continue;
     }
     if (why) {
-      if (planted(Bug::kFanoutTorn) && !ask_members(turn, fanout, fanning) && !turn.lacks())
-        take_all(turn, fanout, fanning);
+      if (planted(Bug::kFanoutTorn) && !ask_members(step, fanout, fanning) && !step.lacks())
+        take_all(step, fanout, fanning);
       return of_member(destined.slot == kNoSlot ? AnswerCode::kNotFound : AnswerCode::kDisabled,
                        member->destination, *why);
     }
@@ -136,7 +136,7 @@ Engine::Impl::Draft Engine::Impl::draft_for(const FanOut& fanout, Slot resident)
 }
 
 // What each member's profile says to the message, and whom it supersedes.
-std::optional<Answer> Engine::Impl::ask_members(Turn& turn, const FanOut& fanout,
+std::optional<Answer> Engine::Impl::ask_members(Step& step, const FanOut& fanout,
                                                 Fanning& fanning) {
   for (Fanning::Member& member : fanning.members) {
     const Bound& bound = *residents_[member.resident].bound;
@@ -156,13 +156,13 @@ std::optional<Answer> Engine::Impl::ask_members(Turn& turn, const FanOut& fanout
     if (member.admission.supersedes.size() > limits_.key_bytes_max)
       return of_member(AnswerCode::kInvalid, member.name,
                        "the key by which messages supersede each other is too long");
-    member.older = find_older(turn, supersede_scope(residents_[member.resident].id),
+    member.older = find_older(step, supersede_scope(residents_[member.resident].id),
                               member.admission.supersedes);
   }
   return std::nullopt;
 }
 
-FanoutView Engine::Impl::take_all(Turn& turn, const FanOut& fanout, Fanning& fanning) {
+FanoutView Engine::Impl::take_all(Step& step, const FanOut& fanout, Fanning& fanning) {
   FanoutView view;
   view.id = FanoutId(next_sequence().value());
   view.skipped = std::move(fanning.skipped);
@@ -172,8 +172,8 @@ FanoutView Engine::Impl::take_all(Turn& turn, const FanOut& fanout, Fanning& fan
   const auto members = static_cast<std::uint32_t>(fanning.members.size());
   const SharedBody shared{view.id.value(), static_cast<std::uint32_t>(fanout.body.size()),
                           encode_body(fanout.body)};
-  turn.out.writes.put_once(keys::body(shared.id, keys::BodyPart::kBytes), shared.record);
-  turn.out.writes.put(keys::body(shared.id, keys::BodyPart::kCount),
+  step.out.writes.put_once(keys::body(shared.id, keys::BodyPart::kBytes), shared.record);
+  step.out.writes.put(keys::body(shared.id, keys::BodyPart::kCount),
                       encode_body_count({members, shared.bytes}));
   ++receipts_.counters().shared_bodies;
   receipts_.counters().shared_bytes += shared.bytes;
@@ -185,20 +185,20 @@ FanoutView Engine::Impl::take_all(Turn& turn, const FanOut& fanout, Fanning& fan
     draft.parsed = std::move(member.parsed);
     const MessageId id =
         member.admission.supersedes.empty()
-            ? admit(turn, std::move(draft), member.admission)
-            : admit_instead(turn, std::move(draft), member.admission, member.older);
+            ? admit(step, std::move(draft), member.admission)
+            : admit_instead(step, std::move(draft), member.admission, member.older);
     view.members.push_back({std::move(member.name), id});
   }
   return view;
 }
 
-void Engine::Impl::on(Turn& turn, const ChangeGroup& change) {
+void Engine::Impl::on(Step& step, const ChangeGroup& change) {
   const std::string_view verb = verb_of(change.what);
   const std::string bytes = canonical(verb, change.group.name, encode_fanout_group(change.group));
   const Deed deed{verb, change.group.name, {}};
-  once(turn, change.caller, bytes, deed, [&]() -> std::optional<Answer> {
+  once(step, change.caller, bytes, deed, [&]() -> std::optional<Answer> {
     if (auto refusal = invalid(change)) return refusal;
-    return change_group(turn, change);
+    return change_group(step, change);
   });
 }
 
@@ -230,25 +230,25 @@ std::optional<Answer> Engine::Impl::invalid(const ChangeGroup& change) const {
   return answer_with(AnswerCode::kInvalid, "member '" + std::string(*twice) + "' is given twice");
 }
 
-std::optional<Answer> Engine::Impl::change_group(Turn& turn, const ChangeGroup& change) {
+std::optional<Answer> Engine::Impl::change_group(Step& step, const ChangeGroup& change) {
   using What = ChangeGroup::What;
   const std::string& name = change.group.name;
-  const auto before = find_group(turn, name);
+  const auto before = find_group(step, name);
   const bool adds = change.what == What::kPut || change.what == What::kAdd;
   std::string missing;
   for (const FanoutMember& member : change.group.members) {
     if (!adds) continue;
-    const Destined destined = find_destination(turn, member.destination);
+    const Destined destined = find_destination(step, member.destination);
     if (destined.known && destined.slot == kNoSlot && missing.empty()) missing = member.destination;
   }
-  if (turn.lacks()) return std::nullopt;
+  if (step.lacks()) return std::nullopt;
   if (!missing.empty())
     return answer_with(AnswerCode::kNotFound, "there is no destination '" + missing + "'");
   if (change.what == What::kDrop || change.what == What::kRemove) {
     if (!before) return no_group(name);
   }
   if (change.what == What::kDrop) {
-    turn.out.writes.remove(keys::fanout_group(name));
+    step.out.writes.remove(keys::fanout_group(name));
     return answer_with(AnswerCode::kDone, {});
   }
   FanoutGroup after = change.what == What::kPut || !before ? FanoutGroup{} : *before;
@@ -269,32 +269,32 @@ std::optional<Answer> Engine::Impl::change_group(Turn& turn, const ChangeGroup& 
         AnswerCode::kTooLarge,
         "a group has at most " + std::to_string(limits_.group_members_max) + " members");
   }
-  after.changed = turn.now;
+  after.changed = step.now;
   const std::string record = encode_fanout_group(after);
   if (record.size() > limits_.group_bytes_max) {
     return answer_with(AnswerCode::kTooLarge, "the group has more than " +
                                                   std::to_string(limits_.group_bytes_max) +
                                                   " bytes of names and types");
   }
-  turn.out.writes.put(keys::fanout_group(name), record);
+  step.out.writes.put(keys::fanout_group(name), record);
   return answer_with(AnswerCode::kDone, {});
 }
 
-std::optional<Answer> Engine::Impl::show_group(Turn& turn, const Ask& ask) {
-  auto group = find_group(turn, ask.group);
-  if (turn.lacks()) return std::nullopt;
+std::optional<Answer> Engine::Impl::show_group(Step& step, const Ask& ask) {
+  auto group = find_group(step, ask.group);
+  if (step.lacks()) return std::nullopt;
   if (!group) return no_group(ask.group);
   Answer answer;
   answer.view = FanoutGroupPage{{std::move(*group)}, {}};
   return answer;
 }
 
-std::optional<Answer> Engine::Impl::list_fanout_groups(Turn& turn, const Ask& ask) {
+std::optional<Answer> Engine::Impl::list_fanout_groups(Step& step, const Ask& ask) {
   const std::string first = ask.cursor.empty() ? keys::space(keys::kFanout) : ask.cursor;
   if (first[0] != keys::kFanout)
     return answer_with(AnswerCode::kInvalid, "this cursor does not belong to groups");
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
-  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kFanout)), limit});
+  const Rows* rows = step.scan({first, keys::after_prefix(keys::space(keys::kFanout)), limit});
   if (rows == nullptr) return std::nullopt;
   FanoutGroupPage page;
   for (const Row& row : rows->rows) {
@@ -302,7 +302,7 @@ std::optional<Answer> Engine::Impl::list_fanout_groups(Turn& turn, const Ask& as
     if (group && row.first == keys::fanout_group(group->name)) {
       page.groups.push_back(std::move(*group));
     } else {
-      turn.damaged.push_back(row);
+      step.damaged.push_back(row);
     }
   }
   if (!rows->complete) page.next = rows->next;
@@ -313,13 +313,13 @@ std::optional<Answer> Engine::Impl::list_fanout_groups(Turn& turn, const Ask& as
 
 // True when everything was read that there is to read of it: then it is in memory, or lost. What
 // cannot be read goes into quarantine, a body together with its count.
-bool Engine::Impl::load_body(Turn& turn, std::uint64_t id, bool with_bytes) {
+bool Engine::Impl::load_body(Step& step, std::uint64_t id, bool with_bytes) {
   const Bodies::Body* known = bodies_.find(id);
   if (known != nullptr && (known->record || !with_bytes)) return true;
   const std::string bytes_key = keys::body(id, keys::BodyPart::kBytes);
   const std::string count_key = keys::body(id, keys::BodyPart::kCount);
-  const auto* bytes = with_bytes ? turn.get(bytes_key) : nullptr;
-  const auto* count = turn.get(count_key);
+  const auto* bytes = with_bytes ? step.get(bytes_key) : nullptr;
+  const auto* count = step.get(count_key);
   if (count == nullptr || (with_bytes && bytes == nullptr)) return false;
   Bodies::Body body;
   if (with_bytes) {
@@ -327,8 +327,8 @@ bool Engine::Impl::load_body(Turn& turn, std::uint64_t id, bool with_bytes) {
                              ? decode_body((*bytes)->view())
                              : Result<std::string_view>(fail(ErrorCode::kNotFound, {}));
     if (!decoded) {
-      if (bytes->has_value()) turn.damaged.emplace_back(bytes_key, **bytes);
-      if (count->has_value() && bytes->has_value()) turn.damaged.emplace_back(count_key, **count);
+      if (bytes->has_value()) step.damaged.emplace_back(bytes_key, **bytes);
+      if (count->has_value() && bytes->has_value()) step.damaged.emplace_back(count_key, **count);
       return true;
     }
     body.record = **bytes;
@@ -340,7 +340,7 @@ bool Engine::Impl::load_body(Turn& turn, std::uint64_t id, bool with_bytes) {
   }
   const auto counted = count->has_value() ? decode_body_count((*count)->view())
                                           : Result<BodyCount>(fail(ErrorCode::kNotFound, {}));
-  if (!counted && count->has_value()) turn.damaged.emplace_back(count_key, **count);
+  if (!counted && count->has_value()) step.damaged.emplace_back(count_key, **count);
   body.counted = counted.has_value();
   if (counted) body.references = counted->references;
   if (counted && !with_bytes) body.bytes = counted->bytes;
@@ -348,9 +348,9 @@ bool Engine::Impl::load_body(Turn& turn, std::uint64_t id, bool with_bytes) {
   return true;
 }
 
-void Engine::Impl::need_body(Turn& turn, const Row& row) {
+void Engine::Impl::need_body(Step& step, const Row& row) {
   const SharedBody shared = shares_body(row.second.view());
-  if (shared.id != 0) load_body(turn, shared.id, true);
+  if (shared.id != 0) load_body(step, shared.id, true);
 }
 
 bool Engine::Impl::give_body(Message& message) const {
@@ -360,26 +360,26 @@ bool Engine::Impl::give_body(Message& message) const {
 }
 
 // A reference whose count is perhaps not in memory: a record until it is counted down.
-void Engine::Impl::release_later(Turn& turn, const SharedBody& shared, MessageId id) {
-  turn.out.writes.put(keys::body_letter(0, shared.id, id), std::string_view());
+void Engine::Impl::release_later(Step& step, const SharedBody& shared, MessageId id) {
+  step.out.writes.put(keys::body_letter(0, shared.id, id), std::string_view());
   bodies_wait_ = true;
 }
 
 // References of letters whose buckets are gone, and others that went without their counts.
-void Engine::Impl::count_down(Turn& turn) {
-  const Rows* rows = turn.scan({keys::space(keys::kBodyLetter),
+void Engine::Impl::count_down(Step& step) {
+  const Rows* rows = step.scan({keys::space(keys::kBodyLetter),
                                 keys::bucket(keys::kBodyLetter, receipts_.oldest(Kept::kDead)),
                                 std::max<std::uint32_t>(1, limits_.body_rows_max)});
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {
-    if (const auto key = keys::parse_body_letter(row.first)) load_body(turn, key->body, false);
+    if (const auto key = keys::parse_body_letter(row.first)) load_body(step, key->body, false);
   }
-  if (turn.lacks()) return;
+  if (step.lacks()) return;
   counting_down_ = false;
   bodies_wait_ = bodies_wait_ || !rows->complete;
   for (const Row& row : rows->rows) {
     const auto key = keys::parse_body_letter(row.first);
-    turn.out.writes.remove(row.first);
+    step.out.writes.remove(row.first);
     if (key && bodies_.find(key->body) != nullptr && !planted(Bug::kBodyLeaked))
       bodies_.release(key->body);
   }
@@ -388,7 +388,7 @@ void Engine::Impl::count_down(Turn& turn) {
 // Something went into quarantine: a body is no longer one of those that there are, and a message or
 // a letter that could be read, but for something else, refers to nothing any more. What could not
 // be read keeps its reference: a letter until its bucket goes, a message for good.
-void Engine::Impl::lose_body(Turn& turn, const Row& row) {
+void Engine::Impl::lose_body(Step& step, const Row& row) {
   if (const auto body = keys::parse_body(row.first)) {
     Counters& counters = receipts_.counters();
     if (body->part == keys::BodyPart::kBytes) {
@@ -407,8 +407,8 @@ void Engine::Impl::lose_body(Turn& turn, const Row& row) {
   if (!message || message->shared.id == 0) return;
   const auto letter = is_letter ? keys::parse_bucketed(row.first) : std::nullopt;
   if (letter)
-    turn.out.writes.remove(keys::body_letter(letter->bucket, message->shared.id, message->id));
-  release_later(turn, message->shared, message->id);
+    step.out.writes.remove(keys::body_letter(letter->bucket, message->shared.id, message->id));
+  release_later(step, message->shared, message->id);
 }
 
 SharedBody Engine::Impl::shared_of_letter(std::string_view letter) {
@@ -418,12 +418,12 @@ SharedBody Engine::Impl::shared_of_letter(std::string_view letter) {
 
 // The message of a dead letter, with its body. Nothing: it cannot be read, or (then something
 // lacks) must be.
-std::optional<Message> Engine::Impl::message_of_letter(Turn& turn, std::string_view letter) {
+std::optional<Message> Engine::Impl::message_of_letter(Step& step, std::string_view letter) {
   const auto dead = decode_dead(letter);
   if (!dead) return std::nullopt;
   auto message = decode_message(Blob::copy_of(dead->message), dictionaries_);
   if (!message || message->is_closed()) return std::nullopt;
-  if (message->shared.id != 0 && !load_body(turn, message->shared.id, true)) return std::nullopt;
+  if (message->shared.id != 0 && !load_body(step, message->shared.id, true)) return std::nullopt;
   if (!give_body(*message)) return std::nullopt;
   return std::move(*message);
 }

@@ -42,11 +42,11 @@ const HoldRule* Engine::Impl::hold_on(const Resident& resident) const {
   return nullptr;
 }
 
-void Engine::Impl::apply_holds(Turn& turn, Slot slot) {
+void Engine::Impl::apply_holds(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
   const HoldRule* rule = hold_on(resident);
   if (rule == nullptr) {
-    if (is_held(resident)) tell_health(turn, slot, HealthOn::kResume, "the hold is over");
+    if (is_held(resident)) tell_health(step, slot, HealthOn::kResume, "the hold is over");
     return;
   }
   const std::string reason = reason_of(*rule).substr(0, limits_.reason_bytes_max);
@@ -54,24 +54,24 @@ void Engine::Impl::apply_holds(Turn& turn, Slot slot) {
   if (is_held(resident)) {
     if (resident.route.reason == reason) return;
     resident.route.reason = reason;
-    write_route(turn, slot);
+    write_route(step, slot);
   } else if (health != Health::kPaused && health != Health::kDisabled) {
-    tell_health(turn, slot, HealthOn::kPause, reason);
+    tell_health(step, slot, HealthOn::kPause, reason);
   }
 }
 
 // Before anything is started: those who came into memory, or were changed, in this step.
-void Engine::Impl::look_at_holds(Turn& turn) {
+void Engine::Impl::look_at_holds(Step& step) {
   for (const DestinationId id : std::exchange(unlooked_, {})) {
     const auto found = by_destination_.find(id.value());
-    if (found != by_destination_.end()) apply_holds(turn, found->second);
+    if (found != by_destination_.end()) apply_holds(step, found->second);
   }
 }
 
 // A hold is over: those whom it paused and who are not in memory go on, page by page. After a stop
 // in the middle of it the restore of owed destinations meets them.
-void Engine::Impl::look_at_held(Turn& turn, const Chore& chore) {
-  const Rows* rows = turn.scan({chore.cursor, keys::after_prefix(keys::space(keys::kRoute)),
+void Engine::Impl::look_at_held(Step& step, const Chore& chore) {
+  const Rows* rows = step.scan({chore.cursor, keys::after_prefix(keys::space(keys::kRoute)),
                                 std::max<std::uint32_t>(1, limits_.restore_rows_max)});
   if (rows == nullptr) return;
   std::vector<Slot> held;
@@ -79,14 +79,14 @@ void Engine::Impl::look_at_held(Turn& turn, const Chore& chore) {
     const auto id = keys::parse_destination(row.first);
     const auto route = decode_route(row.second.view());
     if (!id || !route || !route->reason.starts_with(kMark)) continue;
-    held.push_back(find_destination(turn, *id).slot);
+    held.push_back(find_destination(step, *id).slot);
   }
-  if (turn.lacks()) return;
+  if (step.lacks()) return;
   for (const Slot slot : held) {
-    if (slot != kNoSlot) apply_holds(turn, slot);
+    if (slot != kNoSlot) apply_holds(step, slot);
   }
   if (!rows->complete)
-    turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
+    step.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
 }
 
 void Engine::Impl::note_for_holds(const Resident& resident) {
@@ -94,21 +94,21 @@ void Engine::Impl::note_for_holds(const Resident& resident) {
   if (!holds_.empty() || is_held(resident)) unlooked_.push_back(resident.id);
 }
 
-void Engine::Impl::apply_holds_to_all(Turn& turn) {
+void Engine::Impl::apply_holds_to_all(Step& step) {
   for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
-    if (residents_[slot].bound) apply_holds(turn, slot);
+    if (residents_[slot].bound) apply_holds(step, slot);
   }
 }
 
-void Engine::Impl::look_at_all_held(Turn& turn) {
-  turn.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kRoute)});
+void Engine::Impl::look_at_all_held(Step& step) {
+  step.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kRoute)});
 }
 
-void Engine::Impl::on(Turn& turn, const PutHold& put) {
+void Engine::Impl::on(Step& step, const PutHold& put) {
   const HoldRule& rule = put.rule;
   const Deed deed{"hold", rule.name, rule.reason};
   const std::string bytes = canonical("hold", rule.name, encode_hold({rule, {}, {}}));
-  once(turn, put.caller, bytes, deed, [&]() -> std::optional<Answer> {
+  once(step, put.caller, bytes, deed, [&]() -> std::optional<Answer> {
     for (const std::string* text :
          {&rule.name, &rule.destination_prefix, &rule.profile, &rule.tenant}) {
       if (text->size() > limits_.name_bytes_max)
@@ -124,26 +124,26 @@ void Engine::Impl::on(Turn& turn, const PutHold& put) {
       return answer_with(AnswerCode::kInvalid,
                          "there are " + std::to_string(limits_.holds_max) + " holds already");
     const bool is_new = known == holds_.end();
-    Hold hold{rule, put.caller.actor, turn.now};
-    turn.out.writes.put(keys::hold(rule.name), encode_hold(hold));
+    Hold hold{rule, put.caller.actor, step.now};
+    step.out.writes.put(keys::hold(rule.name), encode_hold(hold));
     holds_.insert_or_assign(rule.name, std::move(hold));
-    apply_holds_to_all(turn);
-    if (!is_new) look_at_all_held(turn);  // it may fit fewer than before
+    apply_holds_to_all(step);
+    if (!is_new) look_at_all_held(step);  // it may fit fewer than before
     return answer_with(AnswerCode::kDone, is_new ? "held" : "changed");
   });
 }
 
-void Engine::Impl::on(Turn& turn, const DropHold& drop) {
+void Engine::Impl::on(Step& step, const DropHold& drop) {
   const Deed deed{"release", drop.name, {}};
-  once(turn, drop.caller, canonical("release", drop.name, {}), deed,
+  once(step, drop.caller, canonical("release", drop.name, {}), deed,
        [&]() -> std::optional<Answer> {
          const auto hold = holds_.find(drop.name);
          if (hold == holds_.end())
            return answer_with(AnswerCode::kNotFound, "there is no hold '" + drop.name + "'");
          holds_.erase(hold);
-         turn.out.writes.remove(keys::hold(drop.name));
-         apply_holds_to_all(turn);
-         look_at_all_held(turn);
+         step.out.writes.remove(keys::hold(drop.name));
+         apply_holds_to_all(step);
+         look_at_all_held(step);
          return answer_with(AnswerCode::kDone, "released");
        });
 }

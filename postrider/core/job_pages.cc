@@ -45,11 +45,11 @@ IdRange range_of(std::optional<DestinationId> only) {
 }  // namespace
 
 // Everything that the items of the page will be asked about is looked up here.
-Engine::Impl::JobPage Engine::Impl::read_page(Turn& turn, const Job& job) {
+Engine::Impl::JobPage Engine::Impl::read_page(Step& step, const Job& job) {
   JobPage page;
   std::optional<DestinationId> only;
   if (!job.order.filter.destination.empty()) {
-    const Destined destined = find_destination(turn, job.order.filter.destination);
+    const Destined destined = find_destination(step, job.order.filter.destination);
     if (!destined.known) return page;
     page.complete = true;
     if (destined.slot == kNoSlot) return page;  // it went meanwhile
@@ -59,22 +59,22 @@ Engine::Impl::JobPage Engine::Impl::read_page(Turn& turn, const Job& job) {
   switch (job.order.action) {
     case JobAction::kRedrive:
     case JobAction::kDrop:
-    case JobAction::kResend: read_letters(turn, job, only, page); break;
-    case JobAction::kRetry: read_parked(turn, job, only, page); break;
-    case JobAction::kCancel: read_live(turn, job, only, page); break;
+    case JobAction::kResend: read_letters(step, job, only, page); break;
+    case JobAction::kRetry: read_parked(step, job, only, page); break;
+    case JobAction::kCancel: read_live(step, job, only, page); break;
   }
-  if (turn.lacks()) return page;
+  if (step.lacks()) return page;
   const bool sends =
       job.order.action == JobAction::kRedrive || job.order.action == JobAction::kResend;
   for (const JobItem& item : page.items) {
-    const Destined destined = find_destination(turn, item.id.destination());
+    const Destined destined = find_destination(step, item.id.destination());
     if (sends && destined.slot != kNoSlot)
-      look_at_runs(turn, *residents_[destined.slot].bound->profile, item.id);
+      look_at_runs(step, *residents_[destined.slot].bound->profile, item.id);
   }
   return page;
 }
 
-void Engine::Impl::read_letters(Turn& turn, const Job& job, std::optional<DestinationId> only,
+void Engine::Impl::read_letters(Step& step, const Job& job, std::optional<DestinationId> only,
                                 JobPage& page) {
   const IdRange range = range_of(only);
   const MessageId from = id_at(job.cursor, range.first);
@@ -89,7 +89,7 @@ void Engine::Impl::read_letters(Turn& turn, const Job& job, std::optional<Destin
     const std::string last =
         only ? key_of(range.last) : keys::after_prefix(keys::bucket(space_of(kept), bucket));
     const Rows* rows =
-        turn.scan({first, last, std::max<std::uint32_t>(1, limits_.job_rows_max), true});
+        step.scan({first, last, std::max<std::uint32_t>(1, limits_.job_rows_max), true});
     if (rows == nullptr) continue;
     if (!rows->complete) {
       const auto end = keys::parse_bucketed(std::string_view(rows->next).substr(0, first.size()));
@@ -98,18 +98,18 @@ void Engine::Impl::read_letters(Turn& turn, const Job& job, std::optional<Destin
     for (const Row& row : rows->rows) {
       const auto dead = decode_dead(row.second.view());
       if (!dead) {
-        turn.damaged.push_back(row);
+        step.damaged.push_back(row);
         continue;
       }
       if (job.order.action == JobAction::kRedrive) {
         if (const SharedBody shared = shares_body(dead->message); shared.id != 0)
-          load_body(turn, shared.id, true);
+          load_body(step, shared.id, true);
       }
       page.items.push_back(
           {dead->letter.id, place_of(dead->letter.id), bucket, &row, dead->letter});
     }
   }
-  if (turn.lacks()) return;
+  if (step.lacks()) return;
   std::erase_if(page.items, [&](const JobItem& item) { return item.id >= known; });
   if (!planted(Bug::kJobOrderByBucket)) {
     std::sort(page.items.begin(), page.items.end(),
@@ -119,18 +119,18 @@ void Engine::Impl::read_letters(Turn& turn, const Job& job, std::optional<Destin
   page.next = place_of(known);
 }
 
-void Engine::Impl::read_parked(Turn& turn, const Job& job, std::optional<DestinationId> only,
+void Engine::Impl::read_parked(Step& step, const Job& job, std::optional<DestinationId> only,
                                JobPage& page) {
   const IdRange range = range_of(only);
   const std::string last =
       only ? keys::parked(range.last) : keys::after_prefix(keys::space(keys::kParked));
-  const Rows* rows = turn.scan({keys::parked(id_at(job.cursor, range.first)), last,
+  const Rows* rows = step.scan({keys::parked(id_at(job.cursor, range.first)), last,
                                 std::max<std::uint32_t>(1, limits_.job_rows_max), true});
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {
     const auto id = keys::parse_parked(row.first);
     if (!id) continue;
-    locate(turn, *id);
+    locate(step, *id);
     page.items.push_back({*id, place_of(*id), 0, nullptr, {}});
   }
   page.complete = rows->complete;
@@ -141,7 +141,7 @@ void Engine::Impl::read_parked(Turn& turn, const Job& job, std::optional<Destina
 }
 
 // First the hot space: a message that moves to the cold one meanwhile is met there.
-void Engine::Impl::read_live(Turn& turn, const Job& job, std::optional<DestinationId> only,
+void Engine::Impl::read_live(Step& step, const Job& job, std::optional<DestinationId> only,
                              JobPage& page) {
   const std::string hot = keys::space(keys::kHot);
   const std::string cold = only ? keys::cold_lane(*only, 0) : keys::space(keys::kCold);
@@ -149,7 +149,7 @@ void Engine::Impl::read_live(Turn& turn, const Job& job, std::optional<Destinati
   const bool in_hot = from[0] == keys::kHot;
   const std::string last_cold = only ? keys::after_prefix(keys::cold_lane(*only, kLanes - 1))
                                      : keys::after_prefix(keys::space(keys::kCold));
-  const Rows* rows = turn.scan({from, in_hot ? keys::after_prefix(hot) : last_cold,
+  const Rows* rows = step.scan({from, in_hot ? keys::after_prefix(hot) : last_cold,
                                 std::max<std::uint32_t>(1, limits_.job_rows_max), true});
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {
@@ -157,18 +157,18 @@ void Engine::Impl::read_live(Turn& turn, const Job& job, std::optional<Destinati
     if (!key || key->part != keys::Part::kMessage) continue;
     const auto message = decode_message(row.second);
     if (!message || (only && message->id.destination() != *only)) continue;
-    locate(turn, message->id);
+    locate(step, message->id);
     page.items.push_back({message->id, row.first, 0, nullptr, {}});
   }
   page.complete = rows->complete && !in_hot;
   page.next = rows->complete ? cold : rows->next;
 }
 
-bool Engine::Impl::job_fits(Turn& turn, const Job& job, const JobItem& item) {
+bool Engine::Impl::job_fits(Step& step, const Job& job, const JobItem& item) {
   const JobFilter& filter = job.order.filter;
   if (item.id.sequence().value() >= job.horizon) return false;  // it came later
   if (!filter.destination_prefix.empty()) {
-    const Destined destined = find_destination(turn, item.id.destination());
+    const Destined destined = find_destination(step, item.id.destination());
     if (destined.slot == kNoSlot) return false;
     if (!residents_[destined.slot].bound->config.name.starts_with(filter.destination_prefix))
       return false;
@@ -199,48 +199,48 @@ bool Engine::Impl::letter_fits(const Job& job, const DeadLetter& letter) {
          letter.reason.starts_with(filter.reason_prefix);
 }
 
-Engine::Impl::Acted Engine::Impl::act_on(Turn& turn, const Job& job, const JobItem& item) {
+Engine::Impl::Acted Engine::Impl::act_on(Step& step, const Job& job, const JobItem& item) {
   switch (job.order.action) {
     case JobAction::kRedrive:
     case JobAction::kDrop:
-    case JobAction::kResend: return act_on_letter(turn, job, item);
-    case JobAction::kRetry: return retry_parked(turn, item);
+    case JobAction::kResend: return act_on_letter(step, job, item);
+    case JobAction::kRetry: return retry_parked(step, item);
     case JobAction::kCancel: break;
   }
   const auto found = by_id_.find(item.id);
   if (found == by_id_.end()) return {};
-  apply(turn, found->second, On::kCancelled, nullptr);
+  apply(step, found->second, On::kCancelled, nullptr);
   const auto still = by_id_.find(item.id);
   const bool refused = still != by_id_.end() && !method_of(entries_[still->second]).cancels_later;
   if (refused) return {Acted::Kind::kRefused, "it is under way, and cannot be cancelled"};
   return {Acted::Kind::kDone, {}};
 }
 
-Engine::Impl::Acted Engine::Impl::act_on_letter(Turn& turn, const Job& job, const JobItem& item) {
+Engine::Impl::Acted Engine::Impl::act_on_letter(Step& step, const Job& job, const JobItem& item) {
   Buried buried;
   buried.known = true;
   buried.letter = item.row->second;
-  buried.end = end_of_letter(turn, *item.row, item.bucket);
+  buried.end = end_of_letter(step, *item.row, item.bucket);
   if (!buried.end) return {};  // it goes into quarantine
   if (job.order.action == JobAction::kDrop) {
-    take_letter(turn, buried);
+    take_letter(step, buried);
     ++receipts_.counters().dropped;
     return {Acted::Kind::kDone, {}};
   }
-  const Destined destined = find_destination(turn, item.id.destination());
+  const Destined destined = find_destination(step, item.id.destination());
   if (!destined.known) return {};
   if (destined.slot == kNoSlot) return {Acted::Kind::kRefused, "its destination is gone"};
   const bool resends = job.order.action == JobAction::kResend;
   const bool regardless = job.order.even_if_it_ran;
   const Answer answer =
-      resends ? send_content(turn, destined.slot, buried, regardless).value_or(Answer())
-              : redrive_letter(turn, destined.slot, buried, regardless);
+      resends ? send_content(step, destined.slot, buried, regardless).value_or(Answer())
+              : redrive_letter(step, destined.slot, buried, regardless);
   if (answer.code == AnswerCode::kAccepted) return {Acted::Kind::kDone, {}};
   return {Acted::Kind::kRefused, answer.detail};
 }
 
 // Back in line on disk: a job must not fill the windows.
-Engine::Impl::Acted Engine::Impl::retry_parked(Turn& turn, const JobItem& item) {
+Engine::Impl::Acted Engine::Impl::retry_parked(Step& step, const JobItem& item) {
   const auto found = by_id_.find(item.id);
   if (found == by_id_.end()) return {};
   const Slot slot = found->second;
@@ -250,13 +250,13 @@ Engine::Impl::Acted Engine::Impl::retry_parked(Turn& turn, const JobItem& item) 
   // What is parked has such a row, and that leads on: a table without it is not sound.
   const bool waits = residents_[resident].bound->profile->states[row->to].phase == Phase::kQueued;
   if (!entry.visitor || !waits) {
-    retry_now(turn, slot);
+    retry_now(step, slot);
     return {Acted::Kind::kDone, {}};
   }
-  unpark(turn, item.id);
-  put_back(turn, slot);
+  unpark(step, item.id);
+  put_back(step, slot);
   ring(resident);
-  maybe_refill(turn, resident);
+  maybe_refill(step, resident);
   return {Acted::Kind::kDone, {}};
 }
 

@@ -65,11 +65,11 @@ std::optional<std::string> Engine::Impl::invalid(const JobOrder& order) const {
   return std::nullopt;
 }
 
-void Engine::Impl::on(Turn& turn, const StartJob& start) {
+void Engine::Impl::on(Step& step, const StartJob& start) {
   const auto refused = [&]() -> std::optional<Answer> {
     if (auto wrong = invalid(start.order)) return answer_with(AnswerCode::kInvalid, *wrong);
     if (start.order.filter.destination.empty()) return std::nullopt;
-    const Destined destined = find_destination(turn, start.order.filter.destination);
+    const Destined destined = find_destination(step, start.order.filter.destination);
     if (destined.known && destined.slot == kNoSlot)
       return answer_with(AnswerCode::kNotFound,
                          "there is no destination '" + start.order.filter.destination + "'");
@@ -77,54 +77,54 @@ void Engine::Impl::on(Turn& turn, const StartJob& start) {
   };
   if (start.dry_run) {
     std::optional<Answer> answer = refused();
-    if (turn.lacks()) return;
-    if (!answer) answer = begin_dry_run(turn, start);
-    if (answer) reply(turn, start.caller.ticket, std::move(*answer));
+    if (step.lacks()) return;
+    if (!answer) answer = begin_dry_run(step, start);
+    if (answer) reply(step, start.caller.ticket, std::move(*answer));
     return;
   }
   const std::string order = encode_order(start.order);
   const Deed deed{"job-start", {}, start.order.reason};
-  once(turn, start.caller, canonical("start-job", "", order), deed, [&]() -> std::optional<Answer> {
+  once(step, start.caller, canonical("start-job", "", order), deed, [&]() -> std::optional<Answer> {
     std::optional<Answer> answer = refused();
-    if (turn.lacks() || answer) return answer;
+    if (step.lacks() || answer) return answer;
     if (jobs_running() >= std::max<std::uint32_t>(1, limits_.jobs_running_max))
       return answer_with(AnswerCode::kBusy,
                          "as many jobs run as may run at a time; wait for one "
                          "to end, or cancel one");
-    return start_job(turn, start);
+    return start_job(step, start);
   });
 }
 
-Answer Engine::Impl::start_job(Turn& turn, const StartJob& start) {
+Answer Engine::Impl::start_job(Step& step, const StartJob& start) {
   Job job;
   job.id = JobId(next_sequence().value());
   job.order = start.order;
   if (job.order.rate == 0) job.order.rate = limits_.job_rate_usual;
   job.actor = start.caller.actor;
-  job.created = turn.now;
+  job.created = step.now;
   const JobId id = job.id;
   Job& added = jobs_.emplace(id.value(), std::move(job)).first->second;
-  begin_round(turn, added);
-  begin_job(turn, id);
-  forget_old_jobs(turn);
+  begin_round(step, added);
+  begin_job(step, id);
+  forget_old_jobs(step);
   return answer_with(AnswerCode::kDone, std::string(name_of(start.order.action)), id);
 }
 
-void Engine::Impl::begin_round(Turn& turn, Job& job) {
+void Engine::Impl::begin_round(Step& step, Job& job) {
   job.state = JobState::kRunning;
-  job.round_at = turn.now;
+  job.round_at = step.now;
   job.horizon = next_sequence().value();
   job.cursor.clear();
   job.next_at = Timestamp();
-  job.expected = job.done + job.refused + count_by_groups(turn, job.order).value_or(0);
-  turn.out.writes.put(keys::job(job.id.value()), encode_job(job));
+  job.expected = job.done + job.refused + count_by_groups(step, job.order).value_or(0);
+  step.out.writes.put(keys::job(job.id.value()), encode_job(job));
 }
 
-void Engine::Impl::begin_job(Turn& turn, JobId id) {
+void Engine::Impl::begin_job(Step& step, JobId id) {
   const Job& job = jobs_.at(id.value());
-  job_runs_.emplace(id.value(), JobRun{JobPace(job.order.rate, turn.now), {}, 0});
-  if (job.state == JobState::kWaiting) return wait_with_job(turn, job, job.next_at);
-  turn.out.chores.push_back({.kind = Chore::Kind::kJob, .job = id});
+  job_runs_.emplace(id.value(), JobRun{JobPace(job.order.rate, step.now), {}, 0});
+  if (job.state == JobState::kWaiting) return wait_with_job(step, job, job.next_at);
+  step.out.chores.push_back({.kind = Chore::Kind::kJob, .job = id});
 }
 
 std::size_t Engine::Impl::jobs_running() const {
@@ -134,39 +134,39 @@ std::size_t Engine::Impl::jobs_running() const {
 }
 
 // Once, or until it is time for the next round.
-void Engine::Impl::end_round(Turn& turn, Job& job) {
+void Engine::Impl::end_round(Step& step, Job& job) {
   ++job.rounds;
-  if (job.order.every <= Duration(0)) return end_job(turn, job, JobState::kDone);
+  if (job.order.every <= Duration(0)) return end_job(step, job, JobState::kDone);
   job.state = JobState::kWaiting;
   const Duration every = job.order.every / (planted(Bug::kRoundTooEarly) ? 2 : 1);
-  job.next_at = std::max(job.round_at + every, turn.now + limits_.job_every_min);
-  turn.out.writes.put(keys::job(job.id.value()), encode_job(job));
-  wait_with_job(turn, job, job.next_at);
+  job.next_at = std::max(job.round_at + every, step.now + limits_.job_every_min);
+  step.out.writes.put(keys::job(job.id.value()), encode_job(job));
+  wait_with_job(step, job, job.next_at);
 }
 
 // Those that ran when the last process stopped go on.
-void Engine::Impl::resume_jobs(Turn& turn) {
+void Engine::Impl::resume_jobs(Step& step) {
   for (const auto& [number, job] : jobs_) {
     const bool alive = job.state == JobState::kRunning || job.state == JobState::kWaiting;
-    if (alive && !job_runs_.contains(number)) begin_job(turn, JobId(number));
+    if (alive && !job_runs_.contains(number)) begin_job(step, JobId(number));
   }
 }
 
-void Engine::Impl::forget_old_jobs(Turn& turn) {
+void Engine::Impl::forget_old_jobs(Step& step) {
   for (auto job = jobs_.begin();
        job != jobs_.end() && jobs_.size() > std::max<std::uint32_t>(1, limits_.jobs_kept_max);) {
     if (job_runs_.contains(job->first)) {
       ++job;
       continue;
     }
-    turn.out.writes.remove(keys::job(job->first));
+    step.out.writes.remove(keys::job(job->first));
     job = jobs_.erase(job);
   }
 }
 
-void Engine::Impl::on(Turn& turn, const CancelJob& cancel) {
+void Engine::Impl::on(Step& step, const CancelJob& cancel) {
   const Deed deed{"job-cancel", to_string(cancel.job), {}};
-  once(turn, cancel.caller, canonical("cancel-job", to_string(cancel.job), {}), deed,
+  once(step, cancel.caller, canonical("cancel-job", to_string(cancel.job), {}), deed,
        [&]() -> std::optional<Answer> {
          const auto job = jobs_.find(cancel.job.value());
          if (job == jobs_.end())
@@ -175,15 +175,15 @@ void Engine::Impl::on(Turn& turn, const CancelJob& cancel) {
          if (job->second.state != JobState::kRunning && job->second.state != JobState::kWaiting)
            return answer_with(AnswerCode::kNothing,
                               "the job is " + std::string(name_of(job->second.state)), cancel.job);
-         end_job(turn, job->second, JobState::kCancelled);
+         end_job(step, job->second, JobState::kCancelled);
          return answer_with(AnswerCode::kDone, "cancelled", cancel.job);
        });
 }
 
-void Engine::Impl::end_job(Turn& turn, Job& job, JobState state) {
+void Engine::Impl::end_job(Step& step, Job& job, JobState state) {
   job.state = state;
-  job.finished = turn.now;
-  turn.out.writes.put(keys::job(job.id.value()), encode_job(job));
+  job.finished = step.now;
+  step.out.writes.put(keys::job(job.id.value()), encode_job(job));
   if (const auto run = job_runs_.find(job.id.value()); run != job_runs_.end()) {
     timers_.cancel(run->second.timer);
     job_runs_.erase(run);
@@ -192,7 +192,7 @@ void Engine::Impl::end_job(Turn& turn, Job& job, JobState state) {
 }
 
 // When the filter names nothing but what groups are counted by, nobody has to read the letters.
-std::optional<std::uint64_t> Engine::Impl::count_by_groups(Turn& turn, const JobOrder& order) {
+std::optional<std::uint64_t> Engine::Impl::count_by_groups(Step& step, const JobOrder& order) {
   const JobFilter& filter = order.filter;
   const bool plain = filter.destination_prefix.empty() && filter.reason_prefix.empty() &&
                      !filter.since.is_set() && !filter.until.is_set();
@@ -201,7 +201,7 @@ std::optional<std::uint64_t> Engine::Impl::count_by_groups(Turn& turn, const Job
   if (!plain || !counted || (parked && filter.cause)) return std::nullopt;
   std::optional<DestinationId> only;
   if (!filter.destination.empty()) {
-    const Destined destined = find_destination(turn, filter.destination);
+    const Destined destined = find_destination(step, filter.destination);
     if (destined.slot == kNoSlot) return std::nullopt;
     only = residents_[destined.slot].id;
   }
@@ -218,15 +218,15 @@ std::optional<std::uint64_t> Engine::Impl::count_by_groups(Turn& turn, const Job
   return count;
 }
 
-std::optional<Answer> Engine::Impl::begin_dry_run(Turn& turn, const StartJob& start) {
+std::optional<Answer> Engine::Impl::begin_dry_run(Step& step, const StartJob& start) {
   DryRunning run;
   run.ticket = start.caller.ticket;
   run.job.order = start.order;
   if (run.job.order.rate == 0) run.job.order.rate = limits_.job_rate_usual;
-  run.job.created = turn.now;
-  run.job.round_at = turn.now;
+  run.job.created = step.now;
+  run.job.round_at = step.now;
   run.job.horizon = last_sequence_ + 1;
-  if (const auto count = count_by_groups(turn, start.order)) {
+  if (const auto count = count_by_groups(step, start.order)) {
     run.job.done = *count;
     return answer_of(run.job, true);
   }
@@ -234,7 +234,7 @@ std::optional<Answer> Engine::Impl::begin_dry_run(Turn& turn, const StartJob& st
     return answer_with(AnswerCode::kBusy, "too much is being counted; ask again later");
   const std::uint64_t number = ++last_dry_run_;
   dry_runs_.emplace(number, std::move(run));
-  turn.out.chores.push_back({.kind = Chore::Kind::kDryRun, .job = JobId(number)});
+  step.out.chores.push_back({.kind = Chore::Kind::kDryRun, .job = JobId(number)});
   return std::nullopt;
 }
 
@@ -250,60 +250,60 @@ Answer Engine::Impl::answer_of(const Job& job, bool complete) {
   return answer;
 }
 
-void Engine::Impl::dry_run(Turn& turn, const Chore& chore) {
+void Engine::Impl::dry_run(Step& step, const Chore& chore) {
   const auto found = dry_runs_.find(chore.job.value());
   if (found == dry_runs_.end()) return;
   Job& job = found->second.job;
-  JobPage page = read_page(turn, job);
-  if (turn.lacks()) return;
+  JobPage page = read_page(step, job);
+  if (step.lacks()) return;
   for (const JobItem& item : page.items) {
     ++job.looked;
-    const bool fits = job_fits(turn, job, item);
-    POSTRIDER_CHECK(!turn.lacks());  // the page looked everything up
+    const bool fits = job_fits(step, job, item);
+    POSTRIDER_CHECK(!step.lacks());  // the page looked everything up
     if (!fits) continue;
     ++job.done;
-    if (planted(Bug::kDryRunActs) && job.order.action == JobAction::kDrop) act_on(turn, job, item);
+    if (planted(Bug::kDryRunActs) && job.order.action == JobAction::kDrop) act_on(step, job, item);
   }
   job.cursor = page.next;
   const bool enough = job.looked >= limits_.dry_run_rows_max;
   if (!page.complete && !enough) {
-    turn.out.chores.push_back({.kind = Chore::Kind::kDryRun, .job = chore.job});
+    step.out.chores.push_back({.kind = Chore::Kind::kDryRun, .job = chore.job});
     return;
   }
-  reply(turn, found->second.ticket, answer_of(job, page.complete));
+  reply(step, found->second.ticket, answer_of(job, page.complete));
   dry_runs_.erase(found);
 }
 
 // The next page: as much as the rate allows, within one destination.
-void Engine::Impl::run_job(Turn& turn, const Chore& chore) {
+void Engine::Impl::run_job(Step& step, const Chore& chore) {
   const auto found = jobs_.find(chore.job.value());
   const auto run = job_runs_.find(chore.job.value());
   if (found == jobs_.end() || run == job_runs_.end()) return;  // cancelled meanwhile
   Job& job = found->second;
-  if (restoring_hot_) return wait_with_job(turn, job, turn.now + kRestoreWait);
+  if (restoring_hot_) return wait_with_job(step, job, step.now + kRestoreWait);
   if (job.state == JobState::kWaiting) {
-    if (job.next_at > turn.now) return wait_with_job(turn, job, job.next_at);
+    if (job.next_at > step.now) return wait_with_job(step, job, job.next_at);
     if (jobs_running() >= std::max<std::uint32_t>(1, limits_.jobs_running_max))
-      return wait_with_job(turn, job, turn.now + kTurnWait);
+      return wait_with_job(step, job, step.now + kTurnWait);
     if (!job.order.filter.destination.empty()) {
-      find_destination(turn, job.order.filter.destination);
-      if (turn.lacks()) return;
+      find_destination(step, job.order.filter.destination);
+      if (step.lacks()) return;
     }
-    begin_round(turn, job);
-    run->second = JobRun{JobPace(job.order.rate, turn.now), {}, 0};
-    turn.out.chores.push_back({.kind = Chore::Kind::kJob, .job = job.id});
+    begin_round(step, job);
+    run->second = JobRun{JobPace(job.order.rate, step.now), {}, 0};
+    step.out.chores.push_back({.kind = Chore::Kind::kJob, .job = job.id});
     return;
   }
-  const std::uint64_t due = run->second.pace.due(turn.now);
+  const std::uint64_t due = run->second.pace.due(step.now);
   if (due == 0) {
-    const std::uint64_t step =
+    const std::uint64_t actions =
         std::clamp<std::uint64_t>(job.order.rate / kPagesPerSecond, 1, limits_.job_rows_max);
-    return wait_with_job(turn, job, run->second.pace.when_due(step));
+    return wait_with_job(step, job, run->second.pace.when_due(actions));
   }
-  JobPage page = read_page(turn, job);
-  if (turn.lacks()) return;
-  JobProgress progress = work_through(turn, job, page, {chore.destination, due});
-  if (turn.lacks()) return;
+  JobPage page = read_page(step, job);
+  if (step.lacks()) return;
+  JobProgress progress = work_through(step, job, page, {chore.destination, due});
+  if (step.lacks()) return;
   run->second.pace.took(progress.done + progress.refused);
   run->second.destination = progress.destination;
   job.looked += progress.looked;
@@ -314,32 +314,32 @@ void Engine::Impl::run_job(Turn& turn, const Chore& chore) {
   if (acted && planted(Bug::kJobCursorLate)) {
     Job late = job;
     late.done -= progress.done;
-    turn.out.writes.put(keys::job(job.id.value()), encode_job(late));
+    step.out.writes.put(keys::job(job.id.value()), encode_job(late));
   }
   job.cursor = std::move(progress.cursor);
-  if (progress.over) return end_round(turn, job);
+  if (progress.over) return end_round(step, job);
   if (acted && !planted(Bug::kJobCursorLate))
-    turn.out.writes.put(keys::job(job.id.value()), encode_job(job));
-  turn.out.chores.push_back(
+    step.out.writes.put(keys::job(job.id.value()), encode_job(job));
+  step.out.chores.push_back(
       {.kind = Chore::Kind::kJob, .destination = progress.destination, .job = job.id});
 }
 
-void Engine::Impl::wait_with_job(Turn& turn, const Job& job, Timestamp at) {
+void Engine::Impl::wait_with_job(Step& step, const Job& job, Timestamp at) {
   JobRun& run = job_runs_.at(job.id.value());
   timers_.cancel(run.timer);
-  run.timer = timers_.arm(std::max(at, turn.now + Duration(1)),
+  run.timer = timers_.arm(std::max(at, step.now + Duration(1)),
                           Timer{.kind = TimerKind::kJob, .id = {job.id.value(), 0}});
 }
 
-void Engine::Impl::job_timer(Turn& turn, std::uint64_t number) {
+void Engine::Impl::job_timer(Step& step, std::uint64_t number) {
   const auto run = job_runs_.find(number);
   if (run == job_runs_.end()) return;
   run->second.timer = 0;
-  turn.out.chores.push_back(
+  step.out.chores.push_back(
       {.kind = Chore::Kind::kJob, .destination = run->second.destination, .job = JobId(number)});
 }
 
-Engine::Impl::JobProgress Engine::Impl::work_through(Turn& turn, const Job& job,
+Engine::Impl::JobProgress Engine::Impl::work_through(Step& step, const Job& job,
                                                      const JobPage& page, const JobLeave& leave) {
   JobProgress progress;
   progress.cursor = page.next;
@@ -354,7 +354,7 @@ Engine::Impl::JobProgress Engine::Impl::work_through(Turn& turn, const Job& job,
       stop_at(item);
       return progress;
     }
-    if (!job_fits(turn, job, item)) {
+    if (!job_fits(step, job, item)) {
       ++progress.looked;
       continue;
     }
@@ -362,11 +362,11 @@ Engine::Impl::JobProgress Engine::Impl::work_through(Turn& turn, const Job& job,
       stop_at(item);
       return progress;
     }
-    const Acted acted = act_on(turn, job, item);
-    if (turn.lacks()) {
+    const Acted acted = act_on(step, job, item);
+    if (step.lacks()) {
       // Nothing was done for this one. What was done before it stands; the next page begins here.
       if (progress.done == 0) return progress;
-      turn.need = {};
+      step.need = {};
       stop_at(item);
       return progress;
     }

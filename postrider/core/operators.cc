@@ -42,42 +42,42 @@ Answer no_letter(MessageId id) {
 
 }  // namespace
 
-Engine::Impl::Buried Engine::Impl::find_end(Turn& turn, MessageId id) {
+Engine::Impl::Buried Engine::Impl::find_end(Step& step, MessageId id) {
   Buried out;
   for (const keys::Bucket bucket : receipts_.buckets(Kept::kEnds)) {
     const std::string key = keys::end(bucket, id.sequence());
-    const auto* value = turn.get(key);
+    const auto* value = step.get(key);
     if (value == nullptr || !value->has_value() || out.end) continue;
     auto end = decode_end((*value)->view());
-    if (!end) turn.damaged.emplace_back(key, **value);
+    if (!end) step.damaged.emplace_back(key, **value);
     if (end && end->id == id) out.end = std::move(*end);
   }
-  out.known = !turn.lacks();
+  out.known = !step.lacks();
   return out;
 }
 
 // The end says in which bucket its letter lies. Ends may be kept for less long than letters: then
 // the letter says how it ended, and is looked for in each of the few buckets.
-Engine::Impl::Buried Engine::Impl::find_letter(Turn& turn, MessageId id) {
-  Buried out = find_end(turn, id);
+Engine::Impl::Buried Engine::Impl::find_letter(Step& step, MessageId id) {
+  Buried out = find_end(step, id);
   if (!out.known || (out.end && !has_letter(*out.end))) return out;
   std::vector<keys::Bucket> where;
   if (out.end) where.push_back(out.end->content_bucket);
   if (!out.end) where = receipts_.buckets(Kept::kDead);
   for (const keys::Bucket bucket : where) {
-    const auto* value = turn.get(keys::dead(bucket, id));
+    const auto* value = step.get(keys::dead(bucket, id));
     if (value == nullptr || !value->has_value()) continue;
     out.letter = **value;
-    if (!out.end) out.end = end_of_letter(turn, {keys::dead(bucket, id), **value}, bucket);
+    if (!out.end) out.end = end_of_letter(step, {keys::dead(bucket, id), **value}, bucket);
     if (!out.end) out.letter.reset();
   }
-  out.known = !turn.lacks();
+  out.known = !step.lacks();
   return out;
 }
 
 // The letter, or what is kept as history.
-Engine::Impl::Buried Engine::Impl::find_content(Turn& turn, MessageId id) {
-  Buried out = find_letter(turn, id);
+Engine::Impl::Buried Engine::Impl::find_content(Step& step, MessageId id) {
+  Buried out = find_letter(step, id);
   if (!out.known || out.letter) return out;
   if (out.end && (out.end->content_bucket == 0 || leaves_letter(out.end->phase))) return out;
   std::vector<keys::Bucket> where;
@@ -85,23 +85,23 @@ Engine::Impl::Buried Engine::Impl::find_content(Turn& turn, MessageId id) {
   if (!out.end) where = receipts_.buckets(Kept::kHistory);
   for (const keys::Bucket bucket : where) {
     const std::string key = keys::history(bucket, id);
-    const auto* value = turn.get(key);
+    const auto* value = step.get(key);
     if (value == nullptr || !value->has_value()) continue;
     out.letter = **value;
-    if (!out.end) out.end = end_of_letter(turn, {key, **value}, bucket);
+    if (!out.end) out.end = end_of_letter(step, {key, **value}, bucket);
     if (!out.end) out.letter.reset();
   }
-  out.known = !turn.lacks();
+  out.known = !step.lacks();
   return out;
 }
 
-std::optional<EndRecord> Engine::Impl::end_of_letter(Turn& turn, const Row& row,
+std::optional<EndRecord> Engine::Impl::end_of_letter(Step& step, const Row& row,
                                                      keys::Bucket bucket) {
   const auto dead = decode_dead(row.second.view());
   const auto message = dead ? decode_message(Blob::copy_of(dead->message))
                             : Result<Message>(fail(ErrorCode::kCorrupt, {}));
   if (!message) {
-    turn.damaged.push_back(row);
+    step.damaged.push_back(row);
     return std::nullopt;
   }
   EndRecord end;
@@ -117,23 +117,23 @@ std::optional<EndRecord> Engine::Impl::end_of_letter(Turn& turn, const Row& row,
   return end;
 }
 
-void Engine::Impl::take_letter(Turn& turn, const Buried& buried, bool moves) {
+void Engine::Impl::take_letter(Step& step, const Buried& buried, bool moves) {
   const SharedBody shared = shared_of_letter(buried.letter->view());
   if (shared.id != 0) {
-    turn.out.writes.remove(
+    step.out.writes.remove(
         keys::body_letter(buried.end->content_bucket, shared.id, buried.end->id));
-    if (!moves) release_later(turn, shared, buried.end->id);
+    if (!moves) release_later(step, shared, buried.end->id);
   }
   receipts_.take_letter({.bucket = buried.end->content_bucket,
                          .id = buried.end->id,
                          .size = buried.letter->size() + shared.bytes,
                          .phase = buried.end->phase,
                          .cause = buried.end->cause},
-                        turn.now, turn.out.writes);
+                        step.now, step.out.writes);
 }
 
-Answer Engine::Impl::missing(Turn& turn, MessageId id) {
-  const Buried buried = find_end(turn, id);
+Answer Engine::Impl::missing(Step& step, MessageId id) {
+  const Buried buried = find_end(step, id);
   if (!buried.known || !buried.end)
     return answer_with(AnswerCode::kNotFound, "there is no such message, or no longer", id);
   return answer_with(AnswerCode::kEnded,
@@ -141,28 +141,28 @@ Answer Engine::Impl::missing(Turn& turn, MessageId id) {
 }
 
 // Only what changed something: a refusal and a repetition change nothing.
-void Engine::Impl::audit(Turn& turn, const Caller& caller, const Deed& deed, const Answer& answer) {
+void Engine::Impl::audit(Step& step, const Caller& caller, const Deed& deed, const Answer& answer) {
   const bool changed = answer.code == AnswerCode::kDone || answer.code == AnswerCode::kAccepted ||
                        answer.code == AnswerCode::kPending;
   if (!changed || (planted(Bug::kAuditForgotten) && answer.code == AnswerCode::kPending)) return;
   AuditRecord record;
-  record.at = turn.now;
+  record.at = step.now;
   record.actor = caller.actor.empty() ? "library" : caller.actor;
   record.action = deed.action;
   record.target = deed.target.empty() ? to_string(JobId(answer.id.low)) : deed.target;
   record.reason = deed.reason;
   record.effect = std::string(name_of(answer.code));
   if (!answer.detail.empty()) record.effect.append(": ").append(answer.detail);
-  receipts_.audit(record, next_sequence(), turn.out.writes);
+  receipts_.audit(record, next_sequence(), step.out.writes);
 }
 
-void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
+void Engine::Impl::on(Step& step, const Cancel& cancel) {
   const Deed deed{"cancel", ids_.text(cancel.id), {}};
-  once(turn, cancel.caller, canonical("cancel", cancel.id), deed, [&]() -> std::optional<Answer> {
-    const Located located = locate(turn, cancel.id);
+  once(step, cancel.caller, canonical("cancel", cancel.id), deed, [&]() -> std::optional<Answer> {
+    const Located located = locate(step, cancel.id);
     if (!located.known) return std::nullopt;
-    if (located.slot == kNoSlot) return missing(turn, cancel.id);
-    apply(turn, located.slot, On::kCancelled, nullptr);
+    if (located.slot == kNoSlot) return missing(step, cancel.id);
+    apply(step, located.slot, On::kCancelled, nullptr);
     const auto still = by_id_.find(cancel.id);
     if (still == by_id_.end())
       return answer_with(AnswerCode::kDone, std::string(name_of(last_end_)), cancel.id);
@@ -178,21 +178,21 @@ void Engine::Impl::on(Turn& turn, const Cancel& cancel) {
   });
 }
 
-void Engine::Impl::on(Turn& turn, const RetryNow& retry) {
+void Engine::Impl::on(Step& step, const RetryNow& retry) {
   const Deed deed{"retry", ids_.text(retry.id), {}};
-  once(turn, retry.caller, canonical("retry-now", retry.id), deed, [&]() -> std::optional<Answer> {
-    const Located located = locate(turn, retry.id);
+  once(step, retry.caller, canonical("retry-now", retry.id), deed, [&]() -> std::optional<Answer> {
+    const Located located = locate(step, retry.id);
     if (!located.known) return std::nullopt;
-    if (located.slot == kNoSlot) return missing(turn, retry.id);
-    return retry_now(turn, located.slot);
+    if (located.slot == kNoSlot) return missing(step, retry.id);
+    return retry_now(step, located.slot);
   });
 }
 
-Answer Engine::Impl::retry_now(Turn& turn, Slot slot) {
+Answer Engine::Impl::retry_now(Step& step, Slot slot) {
   Entry& entry = entries_[slot];
   const MessageId id = entry.message.id;
   const Phase phase = phase_of(entry);
-  const bool scheduled = phase == Phase::kQueued && entry.state.due > turn.now;
+  const bool scheduled = phase == Phase::kQueued && entry.state.due > step.now;
   if (phase != Phase::kBackoff && phase != Phase::kParked && !scheduled) {
     return answer_with(AnswerCode::kNothing,
                        "nothing to wait for: the message is " + std::string(state_of(entry).name),
@@ -203,35 +203,35 @@ Answer Engine::Impl::retry_now(Turn& turn, Slot slot) {
   if (phase != Phase::kParked && (scheduled || (entry.visitor && fifo))) {
     // It becomes due on disk; in a FIFO lane it must not overtake, so the refill brings it in its
     // place.
-    entry.state.due = turn.now;
-    store_state(turn, entry);
+    entry.state.due = step.now;
+    store_state(step, entry);
     if (entry.due_entry.is_set()) {
-      turn.out.writes.remove(
+      step.out.writes.remove(
           keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, id));
     }
-    put_due(turn, turn.now, keys::DueKind::kAttempt, id);
-    if (due_loaded_until_ <= turn.now)
-      turn.out.chores.push_back(
+    put_due(step, step.now, keys::DueKind::kAttempt, id);
+    if (due_loaded_until_ <= step.now)
+      step.out.chores.push_back(
           {.kind = Chore::Kind::kWakeMessage, .destination = id.destination(), .id = id});
     return answer_with(AnswerCode::kDone, "due now", id);
   }
-  apply(turn, slot, On::kDue, nullptr);
+  apply(step, slot, On::kDue, nullptr);
   return answer_with(AnswerCode::kDone, phase == Phase::kParked ? "revived" : "due now", id);
 }
 
-void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
+void Engine::Impl::on(Step& step, const Redrive& redrive) {
   const Deed deed{"redrive", ids_.text(redrive.id),
                   redrive.even_if_it_ran ? std::string_view("even if it ran") : std::string_view()};
-  once(turn, redrive.caller, canonical("redrive", redrive.id), deed,
+  once(step, redrive.caller, canonical("redrive", redrive.id), deed,
        [&]() -> std::optional<Answer> {
-         const Located located = locate(turn, redrive.id);
+         const Located located = locate(step, redrive.id);
          if (!located.known) return std::nullopt;
          if (located.slot != kNoSlot) {
            if (phase_of(entries_[located.slot]) == Phase::kParked)
-             return retry_now(turn, located.slot);
+             return retry_now(step, located.slot);
            return answer_with(AnswerCode::kNothing, "the message is still live", redrive.id);
          }
-         const Buried buried = find_letter(turn, redrive.id);
+         const Buried buried = find_letter(step, redrive.id);
          if (!buried.known) return std::nullopt;
          if (!buried.letter && buried.end && !has_letter(*buried.end)) {
            return answer_with(AnswerCode::kEnded,
@@ -240,44 +240,44 @@ void Engine::Impl::on(Turn& turn, const Redrive& redrive) {
                               redrive.id);
          }
          if (!buried.letter) return no_letter(redrive.id);
-         const Destined destined = find_destination(turn, redrive.id.destination());
+         const Destined destined = find_destination(step, redrive.id.destination());
          if (!destined.known) return std::nullopt;
          if (destined.slot == kNoSlot)
            return answer_with(AnswerCode::kNotFound, "its destination is gone", redrive.id);
-         return redrive_letter(turn, destined.slot, buried, redrive.even_if_it_ran);
+         return redrive_letter(step, destined.slot, buried, redrive.even_if_it_ran);
        });
 }
 
-Answer Engine::Impl::redrive_letter(Turn& turn, Slot slot, const Buried& buried, bool regardless) {
+Answer Engine::Impl::redrive_letter(Step& step, Slot slot, const Buried& buried, bool regardless) {
   const MessageId old = buried.end->id;
-  const std::optional<Answer> answer = send_content(turn, slot, buried, regardless);
+  const std::optional<Answer> answer = send_content(step, slot, buried, regardless);
   if (!answer) return {};  // something must be read first
   if (answer->code != AnswerCode::kAccepted) return *answer;
-  take_letter(turn, buried, true);
+  take_letter(step, buried, true);
   ++receipts_.counters().redriven;
   return answer_with(AnswerCode::kAccepted, "redrives " + ids_.text(old), answer->id);
 }
 
 // A new message linked to the old one: an end is an end.
-std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Buried& buried,
+std::optional<Answer> Engine::Impl::send_content(Step& step, Slot slot, const Buried& buried,
                                                  bool regardless) {
   const MessageId old = buried.end->id;
   if (const auto why = closed_to_new(residents_[slot]))
     return answer_with(AnswerCode::kDisabled, *why, old);
-  const auto message = message_of_letter(turn, buried.letter->view());
-  if (turn.lacks()) return std::nullopt;
+  const auto message = message_of_letter(step, buried.letter->view());
+  if (step.lacks()) return std::nullopt;
   if (!message) {
-    turn.damaged.emplace_back(content_key(buried.end->content_bucket, old, buried.end->phase),
+    step.damaged.emplace_back(content_key(buried.end->content_bucket, old, buried.end->phase),
                               *buried.letter);
     return answer_with(AnswerCode::kNotFound, "its content cannot be read; it is in quarantine",
                        old);
   }
   const ProfileSpec& profile = *residents_[slot].bound->profile;
   auto parsed = read_message(profile, message->attributes, message->body).value_or(nullptr);
-  auto refusal = refuse_rerun(turn, profile,
+  auto refusal = refuse_rerun(step, profile,
                               {.former = old, .parsed = parsed.get(), .regardless = regardless});
-  if (turn.lacks() || refusal) return refusal;
-  const auto accepted = take_message(turn, {.resident = slot,
+  if (step.lacks() || refusal) return refusal;
+  const auto accepted = take_message(step, {.resident = slot,
                                             .lane = old.lane(),
                                             .priority = old.priority(),
                                             .not_before = {},
@@ -290,32 +290,32 @@ std::optional<Answer> Engine::Impl::send_content(Turn& turn, Slot slot, const Bu
   if (!accepted) return std::nullopt;
   const Result<MessageId>& id = *accepted;
   if (!id) return answer_with(AnswerCode::kInvalid, id.error().detail, old);
-  note_run(turn, profile, old, *id);
+  note_run(step, profile, old, *id);
   return answer_with(AnswerCode::kAccepted, {}, *id);
 }
 
-void Engine::Impl::on(Turn& turn, const Drop& drop) {
+void Engine::Impl::on(Step& step, const Drop& drop) {
   const Deed deed{"drop", ids_.text(drop.id), {}};
-  once(turn, drop.caller, canonical("drop", drop.id), deed, [&]() -> std::optional<Answer> {
-    const Located located = locate(turn, drop.id);
+  once(step, drop.caller, canonical("drop", drop.id), deed, [&]() -> std::optional<Answer> {
+    const Located located = locate(step, drop.id);
     if (!located.known) return std::nullopt;
     if (located.slot != kNoSlot) {
       if (phase_of(entries_[located.slot]) != Phase::kParked) {
         return answer_with(AnswerCode::kNothing, "the message is live; cancel it instead", drop.id);
       }
-      apply(turn, located.slot, On::kCancelled, nullptr);
+      apply(step, located.slot, On::kCancelled, nullptr);
       return answer_with(AnswerCode::kDone, "dropped", drop.id);
     }
-    const Buried buried = find_letter(turn, drop.id);
+    const Buried buried = find_letter(step, drop.id);
     if (!buried.known) return std::nullopt;
     if (!buried.letter) return no_letter(drop.id);
-    take_letter(turn, buried);
+    take_letter(step, buried);
     ++receipts_.counters().dropped;
     return answer_with(AnswerCode::kDone, "dropped", drop.id);
   });
 }
 
-void Engine::Impl::on(Turn& turn, const Configure& configure) {
+void Engine::Impl::on(Step& step, const Configure& configure) {
   const DestinationConfig& config = configure.config;
   const std::string_view verb = config.draining  ? "drain"
                                 : config.removed ? "remove"
@@ -323,23 +323,23 @@ void Engine::Impl::on(Turn& turn, const Configure& configure) {
   const std::string bytes =
       canonical(verb, config.name, config.profile + '\0' + encode_texts(config.settings));
   const Deed deed{verb == "merge" ? "limits" : verb, config.name, {}};
-  once(turn, configure.caller, bytes, deed, [&]() -> std::optional<Answer> {
+  once(step, configure.caller, bytes, deed, [&]() -> std::optional<Answer> {
     if (config.name.empty() || config.name.size() > limits_.name_bytes_max) {
       return answer_with(
           AnswerCode::kInvalid,
           "a destination's name has 1 to " + std::to_string(limits_.name_bytes_max) + " bytes");
     }
-    const Destined destined = find_destination(turn, config.name);
+    const Destined destined = find_destination(step, config.name);
     if (!destined.known) return std::nullopt;
-    if (config.removed) return remove_destination(turn, destined.slot, config);
-    if (!configure.merge) return put_destination(turn, destined.slot, config);
+    if (config.removed) return remove_destination(step, destined.slot, config);
+    if (!configure.merge) return put_destination(step, destined.slot, config);
     if (destined.slot == kNoSlot) return no_destination(config.name);
-    return put_destination(turn, destined.slot,
+    return put_destination(step, destined.slot,
                            merged(residents_[destined.slot].bound->config, config.settings));
   });
 }
 
-std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
+std::optional<Answer> Engine::Impl::put_destination(Step& step, Slot slot,
                                                     const DestinationConfig& config) {
   if (encode_texts(config.settings).size() > limits_.settings_bytes_max) {
     return answer_with(
@@ -361,12 +361,12 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
   if (!policy) return answer_with(AnswerCode::kInvalid, policy.error().detail);
   const auto bound = bound_to(config, *profile, *policy);
   if (slot == kNoSlot) {
-    const auto id = free_probe(turn, config.name);
-    if (turn.lacks()) return std::nullopt;
+    const auto id = free_probe(step, config.name);
+    if (step.lacks()) return std::nullopt;
     if (!id)
       return answer_with(AnswerCode::kInvalid,
                          "too many destinations whose names hash alike; choose another name");
-    turn.out.writes.put(keys::config(*id), encode_config(config));
+    step.out.writes.put(keys::config(*id), encode_config(config));
     Resident resident;
     resident.id = *id;
     resident.bound = bound;
@@ -384,28 +384,28 @@ std::optional<Answer> Engine::Impl::put_destination(Turn& turn, Slot slot,
   }
   if (resident.bound->config.settings == config.settings && !resident.bound->config.draining)
     return answer_with(AnswerCode::kNothing, "unchanged");
-  turn.out.writes.put(keys::config(resident.id), encode_config(config));
+  step.out.writes.put(keys::config(resident.id), encode_config(config));
   const bool drained = resident.bound->config.draining;
   const bool widened = resident.bound->policy.route.in_use_max != bound->policy.route.in_use_max;
   resident.bound = bound;
   if (widened) begin_throttle(resident);
   note_for_holds(resident);
-  if (drained) write_owed(turn, slot);
+  if (drained) write_owed(step, slot);
   for (Lane& lane : resident.lanes) {
     if (bound->policy.lane_kind(lane.number) != LaneKind::kFifo) lane.asleep = false;
   }
   leave_lines(slot);
   ring(slot);
-  maybe_refill(turn, slot);
+  maybe_refill(step, slot);
   touch(slot);
   return answer_with(AnswerCode::kDone, "changed");
 }
 
-std::optional<DestinationId> Engine::Impl::free_probe(Turn& turn, std::string_view name) {
+std::optional<DestinationId> Engine::Impl::free_probe(Step& step, std::string_view name) {
   for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
     const DestinationId id = destination_id(name, name, probe);
     if (by_destination_.contains(id.value())) continue;
-    const auto* value = turn.get(keys::config(id));
+    const auto* value = step.get(keys::config(id));
     if (value == nullptr) return std::nullopt;
     if (!value->has_value()) return id;
     const auto config = decode_config((*value)->view());
@@ -415,20 +415,20 @@ std::optional<DestinationId> Engine::Impl::free_probe(Turn& turn, std::string_vi
 }
 
 // Whether nothing of the destination lives; nothing when that must be read first.
-std::optional<bool> Engine::Impl::is_empty(Turn& turn, Slot slot) {
+std::optional<bool> Engine::Impl::is_empty(Step& step, Slot slot) {
   const Resident& resident = residents_[slot];
   if (resident.in_memory > 0 || resident.chores > 0 || restoring_hot_) return false;
-  const std::optional<bool> bare = has_none_on_disk(turn, resident.id);
+  const std::optional<bool> bare = has_none_on_disk(step, resident.id);
   if (!bare) return std::nullopt;
   return *bare && !asleep_of_.contains(resident.id.value());
 }
 
-std::optional<bool> Engine::Impl::has_none_on_disk(Turn& turn, DestinationId id) {
+std::optional<bool> Engine::Impl::has_none_on_disk(Step& step, DestinationId id) {
   const std::string last = keys::cold({(id.value() + 1) << 20, 0}, keys::Part::kMessage);
   std::string first = keys::cold({id.value() << 20, 0}, keys::Part::kMessage);
   // A page whose rows are all being removed is empty and says nothing about those behind it.
   while (!first.empty()) {
-    const Rows* rows = turn.scan({first, last, kEmptyRows});
+    const Rows* rows = step.scan({first, last, kEmptyRows});
     if (rows == nullptr) return std::nullopt;
     // A state may outlive its message, when that went into quarantine.
     for (const Row& row : rows->rows) {
@@ -440,13 +440,13 @@ std::optional<bool> Engine::Impl::has_none_on_disk(Turn& turn, DestinationId id)
   return true;
 }
 
-std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot,
+std::optional<Answer> Engine::Impl::remove_destination(Step& step, Slot slot,
                                                        const DestinationConfig& config) {
   if (slot == kNoSlot) return no_destination(config.name);
-  const std::optional<bool> empty = is_empty(turn, slot);
+  const std::optional<bool> empty = is_empty(step, slot);
   if (!empty) return std::nullopt;
   if (*empty) {
-    take_away(turn, slot);
+    take_away(step, slot);
     return answer_with(AnswerCode::kDone, "removed");
   }
   if (!config.draining)
@@ -456,28 +456,28 @@ std::optional<Answer> Engine::Impl::remove_destination(Turn& turn, Slot slot,
   Resident& resident = residents_[slot];
   Bound bound = *resident.bound;
   bound.config.draining = true;
-  turn.out.writes.put(keys::config(resident.id), encode_config(bound.config));
+  step.out.writes.put(keys::config(resident.id), encode_config(bound.config));
   resident.bound = std::make_shared<const Bound>(std::move(bound));
-  write_owed(turn, slot);
+  write_owed(step, slot);
   touch(slot);
   return answer_with(AnswerCode::kPending, "it takes no new messages, and goes with its last one");
 }
 
-void Engine::Impl::take_away(Turn& turn, Slot slot) {
+void Engine::Impl::take_away(Step& step, Slot slot) {
   const Resident& resident = residents_[slot];
   const DestinationId id = resident.id;
   DestinationConfig tombstone;
   tombstone.name = resident.bound->config.name;
   tombstone.removed = true;
-  turn.out.writes.put(keys::config(id), encode_config(tombstone));
-  turn.out.writes.remove(keys::route(id));
-  turn.out.writes.remove(keys::owed(id));
+  step.out.writes.put(keys::config(id), encode_config(tombstone));
+  step.out.writes.remove(keys::route(id));
+  step.out.writes.remove(keys::owed(id));
   if (resident.opening_entry.is_set()) {
-    turn.out.writes.remove(
+    step.out.writes.remove(
         keys::due(resident.opening_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
   }
   if (resident.revive_entry.is_set()) {
-    turn.out.writes.remove(
+    step.out.writes.remove(
         keys::due(resident.revive_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
   }
   forget_census(slot);
@@ -485,86 +485,86 @@ void Engine::Impl::take_away(Turn& turn, Slot slot) {
 }
 
 // A draining destination has nothing in memory any more; perhaps it has nothing on disk either.
-void Engine::Impl::remove_drained(Turn& turn, const Chore& chore) {
+void Engine::Impl::remove_drained(Step& step, const Chore& chore) {
   // One that left memory comes back only to be taken away: else it would leave again, be looked at
   // again, and so on for ever.
   if (!by_destination_.contains(chore.destination.value()) &&
-      !has_none_on_disk(turn, chore.destination).value_or(false))
+      !has_none_on_disk(step, chore.destination).value_or(false))
     return;
-  const Destined destined = find_destination(turn, chore.destination);
+  const Destined destined = find_destination(step, chore.destination);
   // Looking at it may have brought it into memory, which is no reason to look once more.
   std::erase(drained_, chore.destination);
   if (!destined.known || destined.slot == kNoSlot) return;
   // Nobody can tell yet; when the hot ones are back, all that are being drained are looked at.
   if (restoring_hot_) return;
   if (!residents_[destined.slot].bound->config.draining) return;
-  const std::optional<bool> empty = is_empty(turn, destined.slot);
+  const std::optional<bool> empty = is_empty(step, destined.slot);
   if (!empty || !*empty) return;
   LogEntry notice;
   notice.kind = LogEntry::Kind::kRemoved;
-  notice.at = turn.now;
+  notice.at = step.now;
   notice.reason = "destination '" + residents_[destined.slot].bound->config.name +
                   "' went with its last message";
   receipts_.note(std::move(notice));
-  take_away(turn, destined.slot);
+  take_away(step, destined.slot);
 }
 
-void Engine::Impl::on(Turn& turn, const Pause& pause) {
+void Engine::Impl::on(Step& step, const Pause& pause) {
   const Deed deed{"pause", pause.destination, pause.reason};
-  once(turn, pause.caller, canonical("pause", pause.destination, pause.reason), deed,
+  once(step, pause.caller, canonical("pause", pause.destination, pause.reason), deed,
        [&]() -> std::optional<Answer> {
-         return change_health(turn, pause.destination, HealthOn::kPause,
+         return change_health(step, pause.destination, HealthOn::kPause,
                               pause.reason.empty() ? "by the operator" : pause.reason);
        });
 }
 
-void Engine::Impl::on(Turn& turn, const Resume& resume) {
+void Engine::Impl::on(Step& step, const Resume& resume) {
   const Deed deed{"resume", resume.destination, {}};
-  once(turn, resume.caller, canonical("resume", resume.destination, {}), deed,
+  once(step, resume.caller, canonical("resume", resume.destination, {}), deed,
        [&]() -> std::optional<Answer> {
-         const Destined destined = find_destination(turn, resume.destination);
+         const Destined destined = find_destination(step, resume.destination);
          if (!destined.known) return std::nullopt;
          if (destined.slot != kNoSlot && is_held(residents_[destined.slot]))
            return answer_with(AnswerCode::kNothing,
                               residents_[destined.slot].route.reason + "; release the hold");
          // Whoever was disabled or paused by hand may be held as well.
          if (destined.slot != kNoSlot) note_for_holds(residents_[destined.slot]);
-         return change_health(turn, resume.destination, HealthOn::kResume,
+         return change_health(step, resume.destination, HealthOn::kResume,
                               "resumed by the operator");
        });
 }
 
-void Engine::Impl::on(Turn& turn, const Wake& wake) {
+void Engine::Impl::on(Step& step, const Wake& wake) {
   const Deed deed{"wake", wake.destination, {}};
   const std::string bytes = canonical("wake", wake.destination, {});
-  once(turn, wake.caller, bytes, deed, [&]() -> std::optional<Answer> {
-    const Destined destined = find_destination(turn, wake.destination);
+  once(step, wake.caller, bytes, deed, [&]() -> std::optional<Answer> {
+    const Destined destined = find_destination(step, wake.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot != kNoSlot) {
       Resident& resident = residents_[destined.slot];
-      if (resident.route.health == Health::kNormal && resident.route.closed_until > turn.now) {
+      if (resident.route.health == Health::kNormal && resident.route.closed_until > step.now) {
         // The operator knows better than a far side that asked us to come back later.
         resident.route.closed_until = Timestamp();
-        write_route(turn, destined.slot);
+        write_route(step, destined.slot);
         ring(destined.slot);
-        maybe_refill(turn, destined.slot);
+        maybe_refill(step, destined.slot);
         return answer_with(AnswerCode::kDone, "no longer held");
       }
     }
-    return change_health(turn, wake.destination, HealthOn::kSeen, "woken by the operator");
+    return change_health(step, wake.destination, HealthOn::kSeen, "woken by the operator");
   });
 }
 
-std::optional<Answer> Engine::Impl::change_health(Turn& turn, const std::string& name,
+std::optional<Answer> Engine::Impl::change_health(Step& step, const std::string& name,
                                                   std::optional<HealthOn> on,
                                                   std::string_view reason) {
-  const Destined destined = find_destination(turn, name);
+  const Destined destined = find_destination(step, name);
   if (!destined.known) return std::nullopt;
   if (destined.slot == kNoSlot) return no_destination(name);
   const Health before = residents_[destined.slot].route.health;
   const HealthOn seen =
       planted(Bug::kContactClearsBackoff) ? HealthOn::kOk : contact(destined.slot);
-  tell_health(turn, destined.slot, on.value_or(seen), reason);
+  tell_health(step, destined.slot, on.value_or(seen), reason);
   const Health after = residents_[destined.slot].route.health;
   if (before == after)
     return answer_with(AnswerCode::kNothing, "the destination is " + std::string(name_of(after)));
@@ -572,8 +572,8 @@ std::optional<Answer> Engine::Impl::change_health(Turn& turn, const std::string&
                      std::string(name_of(before)) + " to " + std::string(name_of(after)));
 }
 
-void Engine::Impl::on(Turn& turn, const PeerSeen& seen) {
-  change_health(turn, seen.destination, std::nullopt, "a sign of life");
+void Engine::Impl::on(Step& step, const PeerSeen& seen) {
+  change_health(step, seen.destination, std::nullopt, "a sign of life");
 }
 
 }  // namespace postrider

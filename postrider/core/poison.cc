@@ -32,7 +32,7 @@ On Engine::Impl::poison_signal(const Entry& entry) const {
 
 // The row takes it out of the way. The next of its order may start: one that is parked gives back
 // what it holds until its end, and takes it again when it is sent again.
-void Engine::Impl::let_others_pass(Turn& turn, Entry& entry, const Transition& row) {
+void Engine::Impl::let_others_pass(Step& step, Entry& entry, const Transition& row) {
   const bool parks = row.verb == Do::kPark;
   const std::string attempts = std::to_string(entry.state.attempts);
   set_reason(entry, "in the way of others after " + attempts +
@@ -40,7 +40,7 @@ void Engine::Impl::let_others_pass(Turn& turn, Entry& entry, const Transition& r
                         std::string(entry.reason_text()));
   receipts_.note({.position = {},
                   .kind = LogEntry::Kind::kGap,
-                  .at = turn.now,
+                  .at = step.now,
                   .id = entry.message.id,
                   .phase = parks ? Phase::kParked : Phase::kDead,
                   .cause = entry.state.failure,
@@ -50,18 +50,18 @@ void Engine::Impl::let_others_pass(Turn& turn, Entry& entry, const Transition& r
   entry.leaves_gap = parks && !planted(Bug::kGapNotMarked);
   if (!parks || !entry.message.ordered || planted(Bug::kGapKeepsGate)) return;
   entry.state.first_attempt = Timestamp();
-  release_lasting(turn, entry.message.id);
+  release_lasting(step, entry.message.id);
 }
 
 // Somebody who was parked out of the way before it, and still is. False: that must be read first.
-bool Engine::Impl::find_gap(Turn& turn, const Entry& entry, Explanation& out) {
+bool Engine::Impl::find_gap(Step& step, const Entry& entry, Explanation& out) {
   if (!in_order(entry)) return true;
   const Resident& resident = residents_[entry.destination];
   const MessageId id = entry.message.id;
   const bool fifo = resident.bound->policy.lane_kind(id.lane()) == LaneKind::kFifo;
   const std::string last = keys::parked(id);
   for (std::string first = keys::parked({id.high, 0}); !first.empty();) {
-    const Rows* rows = turn.scan({first, last, kGapRows});
+    const Rows* rows = step.scan({first, last, kGapRows});
     if (rows == nullptr) return false;
     for (const Row& row : rows->rows) {
       const auto parked = keys::parse_parked(row.first);

@@ -69,9 +69,9 @@ void Engine::Impl::end_run(Lane& lane, const Entry& entry) {
 }
 
 // Who starts next. Nobody: whose turn it is must be read first.
-Slot Engine::Impl::whose_turn(Turn& turn, Slot slot, Lane& lane) {
+Slot Engine::Impl::whose_turn(Step& step, Slot slot, Lane& lane) {
   const Policy& policy = residents_[slot].bound->policy;
-  Slot usual = first_by_age(lane, policy, turn.now);
+  Slot usual = first_by_age(lane, policy, step.now);
   // An older one of its order may be on disk.
   if (entries_[usual].message.ordered && owes_before(lane, entries_[usual])) usual = lane.first;
   if (policy.lower_every == 0 || planted(Bug::kLowerStarved)) return usual;
@@ -79,11 +79,11 @@ Slot Engine::Impl::whose_turn(Turn& turn, Slot slot, Lane& lane) {
   if (lane.lower && lane.lower->top != top_of(lane) && lane.lower->has_nobody())
     lane.lower->look = Lower::Look::kNone;  // others are lower now
   if (lane.passed + 1 >= policy.lower_every) {
-    const Slot lower = favourite(turn, slot, lane);
+    const Slot lower = favourite(step, slot, lane);
     if (lower != kNoSlot) return lower;
     if (lane.lower->look == Lower::Look::kAsked) return kNoSlot;
   } else if (lane.cold_ahead && (lane.passed + 1) * 2 >= policy.lower_every) {
-    look_below(turn, slot, lane);  // so that nobody waits for it
+    look_below(step, slot, lane);  // so that nobody waits for it
   }
   return usual;
 }
@@ -96,8 +96,8 @@ std::uint64_t Engine::Impl::top_of(const Lane& lane) const {
 }
 
 // The one below the highest priority whose turn it is.
-Slot Engine::Impl::favourite(Turn& turn, Slot slot, Lane& lane) {
-  look_below(turn, slot, lane);
+Slot Engine::Impl::favourite(Step& step, Slot slot, Lane& lane) {
+  look_below(step, slot, lane);
   const Lower& lower = *lane.lower;
   if (lower.look != Lower::Look::kDone || !lower.favourite.is_set()) return kNoSlot;
   return by_id_.at(lower.favourite);
@@ -111,7 +111,7 @@ Slot Engine::Impl::next_lower(const Lane& lane, MessageId from) const {
 }
 
 // Finds whose turn it is, unless that is known or being read.
-void Engine::Impl::look_below(Turn& turn, Slot slot, Lane& lane) {
+void Engine::Impl::look_below(Step& step, Slot slot, Lane& lane) {
   Lower& lower = lane.the_lower();
   const std::uint64_t top = top_of(lane);
   if (lower.look == Lower::Look::kDone) {
@@ -131,14 +131,14 @@ void Engine::Impl::look_below(Turn& turn, Slot slot, Lane& lane) {
   lower.pages = 0;
   lower.missed = false;
   const bool resumes = lower.resume.is_set() && lower.resume.high > top;
-  const bool below = lower.turn > top && !is_lowest({lower.turn, 0});  // somebody may be
-  const MessageId from = resumes ? lower.resume : first_below(below ? lower.turn : top);
+  const bool below = lower.last_turn > top && !is_lowest({lower.last_turn, 0});  // somebody may be
+  const MessageId from = resumes ? lower.resume : first_below(below ? lower.last_turn : top);
   lower.wrapped = from == first_below(top);
-  if (!look_from(turn, slot, lane, from)) end_look(turn, slot, lane, end_of_lane(from), true);
+  if (!look_from(step, slot, lane, from)) end_look(step, slot, lane, end_of_lane(from), true);
 }
 
 // Reads what the disk has from there on, up to the first in memory. False: it has nothing.
-bool Engine::Impl::look_from(Turn& turn, Slot slot, Lane& lane, MessageId from) {
+bool Engine::Impl::look_from(Step& step, Slot slot, Lane& lane, MessageId from) {
   Lower& lower = *lane.lower;
   const Slot next = next_lower(lane, from);
   const MessageId until = next == kNoSlot ? end_of_lane(from) : entries_[next].message.id;
@@ -154,7 +154,7 @@ bool Engine::Impl::look_from(Turn& turn, Slot slot, Lane& lane, MessageId from) 
   lower.look = Lower::Look::kAsked;
   leave_lru(slot);
   ++resident.chores;
-  turn.out.chores.push_back(
+  step.out.chores.push_back(
       {.kind = Chore::Kind::kLower, .destination = resident.id, .lane = lane.number});
   return true;
 }
@@ -171,32 +171,32 @@ Scan Engine::Impl::lower_scan(const Resident& resident, const Lane& lane) const 
           limit, true};
 }
 
-void Engine::Impl::read_lower(Turn& turn, const Chore& chore) {
+void Engine::Impl::read_lower(Step& step, const Chore& chore) {
   const auto found = by_destination_.find(chore.destination.value());
   POSTRIDER_CHECK(found != by_destination_.end());  // pinned by its chore
   const Slot slot = found->second;
-  const Rows* rows = turn.scan(lower_scan(residents_[slot], residents_[slot].the_lane(chore.lane)));
+  const Rows* rows = step.scan(lower_scan(residents_[slot], residents_[slot].the_lane(chore.lane)));
   if (rows == nullptr) return;
-  for (const Row& row : rows->rows) need_body(turn, row);
-  if (turn.lacks()) return;
+  for (const Row& row : rows->rows) need_body(step, row);
+  if (step.lacks()) return;
   Resident& resident = residents_[slot];
   --resident.chores;
   resident.the_lane(chore.lane).lower->look = Lower::Look::kNone;
   const std::uint32_t spills = resident.the_lane(chore.lane).spills;
   const bool fifo = resident.bound->policy.lane_kind(chore.lane) == LaneKind::kFifo;
-  if (awake(resident, turn.now) && !fifo) {
-    const MessageId behind = take_lower(turn, slot, chore.lane, *rows);
+  if (awake(resident, step.now) && !fifo) {
+    const MessageId behind = take_lower(step, slot, chore.lane, *rows);
     Lane& lane = residents_[slot].the_lane(chore.lane);
     // The route closed and sent the window to disk: look again later.
-    if (lane.spills == spills) end_look(turn, slot, lane, behind, rows->complete);
+    if (lane.spills == spills) end_look(step, slot, lane, behind, rows->complete);
   }
-  maybe_refill(turn, slot);
+  maybe_refill(step, slot);
   ring(slot);
   touch(slot);
 }
 
 // Brings the first that can go into memory. Returns where the page ends, or that message.
-MessageId Engine::Impl::take_lower(Turn& turn, Slot slot, std::uint8_t number, const Rows& rows) {
+MessageId Engine::Impl::take_lower(Step& step, Slot slot, std::uint8_t number, const Rows& rows) {
   MessageId behind = residents_[slot].the_lane(number).lower->from;
   const std::uint32_t spills = residents_[slot].the_lane(number).spills;
   for (std::size_t next = 0; next < rows.rows.size();) {
@@ -210,13 +210,13 @@ MessageId Engine::Impl::take_lower(Turn& turn, Slot slot, std::uint8_t number, c
     behind = {key->id.high, key->id.low + 1};
     if (key->part != keys::Part::kMessage || by_id_.contains(key->id)) continue;
     std::optional<StoredState> stored;
-    auto message = decode_row(turn, slot, row, has_state ? &rows.rows[next - 1] : nullptr, stored);
+    auto message = decode_row(step, slot, row, has_state ? &rows.rows[next - 1] : nullptr, stored);
     if (!message) continue;
     if (!give_body(*message)) {
-      turn.damaged.push_back(row);
+      step.damaged.push_back(row);
       continue;
     }
-    settle_in(turn, slot, std::move(*message), stored, false);
+    settle_in(step, slot, std::move(*message), stored, false);
     if (residents_[slot].the_lane(number).spills != spills) return behind;
     const auto entry = by_id_.find(key->id);
     if (entry != by_id_.end() && entries_[entry->second].ready) return key->id;
@@ -230,7 +230,7 @@ MessageId Engine::Impl::take_lower(Turn& turn, Slot slot, std::uint8_t number, c
 
 // The page showed somebody, or the next one may; at the lane's end the turns begin anew below the
 // highest priority.
-void Engine::Impl::end_look(Turn& turn, Slot slot, Lane& lane, MessageId behind, bool complete) {
+void Engine::Impl::end_look(Step& step, Slot slot, Lane& lane, MessageId behind, bool complete) {
   Lower& lower = *lane.lower;
   const auto read = by_id_.find(behind);
   Slot found = read != by_id_.end() && entries_[read->second].ready ? read->second : kNoSlot;
@@ -239,7 +239,7 @@ void Engine::Impl::end_look(Turn& turn, Slot slot, Lane& lane, MessageId behind,
       lower.resume = behind;
       lower.ahead = UINT64_MAX;
       lane.passed = 0;
-    } else if (!look_from(turn, slot, lane, behind)) {
+    } else if (!look_from(step, slot, lane, behind)) {
       complete = true;  // something in memory comes before whatever is left of it
     }
     if (!complete) return;
@@ -251,11 +251,11 @@ void Engine::Impl::end_look(Turn& turn, Slot slot, Lane& lane, MessageId behind,
   if (found == kNoSlot || before) found = first;
   // Whoever was first in memory may be gone, and what lies behind it on disk was not read.
   const MessageId next = found == kNoSlot ? end_of_lane(lower.from) : entries_[found].message.id;
-  if (lower.until < next && look_from(turn, slot, lane, lower.until)) return;
+  if (lower.until < next && look_from(step, slot, lane, lower.until)) return;
   lower.resume = MessageId();
   if (found == kNoSlot && !lower.wrapped) {
     lower.wrapped = true;
-    if (look_from(turn, slot, lane, first_below(lower.top))) return;
+    if (look_from(step, slot, lane, first_below(lower.top))) return;
     found = next_lower(lane, first_below(lower.top));
   }
   // With no room to read, an older one of its order may be on disk.
@@ -272,10 +272,10 @@ void Engine::Impl::end_look(Turn& turn, Slot slot, Lane& lane, MessageId behind,
 // would begin anew each time, and only the highest of them would ever have a turn.
 void Engine::Impl::remember_turns(const Resident& resident) {
   for (const Lane& lane : resident.lanes) {
-    if (!lane.lower || lane.lower->turn == 0) continue;
+    if (!lane.lower || lane.lower->last_turn == 0) continue;
     if (turns_.size() >= kTurnsMax) turns_.clear();
     const MessageId first = MessageId::make(resident.id, lane.number, UINT16_MAX, Sequence(0));
-    turns_[first.high] = {lane.lower->turn, lane.lower->ahead, lane.passed};
+    turns_[first.high] = {lane.lower->last_turn, lane.lower->ahead, lane.passed};
   }
 }
 
@@ -285,23 +285,23 @@ void Engine::Impl::recall_turns(DestinationId destination, Lane& lane) {
   const auto known =
       turns_.find(MessageId::make(destination, lane.number, UINT16_MAX, Sequence(0)).high);
   if (known == turns_.end()) return;
-  lane.the_lower().turn = known->second.turn;
+  lane.the_lower().last_turn = known->second.last_turn;
   lane.lower->ahead = known->second.ahead;
   lane.passed = known->second.passed;
   turns_.erase(known);
 }
 
-bool Engine::Impl::start_by_turns(Turn& turn, Slot slot, Slot chosen) {
+bool Engine::Impl::start_by_turns(Step& step, Slot slot, Slot chosen) {
   const MessageId id = entries_[chosen].message.id;
   const std::uint64_t before = last_attempt_;
-  const bool moved = try_start(turn, chosen);
+  const bool moved = try_start(step, chosen);
   Lane& lane = residents_[slot].the_lane(id.lane());
   const bool started = last_attempt_ != before;
   const auto still = by_id_.find(id);
   const bool waits = still != by_id_.end() && entries_[still->second].at_gate;
   if (lane.lower && lane.lower->favourite == id && (started || waits)) {
     // Waiting at a gate is its turn, too: there it stands in another line.
-    lane.lower->turn = id.high;
+    lane.lower->last_turn = id.high;
     lane.lower->look = Lower::Look::kNone;
     lane.lower->favourite = MessageId();
     lane.lower->ahead = UINT64_MAX;
@@ -318,10 +318,10 @@ bool Engine::Impl::start_by_turns(Turn& turn, Slot slot, Slot chosen) {
 }
 
 // Nothing of the lane is lower, so it passes nobody; unless it has to wait, and higher ones come.
-bool Engine::Impl::start_lowest(Turn& turn, Slot slot, const Lane& lane) {
+bool Engine::Impl::start_lowest(Step& step, Slot slot, const Lane& lane) {
   const std::uint8_t number = lane.number;
   const std::uint64_t before = last_attempt_;
-  const bool moved = try_start(turn, lane.first);
+  const bool moved = try_start(step, lane.first);
   if (last_attempt_ == before) return moved;
   Lane& after = residents_[slot].the_lane(number);
   after.passed = 0;

@@ -24,21 +24,21 @@ struct Listed {
   std::uint32_t limit;
   bool newest_first = false;
 };
-template <class Page, class Turn, class Decode, class Take>
-std::optional<Answer> list_by_sequence(Turn& turn, std::string_view cursor, const Listed& what,
+template <class Page, class Step, class Decode, class Take>
+std::optional<Answer> list_by_sequence(Step& step, std::string_view cursor, const Listed& what,
                                        Decode decode, Take take) {
   if (!cursor.empty() && cursor[0] != what.space) return foreign_cursor(what.name);
   Scan scan{keys::space(what.space), keys::after_prefix(keys::space(what.space)), what.limit};
   scan.backward = what.newest_first;
   if (!cursor.empty()) (what.newest_first ? scan.last : scan.first) = cursor;
-  const Rows* rows = turn.scan(scan);
+  const Rows* rows = step.scan(scan);
   if (rows == nullptr) return std::nullopt;
   Page page;
   for (const Row& row : rows->rows) {
     const auto key = keys::parse_bucketed(row.first);
     auto record = decode(row.second.view());
     if (!key || !record) {
-      turn.damaged.push_back(row);
+      step.damaged.push_back(row);
       continue;
     }
     take(page, Sequence(key->high), std::move(*record));
@@ -51,39 +51,39 @@ std::optional<Answer> list_by_sequence(Turn& turn, std::string_view cursor, cons
 
 }  // namespace
 
-void Engine::Impl::on(Turn& turn, const Ask& ask) {
+void Engine::Impl::on(Step& step, const Ask& ask) {
   std::optional<Answer> answer;
   switch (ask.what) {
-    case Ask::What::kExplain: answer = explain(turn, ask.id); break;
+    case Ask::What::kExplain: answer = explain(step, ask.id); break;
     case Ask::What::kStats:
       answer.emplace();
       answer->view = stats();
       break;
-    case Ask::What::kLog: answer = read_log(turn, ask); break;
-    case Ask::What::kDeadLetters: answer = list_dead(turn, ask); break;
-    case Ask::What::kDestination: answer = describe(turn, ask); break;
-    case Ask::What::kDestinations: answer = list_destinations(turn, ask); break;
-    case Ask::What::kMessages: answer = list_messages(turn, ask); break;
-    case Ask::What::kMessage: answer = show_message(turn, ask.id); break;
-    case Ask::What::kOperation: answer = look_up_operation(turn, ask.key); break;
-    case Ask::What::kArrivals: answer = list_arrivals(turn, ask); break;
-    case Ask::What::kShape: answer = shape(turn, ask); break;
-    case Ask::What::kQueues: answer = list_queues(turn, ask); break;
-    case Ask::What::kDeadGroups: answer = list_groups(turn, ask); break;
+    case Ask::What::kLog: answer = read_log(step, ask); break;
+    case Ask::What::kDeadLetters: answer = list_dead(step, ask); break;
+    case Ask::What::kDestination: answer = describe(step, ask); break;
+    case Ask::What::kDestinations: answer = list_destinations(step, ask); break;
+    case Ask::What::kMessages: answer = list_messages(step, ask); break;
+    case Ask::What::kMessage: answer = show_message(step, ask.id); break;
+    case Ask::What::kOperation: answer = look_up_operation(step, ask.key); break;
+    case Ask::What::kArrivals: answer = list_arrivals(step, ask); break;
+    case Ask::What::kShape: answer = shape(step, ask); break;
+    case Ask::What::kQueues: answer = list_queues(step, ask); break;
+    case Ask::What::kDeadGroups: answer = list_groups(step, ask); break;
     case Ask::What::kJobs:
     case Ask::What::kJob: answer = list_jobs(ask); break;
-    case Ask::What::kAudit: answer = list_audit(turn, ask); break;
+    case Ask::What::kAudit: answer = list_audit(step, ask); break;
     case Ask::What::kHolds: answer = list_holds(); break;
-    case Ask::What::kFanoutGroups: answer = list_fanout_groups(turn, ask); break;
-    case Ask::What::kFanoutGroup: answer = show_group(turn, ask); break;
-    case Ask::What::kRuns: answer = list_runs(turn, ask.id); break;
+    case Ask::What::kFanoutGroups: answer = list_fanout_groups(step, ask); break;
+    case Ask::What::kFanoutGroup: answer = show_group(step, ask); break;
+    case Ask::What::kRuns: answer = list_runs(step, ask.id); break;
   }
-  if (turn.lacks()) return;
+  if (step.lacks()) return;
   POSTRIDER_CHECK(answer.has_value());
-  reply(turn, ask.ticket, std::move(*answer));
+  reply(step, ask.ticket, std::move(*answer));
 }
 
-std::optional<Answer> Engine::Impl::read_log(Turn& turn, const Ask& ask) {
+std::optional<Answer> Engine::Impl::read_log(Step& step, const Ask& ask) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
   LogPage page;
   LogPosition from = ask.from;
@@ -92,7 +92,7 @@ std::optional<Answer> Engine::Impl::read_log(Turn& turn, const Ask& ask) {
     page.fell_behind = receipts_.fell_behind(from);
     from = {oldest, from.page, from.index};
   }
-  const Rows* rows = turn.scan({keys::log(from.bucket, Sequence(from.page)),
+  const Rows* rows = step.scan({keys::log(from.bucket, Sequence(from.page)),
                                 keys::after_prefix(keys::space(keys::kLog)), limit});
   if (rows == nullptr) return std::nullopt;
   page.next = from;
@@ -108,7 +108,7 @@ std::optional<Answer> Engine::Impl::read_log(Turn& turn, const Ask& ask) {
     auto entries = key ? decode_log(row.second.view(), key->bucket, Sequence(key->high))
                        : Result<std::vector<LogEntry>>(fail(ErrorCode::kCorrupt, {}));
     if (!entries) {
-      turn.damaged.push_back(row);
+      step.damaged.push_back(row);
       continue;
     }
     bool whole = true;
@@ -135,24 +135,24 @@ std::optional<Answer> Engine::Impl::read_log(Turn& turn, const Ask& ask) {
 }
 
 // Parked messages first, then the dead and expired; the cursor's first byte says which.
-std::optional<Answer> Engine::Impl::list_dead(Turn& turn, const Ask& ask) {
+std::optional<Answer> Engine::Impl::list_dead(Step& step, const Ask& ask) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
   DeadLetters out;
   std::string from = ask.cursor;
   if (!from.empty() && from[0] != keys::kParked && from[0] != keys::kDead)
     return foreign_cursor("the dead letters");
   if (from.empty() || from[0] == keys::kParked) {
-    if (!list_parked(turn, ask, limit, out)) return std::nullopt;
+    if (!list_parked(step, ask, limit, out)) return std::nullopt;
     from = keys::space(keys::kDead);
   }
   if (out.next.empty() && out.letters.size() < limit) {
     const auto left = static_cast<std::uint32_t>(limit - out.letters.size());
-    const Rows* rows = turn.scan({from, keys::after_prefix(keys::space(keys::kDead)), left});
+    const Rows* rows = step.scan({from, keys::after_prefix(keys::space(keys::kDead)), left});
     if (rows == nullptr) return std::nullopt;
     for (const Row& row : rows->rows) {
       auto dead = decode_dead(row.second.view());
       if (!dead) {
-        turn.damaged.push_back(row);
+        step.damaged.push_back(row);
         continue;
       }
       Blob content;
@@ -161,20 +161,20 @@ std::optional<Answer> Engine::Impl::list_dead(Turn& turn, const Ask& ask) {
         // Its reader has neither bodies nor dictionaries.
         const auto head = decode_message(content);
         if (head && (head->shared.id != 0 || head->dictionary != 0)) {
-          const auto message = message_of_letter(turn, row.second.view());
-          if (turn.lacks()) continue;
-          if (!message) turn.damaged.push_back(row);
+          const auto message = message_of_letter(step, row.second.view());
+          if (step.lacks()) continue;
+          if (!message) step.damaged.push_back(row);
           if (!message) continue;
           content = encode_whole(*message);
         }
-        dead->letter.rerun = rerun_of_letter(turn, dead->letter.id, content);
+        dead->letter.rerun = rerun_of_letter(step, dead->letter.id, content);
         out.contents.push_back(
-            {name_of_destination(turn, dead->letter.id.destination()), std::move(content)});
+            {name_of_destination(step, dead->letter.id.destination()), std::move(content)});
       }
       out.letters.push_back(dead->letter);
     }
     if (!rows->complete) out.next = rows->next;
-    if (turn.lacks()) return std::nullopt;
+    if (step.lacks()) return std::nullopt;
   } else if (out.next.empty()) {
     out.next = from;
   }
@@ -183,14 +183,14 @@ std::optional<Answer> Engine::Impl::list_dead(Turn& turn, const Ask& ask) {
   return answer;
 }
 
-bool Engine::Impl::list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, DeadLetters& out) {
+bool Engine::Impl::list_parked(Step& step, const Ask& ask, std::uint32_t limit, DeadLetters& out) {
   const std::string first = ask.cursor.empty() ? keys::space(keys::kParked) : ask.cursor;
-  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kParked)), limit});
+  const Rows* rows = step.scan({first, keys::after_prefix(keys::space(keys::kParked)), limit});
   if (rows == nullptr) return false;
   for (const Row& row : rows->rows) {
     const auto id = keys::parse_parked(row.first);
     if (!id) continue;
-    const auto* state = turn.get(keys::cold(*id, keys::Part::kState));
+    const auto* state = step.get(keys::cold(*id, keys::Part::kState));
     if (state == nullptr || !state->has_value()) continue;
     const auto decoded = decode_state((*state)->view());
     if (!decoded) continue;
@@ -203,11 +203,11 @@ bool Engine::Impl::list_parked(Turn& turn, const Ask& ask, std::uint32_t limit, 
     if (ask.contents) out.contents.emplace_back();
   }
   if (!rows->complete) out.next = rows->next;
-  return !turn.lacks();
+  return !step.lacks();
 }
 
-std::optional<Answer> Engine::Impl::describe(Turn& turn, const Ask& ask) {
-  const Destined destined = find_destination(turn, ask.destination);
+std::optional<Answer> Engine::Impl::describe(Step& step, const Ask& ask) {
+  const Destined destined = find_destination(step, ask.destination);
   if (!destined.known) return std::nullopt;
   Answer answer;
   if (destined.slot == kNoSlot) {
@@ -215,7 +215,7 @@ std::optional<Answer> Engine::Impl::describe(Turn& turn, const Ask& ask) {
     answer.detail = "there is no destination '" + ask.destination + "'";
     return answer;
   }
-  answer.view = view_of(residents_[destined.slot], turn.now);
+  answer.view = view_of(residents_[destined.slot], step.now);
   return answer;
 }
 
@@ -232,49 +232,49 @@ DestinationView Engine::Impl::view_of(const Resident& resident, Timestamp now) {
 }
 
 // By number, which follows from the name: no order that means anything, but a stable one.
-std::optional<Answer> Engine::Impl::list_destinations(Turn& turn, const Ask& ask) {
+std::optional<Answer> Engine::Impl::list_destinations(Step& step, const Ask& ask) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
   const std::string space = keys::space(keys::kConfig);
   if (!ask.cursor.empty() && !ask.cursor.starts_with(space)) return foreign_cursor("destinations");
   const Rows* rows =
-      turn.scan({ask.cursor.empty() ? space : ask.cursor, keys::after_prefix(space), limit});
+      step.scan({ask.cursor.empty() ? space : ask.cursor, keys::after_prefix(space), limit});
   if (rows == nullptr) return std::nullopt;
   DestinationPage page;
   for (const Row& row : rows->rows) {
     const auto id = keys::parse_destination(row.first);
     const auto config = decode_config(row.second.view());
     if (!id || !config) {
-      turn.damaged.push_back(row);
+      step.damaged.push_back(row);
       continue;
     }
     if (config->removed) continue;
     // Those that are not in memory stay outside: a list must not fill the cache.
     if (const auto found = by_destination_.find(id->value()); found != by_destination_.end()) {
-      page.destinations.push_back(view_of(residents_[found->second], turn.now));
+      page.destinations.push_back(view_of(residents_[found->second], step.now));
       continue;
     }
-    const auto* route = turn.get(keys::route(*id));
-    const auto* owed = turn.get(keys::owed(*id));
+    const auto* route = step.get(keys::route(*id));
+    const auto* owed = step.get(keys::owed(*id));
     if (route == nullptr || owed == nullptr) continue;
     DestinationView view;
     view.id = *id;
     view.config = *config;
-    view.route = peek_at_route(turn, *id, *route);
+    view.route = peek_at_route(step, *id, *route);
     view.owed = owed->has_value() && decode_owed((*owed)->view()).value_or(Owed()).any();
     page.destinations.push_back(std::move(view));
   }
   if (!rows->complete) page.next = rows->next;
-  if (turn.lacks()) return std::nullopt;
+  if (step.lacks()) return std::nullopt;
   Answer answer;
   answer.view = std::move(page);
   return answer;
 }
 
 // First the cold space, by destination and order, then the hot one, by age.
-std::optional<Answer> Engine::Impl::list_messages(Turn& turn, const Ask& ask) {
+std::optional<Answer> Engine::Impl::list_messages(Step& step, const Ask& ask) {
   std::optional<DestinationId> only;
   if (!ask.destination.empty()) {
-    const Destined destined = find_destination(turn, ask.destination);
+    const Destined destined = find_destination(step, ask.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot == kNoSlot) {
       Answer none;
@@ -299,19 +299,19 @@ std::optional<Answer> Engine::Impl::list_messages(Turn& turn, const Ask& ask) {
     first = ask.cursor;
   }
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
-  const Rows* rows = turn.scan({first, last, 2 * limit + 1});
+  const Rows* rows = step.scan({first, last, 2 * limit + 1});
   if (rows == nullptr) return std::nullopt;
   MessagePage page;
-  page.next = list_rows(turn, *rows, only, limit, page);
+  page.next = list_rows(step, *rows, only, limit, page);
   if (page.next.empty() && first[0] == keys::kCold) page.next = hot;
-  if (turn.lacks()) return std::nullopt;
+  if (step.lacks()) return std::nullopt;
   Answer answer;
   answer.view = std::move(page);
   return answer;
 }
 
 // Returns where the next page begins; empty: the rows were all.
-std::string Engine::Impl::list_rows(Turn& turn, const Rows& rows, std::optional<DestinationId> only,
+std::string Engine::Impl::list_rows(Step& step, const Rows& rows, std::optional<DestinationId> only,
                                     std::uint32_t limit, MessagePage& page) {
   for (std::size_t next = 0; next < rows.rows.size();) {
     const Row& row = rows.rows[next];
@@ -325,20 +325,20 @@ std::string Engine::Impl::list_rows(Turn& turn, const Rows& rows, std::optional<
     next += has_state ? 2 : 1;
     const auto message = decode_message(row.second);
     if (!message || (only && message->id.destination() != *only)) continue;
-    if (auto explanation = explain_row(turn, row, state)) page.messages.push_back(*explanation);
+    if (auto explanation = explain_row(step, row, state)) page.messages.push_back(*explanation);
   }
   return rows.complete ? std::string() : rows.next;
 }
 
-std::optional<Explanation> Engine::Impl::explain_row(Turn& turn, const Row& row, const Row* state) {
+std::optional<Explanation> Engine::Impl::explain_row(Step& step, const Row& row, const Row* state) {
   auto message = decode_message(row.second);
   if (!message) return std::nullopt;
   if (const auto found = by_id_.find(message->id); found != by_id_.end())
-    return explain_entry(turn, entries_[found->second]);
-  const Destined destined = find_destination(turn, message->id.destination());
+    return explain_entry(step, entries_[found->second]);
+  const Destined destined = find_destination(step, message->id.destination());
   if (!destined.known || destined.slot == kNoSlot) return std::nullopt;
   std::optional<StoredState> stored;
-  message = decode_row(turn, destined.slot, row, state, stored).value_or(Message());
+  message = decode_row(step, destined.slot, row, state, stored).value_or(Message());
   if (!message->id.is_set()) return std::nullopt;
   Entry entry;
   entry.destination = destined.slot;
@@ -348,11 +348,11 @@ std::optional<Explanation> Engine::Impl::explain_row(Turn& turn, const Row& row,
   entry.message = std::move(*message);
   entry.visitor = true;
   adopt_state(entry, stored);
-  return explain_entry(turn, entry);
+  return explain_entry(step, entry);
 }
 
-std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
-  std::optional<Answer> answer = explain(turn, id);
+std::optional<Answer> Engine::Impl::show_message(Step& step, MessageId id) {
+  std::optional<Answer> answer = explain(step, id);
   if (!answer || !std::holds_alternative<Explanation>(answer->view)) return answer;
   MessageView view;
   view.explanation = std::get<Explanation>(std::move(answer->view));
@@ -371,15 +371,15 @@ std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
     if (entry.details) view.trail = entry.details->past.trail;
     show(entry.message);
   } else {
-    const Buried buried = find_content(turn, id);
+    const Buried buried = find_content(step, id);
     if (!buried.known) return std::nullopt;
     if (buried.end) {
       view.notes = buried.end->notes;
       view.trail = past_of(*buried.end).trail;
     }
     if (buried.letter) {
-      const auto message = message_of_letter(turn, buried.letter->view());
-      if (turn.lacks()) return std::nullopt;
+      const auto message = message_of_letter(step, buried.letter->view());
+      if (step.lacks()) return std::nullopt;
       if (message) show(*message);
     }
   }
@@ -387,10 +387,10 @@ std::optional<Answer> Engine::Impl::show_message(Turn& turn, MessageId id) {
   return answer;
 }
 
-std::optional<Answer> Engine::Impl::list_arrivals(Turn& turn, const Ask& ask) {
+std::optional<Answer> Engine::Impl::list_arrivals(Step& step, const Ask& ask) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
   return list_by_sequence<ArrivalPage>(
-      turn, ask.cursor, {keys::kArrival, "arrivals", limit},
+      step, ask.cursor, {keys::kArrival, "arrivals", limit},
       [this](std::string_view record) { return decode_arrival(record, dictionaries_); },
       [](ArrivalPage& page, Sequence sequence, ArrivalRecord&& it) {
         page.arrivals.push_back(
@@ -398,30 +398,30 @@ std::optional<Answer> Engine::Impl::list_arrivals(Turn& turn, const Ask& ask) {
       });
 }
 
-std::optional<Answer> Engine::Impl::list_audit(Turn& turn, const Ask& ask) {
+std::optional<Answer> Engine::Impl::list_audit(Step& step, const Ask& ask) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
   return list_by_sequence<AuditPage>(
-      turn, ask.cursor, {keys::kAudit, "the audit", limit, ask.newest_first}, decode_audit,
+      step, ask.cursor, {keys::kAudit, "the audit", limit, ask.newest_first}, decode_audit,
       [](AuditPage& page, Sequence sequence, AuditRecord&& it) {
         page.lines.push_back({sequence, std::move(it)});
       });
 }
 
 // A list must not fill the cache: only the name is read. Empty: it is gone, or must be read first.
-std::string Engine::Impl::name_of_destination(Turn& turn, DestinationId id) {
+std::string Engine::Impl::name_of_destination(Step& step, DestinationId id) {
   if (const auto found = by_destination_.find(id.value()); found != by_destination_.end())
     return residents_[found->second].bound->config.name;
-  const auto* record = turn.get(keys::config(id));
+  const auto* record = step.get(keys::config(id));
   if (record == nullptr || !record->has_value()) return {};
   const auto config = decode_config((*record)->view());
   return config && !config->removed ? config->name : std::string();
 }
 
 // All buckets together, the largest first.
-std::optional<Answer> Engine::Impl::list_groups(Turn& turn, const Ask& ask) {
+std::optional<Answer> Engine::Impl::list_groups(Step& step, const Ask& ask) {
   std::optional<DestinationId> only;
   if (!ask.destination.empty()) {
-    const Destined destined = find_destination(turn, ask.destination);
+    const Destined destined = find_destination(step, ask.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot == kNoSlot) {
       Answer none;
@@ -438,19 +438,19 @@ std::optional<Answer> Engine::Impl::list_groups(Turn& turn, const Ask& ask) {
     list.unlisted = list.groups.size() - limit;
     list.groups.resize(limit);
   }
-  for (DeadGroup& group : list.groups) group.destination = name_of_destination(turn, group.id);
-  if (turn.lacks()) return std::nullopt;
+  for (DeadGroup& group : list.groups) group.destination = name_of_destination(step, group.id);
+  if (step.lacks()) return std::nullopt;
   answer.view = std::move(list);
   return answer;
 }
 
 // Judged with the fingerprint that it was used with: a key that was used answers as it did then.
-std::optional<Answer> Engine::Impl::look_up_operation(Turn& turn, const OperationKey& key) {
-  Remembered remembered = recall(turn, key);
-  if (turn.lacks()) return std::nullopt;
+std::optional<Answer> Engine::Impl::look_up_operation(Step& step, const OperationKey& key) {
+  Remembered remembered = recall(step, key);
+  if (step.lacks()) return std::nullopt;
   const LedgerVerdict verdict =
       judge_key(key, remembered.entry ? remembered.entry->fingerprint : Fingerprint(),
-                remembered.entry, remembered.session, ledger_rule(turn), turn.now);
+                remembered.entry, remembered.session, ledger_rule(step), step.now);
   if (verdict.kind == LedgerVerdict::Kind::kReplay) return verdict.answer;
   Answer answer;
   answer.code = AnswerCode::kNotFound;

@@ -124,7 +124,7 @@ struct Lower {
   enum class Look : std::uint8_t { kNone, kAsked, kDone };
 
   std::map<std::uint64_t, Slot> runs;  // in the ready list: the first of each lower priority
-  std::uint64_t turn = 0;              // the priority that had the last one; 0: none
+  std::uint64_t last_turn = 0;         // the priority that had the last one; 0: none
   Look look = Look::kNone;             // at what the disk has for the next turn
   std::uint64_t ahead = UINT64_MAX;    // the highest that started since a lower one had its turn
   MessageId favourite;                 // it found this one, or, unset, nobody …

@@ -30,12 +30,12 @@ std::optional<DestinationId> destination_of(std::string_view key) {
 
 // Looks at the first message of each run from `from` on. Returns where to go on; empty: those were
 // all, or something must be read first.
-template <class Turn>
-std::string oldest_on_disk(Turn& turn, DestinationId id, std::string from, Timestamp& oldest) {
+template <class Step>
+std::string oldest_on_disk(Step& step, DestinationId id, std::string from, Timestamp& oldest) {
   const std::string last = keys::after_prefix(keys::cold_lane(id, kLanes - 1));
   for (std::size_t looks = 0; from < last; ++looks) {
     if (looks == kRunsAtOnce) return from;
-    const Rows* rows = turn.scan({from, last, 1});
+    const Rows* rows = step.scan({from, last, 1});
     if (rows == nullptr) return {};
     if (rows->rows.empty()) {
       if (rows->complete) return {};
@@ -60,10 +60,10 @@ struct Engine::Impl::QueuePlaces {
   std::optional<std::uint64_t> next;  // unset: those were all
 };
 
-Engine::Impl::QueuePlaces Engine::Impl::queues_from(Turn& turn, const std::string& first,
+Engine::Impl::QueuePlaces Engine::Impl::queues_from(Step& step, const std::string& first,
                                                     std::uint32_t limit) const {
   QueuePlaces out;
-  const Rows* rows = turn.scan({first, keys::after_prefix(keys::space(keys::kCensus)), limit});
+  const Rows* rows = step.scan({first, keys::after_prefix(keys::space(keys::kCensus)), limit});
   if (rows == nullptr) return out;
   for (const Row& row : rows->rows) {
     if (const auto id = keys::parse_destination(row.first)) out.census[id->value()] = row.second;
@@ -100,7 +100,7 @@ void Engine::Impl::look_for_oldest(const Resident& resident, QueueRow& row) cons
 
 // Everything but the oldest on disk. Destinations that are not in memory stay outside: a look must
 // not fill the cache.
-QueueRow Engine::Impl::queue_row(Turn& turn, DestinationId id, const std::optional<Blob>* census) {
+QueueRow Engine::Impl::queue_row(Step& step, DestinationId id, const std::optional<Blob>* census) {
   QueueRow row{.id = id};
   if (const auto asleep = asleep_of_.find(id.value()); asleep != asleep_of_.end()) {
     row.messages = asleep->second;
@@ -112,20 +112,20 @@ QueueRow Engine::Impl::queue_row(Turn& turn, DestinationId id, const std::option
   Timestamp next;
   if (const auto found = by_destination_.find(id.value()); found != by_destination_.end()) {
     const Resident& resident = residents_[found->second];
-    const auto permit = resident.gate.permit(resident.bound->policy.route, turn.now);
+    const auto permit = resident.gate.permit(resident.bound->policy.route, step.now);
     std::uint64_t cold = resident.cold_messages;
     for (const Lane& lane : resident.lanes) cold -= std::min<std::uint64_t>(cold, lane.cold.size());
     row.destination = resident.bound->config.name;
     row.messages += resident.in_memory + cold;
     row.more = row.more || cold > 0;
     row.slots = resident.gate.in_use();
-    row.slots_max = doings_of(resident, turn.now).in_flight_now;
+    row.slots_max = doings_of(resident, step.now).in_flight_now;
     row.health = resident.route.health;
     look_for_oldest(resident, row);
     next = std::max(resident.route.closed_until, permit.open ? Timestamp() : permit.again);
   } else {
-    const auto* route = turn.get(keys::route(id));
-    row.destination = name_of_destination(turn, id);
+    const auto* route = step.get(keys::route(id));
+    row.destination = name_of_destination(step, id);
     const CensusRecord* newest = census_pages_.find(id);
     const auto counted = newest != nullptr ? *newest
                          : census != nullptr && census->has_value()
@@ -136,48 +136,48 @@ QueueRow Engine::Impl::queue_row(Turn& turn, DestinationId id, const std::option
     }
     row.more = row.messages > 0;
     if (route != nullptr) {
-      const Route read = peek_at_route(turn, id, *route);
+      const Route read = peek_at_route(step, id, *route);
       next = read.closed_until;
       row.health = read.health;
     }
   }
-  if (next > turn.now) row.next_slot = next - turn.now;
+  if (next > step.now) row.next_slot = next - step.now;
   return row;
 }
 
-std::optional<Answer> Engine::Impl::list_queues(Turn& turn, const Ask& ask) {
+std::optional<Answer> Engine::Impl::list_queues(Step& step, const Ask& ask) {
   const std::string space = keys::space(keys::kCensus);
-  if (ask.cursor.starts_with(keys::kCold)) return go_on_with_queue(turn, ask.cursor);
+  if (ask.cursor.starts_with(keys::kCold)) return go_on_with_queue(step, ask.cursor);
   if (!ask.cursor.empty() && (!ask.cursor.starts_with(space) || ask.cursor.size() != 9)) {
     Answer invalid;
     invalid.code = AnswerCode::kInvalid;
     invalid.detail = "this is not a cursor of the queues; ask without one, from the beginning";
     return invalid;
   }
-  QueuePlaces places = queues_from(turn, ask.cursor.empty() ? space : ask.cursor,
+  QueuePlaces places = queues_from(step, ask.cursor.empty() ? space : ask.cursor,
                                    std::clamp<std::uint32_t>(ask.limit, 1, kQueuesAtOnce));
-  if (turn.lacks()) return std::nullopt;
+  if (step.lacks()) return std::nullopt;
   QueuePage page;
   if (places.next) page.next = keys::census(DestinationId(*places.next));
   for (const auto& [number, census] : places.census) {
     const DestinationId id(number);
-    QueueRow row = queue_row(turn, id, &census);
+    QueueRow row = queue_row(step, id, &census);
     if (row.messages == 0) continue;
     std::string left;
-    if (row.more) left = oldest_on_disk(turn, id, keys::cold_lane(id, 0), row.oldest);
+    if (row.more) left = oldest_on_disk(step, id, keys::cold_lane(id, 0), row.oldest);
     page.rows.push_back(std::move(row));
     if (left.empty()) continue;
     page.next = std::move(left);
     break;
   }
-  if (turn.lacks()) return std::nullopt;
+  if (step.lacks()) return std::nullopt;
   Answer answer;
   answer.view = std::move(page);
   return answer;
 }
 
 // One destination of more runs than one answer looks at.
-std::optional<Answer> Engine::Impl::go_on_with_queue(Turn& turn, const std::string& cursor) {
+std::optional<Answer> Engine::Impl::go_on_with_queue(Step& step, const std::string& cursor) {
   const std::optional<DestinationId> id = destination_of(cursor);
   Answer answer;
   if (!id) {
@@ -185,11 +185,11 @@ std::optional<Answer> Engine::Impl::go_on_with_queue(Turn& turn, const std::stri
     answer.detail = "this is not a cursor of the queues; ask without one, from the beginning";
     return answer;
   }
-  const auto* census = turn.get(keys::census(*id));
+  const auto* census = step.get(keys::census(*id));
   QueuePage page;
-  QueueRow row = queue_row(turn, *id, census);
-  page.next = oldest_on_disk(turn, *id, cursor, row.oldest);
-  if (turn.lacks()) return std::nullopt;
+  QueueRow row = queue_row(step, *id, census);
+  page.next = oldest_on_disk(step, *id, cursor, row.oldest);
+  if (step.lacks()) return std::nullopt;
   if (page.next.empty()) page.next = keys::census(DestinationId(id->value() + 1));
   if (row.messages > 0) page.rows.push_back(std::move(row));
   answer.view = std::move(page);

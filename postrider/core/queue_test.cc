@@ -243,7 +243,7 @@ TEST(Queue, BeginsEmpty) {
   EXPECT_EQ(lane.number + lane.spills + lane.passed, 0U);
   EXPECT_FALSE(lane.cold_ahead || lane.asleep || lane.refilling);
   const Lower lower;
-  EXPECT_EQ(lower.turn + lower.top + lower.pages, 0U);
+  EXPECT_EQ(lower.last_turn + lower.top + lower.pages, 0U);
   EXPECT_FALSE(lower.wrapped || lower.missed || lower.full);
   const Entry entry;
   EXPECT_EQ(entry.timer + entry.expiry_timer + entry.group + entry.recorded, 0U);

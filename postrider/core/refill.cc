@@ -13,14 +13,14 @@ constexpr Duration kReadsOn(10'000);
 
 }  // namespace
 
-Slot Engine::Impl::add_entry(Turn& turn, Slot slot, Message message, bool hot) {
+Slot Engine::Impl::add_entry(Step& step, Slot slot, Message message, bool hot) {
   Resident& resident = residents_[slot];
   Entry entry;
   entry.destination = slot;
   entry.hot = hot;
   entry.state.method = message.method;
   entry.state.state = resident.bound->profile->methods[message.method].initial;
-  entry.state.since = turn.now;
+  entry.state.since = step.now;
   entry.recorded = entry.state.state;
   entry.message = std::move(message);
   const MessageId id = entry.message.id;
@@ -49,11 +49,11 @@ void Engine::Impl::unlink(Resident& resident, const Entry& entry) {
 }
 
 // Out of memory, whatever became of it on disk.
-void Engine::Impl::forget_entry(Turn& turn, Slot slot) {
+void Engine::Impl::forget_entry(Step& step, Slot slot) {
   unready(slot);
   Entry& entry = entries_[slot];
   timers_.cancel(entry.timer);
-  give_back_gates(turn, slot);
+  give_back_gates(step, slot);
   const Slot destination = entry.destination;
   Resident& resident = residents_[destination];
   Lane& lane = resident.the_lane(entry.message.id.lane());
@@ -67,26 +67,26 @@ void Engine::Impl::forget_entry(Turn& turn, Slot slot) {
   if (!entry.hot) --recorded_[profile_number(destination)][entry.recorded];
   unlink(resident, entry);
   entries_.remove(slot);
-  settle_owed(turn, destination, lane);
-  maybe_refill(turn, destination);
+  settle_owed(step, destination, lane);
+  maybe_refill(step, destination);
   ring(destination);  // a FIFO lane may go on, and the ring looks after the cache
   // With all places taken the ring stands still, and one that goes with its last message need not
   // wait for a place.
   if (resident.bound->config.draining) touch(destination);
 }
 
-Engine::Impl::Stored Engine::Impl::read_message(Turn& turn, MessageId id) {
+Engine::Impl::Stored Engine::Impl::read_message(Step& step, MessageId id) {
   Stored out;
   const std::string hot = keys::hot(id.sequence(), keys::Part::kMessage);
   const std::string cold = keys::cold(id, keys::Part::kMessage);
-  const auto* hot_value = turn.get(hot);
-  const auto* cold_value = turn.get(cold);
-  const auto* hot_state = turn.get(keys::hot(id.sequence(), keys::Part::kState));
-  const auto* cold_state = turn.get(keys::cold(id, keys::Part::kState));
+  const auto* hot_value = step.get(hot);
+  const auto* cold_value = step.get(cold);
+  const auto* hot_state = step.get(keys::hot(id.sequence(), keys::Part::kState));
+  const auto* cold_state = step.get(keys::cold(id, keys::Part::kState));
   if (hot_value == nullptr || cold_value == nullptr || hot_state == nullptr ||
       cold_state == nullptr)
     return out;
-  const Destined destined = find_destination(turn, id.destination());
+  const Destined destined = find_destination(step, id.destination());
   if (!destined.known) return out;
   out.known = true;
   out.resident = destined.slot;
@@ -100,11 +100,11 @@ Engine::Impl::Stored Engine::Impl::read_message(Turn& turn, MessageId id) {
   const Row state_row{
       out.hot ? keys::hot(id.sequence(), keys::Part::kState) : keys::cold(id, keys::Part::kState),
       state ? *state : Blob()};
-  out.message = decode_row(turn, destined.slot, row, state ? &state_row : nullptr, out.state);
+  out.message = decode_row(step, destined.slot, row, state ? &state_row : nullptr, out.state);
   if (!out.message || out.message->shared.id == 0) return out;
-  if (!load_body(turn, out.message->shared.id, true)) return {};
+  if (!load_body(step, out.message->shared.id, true)) return {};
   if (!give_body(*out.message)) {
-    turn.damaged.push_back(row);
+    step.damaged.push_back(row);
     out.message.reset();
   }
   return out;
@@ -112,13 +112,13 @@ Engine::Impl::Stored Engine::Impl::read_message(Turn& turn, MessageId id) {
 
 // A message and its state from disk; nothing when it cannot be read, and then it goes to
 // quarantine.
-std::optional<Message> Engine::Impl::decode_row(Turn& turn, Slot slot, const Row& row,
+std::optional<Message> Engine::Impl::decode_row(Step& step, Slot slot, const Row& row,
                                                 const Row* state,
                                                 std::optional<StoredState>& stored) {
   const ProfileSpec& profile = *residents_[slot].bound->profile;
   auto message = decode_message(row.second, dictionaries_);
   if (!message || message->is_closed() || message->method >= profile.methods.size()) {
-    turn.damaged.push_back(row);
+    step.damaged.push_back(row);
     return std::nullopt;
   }
   if (state == nullptr) return std::move(*message);
@@ -128,7 +128,7 @@ std::optional<Message> Engine::Impl::decode_row(Turn& turn, Slot slot, const Row
     stored = std::move(*decoded);
     return std::move(*message);
   }
-  turn.damaged.push_back(*state);
+  step.damaged.push_back(*state);
   if (!profile.methods[message->method].durable_intent) {
     // Its attempts are forgotten, but not that it was not to be sent earlier.
     State anew;
@@ -136,11 +136,11 @@ std::optional<Message> Engine::Impl::decode_row(Turn& turn, Slot slot, const Row
     anew.state = profile.methods[message->method].initial;
     anew.since = message->accepted;
     anew.due = message->not_before;
-    if (message->not_before > turn.now) stored = StoredState{anew, {}};
+    if (message->not_before > step.now) stored = StoredState{anew, {}};
     return std::move(*message);
   }
   // It may have been sent, and must not be sent twice: nobody can tell any more.
-  turn.damaged.push_back(row);
+  step.damaged.push_back(row);
   return std::nullopt;
 }
 
@@ -173,12 +173,12 @@ void Engine::Impl::adopt_state(Entry& entry, const std::optional<StoredState>& s
   entry.marked = !entry.hot && (keeps_gates(entry) || entry.lasts());
 }
 
-Engine::Impl::Located Engine::Impl::locate(Turn& turn, MessageId id) {
+Engine::Impl::Located Engine::Impl::locate(Step& step, MessageId id) {
   if (const auto found = by_id_.find(id); found != by_id_.end()) return {true, found->second};
-  Stored stored = read_message(turn, id);
+  Stored stored = read_message(step, id);
   if (!stored.known) return {};
   if (!stored.message) return {true, kNoSlot};
-  const Slot slot = add_entry(turn, stored.resident, std::move(*stored.message), stored.hot);
+  const Slot slot = add_entry(step, stored.resident, std::move(*stored.message), stored.hot);
   Entry& entry = entries_[slot];
   count_adopted(entry, stored.state);
   entry.visitor = true;
@@ -186,16 +186,16 @@ Engine::Impl::Located Engine::Impl::locate(Turn& turn, MessageId id) {
   return {true, slot};
 }
 
-void Engine::Impl::dismiss_visitor(Turn& turn, Slot slot) {
+void Engine::Impl::dismiss_visitor(Step& step, Slot slot) {
   if (entries_[slot].destination == kNoSlot || !entries_[slot].visitor) return;
-  forget_entry(turn, slot);
+  forget_entry(step, slot);
 }
 
-void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
+void Engine::Impl::maybe_refill(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
   const bool open =
       resident.route.health == Health::kNormal || resident.route.health == Health::kProbe;
-  if (restoring_hot_ || !open || resident.route.closed_until > turn.now) return;
+  if (restoring_hot_ || !open || resident.route.closed_until > step.now) return;
   for (Lane& lane : resident.lanes) {
     if (!lane.cold_ahead || lane.asleep || lane.refilling) continue;
     // An empty lane always goes on, and so does one whose window waits for what goes before it.
@@ -213,9 +213,9 @@ void Engine::Impl::maybe_refill(Turn& turn, Slot slot) {
     // state; what goes past the window may be far.
     lane.refill_rows = passes ? 2 * window_max + 1 : window_max - used + 1;
     // An emptied lane is a new one when something comes; a job fills and empties it in turn.
-    lane.deep = lane.deep || (resident.ok_at.is_set() && turn.now - resident.ok_at < kReadsOn);
+    lane.deep = lane.deep || (resident.ok_at.is_set() && step.now - resident.ok_at < kReadsOn);
     ++resident.chores;
-    turn.out.chores.push_back(
+    step.out.chores.push_back(
         {.kind = Chore::Kind::kRefill, .destination = resident.id, .lane = lane.number});
   }
 }
@@ -229,30 +229,30 @@ Scan Engine::Impl::refill_scan(const Resident& resident, const Lane& lane) const
           keys::after_prefix(keys::cold_lane(resident.id, lane.number)), limit, lane.deep};
 }
 
-void Engine::Impl::refill(Turn& turn, const Chore& chore) {
+void Engine::Impl::refill(Step& step, const Chore& chore) {
   const auto found = by_destination_.find(chore.destination.value());
   POSTRIDER_CHECK(found != by_destination_.end());  // pinned by its chore
   const Slot slot = found->second;
   const Rows* rows =
-      turn.scan(refill_scan(residents_[slot], residents_[slot].the_lane(chore.lane)));
+      step.scan(refill_scan(residents_[slot], residents_[slot].the_lane(chore.lane)));
   if (rows == nullptr) return;
-  for (const Row& row : rows->rows) need_body(turn, row);
-  if (turn.lacks()) return;
+  for (const Row& row : rows->rows) need_body(step, row);
+  if (step.lacks()) return;
   Resident& resident = residents_[slot];
   --resident.chores;
   resident.the_lane(chore.lane).refilling = false;
   // Something better came while we read, or the route closed: look again later.
   const Lane& before = resident.the_lane(chore.lane);
-  if (before.cursor == before.refill_from && awake(resident, turn.now))
-    take_rows(turn, slot, chore.lane, *rows);
+  if (before.cursor == before.refill_from && awake(resident, step.now))
+    take_rows(step, slot, chore.lane, *rows);
   Lane& lane = residents_[slot].the_lane(chore.lane);
-  settle_owed(turn, slot, lane);
-  maybe_refill(turn, slot);
+  settle_owed(step, slot, lane);
+  maybe_refill(step, slot);
   ring(slot);
   touch(slot);
 }
 
-void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const Rows& rows) {
+void Engine::Impl::take_rows(Step& step, Slot slot, std::uint8_t number, const Rows& rows) {
   const std::uint32_t window_max =
       std::max<std::uint32_t>(1, residents_[slot].bound->policy.window_max);
   std::size_t next = 0;
@@ -277,7 +277,7 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
     lane.cursor = MessageId{key->id.high, key->id.low + 1};
     const std::uint32_t spills = lane.spills;
     if (key->part == keys::Part::kMessage && !by_id_.contains(key->id)) {
-      take_row(turn, slot, number, row, has_state ? &rows.rows[next - 1] : nullptr);
+      take_row(step, slot, number, row, has_state ? &rows.rows[next - 1] : nullptr);
     }
     // A sleeping FIFO head took the cursor back, or the route closed and sent the window to disk:
     // this page does not have what went there.
@@ -300,7 +300,7 @@ void Engine::Impl::take_rows(Turn& turn, Slot slot, std::uint8_t number, const R
   if (planted(Bug::kCursorMovedBeforeCommit) && lane.cold_ahead) head = lane.cursor;
   if (lane.head.is_set() && head > lane.head && head.high != UINT64_MAX) {
     lane.head = head;
-    write_owed(turn, slot);
+    write_owed(step, slot);
   }
 }
 
@@ -315,23 +315,23 @@ bool Engine::Impl::is_state_of(std::string_view state_key, std::string_view mess
          state_key.substr(0, state_key.size() - 1) == message_key.substr(0, message_key.size() - 1);
 }
 
-void Engine::Impl::take_row(Turn& turn, Slot slot, std::uint8_t number, const Row& row,
+void Engine::Impl::take_row(Step& step, Slot slot, std::uint8_t number, const Row& row,
                             const Row* state) {
   std::optional<StoredState> stored;
-  auto message = decode_row(turn, slot, row, state, stored);
+  auto message = decode_row(step, slot, row, state, stored);
   if (!message) return;
   if (!give_body(*message)) {
-    turn.damaged.push_back(row);
+    step.damaged.push_back(row);
     return;
   }
   const MessageId id = message->id;
-  if (!settle_in(turn, slot, std::move(*message), stored, false)) {
+  if (!settle_in(step, slot, std::move(*message), stored, false)) {
     Lane& lane = residents_[slot].the_lane(number);
     if (lane.asleep) lane.cursor = id;
   }
 }
 
-bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message,
+bool Engine::Impl::settle_in(Step& step, Slot slot, Message message,
                              const std::optional<StoredState>& stored, bool hot) {
   Resident& resident = residents_[slot];
   const MessageId id = message.id;
@@ -340,7 +340,7 @@ bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message,
     const Timestamp due = due_of(message, stored->state);
     if (phase == Phase::kParked) return false;
     const bool fifo = resident.bound->policy.lane_kind(id.lane()) == LaneKind::kFifo;
-    const bool sleeps = (phase == Phase::kBackoff || phase == Phase::kQueued) && due > turn.now;
+    const bool sleeps = (phase == Phase::kBackoff || phase == Phase::kQueued) && due > step.now;
     if (sleeps && hot && !fifo) {
       if (!hot_sleepers_.contains(id))
         timers_.arm(due, Timer{.kind = TimerKind::kWakeHot, .id = id});
@@ -348,36 +348,36 @@ bool Engine::Impl::settle_in(Turn& turn, Slot slot, Message message,
       return false;
     }
     if (sleeps && !hot && !fifo) return false;  // its due entry wakes it
-    if (sleeps && !hot && (phase == Phase::kQueued || due - turn.now > limits_.hot_sleep_max)) {
+    if (sleeps && !hot && (phase == Phase::kQueued || due - step.now > limits_.hot_sleep_max)) {
       Lane& lane = resident.lane_or_new(id.lane());
       lane.asleep = true;
       lane.cold_ahead = true;
       if (due == stored->state.due) {
-        put_due(turn, due, keys::DueKind::kAttempt, id);
+        put_due(step, due, keys::DueKind::kAttempt, id);
       } else {
         timers_.arm(due, Timer{.kind = TimerKind::kDueAttempt, .id = id});  // its entry is earlier
       }
       return false;
     }
   }
-  const Slot added = add_entry(turn, slot, std::move(message), hot);
+  const Slot added = add_entry(step, slot, std::move(message), hot);
   count_adopted(entries_[added], stored);
   if (!hot) ++resident.the_lane(id.lane()).taken;
-  resume_state(turn, added);
+  resume_state(step, added);
   return true;
 }
 
 // Goes on where the state record says the message was.
-void Engine::Impl::resume_state(Turn& turn, Slot slot) {
+void Engine::Impl::resume_state(Step& step, Slot slot) {
   Entry& entry = entries_[slot];
   const StateRow& state = state_of(entry);
   switch (state.phase) {
     case Phase::kQueued:
       make_ready(slot);
-      raise_remembered(turn, slot);
+      raise_remembered(step, slot);
       return;
     case Phase::kBackoff:
-      if (entry.state.due <= turn.now) return apply(turn, slot, On::kDue, nullptr);
+      if (entry.state.due <= step.now) return apply(step, slot, On::kDue, nullptr);
       entry.timer =
           timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
       return;
@@ -389,12 +389,12 @@ void Engine::Impl::resume_state(Turn& turn, Slot slot) {
     case Phase::kInFlight:
       if (method_of(entry).durable_intent && !planted(Bug::kIntentForgotten)) {
         occupy_gates(entry);
-        return apply(turn, slot, On::kTimedOut, nullptr);
+        return apply(step, slot, On::kTimedOut, nullptr);
       }
       set_state(entry, method_of(entry).initial);
       entry.state.due = Timestamp();
       make_ready(slot);
-      raise_remembered(turn, slot);
+      raise_remembered(step, slot);
       return;
     case Phase::kParked:
     case Phase::kDelivered:
@@ -443,29 +443,29 @@ void Engine::Impl::hold_lasting(Slot destination, const Message& message, const 
 
 // With `chore.all` its state went into quarantine, and nothing else knows of it: a parked message
 // without its state would wait for ever, and so would those behind it in its order.
-void Engine::Impl::wake_message(Turn& turn, const Chore& chore) {
-  const std::optional<Blob>* parked = chore.all ? turn.get(keys::parked(chore.id)) : nullptr;
+void Engine::Impl::wake_message(Step& step, const Chore& chore) {
+  const std::optional<Blob>* parked = chore.all ? step.get(keys::parked(chore.id)) : nullptr;
   if (chore.all && parked == nullptr) return;
   if (by_id_.contains(chore.id)) {
     ++tallies_.stray_timers;
     return;
   }
-  Stored stored = read_message(turn, chore.id);
+  Stored stored = read_message(step, chore.id);
   if (!stored.known) return;
   if (parked != nullptr && parked->has_value() && stored.message && !stored.state)
-    unpark(turn, chore.id);
+    unpark(step, chore.id);
   wake_sleeper(chore.id);
   Timestamp due;
   if (stored.message)
     due = stored.state ? due_of(*stored.message, stored.state->state) : stored.message->not_before;
-  if (!stored.message || due > turn.now) {
+  if (!stored.message || due > step.now) {
     ++tallies_.stray_timers;
     // Its entry is earlier than it means, and has fired; after a restart it does so again.
     if (stored.message && !stored.hot && (!stored.state || due != stored.state->state.due))
       timers_.arm(due, Timer{.kind = TimerKind::kDueAttempt, .id = chore.id});
     if (stored.message && stored.hot)
-      settle_in(turn, stored.resident, std::move(*stored.message), stored.state, true);
-    if (!stored.message) rouse_lane(turn, chore.id);
+      settle_in(step, stored.resident, std::move(*stored.message), stored.state, true);
+    if (!stored.message) rouse_lane(step, chore.id);
     return;
   }
   Resident& resident = residents_[stored.resident];
@@ -476,31 +476,31 @@ void Engine::Impl::wake_message(Turn& turn, const Chore& chore) {
     return;
   if (!stored.hot &&
       (fifo || lane.in_window(limits_.lane_waiters_max) >= resident.bound->policy.window_max ||
-       !awake(resident, turn.now))) {
+       !awake(resident, step.now))) {
     // No room, or the order is not ours to choose: the refill comes to it in its place.
     lane.asleep = false;
     lane.gains(chore.id);
-    cover(turn, stored.resident, lane, chore.id);
-    maybe_refill(turn, stored.resident);
+    cover(step, stored.resident, lane, chore.id);
+    maybe_refill(step, stored.resident);
     return touch(stored.resident);
   }
-  settle_in(turn, stored.resident, std::move(*stored.message), stored.state, stored.hot);
+  settle_in(step, stored.resident, std::move(*stored.message), stored.state, stored.hot);
   touch(stored.resident);
 }
 
-void Engine::Impl::rouse_lane(Turn& turn, MessageId id) {
+void Engine::Impl::rouse_lane(Step& step, MessageId id) {
   const auto resident = by_destination_.find(id.destination().value());
   if (resident == by_destination_.end()) return;
   Lane* lane = residents_[resident->second].lane(id.lane());
   if (lane == nullptr || !lane->asleep) return;
   lane->asleep = false;
-  maybe_refill(turn, resident->second);
+  maybe_refill(step, resident->second);
 }
 
-void Engine::Impl::expire_message(Turn& turn, const Chore& chore) {
-  const Located located = locate(turn, chore.id);
+void Engine::Impl::expire_message(Step& step, const Chore& chore) {
+  const Located located = locate(step, chore.id);
   if (!located.known) return;
-  if (located.slot == kNoSlot || !is_expired(entries_[located.slot].message, turn.now)) {
+  if (located.slot == kNoSlot || !is_expired(entries_[located.slot].message, step.now)) {
     ++tallies_.stray_timers;
     if (located.slot == kNoSlot) return;
     // Its entry is earlier than it means, and has fired; after a restart it does so again.
@@ -512,45 +512,45 @@ void Engine::Impl::expire_message(Turn& turn, const Chore& chore) {
   }
   if (planted(Bug::kExpiredMessageSent)) return;
   entries_[located.slot].expiry_timer = 0;
-  apply(turn, located.slot, On::kExpired, nullptr);
+  apply(step, located.slot, On::kExpired, nullptr);
 }
 
-void Engine::Impl::wake_route(Turn& turn, const Chore& chore) {
-  const Destined destined = find_destination(turn, chore.destination);
+void Engine::Impl::wake_route(Step& step, const Chore& chore) {
+  const Destined destined = find_destination(step, chore.destination);
   if (!destined.known) return;
   if (destined.slot == kNoSlot) {
     ++tallies_.stray_timers;
     return;
   }
-  look_at_parked(turn, destined.slot);
-  open_route(turn, destined.slot);
+  look_at_parked(step, destined.slot);
+  open_route(step, destined.slot);
 }
 
-void Engine::Impl::open_route(Turn& turn, Slot slot) {
+void Engine::Impl::open_route(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
-  if (resident.route.closed_until > turn.now) return;
-  move_look(turn, resident, resident.opening_entry, {});
+  if (resident.route.closed_until > step.now) return;
+  move_look(step, resident, resident.opening_entry, {});
   if (resident.route.health == Health::kWait)
-    tell_health(turn, slot, HealthOn::kOpen, resident.route.reason);
+    tell_health(step, slot, HealthOn::kOpen, resident.route.reason);
   ring(slot);
-  maybe_refill(turn, slot);
+  maybe_refill(step, slot);
   touch(slot);
 }
 
 // Due entries come into the wheel page by page; those beyond the horizon stay on disk.
-void Engine::Impl::load_due(Turn& turn) {
+void Engine::Impl::load_due(Step& step) {
   if (!due_scan_) {
-    due_scan_until_ = turn.now + limits_.due_horizon;
+    due_scan_until_ = step.now + limits_.due_horizon;
     const std::string last = keys::due(due_scan_until_, keys::DueKind::kAttempt, MessageId());
     due_scan_ =
         Scan{std::min(due_cursor_, last), last, std::max<std::uint32_t>(1, limits_.due_rows_max)};
   }
-  const Rows* rows = turn.scan(*due_scan_);
+  const Rows* rows = step.scan(*due_scan_);
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {
     const auto key = keys::parse_due(row.first);
     if (!key) {
-      turn.damaged.push_back(row);
+      step.damaged.push_back(row);
       continue;
     }
     const TimerKind kind = key->kind == keys::DueKind::kAttempt  ? TimerKind::kDueAttempt
@@ -561,7 +561,7 @@ void Engine::Impl::load_due(Turn& turn) {
     if (kind == TimerKind::kDueExpiry && entry != by_id_.end())
       entries_[entry->second].expiry_timer = handle;
   }
-  Timestamp again = turn.now + limits_.due_horizon / 2;
+  Timestamp again = step.now + limits_.due_horizon / 2;
   if (rows->complete) {
     due_cursor_ = due_scan_->last;
     due_loaded_until_ = std::max(due_loaded_until_, due_scan_until_);
@@ -580,21 +580,21 @@ void Engine::Impl::load_due(Turn& turn) {
 
 // The waiting part of a window goes to disk: the route is closed for longer than it is worth the
 // memory.
-void Engine::Impl::spill(Turn& turn, Slot slot, Lane& lane) {
+void Engine::Impl::spill(Step& step, Slot slot, Lane& lane) {
   ++lane.spills;
   while (lane.first != kNoSlot) {
     const Slot first = lane.first;
     const MessageId id = entries_[first].message.id;
-    if (move_to_cold(turn, first)) store_state(turn, entries_[first]);
+    if (move_to_cold(step, first)) store_state(step, entries_[first]);
     lane.gains(id);
-    cover(turn, slot, lane, id);
-    forget_entry(turn, first);
+    cover(step, slot, lane, id);
+    forget_entry(step, first);
   }
 }
 
-void Engine::Impl::spill_all(Turn& turn, Slot slot) {
+void Engine::Impl::spill_all(Step& step, Slot slot) {
   for (std::size_t i = 0; i < residents_[slot].lanes.size(); ++i)
-    spill(turn, slot, residents_[slot].lanes[i]);
+    spill(step, slot, residents_[slot].lanes[i]);
 }
 
 }  // namespace postrider

@@ -7,65 +7,65 @@
 
 namespace postrider {
 
-Engine::Impl::Destined Engine::Impl::find_destination(Turn& turn, std::string_view name) {
+Engine::Impl::Destined Engine::Impl::find_destination(Step& step, std::string_view name) {
   for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
     const DestinationId id = destination_id(name, name, probe);
     if (const auto found = by_destination_.find(id.value()); found != by_destination_.end()) {
       if (residents_[found->second].bound->config.name == name) return {true, found->second};
       continue;
     }
-    const auto* value = turn.get(keys::config(id));
+    const auto* value = step.get(keys::config(id));
     if (value == nullptr) return {};
     if (!value->has_value()) return {true, kNoSlot};
     const auto config = decode_config((*value)->view());
     if (!config) {
-      turn.damaged.emplace_back(keys::config(id), **value);
+      step.damaged.emplace_back(keys::config(id), **value);
       return {true, kNoSlot};
     }
     if (config->name != name) continue;
     if (config->removed) return {true, kNoSlot};
-    return find_destination(turn, id);
+    return find_destination(step, id);
   }
   return {true, kNoSlot};
 }
 
-Engine::Impl::Destined Engine::Impl::find_destination(Turn& turn, DestinationId id) {
+Engine::Impl::Destined Engine::Impl::find_destination(Step& step, DestinationId id) {
   if (const auto found = by_destination_.find(id.value()); found != by_destination_.end())
     return {true, found->second};
-  const auto* config = turn.get(keys::config(id));
-  const auto* route = turn.get(keys::route(id));
-  const auto* owed = turn.get(keys::owed(id));
-  const auto* census = turn.get(keys::census(id));
+  const auto* config = step.get(keys::config(id));
+  const auto* route = step.get(keys::route(id));
+  const auto* owed = step.get(keys::owed(id));
+  const auto* census = step.get(keys::census(id));
   if (config == nullptr || route == nullptr || owed == nullptr || census == nullptr) return {};
   if (!config->has_value()) return {true, kNoSlot};
-  return {true, make_resident(turn, id, **config)};
+  return {true, make_resident(step, id, **config)};
 }
 
-Route Engine::Impl::read_route(Turn& turn, DestinationId id, const std::optional<Blob>& record) {
+Route Engine::Impl::read_route(Step& step, DestinationId id, const std::optional<Blob>& record) {
   if (!record) return {};
   auto route = decode_route(record->view());
   if (route) return std::move(*route);
-  turn.damaged.emplace_back(keys::route(id), *record);
+  step.damaged.emplace_back(keys::route(id), *record);
   // Whether some are parked for want of reach is lost, so somebody must look.
   Route unknown;
-  unknown.revive_at = turn.now;
+  unknown.revive_at = step.now;
   return unknown;
 }
 
 // Of one that is not in memory. Damage is mended by whoever brings it there.
-Route Engine::Impl::peek_at_route(Turn& turn, DestinationId id,
+Route Engine::Impl::peek_at_route(Step& step, DestinationId id,
                                   const std::optional<Blob>& record) const {
   if (!record) return {};
   auto route = decode_route(record->view());
   if (route) return std::move(*route);
-  turn.out.chores.push_back({.kind = Chore::Kind::kWakeRoute, .destination = id});
+  step.out.chores.push_back({.kind = Chore::Kind::kWakeRoute, .destination = id});
   return {};
 }
 
-Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& record) {
+Slot Engine::Impl::make_resident(Step& step, DestinationId id, const Blob& record) {
   const auto config = decode_config(record.view());
   if (!config) {
-    turn.damaged.emplace_back(keys::config(id), record);
+    step.damaged.emplace_back(keys::config(id), record);
     return kNoSlot;
   }
   if (config->removed) return kNoSlot;
@@ -73,23 +73,23 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
   resident.id = id;
   resident.bound = bind(*config);
   if (!resident.bound) return kNoSlot;
-  const std::size_t met = turn.damaged.size();
-  resident.doings.since = turn.now;
-  resident.route = read_route(turn, id, *turn.get(keys::route(id)));
-  const bool route_lost = turn.damaged.size() > met;
+  const std::size_t met = step.damaged.size();
+  resident.doings.since = step.now;
+  resident.route = read_route(step, id, *step.get(keys::route(id)));
+  const bool route_lost = step.damaged.size() > met;
   resident.failing_stored = resident.route.failing_since;
   resident.strikes_stored = resident.route.strikes;
   // The entry of its opening is named by the time until which it is closed.
   resident.opening_entry = resident.route.closed_until;
   resident.revive_entry = resident.route.revive_at;
   resident.stranded = resident.route.revive_at.is_set();
-  const std::optional<Blob>& stored = *turn.get(keys::owed(id));
+  const std::optional<Blob>& stored = *step.get(keys::owed(id));
   if (stored) {
     resident.owed_stored = true;
     auto owed = decode_owed(stored->view());
     if (!owed) {
       // Which lanes are owed is lost, so all of them may be: look everywhere from the beginning.
-      turn.damaged.emplace_back(keys::owed(id), *stored);
+      step.damaged.emplace_back(keys::owed(id), *stored);
       owed = Owed{};
       for (std::uint8_t lane = 0; lane < kLanes; ++lane)
         owed->heads[lane] = MessageId::make(id, lane, UINT16_MAX, Sequence(1));
@@ -102,11 +102,11 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
       recall_turns(id, lane);
     }
   }
-  read_census(turn, resident, *turn.get(keys::census(id)));
+  read_census(step, resident, *step.get(keys::census(id)));
   // It stays even if the step has to come again, and then nobody reads these once more.
-  const auto first = turn.damaged.begin() + static_cast<std::ptrdiff_t>(met);
-  damaged_at_load_.insert(damaged_at_load_.end(), first, turn.damaged.end());
-  turn.damaged.resize(met);
+  const auto first = step.damaged.begin() + static_cast<std::ptrdiff_t>(met);
+  damaged_at_load_.insert(damaged_at_load_.end(), first, step.damaged.end());
+  step.damaged.resize(met);
   // What its gate let through before a restart is forgotten, so it is taken for used up.
   resident.gate.drain(resident.bound->policy.route, started_);
   begin_throttle(resident);
@@ -114,8 +114,8 @@ Slot Engine::Impl::make_resident(Turn& turn, DestinationId id, const Blob& recor
   by_destination_[id.value()] = slot;
   note_for_holds(residents_[slot]);
   touch(slot);
-  if (route_lost) begin_revival(turn, slot, false, Timestamp::never());
-  maybe_refill(turn, slot);
+  if (route_lost) begin_revival(step, slot, false, Timestamp::never());
+  maybe_refill(step, slot);
   return slot;
 }
 
@@ -156,11 +156,11 @@ void Engine::Impl::touch(Slot slot) {
   Resident& resident = residents_[slot];
   bool works = false;  // has something on disk that it could send
   for (const Lane& lane : resident.lanes)
-    works = works || (lane.cold_ahead && !lane.asleep && awake(resident, turn_now_));
+    works = works || (lane.cold_ahead && !lane.asleep && awake(resident, now_));
   if (works || resident.in_memory > 0 || resident.chores > 0) return;
   if (resident.bound->config.draining) drained_.push_back(resident.id);
   // Its spacing or rate is not forgotten either, while it still binds.
-  if (const Timestamp at = resident.gate.settled_at(resident.bound->policy.route); at > turn_now_)
+  if (const Timestamp at = resident.gate.settled_at(resident.bound->policy.route); at > now_)
     return look_later(slot, at);
   resident.lru_next = kNoSlot;
   resident.lru_prev = lru_last_;
@@ -192,48 +192,48 @@ void Engine::Impl::forget_resident(Slot slot) {
   residents_.remove(slot);
 }
 
-void Engine::Impl::cover(Turn& turn, Slot slot, Lane& lane, MessageId id) {
+void Engine::Impl::cover(Step& step, Slot slot, Lane& lane, MessageId id) {
   if (lane.head.is_set() && lane.head <= id) return;
   lane.head = id;
-  write_owed(turn, slot);
+  write_owed(step, slot);
 }
 
 // When the last message of a lane that was on disk is gone, the lane is owed no more.
-void Engine::Impl::settle_owed(Turn& turn, Slot slot, Lane& lane) {
+void Engine::Impl::settle_owed(Step& step, Slot slot, Lane& lane) {
   if (lane.cold_ahead || !lane.cold.empty() || lane.asleep || !lane.head.is_set()) return;
   lane.head = MessageId();
-  write_owed(turn, slot);
+  write_owed(step, slot);
 }
 
-void Engine::Impl::write_owed(Turn& turn, Slot slot) {
+void Engine::Impl::write_owed(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
   Owed owed;
   for (const Lane& lane : resident.lanes) owed.heads[lane.number] = lane.head;
   // One that is being drained is always found by a restart, which may have to take it away.
   if (owed.any() || resident.bound->config.draining) {
-    turn.out.writes.put(keys::owed(resident.id), encode_owed(owed));
+    step.out.writes.put(keys::owed(resident.id), encode_owed(owed));
     resident.owed_stored = true;
   } else if (resident.owed_stored) {
-    turn.out.writes.remove(keys::owed(resident.id));
+    step.out.writes.remove(keys::owed(resident.id));
     resident.owed_stored = false;
   }
 }
 
-void Engine::Impl::write_route(Turn& turn, Slot slot) {
+void Engine::Impl::write_route(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
-  turn.out.writes.put(keys::route(resident.id), encode_route(resident.route));
+  step.out.writes.put(keys::route(resident.id), encode_route(resident.route));
   resident.failing_stored = resident.route.failing_since;
   resident.strikes_stored = resident.route.strikes;
   const Timestamp wanted =
-      resident.route.closed_until > turn.now ? resident.route.closed_until : Timestamp();
-  move_look(turn, resident, resident.opening_entry, wanted);
+      resident.route.closed_until > step.now ? resident.route.closed_until : Timestamp();
+  move_look(step, resident, resident.opening_entry, wanted);
 }
 
-void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_view reason) {
+void Engine::Impl::tell_health(Step& step, Slot slot, HealthOn on, std::string_view reason) {
   Resident& resident = residents_[slot];
   const HealthChange change =
-      postrider::apply(resident.route, on, resident.bound->policy.health, turn.now);
-  if (on == HealthOn::kOk) hear_success(turn, slot);
+      postrider::apply(resident.route, on, resident.bound->policy.health, step.now);
+  if (on == HealthOn::kOk) hear_success(step, slot);
   if (resident.bound->policy.adapts) learn(resident, on, change);
   // A sign of life may have given it another place, and none of its own attempts ends for that.
   if (on == HealthOn::kOk && std::exchange(resident.held_back, false)) ring(slot);
@@ -241,16 +241,16 @@ void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_v
     // The clock of a failing route must go on after a restart, and failures that are over must not
     // come back. Strikes in between may be forgotten: they are not worth a record each.
     const bool over = resident.route.strikes < resident.strikes_stored;
-    if (over || resident.route.failing_since != resident.failing_stored) write_route(turn, slot);
+    if (over || resident.route.failing_since != resident.failing_stored) write_route(step, slot);
     return;
   }
   resident.route.reason = std::string(reason.substr(0, limits_.reason_bytes_max));
-  write_route(turn, slot);
+  write_route(step, slot);
   // While it was held nobody was tried.
   if (on == HealthOn::kResume && resident.route.revive_at.is_set())
-    set_revival(turn, slot, turn.now);
+    set_revival(step, slot, step.now);
   LogEntry notice;
-  notice.at = turn.now;
+  notice.at = step.now;
   notice.id = MessageId{resident.id.value() << 20, 0};
   notice.reason = resident.route.reason;
   // One notice when a route closes and one when it opens; the probes between are no news.
@@ -266,11 +266,11 @@ void Engine::Impl::tell_health(Turn& turn, Slot slot, HealthOn on, std::string_v
     case Health::kProbe: news = false; break;
   }
   if (news) receipts_.note(std::move(notice));
-  if (awake(resident, turn.now)) {
+  if (awake(resident, step.now)) {
     ring(slot);
-    maybe_refill(turn, slot);
+    maybe_refill(step, slot);
   } else {
-    spill_all(turn, slot);
+    spill_all(step, slot);
   }
   touch(slot);
 }
@@ -293,13 +293,13 @@ void Engine::Impl::learn(Resident& resident, HealthOn on, const HealthChange& ch
   if (on == HealthOn::kFail) resident.throttle.failed();
 }
 
-void Engine::Impl::hold_route(Turn& turn, Slot slot, Timestamp until, std::string_view reason) {
+void Engine::Impl::hold_route(Step& step, Slot slot, Timestamp until, std::string_view reason) {
   Resident& resident = residents_[slot];
   if (resident.route.closed_until >= until) return;
   resident.route.closed_until = until;
   resident.route.reason = std::string(reason.substr(0, limits_.reason_bytes_max));
-  write_route(turn, slot);
-  if (!awake(resident, turn.now)) spill_all(turn, slot);
+  write_route(step, slot);
+  if (!awake(resident, step.now)) spill_all(step, slot);
   touch(slot);
 }
 

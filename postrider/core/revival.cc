@@ -9,96 +9,96 @@
 
 namespace postrider {
 
-void Engine::Impl::park(Turn& turn, Slot slot) {
+void Engine::Impl::park(Step& step, Slot slot) {
   Entry& entry = entries_[slot];
-  move_to_cold(turn, slot);
-  store_state(turn, entry);
+  move_to_cold(step, slot);
+  store_state(step, entry);
   if (entry.due_entry.is_set()) {
-    turn.out.writes.remove(
+    step.out.writes.remove(
         keys::due(std::exchange(entry.due_entry, {}), keys::DueKind::kAttempt, entry.message.id));
   }
-  receipts_.add_parked(entry.message.id, turn.now, entry.reason_text());
+  receipts_.add_parked(entry.message.id, step.now, entry.reason_text());
   if (state_of(entry).revives) {
-    park_for_reach(turn, slot);
+    park_for_reach(step, slot);
   } else {
     const bool by_key = entry.message.ordered && !goes_by_lane(entry);
-    turn.out.writes.put(keys::parked(entry.message.id),
+    step.out.writes.put(keys::parked(entry.message.id),
                         std::exchange(entry.leaves_gap, false)
                             ? keys::parked_as_gap(by_key ? entry.message.gates[0] : 0)
                             : std::string());
   }
   receipts_.note({.position = {},
                   .kind = LogEntry::Kind::kParked,
-                  .at = turn.now,
+                  .at = step.now,
                   .id = entry.message.id,
                   .phase = Phase::kParked,
                   .cause = entry.state.failure,
                   .attempts = entry.state.attempts,
                   .reason = std::string(entry.reason_text())});
   unready(slot);
-  if (raise_remembered(turn, slot)) return;
-  forget_entry(turn, slot);
+  if (raise_remembered(step, slot)) return;
+  forget_entry(step, slot);
 }
 
-void Engine::Impl::unpark(Turn& turn, MessageId id) {
-  turn.out.writes.remove(keys::parked(id));
+void Engine::Impl::unpark(Step& step, MessageId id) {
+  step.out.writes.remove(keys::parked(id));
   receipts_.take_parked(id);
 }
 
 // One that ran out while others were delivered may itself be what the far side cannot take: it is
 // not put back by each delivery, only by the clock, or after a while.
-void Engine::Impl::park_for_reach(Turn& turn, Slot slot) {
+void Engine::Impl::park_for_reach(Step& step, Slot slot) {
   const Entry& entry = entries_[slot];
   Resident& resident = residents_[entry.destination];
   const Duration every = resident.bound->policy.health.revive_every;
   const bool others_went = resident.ok_at.is_set() && resident.ok_at > entry.state.first_attempt;
-  const Timestamp from = others_went ? turn.now + every : turn.now;
-  turn.out.writes.put(keys::parked(entry.message.id), keys::parked_for_reach(from));
+  const Timestamp from = others_went ? step.now + every : step.now;
+  step.out.writes.put(keys::parked(entry.message.id), keys::parked_for_reach(from));
   resident.stranded = resident.stranded || !others_went;
-  if (!others_went) resident.lost_at = turn.now;
+  if (!others_went) resident.lost_at = step.now;
   // A walk that is under way may have gone past it.
   if (resident.reviving && others_went && !resident.revive_later.is_set())
     resident.revive_later = from;
-  if (!resident.route.revive_at.is_set()) set_revival(turn, entry.destination, turn.now + every);
+  if (!resident.route.revive_at.is_set()) set_revival(step, entry.destination, step.now + every);
 }
 
-void Engine::Impl::refresh_attempts(const Turn& turn, Entry& entry) const {
+void Engine::Impl::refresh_attempts(const Step& step, Entry& entry) const {
   entry.state.attempts = entry.state.held_back = 0;
   // Not unset: that there was a start says that it holds gates until its end.
-  if (entry.state.first_attempt.is_set()) entry.state.first_attempt = turn.now;
-  entry.state.held_before = held_time(residents_[entry.destination].route, turn.now);
+  if (entry.state.first_attempt.is_set()) entry.state.first_attempt = step.now;
+  entry.state.held_before = held_time(residents_[entry.destination].route, step.now);
 }
 
-void Engine::Impl::hear_success(Turn& turn, Slot slot) {
+void Engine::Impl::hear_success(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
-  resident.ok_at = turn.now;
+  resident.ok_at = step.now;
   if (resident.route.health != Health::kNormal) return;
   if (resident.reviving) resident.revive_again = true;
   if (resident.stranded && !planted(Bug::kRevivalForgotten))
-    begin_revival(turn, slot, true, turn.now);
+    begin_revival(step, slot, true, step.now);
 }
 
 // The entry of a revival came due.
-void Engine::Impl::look_at_parked(Turn& turn, Slot slot) {
+void Engine::Impl::look_at_parked(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
-  if (!resident.revive_entry.is_set() || resident.revive_entry > turn.now) return;
+  if (!resident.revive_entry.is_set() || resident.revive_entry > step.now) return;
   const Route& route = resident.route;
   // Nobody is tried while the route is held; its resumption looks again. Else the entry stays until
   // the walk is over, because a crash would forget that.
   if (route.health == Health::kPaused || route.health == Health::kDisabled)
-    return move_look(turn, resident, resident.revive_entry, {});
+    return move_look(step, resident, resident.revive_entry, {});
   // An operator who resumes it clears the failures, and some failures do not count: a success from
   // before says nothing about who is there now.
   const bool well = route.health == Health::kNormal && resident.ok_at.is_set() &&
                     resident.ok_at >= route.health_since && resident.ok_at > resident.lost_at &&
                     !route.failing_since.is_set();
-  begin_revival(turn, slot, well, Timestamp::never());
+  begin_revival(step, slot, well, Timestamp::never());
 }
 
 // Of all, or of the oldest; and of those only whom a success revives from `until` or earlier. The
 // time stands for the whole walk, or its end would overtake its beginning. The destination stays in
 // memory meanwhile: it alone knows of a success that the walk came too early for.
-void Engine::Impl::begin_revival(Turn& turn, Slot slot, bool all, Timestamp until) {
+void Engine::Impl::begin_revival(Step& step, Slot slot, bool all, Timestamp until) {
   Resident& resident = residents_[slot];
   if (resident.reviving) return;
   resident.reviving = true;
@@ -106,16 +106,16 @@ void Engine::Impl::begin_revival(Turn& turn, Slot slot, bool all, Timestamp unti
   resident.revive_later = {};
   leave_lru(slot);
   ++resident.chores;
-  turn.out.chores.push_back(
+  step.out.chores.push_back(
       {.kind = Chore::Kind::kRevive, .destination = resident.id, .at = until, .all = all});
 }
 
-void Engine::Impl::revive(Turn& turn, const Chore& chore) {
+void Engine::Impl::revive(Step& step, const Chore& chore) {
   const auto known = by_destination_.find(chore.destination.value());
   POSTRIDER_CHECK(known != by_destination_.end());  // pinned by its chore
   const std::uint64_t number = chore.destination.value();
   const std::string first = chore.cursor.empty() ? keys::parked({number << 20, 0}) : chore.cursor;
-  const Rows* rows = turn.scan({first, keys::parked({(number + 1) << 20, 0}),
+  const Rows* rows = step.scan({first, keys::parked({(number + 1) << 20, 0}),
                                 std::max<std::uint32_t>(1, limits_.refill_rows_max)});
   if (rows == nullptr) return;
   std::vector<std::pair<MessageId, Slot>> found;
@@ -126,18 +126,18 @@ void Engine::Impl::revive(Turn& turn, const Chore& chore) {
     const auto from = keys::parse_parked_for_reach(row.second.view());
     if (!id || !from) continue;
     if (chore.all && *from > chore.at) {
-      if (*from <= turn.now) parked_meanwhile = true;
-      if (*from > turn.now) later = later.is_set() ? std::min(later, *from) : *from;
+      if (*from <= step.now) parked_meanwhile = true;
+      if (*from > step.now) later = later.is_set() ? std::min(later, *from) : *from;
       continue;
     }
-    found.emplace_back(*id, locate(turn, *id).slot);
+    found.emplace_back(*id, locate(step, *id).slot);
     if (!chore.all) break;
   }
-  if (turn.lacks()) return;
+  if (step.lacks()) return;
   for (const auto& [id, slot] : found) {
-    unpark(turn, id);
+    unpark(step, id);
     // It is gone when nobody can read it, and awake when nobody could read that it was parked.
-    if (slot != kNoSlot && entries_[slot].visitor) put_back(turn, slot);
+    if (slot != kNoSlot && entries_[slot].visitor) put_back(step, slot);
   }
   const Slot walked = known->second;
   Resident& resident = residents_[walked];
@@ -146,74 +146,74 @@ void Engine::Impl::revive(Turn& turn, const Chore& chore) {
     resident.revive_later = later;
   const bool goes_on = !rows->complete && (chore.all || found.empty());
   if (goes_on) {
-    turn.out.chores.push_back({.kind = Chore::Kind::kRevive,
+    step.out.chores.push_back({.kind = Chore::Kind::kRevive,
                                .destination = chore.destination,
                                .at = chore.at,
                                .cursor = rows->next,
                                .all = chore.all});
   } else {
-    end_revival(turn, walked, !chore.all && !found.empty());
+    end_revival(step, walked, !chore.all && !found.empty());
   }
   ring(walked);
-  maybe_refill(turn, walked);
+  maybe_refill(step, walked);
   touch(walked);
 }
 
 // Back in line on disk, with fresh attempts; the refill brings it in its place.
-void Engine::Impl::put_back(Turn& turn, Slot slot) {
+void Engine::Impl::put_back(Step& step, Slot slot) {
   Entry& entry = entries_[slot];
   const MessageId id = entry.message.id;
   std::optional<Timestamp> due;
   // One that an operator puts back has the attempts that it had.
   const bool fresh = phase_of(entry) != Phase::kParked || state_of(entry).revives;
   if (phase_of(entry) == Phase::kParked) {
-    const Transition& row = *next_row(turn, entry, On::kDue, nullptr, due);
-    leave_step(turn, entry, row.to, row.on);
+    const Transition& row = *next_row(step, entry, On::kDue, nullptr, due);
+    leave_step(step, entry, row.to, row.on);
     set_state(entry, row.to);
   }
-  if (fresh) refresh_attempts(turn, entry);
-  entry.state.since = turn.now;
+  if (fresh) refresh_attempts(step, entry);
+  entry.state.since = step.now;
   entry.state.due = Timestamp();
-  store_state(turn, entry);
+  store_state(step, entry);
   Lane& lane = residents_[entry.destination].the_lane(id.lane());
   // It stands in front of whoever sleeps.
   if (!lane.cold_ahead || id < lane.cursor) lane.asleep = false;
   lane.gains(id);
-  cover(turn, entry.destination, lane, id);
+  cover(step, entry.destination, lane, id);
 }
 
 // The walk is over. `some_wait`: it was about one only, and there may be others.
-void Engine::Impl::end_revival(Turn& turn, Slot slot, bool some_wait) {
+void Engine::Impl::end_revival(Step& step, Slot slot, bool some_wait) {
   Resident& resident = residents_[slot];
-  const Timestamp usual = turn.now + resident.bound->policy.health.revive_every;
+  const Timestamp usual = step.now + resident.bound->policy.health.revive_every;
   resident.reviving = false;
   --resident.chores;
   const Timestamp later = std::exchange(resident.revive_later, {});
   const bool again = std::exchange(resident.revive_again, false);
   resident.stranded = resident.stranded || some_wait;
-  if (!resident.stranded && !later.is_set()) return set_revival(turn, slot, {});
-  set_revival(turn, slot, later.is_set() ? std::clamp(later, turn.now, usual) : usual);
-  if (again && resident.stranded) begin_revival(turn, slot, true, turn.now);
+  if (!resident.stranded && !later.is_set()) return set_revival(step, slot, {});
+  set_revival(step, slot, later.is_set() ? std::clamp(later, step.now, usual) : usual);
+  if (again && resident.stranded) begin_revival(step, slot, true, step.now);
 }
 
-void Engine::Impl::set_revival(Turn& turn, Slot slot, Timestamp at) {
+void Engine::Impl::set_revival(Step& step, Slot slot, Timestamp at) {
   Resident& resident = residents_[slot];
   if (resident.route.revive_at == at && resident.revive_entry == at) return;
   resident.route.revive_at = at;
-  move_look(turn, resident, resident.revive_entry, at);
-  write_route(turn, slot);
+  move_look(step, resident, resident.revive_entry, at);
+  write_route(step, slot);
 }
 
 // An entry in the due space that makes somebody look at the route. There may be two of them, for
 // its opening and for its revival, and they may be one.
-void Engine::Impl::move_look(Turn& turn, const Resident& resident, Timestamp& entry,
+void Engine::Impl::move_look(Step& step, const Resident& resident, Timestamp& entry,
                              Timestamp wanted) {
   if (entry == wanted) return;
   const MessageId id{resident.id.value() << 20, 0};
   const Timestamp old = std::exchange(entry, wanted);
   const bool shared = old == resident.opening_entry || old == resident.revive_entry;
-  if (old.is_set() && !shared) turn.out.writes.remove(keys::due(old, keys::DueKind::kOpening, id));
-  if (wanted.is_set()) put_due(turn, wanted, keys::DueKind::kOpening, id);
+  if (old.is_set() && !shared) step.out.writes.remove(keys::due(old, keys::DueKind::kOpening, id));
+  if (wanted.is_set()) put_due(step, wanted, keys::DueKind::kOpening, id);
 }
 
 }  // namespace postrider

@@ -41,10 +41,10 @@ struct Engine::Impl::Census {
 // First the cold space, by destination, then the hot one, by acceptance; `limit` counts records. Of
 // one destination only its own part of the cold space is read, but all of the hot one, which holds
 // what was accepted into windows.
-std::optional<Answer> Engine::Impl::shape(Turn& turn, const Ask& ask) {
+std::optional<Answer> Engine::Impl::shape(Step& step, const Ask& ask) {
   std::optional<DestinationId> only;
   if (!ask.destination.empty()) {
-    const Destined destined = find_destination(turn, ask.destination);
+    const Destined destined = find_destination(step, ask.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot == kNoSlot)
       return refusal(AnswerCode::kNotFound, "there is no destination '" + ask.destination + "'");
@@ -60,7 +60,7 @@ std::optional<Answer> Engine::Impl::shape(Turn& turn, const Ask& ask) {
   if (is_hot) last = keys::after_prefix(hot);
   // A message and its state are two records, so that less than two would get nowhere.
   const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 2, limits_.answer_rows_max + 1);
-  const Rows* found = turn.scan({first, last, limit});
+  const Rows* found = step.scan({first, last, limit});
   if (found == nullptr) return std::nullopt;
   Census census;
   std::string next = !found->complete ? found->next : is_hot ? std::string() : hot;
@@ -74,11 +74,11 @@ std::optional<Answer> Engine::Impl::shape(Turn& turn, const Ask& ask) {
     }
     const auto message = decode_message(row.second);
     if (!message || (only && message->id.destination() != *only)) continue;
-    if (!know(turn, message->id.destination(), census)) continue;
+    if (!know(step, message->id.destination(), census)) continue;
     const bool has_state = after != nullptr && is_state_of(after->first, row.first);
-    count_in(turn, *message, has_state ? after : nullptr, census);
+    count_in(step, *message, has_state ? after : nullptr, census);
   }
-  if (turn.lacks()) return std::nullopt;
+  if (step.lacks()) return std::nullopt;
   ShapePage page;
   for (auto& [id, one] : census.by_destination) page.rows.push_back(std::move(one.row));
   page.messages = census.messages;
@@ -90,7 +90,7 @@ std::optional<Answer> Engine::Impl::shape(Turn& turn, const Ask& ask) {
 
 // Destinations that are not in memory stay outside: a look must not fill the cache. False: it must
 // be read first.
-bool Engine::Impl::know(Turn& turn, DestinationId id, Census& census) const {
+bool Engine::Impl::know(Step& step, DestinationId id, Census& census) const {
   const auto [place, is_new] = census.by_destination.try_emplace(id.value());
   if (!is_new) return true;
   Census::One& one = place->second;
@@ -102,7 +102,7 @@ bool Engine::Impl::know(Turn& turn, DestinationId id, Census& census) const {
     one.row.profile = bound.profile->name;
     return true;
   }
-  const auto* record = turn.get(keys::config(id));
+  const auto* record = step.get(keys::config(id));
   if (record == nullptr) return false;
   auto config = *record ? decode_config((*record)->view())
                         : Result<DestinationConfig>(fail(ErrorCode::kNotFound, {}));
@@ -116,11 +116,11 @@ bool Engine::Impl::know(Turn& turn, DestinationId id, Census& census) const {
   return true;
 }
 
-void Engine::Impl::count_in(Turn& turn, const Message& message, const Row* state,
+void Engine::Impl::count_in(Step& step, const Message& message, const Row* state,
                             Census& census) const {
   Census::One& one = census.by_destination.at(message.id.destination().value());
   ++census.messages;
-  ++one.row.ages[age_column(turn.now - message.accepted - later(message))];
+  ++one.row.ages[age_column(step.now - message.accepted - later(message))];
   one.row.oldest = older(one.row.oldest, message.accepted);
   State now;
   if (const auto found = by_id_.find(message.id); found != by_id_.end()) {
@@ -172,19 +172,19 @@ DestinationView::Doings Engine::Impl::doings_of(const Resident& resident, Timest
   return view;
 }
 
-void Engine::Impl::note_end(const Turn& turn, const Entry& entry, Phase phase) {
-  tallies_.until_ended.add(turn.now - entry.message.accepted);
+void Engine::Impl::note_end(const Step& step, const Entry& entry, Phase phase) {
+  tallies_.until_ended.add(step.now - entry.message.accepted);
   if (phase != Phase::kDelivered) return;
   Doings& doings = residents_[entry.destination].doings;
   ++doings.delivered;
-  doings.deliveries.add(turn.now);
+  doings.deliveries.add(step.now);
   if (!entry.details) return;
   const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
   const Trail& trail = entry.details->past.trail;
   const auto last = std::find_if(trail.rbegin(), trail.rend(), [&](const TrailStep& it) {
     return states[it.state].timer == TimeOut::kLate;
   });
-  if (last != trail.rend()) tallies_.until_answered.add(turn.now - last->at);
+  if (last != trail.rend()) tallies_.until_answered.add(step.now - last->at);
 }
 
 void Engine::Impl::note_failure(Timestamp now, const Entry& entry) {

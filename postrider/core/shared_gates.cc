@@ -39,21 +39,21 @@ Duration Engine::Impl::shut_for(const Entry& entry, Timestamp now) const {
 
 // A question whose time has come; while its gates are shut it waits on. That is not written down:
 // after a crash every open question is asked anew.
-void Engine::Impl::ask_again(Turn& turn, Slot slot) {
+void Engine::Impl::ask_again(Step& step, Slot slot) {
   Entry& entry = entries_[slot];
-  const Duration shut = has_gates(entry.message) ? shut_for(entry, turn.now) : Duration(0);
-  if (shut <= Duration(0)) return start_attempt(turn, slot, entry.state.state, AttemptKind::kProbe);
-  entry.state.due = turn.now + shut;
+  const Duration shut = has_gates(entry.message) ? shut_for(entry, step.now) : Duration(0);
+  if (shut <= Duration(0)) return start_attempt(step, slot, entry.state.state, AttemptKind::kProbe);
+  entry.state.due = step.now + shut;
   entry.timer =
       timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
 }
 
-void Engine::Impl::begin_trial(const Turn& turn, Entry& entry) {
+void Engine::Impl::begin_trial(const Step& step, Entry& entry) {
   for (const GateName name : entry.message.gates) {
     const auto found = name == 0 ? gates_.end() : gates_.find(name);
     if (found == gates_.end()) continue;
     SharedGate& gate = found->second;
-    if (!gate.closed_until.is_set() || gate.shut(turn.now)) continue;
+    if (!gate.closed_until.is_set() || gate.shut(step.now)) continue;
     if (planted(Bug::kEverybodyTries)) continue;
     gate.trial = entry.message.id;
     entry.tries_gate = true;
@@ -61,13 +61,13 @@ void Engine::Impl::begin_trial(const Turn& turn, Entry& entry) {
 }
 
 // The call that should have decided says nothing: the next one decides.
-void Engine::Impl::give_up_trial(Turn& turn, Entry& entry) {
+void Engine::Impl::give_up_trial(Step& step, Entry& entry) {
   entry.tries_gate = false;
   for (const GateName name : entry.message.gates) {
     const auto found = name == 0 ? gates_.end() : gates_.find(name);
     if (found == gates_.end() || found->second.trial != entry.message.id) continue;
     found->second.trial = MessageId();
-    turn.freed_gates.push_back(name);
+    step.freed_gates.push_back(name);
   }
 }
 
@@ -81,7 +81,7 @@ void Engine::Impl::note_closing(const Entry& entry, GateName name) {
 }
 
 // What became of an attempt, told to the gates of its message that count failures.
-void Engine::Impl::strike_gates(Turn& turn, Slot slot) {
+void Engine::Impl::strike_gates(Step& step, Slot slot) {
   Entry& entry = entries_[slot];
   if (!has_gates(entry.message)) return;
   const std::uint16_t failure = strike_on(entry.state.failure);
@@ -93,7 +93,7 @@ void Engine::Impl::strike_gates(Turn& turn, Slot slot) {
       // Who fails has answered, even when nobody can tell from it what became of the message.
       const bool answered = entry.state.certainty == Certainty::kAnswered ||
                             entry.state.failure == FailureClass::kServer;
-      if (gate.limits.relents && answered) open_gate(turn, name);
+      if (gate.limits.relents && answered) open_gate(step, name);
       continue;
     }
     if (gate.strikes < UINT16_MAX) ++gate.strikes;
@@ -107,14 +107,14 @@ void Engine::Impl::strike_gates(Turn& turn, Slot slot) {
     gate.trial = MessageId();
     ++gate.closings;
     note_closing(entry, name);
-    gate.closed_until = turn.now + wait_of(gate.limits, gate.closings);
+    gate.closed_until = step.now + wait_of(gate.limits, gate.closings);
     timers_.cancel(gate.timer);
     gate.timer = timers_.arm(gate.closed_until, Timer{.kind = TimerKind::kGate, .id = {name, 0}});
   }
-  if (entry.tries_gate) give_up_trial(turn, entry);
+  if (entry.tries_gate) give_up_trial(step, entry);
 }
 
-void Engine::Impl::open_gate(Turn& turn, GateName name) {
+void Engine::Impl::open_gate(Step& step, GateName name) {
   const auto found = gates_.find(name);
   if (found == gates_.end() || found->second.strikes == 0) return;
   SharedGate& gate = found->second;
@@ -122,30 +122,30 @@ void Engine::Impl::open_gate(Turn& turn, GateName name) {
   gate.trial = MessageId();
   if (!gate.closed_until.is_set()) return;
   gate.closed_until = Timestamp();
-  turn.freed_gates.push_back(name);
+  step.freed_gates.push_back(name);
 }
 
 // Somebody behind the gate is there after all, so nothing keeps it shut any more.
-void Engine::Impl::hear_alive(Turn& turn, GateName name) {
-  if (!planted(Bug::kAliveIgnored)) open_gate(turn, name);
+void Engine::Impl::hear_alive(Step& step, GateName name) {
+  if (!planted(Bug::kAliveIgnored)) open_gate(step, name);
   const auto gate = gates_.find(name);
-  POSTRIDER_CHECK(gate == gates_.end() || !gate->second.shut(turn.now));
+  POSTRIDER_CHECK(gate == gates_.end() || !gate->second.shut(step.now));
 }
 
-void Engine::Impl::give_back_one(Turn& turn, std::pair<const GateName, SharedGate>& gate,
+void Engine::Impl::give_back_one(Step& step, std::pair<const GateName, SharedGate>& gate,
                                  MessageId id) {
   gate.second.state.give_back();
   if (gate.second.holder == id) gate.second.holder = MessageId();
-  turn.freed_gates.push_back(gate.first);
+  step.freed_gates.push_back(gate.first);
 }
 
-void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
+void Engine::Impl::take_gates(Step& step, Entry& entry) {
   Resident& resident = residents_[entry.destination];
   const bool lasts = entry.message.lasting != 0 && lasting_.contains(entry.message.id);
   const bool had = std::exchange(entry.holds_gates, true);
   if (!had) {
-    resident.gate.take(resident.bound->policy.route, turn.now);
-    take_group(turn, entry);
+    resident.gate.take(resident.bound->policy.route, step.now);
+    take_group(step, entry);
   }
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const GateName name = entry.message.gates[i];
@@ -155,7 +155,7 @@ void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
     if (goes_by_lane(entry)) {
       gate.state.occupy();  // perhaps as the second one
     } else {
-      gate.state.take(gate.limits, turn.now);
+      gate.state.take(gate.limits, step.now);
     }
     gate.holder = entry.message.id;
   }
@@ -166,22 +166,22 @@ void Engine::Impl::take_gates(Turn& turn, Entry& entry) {
   }
 }
 
-void Engine::Impl::release_lasting(Turn& turn, MessageId id) {
+void Engine::Impl::release_lasting(Step& step, MessageId id) {
   const auto held = lasting_.find(id);
   if (held == lasting_.end()) return;
   for (const GateName name : held->second.gates) {
     if (name == 0) continue;
     const auto gate = gates_.find(name);
     POSTRIDER_CHECK(gate != gates_.end());
-    give_back_one(turn, *gate, id);
+    give_back_one(step, *gate, id);
   }
   lasting_.erase(held);
 }
 
 // Nobody can read any more which message it was, but whoever held gates until its end is known.
-void Engine::Impl::release_unreadable(Turn& turn, Sequence sequence) {
+void Engine::Impl::release_unreadable(Step& step, Sequence sequence) {
   for (const auto& [id, held] : lasting_) {
-    if (id.sequence() == sequence) return release_lasting(turn, id);
+    if (id.sequence() == sequence) return release_lasting(step, id);
   }
 }
 
