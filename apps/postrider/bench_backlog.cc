@@ -112,7 +112,7 @@ Result<Figures> measure(const BenchOptions& options) {
   if (rider->call(first).code != AnswerCode::kAccepted)
     return fail(ErrorCode::kUnavailable, "nothing is accepted after the start");
   const double serving = restart.wall();
-  const auto stats = [&] { return std::get<Stats>(rider->call(Ask{}).view).counters; };
+  const auto stats = [&] { return std::get<Stats>(rider->call(Query{}).view).counters; };
   const std::uint64_t all = stats().live();
   if (all != options.messages + 1)
     return fail(ErrorCode::kUnavailable, "messages are missing after the kill");

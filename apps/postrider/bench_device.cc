@@ -112,9 +112,9 @@ class Load {
                              {"spacing", "0"}};
       if (options_.events) settings.emplace_back("events", "hear");
       configure(queue_of(i), "device", std::move(settings));
-      if (i % 1024 == 1023) rider_->call(Ask{});
+      if (i % 1024 == 1023) rider_->call(Query{});
     }
-    rider_->call(Ask{});
+    rider_->call(Query{});
     if (refused_ > 0) return fail(ErrorCode::kUnavailable, "queues could not be made");
     return {};
   }
@@ -128,7 +128,7 @@ class Load {
     for (int i = 0; i < 1000 && completed_ < next_ && refused_ == 0; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  Counters counters() { return std::get<Stats>(rider_->call(Ask{}).view).counters; }
+  Counters counters() { return std::get<Stats>(rider_->call(Query{}).view).counters; }
   Postrider& rider() { return *rider_; }
   Latencies take_latencies() { return std::exchange(latencies_, {}); }
   std::uint64_t refused() const { return refused_; }

@@ -39,9 +39,9 @@ class Load {
       rider_->ask(configure, [this](const Answer& answer) {
         refused_ += answer.code == AnswerCode::kDone ? 0U : 1U;
       });
-      if (i % 1024 == 1023) rider_->call(Ask{});
+      if (i % 1024 == 1023) rider_->call(Query{});
     }
-    rider_->call(Ask{});
+    rider_->call(Query{});
     if (refused_ > 0) return fail(ErrorCode::kUnavailable, "destinations could not be made");
     return {};
   }
@@ -51,7 +51,7 @@ class Load {
     go_on(options_.depth);
   }
   void end() { going_ = false; }
-  Counters counters() { return std::get<Stats>(rider_->call(Ask{}).view).counters; }
+  Counters counters() { return std::get<Stats>(rider_->call(Query{}).view).counters; }
   Postrider& rider() { return *rider_; }
   Latencies take_latencies() { return std::exchange(latencies_, {}); }
   std::uint64_t refused() const { return refused_; }

@@ -73,9 +73,9 @@ bool make_queues(Postrider& rider, std::uint32_t count) {
                                      {"server_time_out", "5s"}}};
     rider.ask(configure,
               [&bad](const Answer& answer) { bad += answer.code == AnswerCode::kDone ? 0U : 1U; });
-    if (i % 1024 == 1023) rider.call(Ask{});
+    if (i % 1024 == 1023) rider.call(Query{});
   }
-  rider.call(Ask{});
+  rider.call(Query{});
   return bad == 0;
 }
 
@@ -128,7 +128,7 @@ Result<Figures> measure(const BenchOptions& options) {
   // It may say that too much waits already, above all just after the start.
   const auto stats = [&] {
     for (;;) {
-      const Answer answer = rider->call(Ask{});
+      const Answer answer = rider->call(Query{});
       if (const auto* said = std::get_if<Stats>(&answer.view)) return *said;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

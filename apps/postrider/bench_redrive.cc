@@ -33,7 +33,9 @@ Result<std::unique_ptr<Postrider>> open_rider(const std::string& directory, int 
   });
 }
 
-Counters counters_of(Postrider& rider) { return std::get<Stats>(rider.call(Ask{}).view).counters; }
+Counters counters_of(Postrider& rider) {
+  return std::get<Stats>(rider.call(Query{}).view).counters;
+}
 
 struct Filled {
   double seconds = 0;
@@ -116,10 +118,10 @@ Result<Held> watch_job(Postrider& rider, JobId id, double rate) {
   double last_at = 0;
   std::uint64_t last_done = 0;
   for (;;) {
-    Ask ask;
-    ask.what = Ask::What::kJob;
-    ask.job = id;
-    const Answer answer = rider.call(ask);
+    Query query;
+    query.what = Query::What::kJob;
+    query.job = id;
+    const Answer answer = rider.call(query);
     const auto* list = std::get_if<JobList>(&answer.view);
     if (list == nullptr) return fail(ErrorCode::kUnavailable, "the job is gone");
     const Job& job = list->jobs.front();

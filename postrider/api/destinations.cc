@@ -123,7 +123,7 @@ Checked<std::string> read_reason(const JsonValue& root) {
   return reason;
 }
 
-Checked<std::optional<Health>> read_health(const api::Query& query) {
+Checked<std::optional<Health>> read_health(const api::UrlQuery& query) {
   const std::string* text = query.find("health");
   if (text == nullptr) return std::nullopt;
   std::array<std::string_view, kHealths> names{};
@@ -169,10 +169,10 @@ void HttpApi::Impl::put_destination(Call& call) {
 }
 
 void HttpApi::Impl::get_destination(Call& call) {
-  Ask ask;
-  ask.what = Ask::What::kDestination;
-  ask.destination = call.capture;
-  post(call, std::move(ask), [](Answer& answer) {
+  Query query;
+  query.what = Query::What::kDestination;
+  query.destination = call.capture;
+  post(call, std::move(query), [](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
     api::write_destination(json, std::get<DestinationView>(answer.view));
@@ -187,7 +187,7 @@ void HttpApi::Impl::list_destinations(Call& call) {
   if (!busy) return refuse(call.waiting, busy.error());
   auto listing = std::make_shared<Listing>();
   listing->name = "destinations";
-  listing->ask.what = Ask::What::kDestinations;
+  listing->query.what = Query::What::kDestinations;
   const std::string* prefix = call.query.find("prefix");
   listing->take = [health = *health, busy = *busy,
                    prefix = prefix == nullptr ? std::string() : *prefix](

@@ -21,11 +21,11 @@ std::vector<std::string_view> phases_of(const std::string* wanted) {
   return {*wanted};
 }
 
-Ask ask_for(MessageId id) {
-  Ask ask;
-  ask.what = Ask::What::kMessage;
-  ask.id = id;
-  return ask;
+Query ask_for(MessageId id) {
+  Query query;
+  query.what = Query::What::kMessage;
+  query.id = id;
+  return query;
 }
 
 // The first that is alive; with `ended`, else the first that there is.
@@ -86,10 +86,10 @@ void HttpApi::Impl::find_device(std::string_view tenant, const std::string& name
                                 const std::string* phase, DeviceFound then) {
   std::vector<Event> events;
   for (const std::string_view one : phases_of(phase)) {
-    Ask ask;
-    ask.what = Ask::What::kOperation;
-    ask.key = api::device_key(name, one);
-    events.emplace_back(std::move(ask));
+    Query query;
+    query.what = Query::What::kOperation;
+    query.key = api::device_key(name, one);
+    events.emplace_back(std::move(query));
   }
   api::ask_all(host_, tenant, std::move(events),
                [weak = weak_from_this(), tenant = std::string(tenant), name,
@@ -113,10 +113,10 @@ void HttpApi::Impl::follow_runs(std::string_view tenant, const std::vector<Messa
                                 const DeviceFound& then) {
   std::vector<Event> events;
   for (const MessageId id : ids) {
-    Ask ask;
-    ask.what = Ask::What::kRuns;
-    ask.id = id;
-    events.emplace_back(std::move(ask));
+    Query query;
+    query.what = Query::What::kRuns;
+    query.id = id;
+    events.emplace_back(std::move(query));
   }
   api::ask_all(host_, tenant, std::move(events), [ids, then](const std::vector<api::Told>& told) {
     std::vector<MessageId> runs;
@@ -136,11 +136,11 @@ void HttpApi::Impl::check_device(std::string_view tenant, MessageId id, const De
                  if (!self) return;
                  const auto* view = std::get_if<MessageView>(&told[0].answer.view);
                  if (view == nullptr) return then({}, api::unanswered(told));
-                 Ask ask;
-                 ask.what = Ask::What::kDestination;
-                 ask.destination = view->explanation.destination;
+                 Query query;
+                 query.what = Query::What::kDestination;
+                 query.destination = view->explanation.destination;
                  std::vector<Event> more;
-                 more.emplace_back(std::move(ask));
+                 more.emplace_back(std::move(query));
                  api::ask_all(self->host_, tenant, std::move(more),
                               [weak, tenant, id, then](const std::vector<api::Told>& about) {
                                 const std::shared_ptr<Impl> still = weak.lock();

@@ -45,13 +45,13 @@ Configure DeviceQueues::configure(const std::string& queue, const DevicePlugin& 
 }
 
 void DeviceQueues::look() {
-  Ask ask;
-  ask.what = Ask::What::kDestinations;
-  ask.cursor = cursor_;
-  ask.limit = kPageRows;
+  Query query;
+  query.what = Query::What::kDestinations;
+  query.cursor = cursor_;
+  query.limit = kPageRows;
   running_ = true;
   const Door door =
-      host_.post(kTenant, std::move(ask), [weak = weak_from_this()](const Answer& answer) {
+      host_.post(kTenant, std::move(query), [weak = weak_from_this()](const Answer& answer) {
         const std::shared_ptr<DeviceQueues> self = weak.lock();
         if (!self || self->closed_) return;
         self->running_ = false;

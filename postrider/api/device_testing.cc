@@ -154,10 +154,10 @@ void DeviceRig::answer(std::size_t index, int status) {
 
 DestinationView DeviceRig::queue(const std::string& name) {
   DestinationView view;
-  Ask ask;
-  ask.what = Ask::What::kDestination;
-  ask.destination = name;
-  const Door door = host->post({}, std::move(ask), [&](Answer answer) {
+  Query query;
+  query.what = Query::What::kDestination;
+  query.destination = name;
+  const Door door = host->post({}, std::move(query), [&](Answer answer) {
     if (auto* found = std::get_if<DestinationView>(&answer.view)) view = std::move(*found);
   });
   EXPECT_EQ(door, Door::kOpen);

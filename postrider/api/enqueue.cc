@@ -204,11 +204,11 @@ void HttpApi::Impl::show_existing(const std::shared_ptr<Enqueue>& job, std::size
 }
 
 void HttpApi::Impl::show_run(const std::shared_ptr<Enqueue>& job, std::size_t index, MessageId id) {
-  Ask ask;
-  ask.what = Ask::What::kMessage;
-  ask.id = id;
+  Query query;
+  query.what = Query::What::kMessage;
+  query.id = id;
   const Door door = host_.post(
-      job->tenant, std::move(ask), [weak = weak_from_this(), job, index, id](Answer answer) {
+      job->tenant, std::move(query), [weak = weak_from_this(), job, index, id](Answer answer) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (!self) return;
         Enqueue::Item& item = job->items[index];

@@ -127,8 +127,8 @@ class Tails::Hub : public std::enable_shared_from_this<Tails::Hub> {
   }
 
   void ask(const LogPosition& from, std::vector<TailPtr> group) {
-    Ask question;
-    question.what = Ask::What::kLog;
+    Query question;
+    question.what = Query::What::kLog;
     question.from = from;
     question.limit = limits_.page_entries;
     const std::uint64_t version = host_.log_version();

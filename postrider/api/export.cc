@@ -27,7 +27,7 @@ constexpr std::size_t kBesideBody = 64ULL * 1024;      // what a letter has besi
 struct HttpApi::Impl::Export {
   LongAnswer answer;
   std::string tenant;
-  Ask ask;
+  Query query;
   std::uint32_t left = kExportMax;  // letters that may still be told
   std::uint32_t at_once = kLettersFirst;
   DeadLetters page;
@@ -38,15 +38,15 @@ void HttpApi::Impl::export_dead_letters(Call& call) {
   const auto limit = call.query.number("limit", kExportMax, 1, kExportMax);
   if (!limit) return refuse(call.waiting, limit.error());
   auto job = std::make_shared<Export>();
-  job->ask.what = Ask::What::kDeadLetters;
-  job->ask.contents = true;
-  job->ask.cursor = keys::space(keys::kDead);  // parked messages live, and are no letters
+  job->query.what = Query::What::kDeadLetters;
+  job->query.contents = true;
+  job->query.cursor = keys::space(keys::kDead);  // parked messages live, and are no letters
   if (const std::string* text = call.query.find("cursor")) {
     auto cursor = api::decode_cursor(*text);
     if (!cursor || !cursor->starts_with(keys::kDead))
       return refuse(call.waiting, api::complaint(ProblemType::kInvalidParameter,
                                                  "this is no cursor of an export", "cursor"));
-    job->ask.cursor = std::move(*cursor);
+    job->query.cursor = std::move(*cursor);
   }
   job->answer.waiting = call.waiting;
   job->answer.content_type = "application/x-ndjson";
@@ -71,10 +71,11 @@ void HttpApi::Impl::ask_letters(const std::shared_ptr<Export>& job) {
   }
   answer->beside = count * each;
   exchange.keep(answer->text.size() + answer->beside);
-  job->ask.limit = count;
-  const Door door = host_.post(job->tenant, job->ask, [weak = weak_from_this(), job](Answer told) {
-    if (const auto self = weak.lock()) self->take_letters(job, told);
-  });
+  job->query.limit = count;
+  const Door door =
+      host_.post(job->tenant, job->query, [weak = weak_from_this(), job](Answer told) {
+        if (const auto self = weak.lock()) self->take_letters(job, told);
+      });
   if (door != Door::kOpen) fail_telling(answer, api::problem_of(door));
 }
 
@@ -108,7 +109,7 @@ void HttpApi::Impl::tell_letters(const std::shared_ptr<Export>& job) {
     });
   }
   job->left -= std::min(job->left, static_cast<std::uint32_t>(page.letters.size()));
-  job->ask.cursor = page.next;
+  job->query.cursor = page.next;
   if (!page.next.empty() && job->left > 0) {
     return tell(answer, [weak = weak_from_this(), job] {
       if (const auto self = weak.lock()) self->ask_letters(job);

@@ -134,10 +134,10 @@ void HttpApi::Impl::delete_group(Call& call) {
 }
 
 void HttpApi::Impl::get_group(Call& call) {
-  Ask ask;
-  ask.what = Ask::What::kFanoutGroup;
-  ask.group = call.capture;
-  post(call, std::move(ask), [](Answer& answer) {
+  Query query;
+  query.what = Query::What::kFanoutGroup;
+  query.group = call.capture;
+  post(call, std::move(query), [](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
     write_group(json, std::get<FanoutGroupPage>(answer.view).groups.front());
@@ -148,7 +148,7 @@ void HttpApi::Impl::get_group(Call& call) {
 void HttpApi::Impl::list_groups(Call& call) {
   auto listing = std::make_shared<Listing>();
   listing->name = "groups";
-  listing->ask.what = Ask::What::kFanoutGroups;
+  listing->query.what = Query::What::kFanoutGroups;
   listing->take = [](JsonWriter& json, const Answer& answer, std::string& next) {
     const auto& page = std::get<FanoutGroupPage>(answer.view);
     for (const FanoutGroup& group : page.groups) write_group(json, group);

@@ -187,7 +187,7 @@ api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& requ
   auto admitted = access_.admit(request, scopes_of(row));
   if (!admitted) return refused(admitted.error());
   const std::string_view tenant = admitted->tenant;
-  auto query = api::Query::read(target.query, row.parameters);
+  auto query = api::UrlQuery::read(target.query, row.parameters);
   if (!query) return refused(query.error());
   auto key = api::read_key(request, tenant, row.changes);
   if (!key) return refused(key.error());

@@ -88,7 +88,7 @@ class HttpApi::Impl : public std::enable_shared_from_this<HttpApi::Impl> {
   template <class Command>
   void command_message(Call& call);
   template <class Good>
-  void ask_message(Call& call, Ask::What what, Good good);
+  void ask_message(Call& call, Query::What what, Good good);
 
   // http_api_destinations.cc
   void put_destination(Call& call);
@@ -256,7 +256,7 @@ struct HttpApi::Impl::Call {
   std::string_view tenant;
   std::string_view actor;
   std::string capture;  // what the path has for {…}
-  api::Query query;
+  api::UrlQuery query;
   OperationKey key;
 
   Caller caller() {

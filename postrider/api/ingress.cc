@@ -125,12 +125,12 @@ void HttpApi::Impl::replay_ingress(Call& call) {
 
 void HttpApi::Impl::next_replay(const std::shared_ptr<Replay>& job) {
   if (job->waiting.exchange->gone()) return;
-  Ask ask;
-  ask.what = Ask::What::kArrivals;
-  ask.cursor = job->cursor;
-  ask.limit = kReplayRows;
+  Query query;
+  query.what = Query::What::kArrivals;
+  query.cursor = job->cursor;
+  query.limit = kReplayRows;
   const Door door =
-      host_.post(job->tenant, std::move(ask), [weak = weak_from_this(), job](Answer answer) {
+      host_.post(job->tenant, std::move(query), [weak = weak_from_this(), job](Answer answer) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (!self) return;
         if (auto* page = std::get_if<ArrivalPage>(&answer.view))

@@ -17,9 +17,9 @@ class DeviceIngress : public DeviceRig {
   }
   std::vector<Arrival> arrivals() {
     std::vector<Arrival> out;
-    Ask ask;
-    ask.what = Ask::What::kArrivals;
-    const Door door = host->post({}, std::move(ask), [&](Answer answer) {
+    Query query;
+    query.what = Query::What::kArrivals;
+    const Door door = host->post({}, std::move(query), [&](Answer answer) {
       if (auto* page = std::get_if<ArrivalPage>(&answer.view)) out = std::move(page->arrivals);
     });
     EXPECT_EQ(door, Door::kOpen);

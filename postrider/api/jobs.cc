@@ -132,12 +132,12 @@ std::optional<Problem> read_hold(const JsonValue& root, HoldRule& rule) {
 void HttpApi::Impl::list_dead_groups(Call& call) {
   const auto limit = call.query.number("limit", Listing::kLimitDefault, 1, Listing::kLimitMax);
   if (!limit) return refuse(call.waiting, limit.error());
-  Ask ask;
-  ask.what = Ask::What::kDeadGroups;
-  ask.limit = *limit;
+  Query query;
+  query.what = Query::What::kDeadGroups;
+  query.limit = *limit;
   if (const std::string* destination = call.query.find("destination"))
-    ask.destination = *destination;
-  post(call, std::move(ask), [this](Answer& answer) {
+    query.destination = *destination;
+  post(call, std::move(query), [this](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
     api::write_dead_groups(json, host_.ids(), std::get<DeadGroupList>(answer.view));
@@ -176,10 +176,10 @@ void HttpApi::Impl::post_job(Call& call) {
 void HttpApi::Impl::list_jobs(Call& call) {
   const auto limit = call.query.number("limit", Listing::kLimitDefault, 1, Listing::kLimitMax);
   if (!limit) return refuse(call.waiting, limit.error());
-  Ask ask;
-  ask.what = Ask::What::kJobs;
-  ask.limit = *limit;
-  post(call, std::move(ask), [](Answer& answer) {
+  Query query;
+  query.what = Query::What::kJobs;
+  query.limit = *limit;
+  post(call, std::move(query), [](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
     json.open_object().name("jobs").open_array();
@@ -194,10 +194,10 @@ void HttpApi::Impl::get_job(Call& call) {
   if (!id)
     return refuse(call.waiting,
                   api::complaint(ProblemType::kNotFound, std::string(kJobIdRule), "id"));
-  Ask ask;
-  ask.what = Ask::What::kJob;
-  ask.job = *id;
-  post(call, std::move(ask), [](Answer& answer) {
+  Query query;
+  query.what = Query::What::kJob;
+  query.job = *id;
+  post(call, std::move(query), [](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
     api::write_job(json, std::get<JobList>(answer.view).jobs.front());
@@ -249,9 +249,9 @@ void HttpApi::Impl::delete_hold(Call& call) {
 }
 
 void HttpApi::Impl::list_holds(Call& call) {
-  Ask ask;
-  ask.what = Ask::What::kHolds;
-  post(call, std::move(ask), [](Answer& answer) {
+  Query query;
+  query.what = Query::What::kHolds;
+  post(call, std::move(query), [](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
     json.open_object().name("holds").open_array();
@@ -264,9 +264,9 @@ void HttpApi::Impl::list_holds(Call& call) {
 void HttpApi::Impl::list_audit(Call& call) {
   auto listing = std::make_shared<Listing>();
   listing->name = "audit";
-  listing->ask.what = Ask::What::kAudit;
+  listing->query.what = Query::What::kAudit;
   if (const std::string* order = call.query.find("order")) {
-    listing->ask.newest_first = *order == "newest";
+    listing->query.newest_first = *order == "newest";
     if (*order != "newest" && *order != "oldest") {
       return refuse(call.waiting,
                     api::complaint(ProblemType::kInvalidParameter,

@@ -21,7 +21,7 @@ void HttpApi::Impl::begin_listing(Call& call, std::shared_ptr<Listing> listing) 
                                    "begin without one",
                                    "cursor"));
     }
-    listing->ask.cursor = std::move(*cursor);
+    listing->query.cursor = std::move(*cursor);
   }
   listing->answer.waiting = call.waiting;
   listing->answer.content_type = "application/json";
@@ -36,10 +36,10 @@ void HttpApi::Impl::begin_listing(Call& call, std::shared_ptr<Listing> listing) 
 
 void HttpApi::Impl::go_on(const std::shared_ptr<Listing>& listing) {
   const std::shared_ptr<LongAnswer> answer(listing, &listing->answer);
-  listing->ask.limit = std::min(Listing::kRowsAtOnce, listing->limit - listing->count);
-  listing->asked += listing->ask.limit;
+  listing->query.limit = std::min(Listing::kRowsAtOnce, listing->limit - listing->count);
+  listing->asked += listing->query.limit;
   const Door door =
-      host_.post(listing->tenant, listing->ask, [weak = weak_from_this(), listing](Answer told) {
+      host_.post(listing->tenant, listing->query, [weak = weak_from_this(), listing](Answer told) {
         if (const auto self = weak.lock()) self->take_page(listing, told);
       });
   if (door != Door::kOpen) fail_telling(answer, api::problem_of(door));
@@ -54,7 +54,7 @@ void HttpApi::Impl::take_page(const std::shared_ptr<Listing>& listing, Answer& t
   const std::uint32_t taken = listing->take(json, told, next);
   if (taken > 0) answer->text.append(listing->count == 0 ? "" : ",").append(items);
   listing->count += taken;
-  listing->ask.cursor = next;
+  listing->query.cursor = next;
   if (!next.empty() && listing->count < listing->limit &&
       listing->asked < listing->limit * Listing::kLookedAtFactor) {
     return tell(answer, [weak = weak_from_this(), listing] {

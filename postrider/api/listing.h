@@ -21,7 +21,7 @@ struct HttpApi::Impl::Listing {
 
   LongAnswer answer;
   std::string tenant;
-  Ask ask;
+  Query query;
   std::string_view name;  // of the array
   std::uint32_t limit = kLimitDefault;
   // Writes what passes the filter and returns how many that was, and where the next page begins.

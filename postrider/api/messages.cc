@@ -19,7 +19,7 @@ using api::ProblemType;
 constexpr std::string_view kIdRule = "a message's id has 32 hexadecimal digits";
 
 // Of those that live; ends are found by id, dead letters by their own list.
-Checked<std::optional<Phase>> read_phase(const api::Query& query) {
+Checked<std::optional<Phase>> read_phase(const api::UrlQuery& query) {
   constexpr auto kLive = std::to_array<Phase>(
       {Phase::kQueued, Phase::kInFlight, Phase::kAwaiting, Phase::kBackoff, Phase::kParked});
   const std::string* text = query.find("phase");
@@ -35,7 +35,7 @@ Checked<std::optional<Phase>> read_phase(const api::Query& query) {
   return tl::unexpected<Problem>(std::move(problem));
 }
 
-Checked<Duration> read_age(const api::Query& query) {
+Checked<Duration> read_age(const api::UrlQuery& query) {
   const std::string* text = query.find("older_than");
   if (text == nullptr) return Duration(0);
   const Result<Duration> age = parse_duration(*text);
@@ -73,9 +73,9 @@ void HttpApi::Impl::list_messages(Call& call) {
   if (!age) return refuse(call.waiting, age.error());
   auto listing = std::make_shared<Listing>();
   listing->name = "messages";
-  listing->ask.what = Ask::What::kMessages;
+  listing->query.what = Query::What::kMessages;
   if (const std::string* destination = call.query.find("destination"))
-    listing->ask.destination = *destination;
+    listing->query.destination = *destination;
   const Timestamp before = clock_.read().wall - *age;
   listing->take = [this, phase = *phase, before](JsonWriter& json, const Answer& answer,
                                                  std::string& next) {
@@ -93,21 +93,21 @@ void HttpApi::Impl::list_messages(Call& call) {
 }
 
 template <class Good>
-void HttpApi::Impl::ask_message(Call& call, Ask::What what, Good good) {
+void HttpApi::Impl::ask_message(Call& call, Query::What what, Good good) {
   const auto id = host_.ids().parse(call.capture);
   if (!id)
     return refuse(call.waiting, api::complaint(ProblemType::kNotFound, std::string(kIdRule), "id"));
   if (!reserve(call.waiting, options_.body_bytes_max)) return;
-  Ask ask;
-  ask.what = what;
-  ask.id = *id;
-  post(call, std::move(ask), std::move(good));
+  Query query;
+  query.what = what;
+  query.id = *id;
+  post(call, std::move(query), std::move(good));
 }
 
 void HttpApi::Impl::get_message(Call& call) {
   const auto with_body = call.query.flag("body");
   if (!with_body) return refuse(call.waiting, with_body.error());
-  ask_message(call, Ask::What::kMessage, [this, with_body = *with_body](Answer& answer) {
+  ask_message(call, Query::What::kMessage, [this, with_body = *with_body](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
     api::write_message(json, host_.ids(), std::get<MessageView>(answer.view), with_body);
@@ -116,7 +116,7 @@ void HttpApi::Impl::get_message(Call& call) {
 }
 
 void HttpApi::Impl::get_timeline(Call& call) {
-  ask_message(call, Ask::What::kMessage, [this](Answer& answer) {
+  ask_message(call, Query::What::kMessage, [this](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
     api::write_timeline(json, host_.ids(), std::get<MessageView>(answer.view));
@@ -125,7 +125,7 @@ void HttpApi::Impl::get_timeline(Call& call) {
 }
 
 void HttpApi::Impl::explain_message(Call& call) {
-  ask_message(call, Ask::What::kMessage, [this](Answer& answer) {
+  ask_message(call, Query::What::kMessage, [this](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
     api::write_explanation(json, host_.ids(), std::get<MessageView>(answer.view));
@@ -138,10 +138,10 @@ void HttpApi::Impl::get_operation(Call& call) {
   if (!key)
     return refuse(call.waiting,
                   api::complaint(ProblemType::kInvalidKey, key.error().detail, "key"));
-  Ask ask;
-  ask.what = Ask::What::kOperation;
-  ask.key = std::move(*key);
-  post(call, std::move(ask), [this, key = call.capture](Answer& answer) {
+  Query query;
+  query.what = Query::What::kOperation;
+  query.key = std::move(*key);
+  post(call, std::move(query), [this, key = call.capture](Answer& answer) {
     answer.replayed = false;  // asked, not repeated
     HttpResponse response;
     JsonWriter json(response.body);
@@ -188,7 +188,7 @@ void HttpApi::Impl::drop_dead_letter(Call& call) { command_message<Drop>(call); 
 void HttpApi::Impl::list_dead_letters(Call& call) {
   auto listing = std::make_shared<Listing>();
   listing->name = "dead_letters";
-  listing->ask.what = Ask::What::kDeadLetters;
+  listing->query.what = Query::What::kDeadLetters;
   listing->take = [this](JsonWriter& json, const Answer& answer, std::string& next) {
     const auto& page = std::get<DeadLetters>(answer.view);
     for (const DeadLetter& letter : page.letters) api::write_dead_letter(json, host_.ids(), letter);
@@ -201,7 +201,7 @@ void HttpApi::Impl::list_dead_letters(Call& call) {
 void HttpApi::Impl::get_dead_letter(Call& call) {
   const auto with_body = call.query.flag("body");
   if (!with_body) return refuse(call.waiting, with_body.error());
-  ask_message(call, Ask::What::kMessage, [this, with_body = *with_body](Answer& answer) {
+  ask_message(call, Query::What::kMessage, [this, with_body = *with_body](Answer& answer) {
     const auto& view = std::get<MessageView>(answer.view);
     const Phase phase = view.explanation.phase;
     const bool letter = phase == Phase::kParked ||

@@ -10,7 +10,7 @@ struct HttpApi::Impl::QueueWalk {
   std::vector<Waiting> waiting;  // everybody who asks meanwhile
   api::QueueGauges gauges;
   Timestamp began;
-  Ask ask;
+  Query query;
 };
 
 HttpResponse HttpApi::Impl::metrics_response(const Stats* stats,
@@ -41,9 +41,9 @@ void HttpApi::Impl::get_metrics(Call& call) {
                 .waiting = {call.waiting},
                 .gauges = api::QueueGauges(options_.metrics_destinations_max),
                 .began = now,
-                .ask = {}});
-  queue_walk_->ask.what = Ask::What::kQueues;
-  queue_walk_->ask.limit = UINT32_MAX;  // as many as the engine likes to tell at once
+                .query = {}});
+  queue_walk_->query.what = Query::What::kQueues;
+  queue_walk_->query.limit = UINT32_MAX;  // as many as the engine likes to tell at once
   go_on_walking(queue_walk_);
 }
 
@@ -51,7 +51,7 @@ void HttpApi::Impl::get_metrics(Call& call) {
 // NOLINTNEXTLINE(performance-unnecessary-value-param): see above
 void HttpApi::Impl::go_on_walking(std::shared_ptr<QueueWalk> walk) {
   const Door door =
-      host_.post(walk->tenant, walk->ask, [weak = weak_from_this(), walk](Answer answer) {
+      host_.post(walk->tenant, walk->query, [weak = weak_from_this(), walk](Answer answer) {
         if (const auto self = weak.lock()) self->take_queues(walk, answer);
       });
   if (door == Door::kOpen) return;
@@ -62,7 +62,7 @@ void HttpApi::Impl::go_on_walking(std::shared_ptr<QueueWalk> walk) {
 void HttpApi::Impl::take_queues(const std::shared_ptr<QueueWalk>& walk, Answer& answer) {
   if (auto* page = std::get_if<QueuePage>(&answer.view)) {
     for (QueueRow& row : page->rows) walk->gauges.add(std::move(row));
-    walk->ask.cursor = page->next;
+    walk->query.cursor = page->next;
     if (!page->next.empty()) return go_on_walking(walk);
     walk->gauges.finish();
     const Timestamp now = clock_.read().boot;
@@ -80,12 +80,13 @@ void HttpApi::Impl::answer_metrics(const std::string& tenant, const std::vector<
     const HttpResponse response = self.metrics_response(stats, queues);
     for (const Waiting& one : all) self.finish(one, response);
   };
-  Ask ask;
-  ask.what = Ask::What::kStats;
-  const Door door =
-      host_.post(tenant, std::move(ask), [weak = weak_from_this(), waiting, finish_all](Answer it) {
-        if (const auto self = weak.lock()) finish_all(*self, waiting, std::get_if<Stats>(&it.view));
-      });
+  Query query;
+  query.what = Query::What::kStats;
+  const Door door = host_.post(tenant, std::move(query),
+                               [weak = weak_from_this(), waiting, finish_all](Answer it) {
+                                 if (const auto self = weak.lock())
+                                   finish_all(*self, waiting, std::get_if<Stats>(&it.view));
+                               });
   if (door != Door::kOpen) finish_all(*this, waiting, nullptr);
 }
 

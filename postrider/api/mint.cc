@@ -91,10 +91,10 @@ void HttpApi::Impl::look_at_mints() {
                         host_.ids().outside(mint.id)));
       continue;
     }
-    Ask ask;
-    ask.what = Ask::What::kMessage;
-    ask.id = mint.id;
-    const Door door = host_.post(mint.tenant, std::move(ask),
+    Query query;
+    query.what = Query::What::kMessage;
+    query.id = mint.id;
+    const Door door = host_.post(mint.tenant, std::move(query),
                                  [weak = weak_from_this(), mint](const Answer& answer) {
                                    const std::shared_ptr<Impl> self = weak.lock();
                                    if (self) self->take_mint(mint, answer);

@@ -32,13 +32,13 @@ void HttpApi::Impl::resend_message(Call& call) {
   job->caller = call.caller();
   // What was asked for, whatever became of the original since.
   job->caller.said = "resend " + call.capture;
-  Ask ask;
-  ask.what = Ask::What::kMessage;
-  ask.id = *id;
-  const Door door =
-      host_.post(job->tenant, std::move(ask), [weak = weak_from_this(), job](const Answer& answer) {
-        if (const auto self = weak.lock()) self->resend_found(job, answer);
-      });
+  Query query;
+  query.what = Query::What::kMessage;
+  query.id = *id;
+  const Door door = host_.post(job->tenant, std::move(query),
+                               [weak = weak_from_this(), job](const Answer& answer) {
+                                 if (const auto self = weak.lock()) self->resend_found(job, answer);
+                               });
   if (door != Door::kOpen) refuse(call.waiting, api::problem_of(door));
 }
 

@@ -107,8 +107,8 @@ std::vector<std::string_view> split_words(std::string_view words) {
   return out;
 }
 
-Checked<Query> Query::read(std::string_view text, std::string_view known) {
-  Query query;
+Checked<UrlQuery> UrlQuery::read(std::string_view text, std::string_view known) {
+  UrlQuery query;
   if (text.empty()) return query;
   const std::vector<std::string_view> names = split_words(known);
   while (!text.empty()) {
@@ -177,15 +177,15 @@ std::optional<Problem> check_forms(const HttpRequest& request, const RouteRow& r
                    "the answer is " + std::string(row.produces) + "; accept that, or anything");
 }
 
-const std::string* Query::find(std::string_view name) const {
+const std::string* UrlQuery::find(std::string_view name) const {
   for (const auto& value : values_) {
     if (value.first == name) return &value.second;
   }
   return nullptr;
 }
 
-Checked<std::uint32_t> Query::number(std::string_view name, std::uint32_t fallback,
-                                     std::uint32_t low, std::uint32_t high) const {
+Checked<std::uint32_t> UrlQuery::number(std::string_view name, std::uint32_t fallback,
+                                        std::uint32_t low, std::uint32_t high) const {
   const std::string* text = find(name);
   if (text == nullptr) return fallback;
   std::uint32_t value = 0;
@@ -200,7 +200,7 @@ Checked<std::uint32_t> Query::number(std::string_view name, std::uint32_t fallba
   return value;
 }
 
-Checked<bool> Query::flag(std::string_view name) const {
+Checked<bool> UrlQuery::flag(std::string_view name) const {
   const std::string* text = find(name);
   if (text == nullptr || *text == "false") return false;
   if (*text == "true") return true;

@@ -42,10 +42,10 @@ struct Routed {
 Checked<Routed> find_route(std::span<const RouteRow> rows, std::string_view method,
                            std::string_view path);
 
-class Query {
+class UrlQuery {
  public:
   // Every name must be one of `known`, and only once.
-  static Checked<Query> read(std::string_view text, std::string_view known);
+  static Checked<UrlQuery> read(std::string_view text, std::string_view known);
   const std::string* find(std::string_view name) const;
   // A whole number within bounds; `fallback` when it is not given.
   Checked<std::uint32_t> number(std::string_view name, std::uint32_t fallback, std::uint32_t low,

@@ -16,8 +16,8 @@ void HttpApi::Impl::get_shape(Call& call) {
   const auto limit = call.query.number("limit", Shape::kLimitDefault, 1, Shape::kLimitMax);
   if (!limit) return refuse(call.waiting, limit.error());
   auto shape = std::make_shared<Shape>();
-  shape->ask.what = Ask::What::kShape;
-  if (const std::string* name = call.query.find("destination")) shape->ask.destination = *name;
+  shape->query.what = Query::What::kShape;
+  if (const std::string* name = call.query.find("destination")) shape->query.destination = *name;
   if (const std::string* text = call.query.find("cursor")) {
     auto cursor = api::decode_cursor(*text);
     if (!cursor) {
@@ -26,7 +26,7 @@ void HttpApi::Impl::get_shape(Call& call) {
                                                  "last answer, or begin without one",
                                                  "cursor"));
     }
-    shape->ask.cursor = std::move(*cursor);
+    shape->query.cursor = std::move(*cursor);
   }
   shape->waiting = call.waiting;
   shape->tenant = call.tenant;
@@ -35,10 +35,10 @@ void HttpApi::Impl::get_shape(Call& call) {
 }
 
 void HttpApi::Impl::go_on_shaping(const std::shared_ptr<Shape>& shape) {
-  shape->ask.limit = static_cast<std::uint32_t>(
+  shape->query.limit = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(Shape::kRecordsAtOnce, shape->limit - shape->looked_at));
   const Door door =
-      host_.post(shape->tenant, shape->ask, [weak = weak_from_this(), shape](Answer answer) {
+      host_.post(shape->tenant, shape->query, [weak = weak_from_this(), shape](Answer answer) {
         if (const auto self = weak.lock()) self->take_shape(shape, answer);
       });
   if (door != Door::kOpen) refuse(shape->waiting, api::problem_of(door));
@@ -62,7 +62,7 @@ void HttpApi::Impl::take_shape(const std::shared_ptr<Shape>& shape, Answer& answ
     if (row.next_at.is_set() && (!sum.next_at.is_set() || row.next_at < sum.next_at))
       sum.next_at = row.next_at;
   }
-  shape->ask.cursor = page.next;
+  shape->query.cursor = page.next;
   const bool enough =
       shape->looked_at >= shape->limit || shape->rows.size() >= Shape::kDestinationsMax;
   if (!page.next.empty() && !enough) return go_on_shaping(shape);

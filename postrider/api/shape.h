@@ -16,7 +16,7 @@ struct HttpApi::Impl::Shape {
 
   Waiting waiting;
   std::string tenant;
-  Ask ask;
+  Query query;
   std::uint64_t limit = kLimitDefault;
   std::uint64_t looked_at = 0;
   std::map<std::uint64_t, ShapeRow> rows;  // by destination

@@ -85,9 +85,9 @@ ProcessFigures HttpApi::Impl::figures() const {
 }
 
 void HttpApi::Impl::get_stats(Call& call) {
-  Ask ask;
-  ask.what = Ask::What::kStats;
-  post(call, std::move(ask), [this](Answer& answer) {
+  Query query;
+  query.what = Query::What::kStats;
+  post(call, std::move(query), [this](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
     api::write_stats(json, std::get<Stats>(answer.view), figures());
@@ -108,10 +108,10 @@ void HttpApi::Impl::get_healthz(Call& call) {
 void HttpApi::Impl::get_readyz(Call& call) {
   if (const auto closed = door_of(host_.state()))
     return refuse(call.waiting, api::problem_of(*closed));
-  Ask ask;
-  ask.what = Ask::What::kStats;
+  Query query;
+  query.what = Query::What::kStats;
   const Door door = host_.post(
-      kProbeTenant, std::move(ask),
+      kProbeTenant, std::move(query),
       [weak = weak_from_this(), waiting = call.waiting](const Answer& answer) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (!self) return;

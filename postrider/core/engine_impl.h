@@ -175,8 +175,8 @@ class Engine::Impl {
   static Draft draft_for(const FanOut& fanout, Slot resident);
   std::optional<Answer> invalid(const ChangeGroup& change) const;
   std::optional<Answer> change_group(Step& step, const ChangeGroup& change);
-  std::optional<Answer> show_group(Step& step, const Ask& ask);
-  std::optional<Answer> list_fanout_groups(Step& step, const Ask& ask);
+  std::optional<Answer> show_group(Step& step, const Query& query);
+  std::optional<Answer> list_fanout_groups(Step& step, const Query& query);
   bool load_body(Step& step, std::uint64_t id, bool with_bytes);
   void need_body(Step& step, const Row& row);  // of an encoded message
   bool give_body(Message& message) const;      // false: it is lost
@@ -555,7 +555,7 @@ class Engine::Impl {
   void run_job(Step& step, const Chore& chore);
   void wait_with_job(Step& step, const Job& job, Timestamp at);
   void job_timer(Step& step, std::uint64_t number);
-  std::optional<Answer> list_jobs(const Ask& ask) const;
+  std::optional<Answer> list_jobs(const Query& query) const;
   struct JobItem {
     MessageId id;
     std::string place;  // the cursor that begins with it
@@ -641,7 +641,7 @@ class Engine::Impl {
   void wake_sleeper(MessageId id);
 
   // queue_rows.cc
-  std::optional<Answer> list_queues(Step& step, const Ask& ask);
+  std::optional<Answer> list_queues(Step& step, const Query& query);
   std::optional<Answer> go_on_with_queue(Step& step, const std::string& cursor);
   struct QueuePlaces;
   QueuePlaces queues_from(Step& step, const std::string& first, std::uint32_t limit) const;
@@ -649,20 +649,20 @@ class Engine::Impl {
   void look_for_oldest(const Resident& resident, QueueRow& row) const;
 
   // questions.cc
-  void on(Step& step, const Ask& ask);
-  std::optional<Answer> read_log(Step& step, const Ask& ask);
-  std::optional<Answer> list_dead(Step& step, const Ask& ask);
-  bool list_parked(Step& step, const Ask& ask, std::uint32_t limit, DeadLetters& out);
-  std::optional<Answer> describe(Step& step, const Ask& ask);
+  void on(Step& step, const Query& query);
+  std::optional<Answer> read_log(Step& step, const Query& query);
+  std::optional<Answer> list_dead(Step& step, const Query& query);
+  bool list_parked(Step& step, const Query& query, std::uint32_t limit, DeadLetters& out);
+  std::optional<Answer> describe(Step& step, const Query& query);
   static DestinationView view_of(const Resident& resident, Timestamp now);
-  std::optional<Answer> list_destinations(Step& step, const Ask& ask);
-  std::optional<Answer> list_messages(Step& step, const Ask& ask);
+  std::optional<Answer> list_destinations(Step& step, const Query& query);
+  std::optional<Answer> list_messages(Step& step, const Query& query);
   std::string list_rows(Step& step, const Rows& rows, std::optional<DestinationId> only,
                         std::uint32_t limit, MessagePage& page);
   std::optional<Explanation> explain_row(Step& step, const Row& row, const Row* state);
 
   // shape.cc
-  std::optional<Answer> shape(Step& step, const Ask& ask);
+  std::optional<Answer> shape(Step& step, const Query& query);
   struct Census;
   bool know(Step& step, DestinationId id, Census& census) const;
   void count_in(Step& step, const Message& message, const Row* state, Census& census) const;
@@ -670,11 +670,11 @@ class Engine::Impl {
   void note_end(const Step& step, const Entry& entry, Phase phase);
   void note_failure(Timestamp now, const Entry& entry);
   std::optional<Answer> show_message(Step& step, MessageId id);
-  std::optional<Answer> list_arrivals(Step& step, const Ask& ask);
+  std::optional<Answer> list_arrivals(Step& step, const Query& query);
   std::optional<Answer> look_up_operation(Step& step, const OperationKey& key);
   std::string name_of_destination(Step& step, DestinationId id);
-  std::optional<Answer> list_groups(Step& step, const Ask& ask);
-  std::optional<Answer> list_audit(Step& step, const Ask& ask);
+  std::optional<Answer> list_groups(Step& step, const Query& query);
+  std::optional<Answer> list_audit(Step& step, const Query& query);
 
   EngineOptions options_;
   const EngineLimits& limits_;

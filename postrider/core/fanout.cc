@@ -280,20 +280,20 @@ std::optional<Answer> Engine::Impl::change_group(Step& step, const ChangeGroup& 
   return answer_with(AnswerCode::kDone, {});
 }
 
-std::optional<Answer> Engine::Impl::show_group(Step& step, const Ask& ask) {
-  auto group = find_group(step, ask.group);
+std::optional<Answer> Engine::Impl::show_group(Step& step, const Query& query) {
+  auto group = find_group(step, query.group);
   if (step.lacks()) return std::nullopt;
-  if (!group) return no_group(ask.group);
+  if (!group) return no_group(query.group);
   Answer answer;
   answer.view = FanoutGroupPage{{std::move(*group)}, {}};
   return answer;
 }
 
-std::optional<Answer> Engine::Impl::list_fanout_groups(Step& step, const Ask& ask) {
-  const std::string first = ask.cursor.empty() ? keys::space(keys::kFanout) : ask.cursor;
+std::optional<Answer> Engine::Impl::list_fanout_groups(Step& step, const Query& query) {
+  const std::string first = query.cursor.empty() ? keys::space(keys::kFanout) : query.cursor;
   if (first[0] != keys::kFanout)
     return answer_with(AnswerCode::kInvalid, "this cursor does not belong to groups");
-  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+  const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   const Rows* rows = step.scan({first, keys::after_prefix(keys::space(keys::kFanout)), limit});
   if (rows == nullptr) return std::nullopt;
   FanoutGroupPage page;

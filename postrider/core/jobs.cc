@@ -381,16 +381,16 @@ Engine::Impl::JobProgress Engine::Impl::work_through(Step& step, const Job& job,
   return progress;
 }
 
-std::optional<Answer> Engine::Impl::list_jobs(const Ask& ask) const {
+std::optional<Answer> Engine::Impl::list_jobs(const Query& query) const {
   Answer answer;
   JobList list;
-  if (ask.what == Ask::What::kJob) {
-    const auto job = jobs_.find(ask.job.value());
+  if (query.what == Query::What::kJob) {
+    const auto job = jobs_.find(query.job.value());
     if (job == jobs_.end())
-      return answer_with(AnswerCode::kNotFound, "there is no such job, or no longer", ask.job);
+      return answer_with(AnswerCode::kNotFound, "there is no such job, or no longer", query.job);
     list.jobs.push_back(job->second);
   } else {
-    const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+    const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
     for (auto job = jobs_.rbegin(); job != jobs_.rend() && list.jobs.size() < limit; ++job)
       list.jobs.push_back(job->second);
   }

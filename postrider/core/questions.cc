@@ -51,42 +51,42 @@ std::optional<Answer> list_by_sequence(Step& step, std::string_view cursor, cons
 
 }  // namespace
 
-void Engine::Impl::on(Step& step, const Ask& ask) {
+void Engine::Impl::on(Step& step, const Query& query) {
   std::optional<Answer> answer;
-  switch (ask.what) {
-    case Ask::What::kExplain: answer = explain(step, ask.id); break;
-    case Ask::What::kStats:
+  switch (query.what) {
+    case Query::What::kExplain: answer = explain(step, query.id); break;
+    case Query::What::kStats:
       answer.emplace();
       answer->view = stats();
       break;
-    case Ask::What::kLog: answer = read_log(step, ask); break;
-    case Ask::What::kDeadLetters: answer = list_dead(step, ask); break;
-    case Ask::What::kDestination: answer = describe(step, ask); break;
-    case Ask::What::kDestinations: answer = list_destinations(step, ask); break;
-    case Ask::What::kMessages: answer = list_messages(step, ask); break;
-    case Ask::What::kMessage: answer = show_message(step, ask.id); break;
-    case Ask::What::kOperation: answer = look_up_operation(step, ask.key); break;
-    case Ask::What::kArrivals: answer = list_arrivals(step, ask); break;
-    case Ask::What::kShape: answer = shape(step, ask); break;
-    case Ask::What::kQueues: answer = list_queues(step, ask); break;
-    case Ask::What::kDeadGroups: answer = list_groups(step, ask); break;
-    case Ask::What::kJobs:
-    case Ask::What::kJob: answer = list_jobs(ask); break;
-    case Ask::What::kAudit: answer = list_audit(step, ask); break;
-    case Ask::What::kHolds: answer = list_holds(); break;
-    case Ask::What::kFanoutGroups: answer = list_fanout_groups(step, ask); break;
-    case Ask::What::kFanoutGroup: answer = show_group(step, ask); break;
-    case Ask::What::kRuns: answer = list_runs(step, ask.id); break;
+    case Query::What::kLog: answer = read_log(step, query); break;
+    case Query::What::kDeadLetters: answer = list_dead(step, query); break;
+    case Query::What::kDestination: answer = describe(step, query); break;
+    case Query::What::kDestinations: answer = list_destinations(step, query); break;
+    case Query::What::kMessages: answer = list_messages(step, query); break;
+    case Query::What::kMessage: answer = show_message(step, query.id); break;
+    case Query::What::kOperation: answer = look_up_operation(step, query.key); break;
+    case Query::What::kArrivals: answer = list_arrivals(step, query); break;
+    case Query::What::kShape: answer = shape(step, query); break;
+    case Query::What::kQueues: answer = list_queues(step, query); break;
+    case Query::What::kDeadGroups: answer = list_groups(step, query); break;
+    case Query::What::kJobs:
+    case Query::What::kJob: answer = list_jobs(query); break;
+    case Query::What::kAudit: answer = list_audit(step, query); break;
+    case Query::What::kHolds: answer = list_holds(); break;
+    case Query::What::kFanoutGroups: answer = list_fanout_groups(step, query); break;
+    case Query::What::kFanoutGroup: answer = show_group(step, query); break;
+    case Query::What::kRuns: answer = list_runs(step, query.id); break;
   }
   if (step.lacks()) return;
   POSTRIDER_CHECK(answer.has_value());
-  reply(step, ask.ticket, std::move(*answer));
+  reply(step, query.ticket, std::move(*answer));
 }
 
-std::optional<Answer> Engine::Impl::read_log(Step& step, const Ask& ask) {
-  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+std::optional<Answer> Engine::Impl::read_log(Step& step, const Query& query) {
+  const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   LogPage page;
-  LogPosition from = ask.from;
+  LogPosition from = query.from;
   const keys::Bucket oldest = receipts_.oldest(Kept::kLog);
   if (from.bucket != 0 && from.bucket < oldest) {
     page.fell_behind = receipts_.fell_behind(from);
@@ -135,14 +135,14 @@ std::optional<Answer> Engine::Impl::read_log(Step& step, const Ask& ask) {
 }
 
 // Parked messages first, then the dead and expired; the cursor's first byte says which.
-std::optional<Answer> Engine::Impl::list_dead(Step& step, const Ask& ask) {
-  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+std::optional<Answer> Engine::Impl::list_dead(Step& step, const Query& query) {
+  const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   DeadLetters out;
-  std::string from = ask.cursor;
+  std::string from = query.cursor;
   if (!from.empty() && from[0] != keys::kParked && from[0] != keys::kDead)
     return foreign_cursor("the dead letters");
   if (from.empty() || from[0] == keys::kParked) {
-    if (!list_parked(step, ask, limit, out)) return std::nullopt;
+    if (!list_parked(step, query, limit, out)) return std::nullopt;
     from = keys::space(keys::kDead);
   }
   if (out.next.empty() && out.letters.size() < limit) {
@@ -156,7 +156,7 @@ std::optional<Answer> Engine::Impl::list_dead(Step& step, const Ask& ask) {
         continue;
       }
       Blob content;
-      if (ask.contents) {
+      if (query.contents) {
         content = Blob::copy_of(dead->message);
         // Its reader has neither bodies nor dictionaries.
         const auto head = decode_message(content);
@@ -183,8 +183,9 @@ std::optional<Answer> Engine::Impl::list_dead(Step& step, const Ask& ask) {
   return answer;
 }
 
-bool Engine::Impl::list_parked(Step& step, const Ask& ask, std::uint32_t limit, DeadLetters& out) {
-  const std::string first = ask.cursor.empty() ? keys::space(keys::kParked) : ask.cursor;
+bool Engine::Impl::list_parked(Step& step, const Query& query, std::uint32_t limit,
+                               DeadLetters& out) {
+  const std::string first = query.cursor.empty() ? keys::space(keys::kParked) : query.cursor;
   const Rows* rows = step.scan({first, keys::after_prefix(keys::space(keys::kParked)), limit});
   if (rows == nullptr) return false;
   for (const Row& row : rows->rows) {
@@ -200,19 +201,19 @@ bool Engine::Impl::list_parked(Step& step, const Ask& ask, std::uint32_t limit, 
                            .cause = decoded->state.failure,
                            .attempts = decoded->state.attempts,
                            .reason = decoded->reason});
-    if (ask.contents) out.contents.emplace_back();
+    if (query.contents) out.contents.emplace_back();
   }
   if (!rows->complete) out.next = rows->next;
   return !step.lacks();
 }
 
-std::optional<Answer> Engine::Impl::describe(Step& step, const Ask& ask) {
-  const Destined destined = find_destination(step, ask.destination);
+std::optional<Answer> Engine::Impl::describe(Step& step, const Query& query) {
+  const Destined destined = find_destination(step, query.destination);
   if (!destined.known) return std::nullopt;
   Answer answer;
   if (destined.slot == kNoSlot) {
     answer.code = AnswerCode::kNotFound;
-    answer.detail = "there is no destination '" + ask.destination + "'";
+    answer.detail = "there is no destination '" + query.destination + "'";
     return answer;
   }
   answer.view = view_of(residents_[destined.slot], step.now);
@@ -232,12 +233,13 @@ DestinationView Engine::Impl::view_of(const Resident& resident, Timestamp now) {
 }
 
 // By number, which follows from the name: no order that means anything, but a stable one.
-std::optional<Answer> Engine::Impl::list_destinations(Step& step, const Ask& ask) {
-  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+std::optional<Answer> Engine::Impl::list_destinations(Step& step, const Query& query) {
+  const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   const std::string space = keys::space(keys::kConfig);
-  if (!ask.cursor.empty() && !ask.cursor.starts_with(space)) return foreign_cursor("destinations");
+  if (!query.cursor.empty() && !query.cursor.starts_with(space))
+    return foreign_cursor("destinations");
   const Rows* rows =
-      step.scan({ask.cursor.empty() ? space : ask.cursor, keys::after_prefix(space), limit});
+      step.scan({query.cursor.empty() ? space : query.cursor, keys::after_prefix(space), limit});
   if (rows == nullptr) return std::nullopt;
   DestinationPage page;
   for (const Row& row : rows->rows) {
@@ -271,15 +273,15 @@ std::optional<Answer> Engine::Impl::list_destinations(Step& step, const Ask& ask
 }
 
 // First the cold space, by destination and order, then the hot one, by age.
-std::optional<Answer> Engine::Impl::list_messages(Step& step, const Ask& ask) {
+std::optional<Answer> Engine::Impl::list_messages(Step& step, const Query& query) {
   std::optional<DestinationId> only;
-  if (!ask.destination.empty()) {
-    const Destined destined = find_destination(step, ask.destination);
+  if (!query.destination.empty()) {
+    const Destined destined = find_destination(step, query.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot == kNoSlot) {
       Answer none;
       none.code = AnswerCode::kNotFound;
-      none.detail = "there is no destination '" + ask.destination + "'";
+      none.detail = "there is no destination '" + query.destination + "'";
       return none;
     }
     only = residents_[destined.slot].id;
@@ -291,14 +293,14 @@ std::optional<Answer> Engine::Impl::list_messages(Step& step, const Ask& ask) {
     last = keys::after_prefix(keys::cold_lane(*only, kLanes - 1));
   }
   const std::string hot = keys::space(keys::kHot);
-  if (ask.cursor.starts_with(hot)) {
-    first = ask.cursor;
+  if (query.cursor.starts_with(hot)) {
+    first = query.cursor;
     last = keys::after_prefix(hot);
-  } else if (!ask.cursor.empty()) {
-    if (ask.cursor < first || ask.cursor > last) return foreign_cursor("these messages");
-    first = ask.cursor;
+  } else if (!query.cursor.empty()) {
+    if (query.cursor < first || query.cursor > last) return foreign_cursor("these messages");
+    first = query.cursor;
   }
-  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+  const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   const Rows* rows = step.scan({first, last, 2 * limit + 1});
   if (rows == nullptr) return std::nullopt;
   MessagePage page;
@@ -387,10 +389,10 @@ std::optional<Answer> Engine::Impl::show_message(Step& step, MessageId id) {
   return answer;
 }
 
-std::optional<Answer> Engine::Impl::list_arrivals(Step& step, const Ask& ask) {
-  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+std::optional<Answer> Engine::Impl::list_arrivals(Step& step, const Query& query) {
+  const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   return list_by_sequence<ArrivalPage>(
-      step, ask.cursor, {keys::kArrival, "arrivals", limit},
+      step, query.cursor, {keys::kArrival, "arrivals", limit},
       [this](std::string_view record) { return decode_arrival(record, dictionaries_); },
       [](ArrivalPage& page, Sequence sequence, ArrivalRecord&& it) {
         page.arrivals.push_back(
@@ -398,10 +400,10 @@ std::optional<Answer> Engine::Impl::list_arrivals(Step& step, const Ask& ask) {
       });
 }
 
-std::optional<Answer> Engine::Impl::list_audit(Step& step, const Ask& ask) {
-  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+std::optional<Answer> Engine::Impl::list_audit(Step& step, const Query& query) {
+  const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   return list_by_sequence<AuditPage>(
-      step, ask.cursor, {keys::kAudit, "the audit", limit, ask.newest_first}, decode_audit,
+      step, query.cursor, {keys::kAudit, "the audit", limit, query.newest_first}, decode_audit,
       [](AuditPage& page, Sequence sequence, AuditRecord&& it) {
         page.lines.push_back({sequence, std::move(it)});
       });
@@ -418,22 +420,22 @@ std::string Engine::Impl::name_of_destination(Step& step, DestinationId id) {
 }
 
 // All buckets together, the largest first.
-std::optional<Answer> Engine::Impl::list_groups(Step& step, const Ask& ask) {
+std::optional<Answer> Engine::Impl::list_groups(Step& step, const Query& query) {
   std::optional<DestinationId> only;
-  if (!ask.destination.empty()) {
-    const Destined destined = find_destination(step, ask.destination);
+  if (!query.destination.empty()) {
+    const Destined destined = find_destination(step, query.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot == kNoSlot) {
       Answer none;
       none.code = AnswerCode::kNotFound;
-      none.detail = "there is no destination '" + ask.destination + "'";
+      none.detail = "there is no destination '" + query.destination + "'";
       return none;
     }
     only = residents_[destined.slot].id;
   }
   Answer answer;
   DeadGroupList list = receipts_.groups().list(only);
-  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 1, limits_.answer_rows_max);
+  const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   if (list.groups.size() > limit) {
     list.unlisted = list.groups.size() - limit;
     list.groups.resize(limit);

@@ -145,17 +145,17 @@ QueueRow Engine::Impl::queue_row(Step& step, DestinationId id, const std::option
   return row;
 }
 
-std::optional<Answer> Engine::Impl::list_queues(Step& step, const Ask& ask) {
+std::optional<Answer> Engine::Impl::list_queues(Step& step, const Query& query) {
   const std::string space = keys::space(keys::kCensus);
-  if (ask.cursor.starts_with(keys::kCold)) return go_on_with_queue(step, ask.cursor);
-  if (!ask.cursor.empty() && (!ask.cursor.starts_with(space) || ask.cursor.size() != 9)) {
+  if (query.cursor.starts_with(keys::kCold)) return go_on_with_queue(step, query.cursor);
+  if (!query.cursor.empty() && (!query.cursor.starts_with(space) || query.cursor.size() != 9)) {
     Answer invalid;
     invalid.code = AnswerCode::kInvalid;
     invalid.detail = "this is not a cursor of the queues; ask without one, from the beginning";
     return invalid;
   }
-  QueuePlaces places = queues_from(step, ask.cursor.empty() ? space : ask.cursor,
-                                   std::clamp<std::uint32_t>(ask.limit, 1, kQueuesAtOnce));
+  QueuePlaces places = queues_from(step, query.cursor.empty() ? space : query.cursor,
+                                   std::clamp<std::uint32_t>(query.limit, 1, kQueuesAtOnce));
   if (step.lacks()) return std::nullopt;
   QueuePage page;
   if (places.next) page.next = keys::census(DestinationId(*places.next));

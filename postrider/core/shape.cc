@@ -41,25 +41,26 @@ struct Engine::Impl::Census {
 // First the cold space, by destination, then the hot one, by acceptance; `limit` counts records. Of
 // one destination only its own part of the cold space is read, but all of the hot one, which holds
 // what was accepted into windows.
-std::optional<Answer> Engine::Impl::shape(Step& step, const Ask& ask) {
+std::optional<Answer> Engine::Impl::shape(Step& step, const Query& query) {
   std::optional<DestinationId> only;
-  if (!ask.destination.empty()) {
-    const Destined destined = find_destination(step, ask.destination);
+  if (!query.destination.empty()) {
+    const Destined destined = find_destination(step, query.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot == kNoSlot)
-      return refusal(AnswerCode::kNotFound, "there is no destination '" + ask.destination + "'");
+      return refusal(AnswerCode::kNotFound, "there is no destination '" + query.destination + "'");
     only = residents_[destined.slot].id;
   }
   const std::string hot = keys::space(keys::kHot);
   std::string first = only ? keys::cold_lane(*only, 0) : keys::space(keys::kCold);
   std::string last = keys::after_prefix(only ? keys::cold_lane(*only, kLanes - 1) : first);
-  const bool is_hot = ask.cursor.starts_with(hot);
-  if (!is_hot && !ask.cursor.empty() && (ask.cursor < first || ask.cursor > last))
+  const bool is_hot = query.cursor.starts_with(hot);
+  if (!is_hot && !query.cursor.empty() && (query.cursor < first || query.cursor > last))
     return refusal(AnswerCode::kInvalid, "this is not a cursor of this shape; begin without one");
-  if (!ask.cursor.empty()) first = ask.cursor;
+  if (!query.cursor.empty()) first = query.cursor;
   if (is_hot) last = keys::after_prefix(hot);
   // A message and its state are two records, so that less than two would get nowhere.
-  const std::uint32_t limit = std::clamp<std::uint32_t>(ask.limit, 2, limits_.answer_rows_max + 1);
+  const std::uint32_t limit =
+      std::clamp<std::uint32_t>(query.limit, 2, limits_.answer_rows_max + 1);
   const Rows* found = step.scan({first, last, limit});
   if (found == nullptr) return std::nullopt;
   Census census;

@@ -162,7 +162,7 @@ struct PeerSeen {
 struct TimersDue {};
 
 // Questions change nothing, but their answers wait like all others.
-struct Ask {
+struct Query {
   enum class What : std::uint8_t {
     kExplain,
     kStats,
@@ -229,8 +229,9 @@ struct Chore {
                        // though memory is full; kWakeMessage: its state is lost
 };
 
-using Event = std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake,
-                           StartJob, CancelJob, PutHold, DropHold, FanOut, ChangeGroup, AttemptNews,
-                           AttemptEnded, ReceiptArrived, Arrived, PeerSeen, TimersDue, Ask, Chore>;
+using Event =
+    std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake, StartJob,
+                 CancelJob, PutHold, DropHold, FanOut, ChangeGroup, AttemptNews, AttemptEnded,
+                 ReceiptArrived, Arrived, PeerSeen, TimersDue, Query, Chore>;
 
 }  // namespace postrider

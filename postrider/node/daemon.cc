@@ -343,11 +343,11 @@ void Daemon::Impl::put_sink() {
 // it in the store, so the engine is asked.
 void Daemon::Impl::look_for_listeners() {
   for (const UnheardEvents& it : unheard_events(options_.config)) {
-    Ask ask;
-    ask.what = Ask::What::kDestination;
-    ask.destination = it.destination;
+    Query query;
+    query.what = Query::What::kDestination;
+    query.destination = it.destination;
     // When the door is shut nobody is warned; a reload looks again.
-    static_cast<void>(node_->host().post({}, std::move(ask), [this, it](const Answer& answer) {
+    static_cast<void>(node_->host().post({}, std::move(query), [this, it](const Answer& answer) {
       if (answer.code == AnswerCode::kNotFound)
         log_.warning(
             "a plugin tells its events to a destination that is not there: nobody hears them",

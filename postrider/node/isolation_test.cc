@@ -85,14 +85,14 @@ class NodeIsolation : public ::testing::TestWithParam<std::uint32_t> {
     post(submit);
   }
   std::uint64_t delivered() {
-    Ask question;
-    question.what = Ask::What::kStats;
+    Query question;
+    question.what = Query::What::kStats;
     post(question);
     return std::get<Stats>(settle().view).counters.delivered;
   }
   Route route(const std::string& name) {
-    Ask question;
-    question.what = Ask::What::kDestination;
+    Query question;
+    question.what = Query::What::kDestination;
     question.destination = name;
     post(question);
     return std::get<DestinationView>(settle().view).route;

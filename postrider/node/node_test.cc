@@ -137,16 +137,16 @@ class NodeTest : public ::testing::Test {
     return answer.id;
   }
   Stats stats() {
-    Ask question;
-    question.what = Ask::What::kStats;
+    Query question;
+    question.what = Query::What::kStats;
     return std::get<Stats>(ask(question).view);
   }
   void until_delivered(std::uint64_t count) {
     until([&] { return stats().counters.delivered == count; });
   }
   std::string why(MessageId id) {
-    Ask question;
-    question.what = Ask::What::kExplain;
+    Query question;
+    question.what = Query::What::kExplain;
     question.id = id;
     return std::get<Explanation>(ask(question).view).reason;
   }
@@ -318,8 +318,8 @@ class NodeBrokerTest : public NodeTest {
   }
   BrokerState state() { return node->brokers()->states().at(0); }
   std::vector<Arrival> arrivals() {
-    Ask question;
-    question.what = Ask::What::kArrivals;
+    Query question;
+    question.what = Query::What::kArrivals;
     return std::get<ArrivalPage>(ask(question).view).arrivals;
   }
   std::optional<Broker> broker;

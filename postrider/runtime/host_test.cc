@@ -87,7 +87,7 @@ class HostTest : public ::testing::Test {
     answers.clear();
   }
   Counters counters() {
-    Ask stats;
+    Query stats;
     EXPECT_EQ(ask("t", stats), Door::kOpen);
     settle();
     return std::get<Stats>(answers.back().view).counters;
@@ -162,7 +162,7 @@ TEST_F(HostTest, RefusesNewMessagesButNotQuestionsWithoutSpace) {
   configure();
   host->set_space(false);
   EXPECT_EQ(submit(), Door::kNoSpace);
-  EXPECT_EQ(ask("t", Ask{}), Door::kOpen);
+  EXPECT_EQ(ask("t", Query{}), Door::kOpen);
   host->set_space(true);
   EXPECT_EQ(submit(), Door::kOpen);
 }

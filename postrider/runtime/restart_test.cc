@@ -97,8 +97,8 @@ class RestartTest : public ::testing::Test {
     return answer.id;
   }
   Explanation explain(MessageId id) {
-    Ask question;
-    question.what = Ask::What::kExplain;
+    Query question;
+    question.what = Query::What::kExplain;
     question.id = id;
     const Answer answer = ask(std::move(question));
     return std::get<Explanation>(answer.view);
@@ -116,7 +116,7 @@ class RestartTest : public ::testing::Test {
     }
     return answered;
   }
-  Duration doubt() { return std::get<Stats>(ask(Ask{}).view).clock_doubt; }
+  Duration doubt() { return std::get<Stats>(ask(Query{}).view).clock_doubt; }
   Answer cancel(MessageId id) { return ask(Cancel{.caller = {}, .id = id}); }
   void off(Duration time) { clock.pass(time); }
 

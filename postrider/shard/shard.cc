@@ -113,11 +113,11 @@ struct OrderKeysOf {
   void operator()(const Arrived& e) { add_caller(out, e.caller); }
   void operator()(const PeerSeen& e) { add_destination(out, e.destination); }
   void operator()(const TimersDue&) {}
-  void operator()(const Ask& e) {
-    if (e.what == Ask::What::kExplain || e.what == Ask::What::kMessage) add_message(out, e.id);
+  void operator()(const Query& e) {
+    if (e.what == Query::What::kExplain || e.what == Query::What::kMessage) add_message(out, e.id);
     if (!e.destination.empty()) add_destination(out, e.destination);
-    if (e.what == Ask::What::kFanoutGroup) with_group(e.group, {});
-    if (e.what == Ask::What::kOperation) add_caller(out, {.ticket = e.ticket, .key = e.key});
+    if (e.what == Query::What::kFanoutGroup) with_group(e.group, {});
+    if (e.what == Query::What::kOperation) add_caller(out, {.ticket = e.ticket, .key = e.key});
   }
   void operator()(const Chore& e) {
     if (e.destination.is_set()) out.add(order_key(e.destination));

@@ -78,9 +78,11 @@ class ShardTest : public ::testing::Test {
   void answer_last(int status) {
     tell(AttemptEnded{started_.back().attempt, {.end = WireEnd::kAnswered, .status = status}});
   }
-  Counters counters() { return std::get<Stats>(ask(Ask{.what = Ask::What::kStats}).view).counters; }
+  Counters counters() {
+    return std::get<Stats>(ask(Query{.what = Query::What::kStats}).view).counters;
+  }
   Explanation explain(MessageId id) {
-    return std::get<Explanation>(ask(Ask{.what = Ask::What::kExplain, .id = id}).view);
+    return std::get<Explanation>(ask(Query{.what = Query::What::kExplain, .id = id}).view);
   }
 
   MemoryStore store_;

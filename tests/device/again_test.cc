@@ -50,7 +50,7 @@ class DeviceAgain : public DeviceRig {
   }
   std::vector<MessageId> runs(MessageId first) {
     const std::uint64_t ticket = ++tickets;
-    Ask question = ask(ticket, Ask::What::kRuns);
+    Query question = ask(ticket, Query::What::kRuns);
     question.id = first;
     post(question);
     turn();
@@ -69,7 +69,7 @@ class DeviceAgain : public DeviceRig {
     const JobId id(id_of(ticket).low);
     pass(5s);
     const std::uint64_t question = ++tickets;
-    Ask about = ask(question, Ask::What::kJob);
+    Query about = ask(question, Query::What::kJob);
     about.job = id;
     post(about);
     const JobList list = view_of<JobList>(question);
@@ -102,7 +102,7 @@ TEST_F(DeviceAgain, IsRefusedWhenItMayHaveRunUnlessSomebodyHasLooked) {
   const Answer forced = redrive(id, true);
   EXPECT_EQ(forced.code, AnswerCode::kAccepted) << "the letter is still there: " << forced.detail;
   const std::uint64_t audit = ++tickets;
-  post(ask(audit, Ask::What::kAudit));
+  post(ask(audit, Query::What::kAudit));
   const AuditPage page = view_of<AuditPage>(audit);
   std::vector<std::string> reasons;  // a refusal changes nothing, and is not told
   for (const AuditPage::Line& line : page.lines) {

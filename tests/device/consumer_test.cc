@@ -64,7 +64,7 @@ class DeviceConsumer : public DeviceRig {
   }
   std::vector<DeadLetter> letters() {
     const std::uint64_t ticket = ++tickets;
-    post(ask(ticket, Ask::What::kDeadLetters));
+    post(ask(ticket, Query::What::kDeadLetters));
     return view_of<DeadLetters>(ticket).letters;
   }
   std::vector<std::string> heard(std::string_view name) const {

@@ -298,7 +298,7 @@ TEST_F(DeviceEvents, NothingLeadsOutOfAnEnd) {
   EXPECT_EQ(bodies.size(), 2U);
   EXPECT_GE(tallies().late_receipts, late + 4);
   const std::uint64_t ticket = ++tickets;
-  post(ask(ticket, Ask::What::kLog));
+  post(ask(ticket, Query::What::kLog));
   std::size_t noted = 0;
   for (const LogEntry& entry : view_of<LogPage>(ticket).entries)
     noted += entry.kind == LogEntry::Kind::kLate && entry.id == id ? 1U : 0U;
@@ -440,7 +440,7 @@ TEST_F(DeviceEvents, NothingThatIsShownHasATokenOrACredential) {
   EXPECT_FALSE(shows(kept)) << "what is kept of an ended command: " << kept;
   for (const std::string& body : bodies) EXPECT_FALSE(shows(body)) << body;
   const std::uint64_t ticket = ++tickets;
-  post(ask(ticket, Ask::What::kLog));
+  post(ask(ticket, Query::What::kLog));
   EXPECT_FALSE(view_of<LogPage>(ticket).entries.empty());
   for (const LogEntry& entry : view_of<LogPage>(ticket).entries) EXPECT_FALSE(shows(entry.reason));
 }

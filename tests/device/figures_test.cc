@@ -12,12 +12,12 @@ class DeviceFigures : public DeviceRig {
  protected:
   Stats stats() {
     const std::uint64_t ticket = ++tickets;
-    post(ask(ticket, Ask::What::kStats));
+    post(ask(ticket, Query::What::kStats));
     return view_of<Stats>(ticket);
   }
   QueueRow queue_named(std::string_view name) {
     const std::uint64_t ticket = ++tickets;
-    post(ask(ticket, Ask::What::kQueues));
+    post(ask(ticket, Query::What::kQueues));
     const QueuePage page = view_of<QueuePage>(ticket);
     for (const QueueRow& queue : page.rows) {
       if (queue.destination == name) return queue;

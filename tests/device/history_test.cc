@@ -32,7 +32,7 @@ class DeviceHistory : public DeviceRig {
   }
   bool is_known(MessageId id) {
     const std::uint64_t ticket = ++tickets;
-    Ask question = ask(ticket, Ask::What::kMessage);
+    Query question = ask(ticket, Query::What::kMessage);
     question.id = id;
     post(question);
     return code_of(ticket) != AnswerCode::kNotFound;

@@ -30,7 +30,7 @@ class Attempts : public ShardRig {
     advance(10s);
   }
   Explanation explain(MessageId id) {
-    Ask event = ask(next(), Ask::What::kExplain);
+    Query event = ask(next(), Query::What::kExplain);
     event.id = id;
     post(event);
     return view_of<Explanation>(ticket_);

@@ -13,7 +13,7 @@ class CensusEdges : public TaskRig {
  protected:
   std::uint64_t next() { return ++questions; }
   DestinationId number(const std::string& name) {
-    Ask event = ask(next(), Ask::What::kDestination);
+    Query event = ask(next(), Query::What::kDestination);
     event.destination = name;
     post(event);
     return view_of<DestinationView>(questions).id;
@@ -33,7 +33,7 @@ class CensusEdges : public TaskRig {
     return code_of(questions);
   }
   std::vector<QueueRow> queues() {
-    post(ask(next(), Ask::What::kQueues));
+    post(ask(next(), Query::What::kQueues));
     return view_of<QueuePage>(questions).rows;
   }
   static std::uint64_t times(const Histogram& histogram) {
@@ -193,7 +193,7 @@ TEST_F(CensusEdges, AMessageThatCannotBeReadIsCountedNoMore) {
   EXPECT_EQ(in_state("resting"), 1U);
   const auto lose = [this](MessageId which, keys::Part part) {
     ASSERT_TRUE(store.memory().damage(keys::cold(which, part)));
-    Ask event = ask(next(), Ask::What::kExplain);
+    Query event = ask(next(), Query::What::kExplain);
     event.id = which;
     post(event);
     turn();
@@ -250,9 +250,9 @@ TEST_F(CensusEdges, OfTwoMethodsEachIsTold) {
     open();
     post(place(next(), "mill"));
     post(message(next(), {{"method", "relay"}}));
-    post(ask(next(), Ask::What::kShape));
+    post(ask(next(), Query::What::kShape));
     std::string cursor = view_of<ShapePage>(questions).next;
-    Ask rest = ask(next(), Ask::What::kShape);
+    Query rest = ask(next(), Query::What::kShape);
     rest.cursor = cursor;
     post(rest);
     const ShapePage page = view_of<ShapePage>(questions);
@@ -332,12 +332,12 @@ TEST_F(CensusEdges, OneAnswerTellsOfSoManyQueues) {
     post(place(next(), "d" + std::to_string(i)));
     post(message(next(), {{"method", "post"}}, "d" + std::to_string(i)));
   }
-  Ask event = ask(next(), Ask::What::kQueues);
+  Query event = ask(next(), Query::What::kQueues);
   event.limit = 1000;
   post(event);
   const QueuePage page = view_of<QueuePage>(questions);
   EXPECT_EQ(page.rows.size(), 128U);
-  event = ask(next(), Ask::What::kQueues);
+  event = ask(next(), Query::What::kQueues);
   event.cursor = page.next;
   post(event);
   EXPECT_EQ(view_of<QueuePage>(questions).rows.size(), 2U);

@@ -31,9 +31,9 @@ class Damage : public TaskRig {
     EXPECT_EQ(records_in(keys::kQuarantine), kept + count);
     EXPECT_EQ(log(LogEntry::Kind::kQuarantined).size(), noted + count);
   }
-  Answer asked(Ask::What what, const std::function<void(Ask&)>& change = {}) {
+  Answer asked(Query::What what, const std::function<void(Query&)>& change = {}) {
     const std::uint64_t ticket = next();
-    Ask event = ask(ticket, what);
+    Query event = ask(ticket, what);
     if (change) change(event);
     post(event);
     turn();
@@ -72,10 +72,11 @@ TEST_F(Damage, OfTheLedgerIsSeenByWhoAsks) {
   open_with();
   post(keyed(opaque("k")));
   is_quarantined(keys::kLedger, [this] {
-    const Answer answer = asked(Ask::What::kOperation, [](Ask& event) { event.key = opaque("k"); });
+    const Answer answer =
+        asked(Query::What::kOperation, [](Query& event) { event.key = opaque("k"); });
     EXPECT_EQ(answer.code, AnswerCode::kKeyExpired);
   });
-  EXPECT_EQ(asked(Ask::What::kOperation, [](Ask& event) { event.key = opaque("k"); }).code,
+  EXPECT_EQ(asked(Query::What::kOperation, [](Query& event) { event.key = opaque("k"); }).code,
             AnswerCode::kNotFound);
 }
 
@@ -126,7 +127,7 @@ TEST_F(Damage, OfADestinationIsSeenByAList) {
   open_with();
   restart();
   is_quarantined(keys::kConfig, [this] {
-    const Answer answer = asked(Ask::What::kDestinations);
+    const Answer answer = asked(Query::What::kDestinations);
     EXPECT_TRUE(std::get<DestinationPage>(answer.view).destinations.empty());
   });
 }
@@ -140,7 +141,7 @@ TEST_F(Damage, OfADestinationIsSeenByItsMessages) {
   post(message(next(), {{"method", "post"}}));
   const MessageId which = id_of(questions);
   is_quarantined(keys::kConfig,
-                 [&] { asked(Ask::What::kExplain, [&](Ask& event) { event.id = which; }); });
+                 [&] { asked(Query::What::kExplain, [&](Query& event) { event.id = which; }); });
 }
 
 // req: engine.quarantine.1
@@ -150,7 +151,7 @@ TEST_F(Damage, OfARouteMakesItNormal) {
   command_to<Pause>();
   ASSERT_EQ(spoil(keys::kRoute), 1U);
   const Answer answer =
-      asked(Ask::What::kDestination, [](Ask& event) { event.destination = "mill"; });
+      asked(Query::What::kDestination, [](Query& event) { event.destination = "mill"; });
   EXPECT_EQ(std::get<DestinationView>(answer.view).route.health, Health::kNormal);
   EXPECT_EQ(stats().counters.quarantined, 1U);
   EXPECT_EQ(records_in(keys::kQuarantine), 1U);
@@ -164,7 +165,7 @@ TEST_F(Damage, OfARouteThatAListMeetsLeavesNobodyParked) {
   post(ended(last_attempt(), WireEnd::kRefused));
   ASSERT_EQ(stats().in_window, 0U);
   ASSERT_EQ(spoil(keys::kRoute), 1U);
-  const Answer answer = asked(Ask::What::kDestinations);
+  const Answer answer = asked(Query::What::kDestinations);
   EXPECT_EQ(std::get<DestinationPage>(answer.view).destinations.size(), 1U);
   EXPECT_EQ(stats().counters.quarantined, 1U);
   EXPECT_EQ(starts().size(), 2U) << "whether somebody waited is lost, so one is tried";
@@ -221,17 +222,17 @@ TEST_F(Damage, OfWhatIsListedIsLeftOut) {
   open_with_task({{"history", "1"}});
   post(news(next(), "done t1"));
   is_quarantined(keys::kArrival, [this] {
-    EXPECT_TRUE(std::get<ArrivalPage>(asked(Ask::What::kArrivals).view).arrivals.empty());
+    EXPECT_TRUE(std::get<ArrivalPage>(asked(Query::What::kArrivals).view).arrivals.empty());
   });
   is_quarantined(keys::kAudit, [this] {
-    EXPECT_TRUE(std::get<AuditPage>(asked(Ask::What::kAudit).view).lines.empty());
+    EXPECT_TRUE(std::get<AuditPage>(asked(Query::What::kAudit).view).lines.empty());
   });
   post(message(next(), {{"method", "relay"}}));
   post(answer(last_attempt(), 400));
   is_quarantined(keys::kDead, [this] {
-    EXPECT_TRUE(std::get<DeadLetters>(asked(Ask::What::kDeadLetters).view).letters.empty());
+    EXPECT_TRUE(std::get<DeadLetters>(asked(Query::What::kDeadLetters).view).letters.empty());
   });
-  EXPECT_EQ(std::get<DeadGroupList>(asked(Ask::What::kDeadGroups).view).unreadable, 1U);
+  EXPECT_EQ(std::get<DeadGroupList>(asked(Query::What::kDeadGroups).view).unreadable, 1U);
 }
 
 // req: engine.quarantine.1
@@ -241,7 +242,7 @@ TEST_F(Damage, OfTheLogIsLeftOut) {
   post(answer(last_attempt(), 200));
   const std::size_t count = spoil(keys::kLog);
   ASSERT_GE(count, 1U);
-  const auto page = std::get<LogPage>(asked(Ask::What::kLog).view);
+  const auto page = std::get<LogPage>(asked(Query::What::kLog).view);
   EXPECT_TRUE(page.entries.empty());
   EXPECT_EQ(stats().counters.quarantined, count);
 }
@@ -253,7 +254,7 @@ TEST_F(Damage, OfAnEndMakesItUnknown) {
   const MessageId which = id_of(questions);
   post(answer(last_attempt(), 200));
   is_quarantined(keys::kEnd, [&] {
-    EXPECT_EQ(asked(Ask::What::kExplain, [&](Ask& event) { event.id = which; }).code,
+    EXPECT_EQ(asked(Query::What::kExplain, [&](Query& event) { event.id = which; }).code,
               AnswerCode::kNotFound);
   });
 }
@@ -290,11 +291,11 @@ TEST_F(Damage, OfAGroupMakesItUnknown) {
   };
   put("one");
   is_quarantined(keys::kFanout, [this] {
-    EXPECT_TRUE(std::get<FanoutGroupPage>(asked(Ask::What::kFanoutGroups).view).groups.empty());
+    EXPECT_TRUE(std::get<FanoutGroupPage>(asked(Query::What::kFanoutGroups).view).groups.empty());
   });
   put("all");
   is_quarantined(keys::kFanout, [this] {
-    EXPECT_EQ(asked(Ask::What::kFanoutGroup, [](Ask& event) { event.group = "all"; }).code,
+    EXPECT_EQ(asked(Query::What::kFanoutGroup, [](Query& event) { event.group = "all"; }).code,
               AnswerCode::kNotFound);
   });
 }
@@ -320,7 +321,7 @@ TEST_F(Damage, OfBooksDoesNotKeepTheEngineFromStarting) {
   restart();
   EXPECT_EQ(stats().counters.quarantined, 3U);
   EXPECT_EQ(stats().holds, 0U);
-  EXPECT_EQ(std::get<DeadGroupList>(asked(Ask::What::kDeadGroups).view).others, 1U);
+  EXPECT_EQ(std::get<DeadGroupList>(asked(Query::What::kDeadGroups).view).others, 1U);
 }
 
 // req: engine.quarantine.1
@@ -330,7 +331,7 @@ TEST_F(Damage, OfAMessageIsExplained) {
   post(message(next(), {{"method", "post"}}));
   const MessageId cold = id_of(questions);
   is_quarantined(keys::kCold,
-                 [&] { asked(Ask::What::kExplain, [&](Ask& event) { event.id = cold; }); });
+                 [&] { asked(Query::What::kExplain, [&](Query& event) { event.id = cold; }); });
   const Explanation it = explained(cold);
   EXPECT_EQ(it.place, Explanation::Place::kQuarantine);
   EXPECT_EQ(it.next, Explanation::Next::kOperator);
@@ -357,7 +358,7 @@ TEST_F(Damage, OfASharedBodyIsMetByWhoAsksForItsMessage) {
   const MessageId which = view_of<FanoutView>(questions).members.at(0).message;
   EXPECT_EQ(phase(which), Phase::kQueued);
   ASSERT_EQ(spoil(keys::kBody), 2U);
-  asked(Ask::What::kExplain, [&](Ask& question) { question.id = which; });
+  asked(Query::What::kExplain, [&](Query& question) { question.id = which; });
   EXPECT_GE(stats().counters.quarantined, 1U);
   EXPECT_EQ(explained(which).place, Explanation::Place::kQuarantine);
 }
@@ -376,7 +377,7 @@ TEST_F(Damage, OfAPageOfTheLogHidesNoEntryBehindIt) {
   LogPosition from;
   std::size_t ends = 0;
   for (int i = 0; i < 10; ++i) {
-    const auto page = std::get<LogPage>(asked(Ask::What::kLog, [&](Ask& event) {
+    const auto page = std::get<LogPage>(asked(Query::What::kLog, [&](Query& event) {
                                           event.from = from;
                                           event.limit = 1;
                                         }).view);
@@ -403,7 +404,7 @@ TEST_F(Damage, OfAPageOfTheLogHidesNoEntryInThePageRightBehindIt) {
   LogPosition from;
   std::vector<MessageId> ended;
   for (int i = 0; i < 10; ++i) {
-    const auto page = std::get<LogPage>(asked(Ask::What::kLog, [&](Ask& event) {
+    const auto page = std::get<LogPage>(asked(Query::What::kLog, [&](Query& event) {
                                           event.from = from;
                                           event.limit = 1;
                                         }).view);

@@ -185,7 +185,7 @@ TEST_F(DeliveryEdges, BehindOneThatCannotBeReadALaneGoesOn) {
   turn();
   EXPECT_EQ(starts().size(), 1U);
   ASSERT_TRUE(store.memory().damage(keys::cold(id, keys::Part::kMessage)));
-  Ask event = ask(next(), Ask::What::kExplain);
+  Query event = ask(next(), Query::What::kExplain);
   event.id = id;
   post(event);
   turn();

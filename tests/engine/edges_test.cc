@@ -13,13 +13,13 @@ class Edges : public ShardRig {
   std::uint64_t next() { return ++ticket_; }
 
   Stats stats() {
-    post(ask(next(), Ask::What::kStats));
+    post(ask(next(), Query::What::kStats));
     return view_of<Stats>(ticket_);
   }
   // Page by page, as /metrics does; a row that goes on with the last is one with it.
   std::vector<QueueRow> all_queues(std::uint32_t limit = 1000) {
     std::vector<QueueRow> out;
-    Ask event = ask(0, Ask::What::kQueues);
+    Query event = ask(0, Query::What::kQueues);
     event.limit = limit;
     do {
       event.ticket = Ticket(next());
@@ -192,7 +192,7 @@ TEST_F(Edges, ACursorOfSomethingElseIsNoneOfTheQueues) {
   open();
   for (const std::string& cursor :
        {std::string("D1234567"), std::string("s1"), std::string("C1")}) {
-    Ask event = ask(next(), Ask::What::kQueues);
+    Query event = ask(next(), Query::What::kQueues);
     event.cursor = cursor;
     post(event);
     EXPECT_EQ(code_of(ticket_), AnswerCode::kInvalid) << cursor;
@@ -206,7 +206,7 @@ TEST_F(Edges, TheAuditIsToldFromEitherEnd) {
   for (const std::uint32_t limit : {1U, 3U, 6U, 7U, 8U}) {
     std::array<std::vector<std::string>, 2> told;
     for (const bool newest_first : {false, true}) {
-      Ask event = ask(0, Ask::What::kAudit);
+      Query event = ask(0, Query::What::kAudit);
       event.limit = limit;
       event.newest_first = newest_first;
       do {
@@ -233,7 +233,7 @@ TEST_F(Edges, AListOfGroupsHasAsManyAsWereAskedFor) {
   }
   kill("bank");
   for (const std::uint32_t limit : {1U, 2U, 3U, 4U}) {
-    Ask event = ask(next(), Ask::What::kDeadGroups);
+    Query event = ask(next(), Query::What::kDeadGroups);
     event.limit = limit;
     post(event);
     const DeadGroupList list = view_of<DeadGroupList>(ticket_);
@@ -335,7 +335,7 @@ TEST_F(Edges, AHoldFitsByNameProfileAndTenantTogether) {
   post(configure(next(), "eu-post"));
   post(configure(next(), "us-shop", {{"tenant", "acme"}}));
   const auto paused = [this](const std::string& name) {
-    Ask event = ask(next(), Ask::What::kDestination);
+    Query event = ask(next(), Query::What::kDestination);
     event.destination = name;
     post(event);
     return view_of<DestinationView>(ticket_).route.health == Health::kPaused;
@@ -357,7 +357,7 @@ TEST_F(Edges, AHoldFitsByNameProfileAndTenantTogether) {
   put.caller.ticket = Ticket(next());
   post(put);
   EXPECT_EQ(told(ticket_).detail, "changed");
-  Ask event = ask(next(), Ask::What::kDestination);
+  Query event = ask(next(), Query::What::kDestination);
   event.destination = "eu-shop";
   post(event);
   EXPECT_EQ(view_of<DestinationView>(ticket_).route.reason, "hold 'h': second");
@@ -370,7 +370,7 @@ TEST_F(Edges, AHoldFitsByNameProfileAndTenantTogether) {
   drop.caller.ticket = Ticket(next());
   post(drop);
   EXPECT_EQ(code_of(ticket_), AnswerCode::kNotFound);
-  post(ask(next(), Ask::What::kHolds));
+  post(ask(next(), Query::What::kHolds));
   EXPECT_EQ(view_of<HoldList>(ticket_).holds.size(), 1U);
   EXPECT_EQ(stats().holds, 1U);
 }
@@ -383,7 +383,7 @@ TEST_F(Edges, AHoldLeavesADisabledDestinationAloneAndMeetsItWhenItIsResumed) {
   post(answer(last_attempt(), 410));
   ASSERT_EQ(put_hold("all", ""), AnswerCode::kDone);
   const auto health = [this] {
-    Ask event = ask(next(), Ask::What::kDestination);
+    Query event = ask(next(), Query::What::kDestination);
     event.destination = "shop";
     post(event);
     return view_of<DestinationView>(ticket_).route.health;
@@ -421,7 +421,7 @@ TEST_F(Edges, AtLeastOneJobMayRunAndIsKept) {
   post(start);
   EXPECT_EQ(code_of(ticket_), AnswerCode::kDone);
   advance(1s);
-  post(ask(next(), Ask::What::kJobs));
+  post(ask(next(), Query::What::kJobs));
   EXPECT_EQ(view_of<JobList>(ticket_).jobs.size(), 1U);
   store.holds_reads = true;
   start.dry_run = true;

@@ -267,7 +267,7 @@ TEST_F(Fairness, IsToldInFigures) {
     make(name, {{"tenant", name}});
     send(name);
   }
-  post(ask(++ticket_, Ask::What::kStats));
+  post(ask(++ticket_, Query::What::kStats));
   const Stats stats = view_of<Stats>(ticket_);
   EXPECT_EQ(stats.tallies.slow_starts, 1U);
   ASSERT_EQ(stats.tallies.tenants.size(), kTenantsTold);
@@ -275,7 +275,7 @@ TEST_F(Fairness, IsToldInFigures) {
   EXPECT_EQ(stats.tallies.tenants[0].starts, 2U);
   EXPECT_EQ(stats.tallies.tenants[1].starts, 1U);
   EXPECT_EQ(stats.tallies.other_tenants, 3U);
-  post(ask(++ticket_, Ask::What::kQueues));
+  post(ask(++ticket_, Query::What::kQueues));
   const QueuePage page = view_of<QueuePage>(ticket_);
   const auto weak = std::find_if(page.rows.begin(), page.rows.end(),
                                  [](const QueueRow& it) { return it.destination == "weak"; });
@@ -303,11 +303,11 @@ TEST_F(Fairness, ContactOpensAClosedRouteOnlyWhereTheRuleSaysSo) {
   EXPECT_EQ(open_of("eased"), 2U) << "slowly, but it is open";
   post(PeerSeen{.destination = "eased"});
   EXPECT_EQ(open_of("eased"), 3U) << "another place, and no attempt need end before it is taken";
-  Ask asked = ask(++ticket_, Ask::What::kDestination);
+  Query asked = ask(++ticket_, Query::What::kDestination);
   asked.destination = "eased";
   post(asked);
   EXPECT_EQ(view_of<DestinationView>(ticket_).route.health, Health::kNormal);
-  asked = ask(++ticket_, Ask::What::kDestination);
+  asked = ask(++ticket_, Query::What::kDestination);
   asked.destination = "strict";
   post(asked);
   EXPECT_EQ(view_of<DestinationView>(ticket_).route.health, Health::kProbe);
@@ -318,7 +318,7 @@ TEST_F(Fairness, ExplainNamesWhatAMessageWaitsFor) {
   open();
   make("a", {{"group", "site"}, {"group_in_flight_max", "1"}});
   send("a", 2);
-  Ask asked = ask(++ticket_, Ask::What::kExplain);
+  Query asked = ask(++ticket_, Query::What::kExplain);
   asked.id = id_of(3);
   post(asked);
   EXPECT_EQ(view_of<Explanation>(ticket_).why, "its group of destinations has no place free");

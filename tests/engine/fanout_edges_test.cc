@@ -79,7 +79,7 @@ TEST_F(FanoutEdges, OfTwoBodiesOneMayBeLost) {
   ASSERT_TRUE(store.memory().damage(keys::body(second.id.value(), keys::BodyPart::kBytes)));
   open();
   for (const FanoutView::Member& member : second.members) {
-    Ask why = ask(next(), Ask::What::kExplain);
+    Query why = ask(next(), Query::What::kExplain);
     why.id = member.message;
     post(why);
     turn();

@@ -68,11 +68,11 @@ class Fanout : public ShardRig {
   }
   std::size_t bodies() { return rows(keys::kBody) / 2; }
   Counters counters() {
-    post(ask(next(), Ask::What::kStats));
+    post(ask(next(), Query::What::kStats));
     return view_of<Stats>(ticket_).counters;
   }
   MessageView shown(MessageId id) {
-    Ask event = ask(next(), Ask::What::kMessage);
+    Query event = ask(next(), Query::What::kMessage);
     event.id = id;
     post(event);
     return view_of<MessageView>(ticket_);
@@ -256,7 +256,7 @@ TEST_F(Fanout, KeepsTheBodyForDeadLettersUntilTheyGo) {
   EXPECT_EQ(bodies(), 1U);
   EXPECT_EQ(rows(keys::kBodyLetter), 3U);
   EXPECT_EQ(shown(view.members[0].message).body, "one body");
-  Ask all = ask(next(), Ask::What::kDeadLetters);
+  Query all = ask(next(), Query::What::kDeadLetters);
   all.contents = true;
   post(all);
   const auto letters = view_of<DeadLetters>(all.ticket.value());
@@ -402,7 +402,7 @@ TEST_F(Fanout, ChangesGroupsMemberByMember) {
   EXPECT_EQ(put("customers", {{"a", {"*.x"}}}), AnswerCode::kInvalid);
   EXPECT_EQ(put("", {}), AnswerCode::kInvalid);
   open();
-  Ask one = ask(next(), Ask::What::kFanoutGroup);
+  Query one = ask(next(), Query::What::kFanoutGroup);
   one.group = "customers";
   post(one);
   const auto shown_group = view_of<FanoutGroupPage>(one.ticket.value());
@@ -411,7 +411,7 @@ TEST_F(Fanout, ChangesGroupsMemberByMember) {
   EXPECT_EQ(changed(What::kRemove, "customers", {{"b", {}}}).code, AnswerCode::kDone);
   EXPECT_EQ(changed(What::kRemove, "customers", {{"b", {}}}).code, AnswerCode::kNothing);
   EXPECT_EQ(put("others", {}), AnswerCode::kDone);
-  Ask all = ask(next(), Ask::What::kFanoutGroups);
+  Query all = ask(next(), Query::What::kFanoutGroups);
   all.limit = 1;
   post(all);
   auto page = view_of<FanoutGroupPage>(all.ticket.value());
@@ -446,7 +446,7 @@ TEST_F(Fanout, PutsMessagesWhoseBodyIsLostIntoQuarantine) {
   EXPECT_EQ(counters().shared_bodies, 0U);
   EXPECT_EQ(rows(keys::kBody), 0U);
   EXPECT_EQ(rows(keys::kBodyLetter), 0U);
-  Ask why = ask(next(), Ask::What::kExplain);
+  Query why = ask(next(), Query::What::kExplain);
   why.id = view.members[0].message;
   post(why);
   EXPECT_EQ(view_of<Explanation>(why.ticket.value()).place, Explanation::Place::kQuarantine);
@@ -529,7 +529,7 @@ TEST_F(Fanout, IsNothingToMessagesThatShareNoBody) {
            .scan({keys::space(keys::kDead), keys::after_prefix(keys::space(keys::kDead)), 10})
            .rows)
     EXPECT_TRUE(store.memory().damage(row.first));
-  post(ask(next(), Ask::What::kDeadLetters));
+  post(ask(next(), Query::What::kDeadLetters));
   turn();
   EXPECT_EQ(counters().quarantined, 2U);
   EXPECT_FALSE(store.bytes_by_space().contains(keys::kBodyLetter));
@@ -562,7 +562,7 @@ TEST_F(Fanout, ALetterWhoseBodyIsLostRefersToNothing) {
   open();
   EXPECT_EQ(rows(keys::kBodyLetter), 2U);
   ASSERT_TRUE(store.memory().damage(keys::body(view.id.value(), keys::BodyPart::kBytes)));
-  Ask all = ask(next(), Ask::What::kDeadLetters);
+  Query all = ask(next(), Query::What::kDeadLetters);
   all.contents = true;
   post(all);
   turn();

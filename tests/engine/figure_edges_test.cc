@@ -33,7 +33,7 @@ TEST_F(FigureEdges, QueuesAreListedPieceByPieceThoughTheirCountsAreOnDisk) {
     std::vector<std::string> met;
     std::string cursor;
     for (int pieces = 0; pieces < 20; ++pieces) {
-      Ask event = ask(next(), Ask::What::kQueues);
+      Query event = ask(next(), Query::What::kQueues);
       event.limit = limit;
       event.cursor = cursor;
       post(event);
@@ -63,7 +63,7 @@ TEST_F(FigureEdges, APieceOfTheShapeBeginsWithAMessage) {
   std::vector<std::uint64_t> pieces;
   std::string cursor;
   do {
-    Ask event = ask(next(), Ask::What::kShape);
+    Query event = ask(next(), Query::What::kShape);
     event.limit = 2;
     event.cursor = cursor;
     post(event);
@@ -81,7 +81,7 @@ TEST_F(FigureEdges, AMessageCountsThoughNobodyKnowsItsDestination) {
   sent({{"method", "post"}});
   ASSERT_TRUE(store.memory().damage(keys::config(mill().id)));
   restart();
-  post(ask(next(), Ask::What::kShape));
+  post(ask(next(), Query::What::kShape));
   turn();
   const auto page = view_of<ShapePage>(questions);
   EXPECT_EQ(page.messages, 1U);

@@ -242,8 +242,8 @@ class Fit : public ::testing::TestWithParam<int> {
     std::set<std::pair<std::uint64_t, std::uint8_t>> busy;
     std::vector<Explanation> waiting;
     for (const auto& [id, one] : records.live()) {
-      Ask question;
-      question.what = Ask::What::kExplain;
+      Query question;
+      question.what = Query::What::kExplain;
       question.id = id;
       const Answer answer = driver_->ask(question);
       const auto* told = std::get_if<Explanation>(&answer.view);
@@ -278,8 +278,8 @@ class Fit : public ::testing::TestWithParam<int> {
         const Timestamp next = driver_->next_deadline().value_or(until);
         driver_->pass(std::max(Duration(1), std::min(next, until) - driver_->now()));
       }
-      Ask question;
-      question.what = Ask::What::kDeadLetters;
+      Query question;
+      question.what = Query::What::kDeadLetters;
       const auto letters = std::get<DeadLetters>(driver_->ask(question).view).letters;
       for (const DeadLetter& letter : letters) {
         if (letter.phase == Phase::kParked) driver_->event(RetryNow{{}, letter.id});
@@ -291,8 +291,8 @@ class Fit : public ::testing::TestWithParam<int> {
     std::string out;
     const RecordAudit records(store_.contents(), driver_profiles(), driver_->now());
     for (const auto& [id, one] : records.live()) {
-      Ask question;
-      question.what = Ask::What::kExplain;
+      Query question;
+      question.what = Query::What::kExplain;
       question.id = id;
       const Answer answer = driver_->ask(question);
       if (const auto* told = std::get_if<Explanation>(&answer.view))

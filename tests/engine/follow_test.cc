@@ -245,7 +245,7 @@ TEST_F(Indeterminate, IsAnEndThatIsCountedToldAndNotRepeated) {  // req: engine.
   ASSERT_EQ(ends.size(), 1U);
   EXPECT_EQ(ends[0].phase, Phase::kIndeterminate);
   // It may have happened, so it is not offered for another try.
-  post(ask(3, Ask::What::kDeadLetters));
+  post(ask(3, Query::What::kDeadLetters));
   EXPECT_TRUE(view_of<DeadLetters>(3).letters.empty());
   Redrive redrive;
   redrive.caller.ticket = Ticket(4);

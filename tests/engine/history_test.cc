@@ -23,7 +23,7 @@ class History : public ShardRig {
     return id_of(ticket);
   }
   MessageView show(MessageId id) {
-    Ask event = ask(next(), Ask::What::kMessage);
+    Query event = ask(next(), Query::What::kMessage);
     event.id = id;
     post(event);
     return view_of<MessageView>(ticket_);
@@ -39,7 +39,7 @@ class History : public ShardRig {
   Job run(const StartJob& event) {
     post(event);
     EXPECT_EQ(code_of(ticket_), AnswerCode::kDone);
-    Ask question = ask(next(), Ask::What::kJob);
+    Query question = ask(next(), Query::What::kJob);
     question.job = JobId(id_of(ticket_ - 1).low);
     actions.clear();
     advance(2s);
@@ -53,7 +53,7 @@ class History : public ShardRig {
     return out;
   }
   Stats stats() {
-    post(ask(next(), Ask::What::kStats));
+    post(ask(next(), Query::What::kStats));
     return view_of<Stats>(ticket_);
   }
 
@@ -101,7 +101,7 @@ TEST_F(History, GoesByAgeAndOutlivesTheEndItself) {
   advance(5h);
   EXPECT_EQ(show(id).body, "hello") << "the end is forgotten, the content is not";
   advance(20h);
-  Ask question = ask(next(), Ask::What::kMessage);
+  Query question = ask(next(), Query::What::kMessage);
   question.id = id;
   post(question);
   EXPECT_EQ(code_of(ticket_), AnswerCode::kNotFound);

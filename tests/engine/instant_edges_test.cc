@@ -60,7 +60,7 @@ TEST_F(InstantEdges, NoPageOfAListCutsAMessageFromItsState) {
     std::set<std::string> met;
     std::string cursor;
     for (int pages = 0; pages < 20; ++pages) {
-      Ask event = ask(next(), Ask::What::kMessages);
+      Query event = ask(next(), Query::What::kMessages);
       event.limit = limit;
       event.cursor = cursor;
       post(event);

@@ -188,15 +188,15 @@ TEST_F(JobEdges, TheOldestFinishedOnesAreForgottenAndTheNewestListedFirst) {
   EXPECT_EQ(list[0].id, others[3]);
   EXPECT_EQ(list[1].id, others[2]);
   EXPECT_EQ(list[2].id, running) << "it runs";
-  Ask event = ask(next(), Ask::What::kJobs);
+  Query event = ask(next(), Query::What::kJobs);
   event.limit = 2;
   post(event);
   EXPECT_EQ(view_of<JobList>(ticket_).jobs.size(), 2U);
-  event = ask(next(), Ask::What::kJobs);
+  event = ask(next(), Query::What::kJobs);
   event.limit = 0;
   post(event);
   EXPECT_EQ(view_of<JobList>(ticket_).jobs.size(), 1U);
-  event = ask(next(), Ask::What::kJob);
+  event = ask(next(), Query::What::kJob);
   event.job = others[0];
   post(event);
   EXPECT_EQ(code_of(ticket_), AnswerCode::kNotFound);
@@ -421,7 +421,7 @@ TEST_F(JobEdges, WhatCameInTheSameInstantButLaterIsNotMeant) {
   const MessageId later = id_of(ticket_);
   EXPECT_EQ(finished(id).done, 3U);
   EXPECT_EQ(finished(id).looked, 4U);
-  Ask why = ask(next(), Ask::What::kExplain);
+  Query why = ask(next(), Query::What::kExplain);
   why.id = later;
   post(why);
   EXPECT_FALSE(is_end(view_of<Explanation>(ticket_).phase));

@@ -21,7 +21,7 @@ class JobRounds : public TaskRig {
     return JobId(id_of(questions).low);
   }
   Job job(JobId which) {
-    Ask event = ask(next(), Ask::What::kJob);
+    Query event = ask(next(), Query::What::kJob);
     event.job = which;
     post(event);
     const JobList list = view_of<JobList>(questions);
@@ -92,7 +92,7 @@ TEST_F(JobRounds, AfterALetterWasLostOthersAreCountedByReadingThem) {
       {keys::space(keys::kDead), keys::after_prefix(keys::space(keys::kDead)), 10});
   ASSERT_EQ(letters.rows.size(), 3U);
   ASSERT_TRUE(store.memory().damage(letters.rows[1].first));
-  post(ask(next(), Ask::What::kDeadLetters));
+  post(ask(next(), Query::What::kDeadLetters));
   EXPECT_EQ(view_of<DeadLetters>(questions).letters.size(), 2U);
   EXPECT_EQ(counted(order(JobAction::kDrop)).matched, 2U);
   EXPECT_EQ(counted(order(JobAction::kDrop)).looked, 2U);

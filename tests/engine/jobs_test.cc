@@ -392,7 +392,7 @@ TEST_F(Holds, StopWhatTheyFitAndExplainWhy) {
   const MessageId id = id_of(ticket_);
   post(submit(next(), "us-shop"));
   ASSERT_EQ(starts().size(), 1U);
-  Ask question = ask(next(), Ask::What::kExplain);
+  Query question = ask(next(), Query::What::kExplain);
   question.id = id;
   post(question);
   EXPECT_NE(view_of<Explanation>(ticket_).why.find("migration"), std::string::npos);

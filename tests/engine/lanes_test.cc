@@ -50,13 +50,13 @@ class LaneRig : public ShardRig {
     served_ = 0;
   }
   Explanation explain(MessageId id) {
-    Ask question = ask(++ticket_, Ask::What::kExplain);
+    Query question = ask(++ticket_, Query::What::kExplain);
     question.id = id;
     post(question);
     return view_of<Explanation>(ticket_);
   }
   std::vector<LogEntry> log(LogEntry::Kind kind) {
-    Ask question = ask(++ticket_, Ask::What::kLog);
+    Query question = ask(++ticket_, Query::What::kLog);
     question.limit = 1000;
     post(question);
     std::vector<LogEntry> out = view_of<LogPage>(ticket_).entries;
@@ -71,7 +71,7 @@ class LaneRig : public ShardRig {
     ASSERT_EQ(code_of(ticket_), AnswerCode::kDone);
   }
   Tallies tallies() {
-    post(ask(++ticket_, Ask::What::kStats));
+    post(ask(++ticket_, Query::What::kStats));
     return view_of<Stats>(ticket_).tallies;
   }
 
@@ -459,7 +459,7 @@ TEST_F(Poison, IsSkippedIfTheRuleSaysSo) {
   ASSERT_EQ(gaps.size(), 1U);
   EXPECT_EQ(gaps[0].id, poison);
   EXPECT_EQ(gaps[0].phase, Phase::kDead);
-  post(ask(++ticket_, Ask::What::kDeadLetters));
+  post(ask(++ticket_, Query::What::kDeadLetters));
   EXPECT_EQ(view_of<DeadLetters>(ticket_).letters.size(), 1U);
 }
 

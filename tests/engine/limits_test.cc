@@ -425,7 +425,7 @@ TEST_F(Limits, AFullChunkOfDestinationsIsLookedThroughAndNothingBeyondIt) {
   for (int i = 0; i < 64; ++i) post(place(++questions, "mill" + std::to_string(i)));
   post(message(++questions, {{"method", "post"}}, "mill63"));
   EXPECT_EQ(stats().residents, 64U);
-  post(ask(++questions, Ask::What::kQueues));
+  post(ask(++questions, Query::What::kQueues));
   EXPECT_EQ(view_of<QueuePage>(questions).rows.size(), 1U);
   PutHold hold;
   hold.caller.ticket = Ticket(++questions);
@@ -462,7 +462,7 @@ TEST_F(Limits, AStateBehindTheLastOneIsNotRead) {
     batch->put(key, encode_state(state, "x"));
     store.memory().commit(*epoch, batch, [](CommitOutcome) {});
     restart();
-    post(ask(++questions, Ask::What::kShape));
+    post(ask(++questions, Query::What::kShape));
     for (const ShapeRow& row : view_of<ShapePage>(questions).rows)
       EXPECT_LE(row.states.size(), 1U) << "nobody can name it";
     const std::uint64_t quarantined = stats().counters.quarantined;

@@ -19,7 +19,7 @@ class Neighbours : public Bulk {
     ASSERT_EQ(number(kFirst) + 1, number(kSecond));
   }
   std::uint64_t number(const std::string& name) {
-    Ask event = ask(next(), Ask::What::kDestination);
+    Query event = ask(next(), Query::What::kDestination);
     event.destination = name;
     post(event);
     return view_of<DestinationView>(ticket_).id.value();
@@ -62,7 +62,7 @@ class Neighbours : public Bulk {
   // Names of the destinations that a list of messages is about.
   std::map<std::string, int> listed(const std::string& name) {
     std::map<std::string, int> out;
-    Ask event = ask(0, Ask::What::kMessages);
+    Query event = ask(0, Query::What::kMessages);
     event.destination = name;
     event.limit = 2;
     for (int pages = 0; pages < 20; ++pages) {
@@ -78,7 +78,7 @@ class Neighbours : public Bulk {
   }
   std::map<std::string, QueueRow> queues(std::uint32_t limit) {
     std::map<std::string, QueueRow> out;
-    Ask event = ask(0, Ask::What::kQueues);
+    Query event = ask(0, Query::What::kQueues);
     event.limit = limit;
     for (int pages = 0; pages < 20; ++pages) {
       event.ticket = Ticket(next());
@@ -164,7 +164,7 @@ TEST_F(Neighbours, AListOfOneHasAllOfItAndNothingOfTheOther) {
   EXPECT_EQ(listed(kSecond), (std::map<std::string, int>{{kSecond, 2}}));
   EXPECT_EQ(listed(""), (std::map<std::string, int>{{kFirst, 2}, {kSecond, 2}}));
   for (const char* name : {kFirst, kSecond}) {
-    Ask event = ask(next(), Ask::What::kShape);
+    Query event = ask(next(), Query::What::kShape);
     event.destination = name;
     post(event);
     const ShapePage page = view_of<ShapePage>(ticket_);

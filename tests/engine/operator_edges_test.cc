@@ -22,7 +22,7 @@ class OperatorEdges : public TaskRig {
     return told(questions);
   }
   NamedTexts settings(const std::string& name) {
-    Ask event = ask(next(), Ask::What::kDestination);
+    Query event = ask(next(), Query::What::kDestination);
     event.destination = name;
     post(event);
     return view_of<DestinationView>(questions).config.settings;
@@ -60,7 +60,7 @@ TEST_F(OperatorEdges, SettingsAreMergedOneByOne) {
   EXPECT_EQ(*find_text(settings("mill"), "in-use"), "2");
   for (int i = 0; i < 3; ++i) sent();
   EXPECT_EQ(starts().size(), 2U);
-  post(ask(next(), Ask::What::kAudit));
+  post(ask(next(), Query::What::kAudit));
   std::vector<std::string> actions_told;
   for (const AuditPage::Line& line : view_of<AuditPage>(questions).lines)
     actions_told.push_back(line.record.action);
@@ -83,8 +83,8 @@ TEST_F(OperatorEdges, AnIdWithTheNumberOfAnotherMessageIsNoMessage) {
     EXPECT_EQ(command<RetryNow>(other).code, AnswerCode::kNotFound);
     EXPECT_EQ(command<Redrive>(other).code, AnswerCode::kNotFound);
     EXPECT_EQ(command<Drop>(other).code, AnswerCode::kNotFound);
-    for (const Ask::What what : {Ask::What::kExplain, Ask::What::kMessage}) {
-      Ask event = ask(next(), what);
+    for (const Query::What what : {Query::What::kExplain, Query::What::kMessage}) {
+      Query event = ask(next(), what);
       event.id = other;
       post(event);
       turn();
@@ -147,7 +147,7 @@ TEST_F(OperatorEdges, AHoldThatEndsOrFitsFewerLetsThoseGoWhoAreNotInMemory) {
   for (const std::string& name : names) post(place(next(), name));
   const auto health = [this] {
     std::map<std::string, Health> out;
-    post(ask(next(), Ask::What::kDestinations));
+    post(ask(next(), Query::What::kDestinations));
     turn();
     for (const DestinationView& view : view_of<DestinationPage>(questions).destinations)
       out[view.config.name] = view.route.health;
@@ -191,7 +191,7 @@ TEST_F(OperatorEdges, WhyItIsHeldIsWrittenWhenItChanges) {
     put.rule.reason = why;
     post(put);
     restart();
-    Ask event = ask(next(), Ask::What::kDestination);
+    Query event = ask(next(), Query::What::kDestination);
     event.destination = "mill";
     post(event);
     EXPECT_EQ(view_of<DestinationView>(questions).route.reason, "hold 'h': " + std::string(why));
@@ -215,7 +215,7 @@ TEST_F(OperatorEdges, AHoldLeavesWhoIsPausedByHandAsItIs) {
   put.rule.name = "h";
   post(put);
   const auto route = [this] {
-    Ask event = ask(next(), Ask::What::kDestination);
+    Query event = ask(next(), Query::What::kDestination);
     event.destination = "mill";
     post(event);
     return view_of<DestinationView>(questions).route;
@@ -241,7 +241,7 @@ TEST_F(OperatorEdges, PagesOfTheLogThatFollowEachOtherAreReadToTheLastEntry) {
     LogPosition from;
     std::vector<MessageId> read;
     for (int i = 0; i < 8; ++i) {
-      Ask event = ask(next(), Ask::What::kLog);
+      Query event = ask(next(), Query::What::kLog);
       event.from = from;
       event.limit = limit;
       post(event);
@@ -266,14 +266,14 @@ TEST_F(OperatorEdges, MessagesWhoseDestinationCannotBeReadAreNotListed) {
     post(pause);
     post(message(next(), {{"method", "post"}}, name));
   }
-  Ask event = ask(next(), Ask::What::kDestination);
+  Query event = ask(next(), Query::What::kDestination);
   event.destination = "mill";
   post(event);
   const DestinationId mill = view_of<DestinationView>(questions).id;
   shard.reset();
   ASSERT_TRUE(store.memory().damage(keys::config(mill)));
   restart();
-  post(ask(next(), Ask::What::kMessages));
+  post(ask(next(), Query::What::kMessages));
   turn();
   const auto page = view_of<MessagePage>(questions);
   ASSERT_EQ(page.messages.size(), 1U);
@@ -296,7 +296,7 @@ TEST_F(OperatorEdges, HistoryThatCannotBeReadIsNoMessage) {
            .scan({keys::space(keys::kHistory), keys::after_prefix(keys::space(keys::kHistory)), 10})
            .rows)
     ASSERT_TRUE(store.memory().damage(row.first));
-  Ask event = ask(next(), Ask::What::kExplain);
+  Query event = ask(next(), Query::What::kExplain);
   event.id = which;
   post(event);
   turn();
@@ -318,7 +318,7 @@ TEST_F(OperatorEdges, AHoldThatWasReleasedIsGoneForGood) {
   post(drop);
   EXPECT_EQ(code_of(questions), AnswerCode::kDone);
   restart();
-  post(ask(next(), Ask::What::kHolds));
+  post(ask(next(), Query::What::kHolds));
   EXPECT_TRUE(view_of<HoldList>(questions).holds.empty());
   sent();
   EXPECT_EQ(starts().size(), 1U);
@@ -374,10 +374,10 @@ TEST_F(OperatorEdges, ACursorBehindTheLastEntryOfAPageGoesOnWithTheNext) {
   post(place(next(), "mill"));
   for (int i = 0; i < 3; ++i) sent();
   for (const StartAttempt& start : starts()) post(answer(start.attempt, 200));
-  post(ask(next(), Ask::What::kLog));
+  post(ask(next(), Query::What::kLog));
   const auto all = view_of<LogPage>(questions);
   ASSERT_EQ(all.entries.size(), 3U);
-  Ask event = ask(next(), Ask::What::kLog);
+  Query event = ask(next(), Query::What::kLog);
   event.from = all.entries[0].position;
   event.from.index = 999;
   post(event);
@@ -403,7 +403,7 @@ TEST_F(OperatorEdges, AListSaysWhereEachMessageIs) {
   post(message(next(), {{"method", "post"}}, "bell"));
   const MessageId disk = id_of(questions);
   std::map<MessageId, Explanation::Place> places;
-  Ask event = ask(0, Ask::What::kMessages);
+  Query event = ask(0, Query::What::kMessages);
   do {
     event.ticket = Ticket(next());
     post(event);

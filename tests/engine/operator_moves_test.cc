@@ -28,7 +28,7 @@ class OperatorMoves : public SpecRig {
     return JobId(id_of(questions).low);
   }
   Job job(JobId which) {
-    Ask event = ask(next(), Ask::What::kJob);
+    Query event = ask(next(), Query::What::kJob);
     event.job = which;
     post(event);
     return view_of<JobList>(questions).jobs.front();
@@ -164,7 +164,7 @@ TEST_F(OperatorMoves, QueuesWhoseNamesHashAlikeAreListedBoth) {
     post(message(next(), {{"method", "post"}}, name));
   }
   post(place(next(), "another"));
-  post(ask(next(), Ask::What::kQueues));
+  post(ask(next(), Query::What::kQueues));
   turn();
   std::vector<std::string> listed;
   for (const QueueRow& row : view_of<QueuePage>(questions).rows) listed.push_back(row.destination);

@@ -19,10 +19,10 @@ class Pages : public TaskRig {
   // What one answer holds, as texts.
   using Read = std::function<Page(const Answer& answer)>;
 
-  Answer asked(Ask::What what, const std::string& cursor, std::uint32_t limit,
+  Answer asked(Query::What what, const std::string& cursor, std::uint32_t limit,
                const std::string& destination = {}) {
     const std::uint64_t ticket = ++questions;
-    Ask event = ask(ticket, what);
+    Query event = ask(ticket, what);
     event.cursor = cursor;
     event.limit = limit;
     event.destination = destination;
@@ -31,7 +31,7 @@ class Pages : public TaskRig {
     turn();
     return told(ticket);
   }
-  Lines all(Ask::What what, const Read& read, std::uint32_t limit,
+  Lines all(Query::What what, const Read& read, std::uint32_t limit,
             const std::string& destination = {}) {
     Lines lines;
     std::string cursor;
@@ -46,13 +46,13 @@ class Pages : public TaskRig {
     return lines;
   }
   // The whole, after every size of page gave the same.
-  Lines whole(Ask::What what, const Read& read, const std::string& destination = {}) {
+  Lines whole(Query::What what, const Read& read, const std::string& destination = {}) {
     const Lines lines = all(what, read, 1000, destination);
     for (std::uint32_t limit = 0; limit <= lines.size() + 2; ++limit)
       EXPECT_EQ(all(what, read, limit, destination), lines) << "pages of " << limit;
     return lines;
   }
-  void refuses_cursors(Ask::What what, char own) {
+  void refuses_cursors(Query::What what, char own) {
     for (const char space : {keys::kConfig, keys::kCold, keys::kDead, keys::kAudit, keys::kRoute}) {
       if (space == own) continue;
       EXPECT_EQ(asked(what, keys::space(space) + '\1', 10).code, AnswerCode::kInvalid) << space;
@@ -138,42 +138,42 @@ class Pages : public TaskRig {
 // req: engine.dead.2
 TEST_F(Pages, OfDeadLettersHaveTheParkedFirst) {
   fill();
-  const Lines lines = whole(Ask::What::kDeadLetters, letters);
+  const Lines lines = whole(Query::What::kDeadLetters, letters);
   ASSERT_EQ(lines.size(), 12U);
   for (std::size_t i = 0; i < lines.size(); ++i)
     EXPECT_NE(lines[i].find(i < 9 ? " parked " : " dead "), std::string::npos) << lines[i];
   contents = true;
-  const Lines full = whole(Ask::What::kDeadLetters, letters);
+  const Lines full = whole(Query::What::kDeadLetters, letters);
   ASSERT_EQ(full.size(), 12U);
   EXPECT_NE(full[11].find(" of "), std::string::npos);
-  refuses_cursors(Ask::What::kDeadLetters, keys::kDead);
+  refuses_cursors(Query::What::kDeadLetters, keys::kDead);
 }
 
 // req: engine.ask.1
 TEST_F(Pages, OfMessagesHaveEachOnceWithItsState) {
   fill();
-  const Lines lines = whole(Ask::What::kMessages, messages);
+  const Lines lines = whole(Query::What::kMessages, messages);
   EXPECT_EQ(lines.size(), 9U + 9U + 3U);
   for (const std::string name : {"a", "b", "c"}) {
-    const Lines own = whole(Ask::What::kMessages, messages, name);
+    const Lines own = whole(Query::What::kMessages, messages, name);
     EXPECT_EQ(own.size(), name == "b" ? 9U : 6U);
     for (const std::string& line : own)
       EXPECT_NE(line.find(" " + name + " "), std::string::npos) << line;
   }
-  EXPECT_EQ(asked(Ask::What::kMessages, {}, 10, "nobody").code, AnswerCode::kNotFound);
-  refuses_cursors(Ask::What::kMessages, keys::kCold);
+  EXPECT_EQ(asked(Query::What::kMessages, {}, 10, "nobody").code, AnswerCode::kNotFound);
+  refuses_cursors(Query::What::kMessages, keys::kCold);
   // The edges of one destination's part of the store are its own, and nothing beyond them.
   const std::uint64_t ticket = ++questions;
-  Ask describe = ask(ticket, Ask::What::kDestination);
+  Query describe = ask(ticket, Query::What::kDestination);
   describe.destination = "a";
   post(describe);
   const DestinationId mill = view_of<DestinationView>(ticket).id;
   const std::string first = keys::cold_lane(mill, 0);
   const std::string last = keys::after_prefix(keys::cold_lane(mill, kLanes - 1));
-  EXPECT_EQ(asked(Ask::What::kMessages, first, 10, "a").code, AnswerCode::kDone);
-  EXPECT_EQ(asked(Ask::What::kMessages, last, 10, "a").code, AnswerCode::kDone);
-  EXPECT_EQ(asked(Ask::What::kMessages, last + '\0', 10, "a").code, AnswerCode::kInvalid);
-  EXPECT_EQ(asked(Ask::What::kMessages, keys::space(keys::kCold), 10, "a").code,
+  EXPECT_EQ(asked(Query::What::kMessages, first, 10, "a").code, AnswerCode::kDone);
+  EXPECT_EQ(asked(Query::What::kMessages, last, 10, "a").code, AnswerCode::kDone);
+  EXPECT_EQ(asked(Query::What::kMessages, last + '\0', 10, "a").code, AnswerCode::kInvalid);
+  EXPECT_EQ(asked(Query::What::kMessages, keys::space(keys::kCold), 10, "a").code,
             AnswerCode::kInvalid);
 }
 
@@ -185,30 +185,30 @@ TEST_F(Pages, OfDestinationsHaveThoseOnDiskToo) {
   Configure gone = place(++questions, "d");
   gone.config.removed = true;
   post(gone);
-  const Lines lines = whole(Ask::What::kDestinations, destinations);
+  const Lines lines = whole(Query::What::kDestinations, destinations);
   EXPECT_EQ(lines.size(), 6U) << "one was removed";
   EXPECT_NE(std::find(lines.begin(), lines.end(), "b paused owed"), lines.end());
   EXPECT_NE(std::find(lines.begin(), lines.end(), "e normal"), lines.end());
-  refuses_cursors(Ask::What::kDestinations, keys::kConfig);
+  refuses_cursors(Query::What::kDestinations, keys::kConfig);
 }
 
 // req: engine.audit.1
 TEST_F(Pages, OfTheAuditHaveWhatWasDone) {
   fill();
-  const Lines lines = whole(Ask::What::kAudit, audit);
+  const Lines lines = whole(Query::What::kAudit, audit);
   EXPECT_GE(lines.size(), 4U);
   EXPECT_EQ(lines.front(), "configure a done: created");
-  refuses_cursors(Ask::What::kAudit, keys::kAudit);
+  refuses_cursors(Query::What::kAudit, keys::kAudit);
 }
 
 // req: engine.ingress.1
 TEST_F(Pages, OfArrivalsAreAsTheyCame) {
   fill();
   for (int i = 0; i < 5; ++i) post(news(++questions, "done t" + std::to_string(i)));
-  const Lines lines = whole(Ask::What::kArrivals, arrivals);
+  const Lines lines = whole(Query::What::kArrivals, arrivals);
   ASSERT_EQ(lines.size(), 5U);
   EXPECT_TRUE(lines[2].starts_with("peer drill done t2 ")) << lines[2];
-  refuses_cursors(Ask::What::kArrivals, 0);
+  refuses_cursors(Query::What::kArrivals, 0);
 }
 
 // req: engine.log.1
@@ -219,7 +219,7 @@ TEST_F(Pages, OfTheLogHaveEveryEntryOnce) {
     LogPosition from;
     for (int pages = 0; pages < 1000; ++pages) {
       const std::uint64_t ticket = ++questions;
-      Ask event = ask(ticket, Ask::What::kLog);
+      Query event = ask(ticket, Query::What::kLog);
       event.limit = limit;
       event.from = from;
       post(event);
@@ -243,15 +243,15 @@ TEST_F(Pages, OfTheLogHaveEveryEntryOnce) {
 TEST_F(Pages, AreNoLargerThanTheEngineAllows) {
   options.engine.limits.answer_rows_max = 3;
   fill();
-  const auto count = [this](Ask::What what, const Read& read) {
+  const auto count = [this](Query::What what, const Read& read) {
     return read(asked(what, {}, 1000)).lines.size();
   };
-  EXPECT_EQ(count(Ask::What::kDeadLetters, letters), 3U);
-  EXPECT_EQ(count(Ask::What::kMessages, messages), 3U);
-  EXPECT_EQ(count(Ask::What::kDestinations, destinations), 3U);
-  EXPECT_EQ(count(Ask::What::kAudit, audit), 3U);
+  EXPECT_EQ(count(Query::What::kDeadLetters, letters), 3U);
+  EXPECT_EQ(count(Query::What::kMessages, messages), 3U);
+  EXPECT_EQ(count(Query::What::kDestinations, destinations), 3U);
+  EXPECT_EQ(count(Query::What::kAudit, audit), 3U);
   const std::uint64_t ticket = ++questions;
-  Ask event = ask(ticket, Ask::What::kLog);
+  Query event = ask(ticket, Query::What::kLog);
   event.limit = 1000;
   post(event);
   EXPECT_EQ(view_of<LogPage>(ticket).entries.size(), 3U);
@@ -270,7 +270,7 @@ TEST_F(Pages, OfGroupsHaveEachOnce) {
     post(change);
     ASSERT_EQ(code_of(questions), AnswerCode::kDone);
   }
-  const Lines lines = whole(Ask::What::kFanoutGroups, [](const Answer& answer) {
+  const Lines lines = whole(Query::What::kFanoutGroups, [](const Answer& answer) {
     Page page;
     const auto& view = std::get<FanoutGroupPage>(answer.view);
     for (const FanoutGroup& group : view.groups) page.lines.push_back(group.name);
@@ -278,7 +278,7 @@ TEST_F(Pages, OfGroupsHaveEachOnce) {
     return page;
   });
   EXPECT_EQ(lines.size(), 5U);
-  refuses_cursors(Ask::What::kFanoutGroups, 0);
+  refuses_cursors(Query::What::kFanoutGroups, 0);
 }
 
 // req: engine.log.3
@@ -290,7 +290,7 @@ TEST_F(Pages, OfTheLogGoOnWhereTheyEnded) {
   for (int i = 0; i < 5; ++i) {
     post(answer(last_attempt(), 200));
     const std::uint64_t ticket = ++questions;
-    Ask event = ask(ticket, Ask::What::kLog);
+    Query event = ask(ticket, Query::What::kLog);
     event.from = from;
     post(event);
     const LogPage page = view_of<LogPage>(ticket);
@@ -313,7 +313,7 @@ TEST_F(Pages, OfMessagesReadTheDestinationsThatAreNotInMemory) {
     for (int i = 0; i < 2; ++i) post(message(++questions, {{"method", "post"}}, name));
   }
   EXPECT_EQ(stats().residents, 0U);
-  const Lines lines = whole(Ask::What::kMessages, messages);
+  const Lines lines = whole(Query::What::kMessages, messages);
   ASSERT_EQ(lines.size(), 6U);
   for (const std::string& line : lines)
     EXPECT_NE(line.find("the destination is paused"), std::string::npos) << line;

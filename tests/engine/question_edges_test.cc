@@ -35,12 +35,12 @@ TEST_F(QuestionEdges, APageOfTheLogThatCannotBeReadIsPassedOver) {
     sent({{"method", "post"}});
     post(answer(last_attempt(), 200));
   }
-  post(ask(next(), Ask::What::kLog));
+  post(ask(next(), Query::What::kLog));
   const std::vector<LogEntry> all = view_of<LogPage>(questions).entries;
   ASSERT_EQ(all.size(), 2U);
   const LogPosition first = all[0].position;
   ASSERT_TRUE(store.memory().damage(keys::log(first.bucket, Sequence(first.page))));
-  Ask event = ask(next(), Ask::What::kLog);
+  Query event = ask(next(), Query::What::kLog);
   event.limit = 1;
   event.from = first;
   post(event);
@@ -48,7 +48,7 @@ TEST_F(QuestionEdges, APageOfTheLogThatCannotBeReadIsPassedOver) {
   EXPECT_TRUE(nothing.entries.empty());
   EXPECT_FALSE(nothing.at_end);
   EXPECT_EQ(nothing.next, (LogPosition{first.bucket, first.page + 1, 0}));
-  event = ask(next(), Ask::What::kLog);
+  event = ask(next(), Query::What::kLog);
   event.limit = 1;
   event.from = nothing.next;
   post(event);

@@ -131,7 +131,7 @@ TEST_F(Record, WindowsStayWithinTheirPool) {  // req: engine.queue.2
     Submit event = submit(100 + i, i % 2 == 0 ? "shop" : "other");
     event.body.assign(1000, 'x');
     post(std::move(event));
-    post(ask(1000 + i, Ask::What::kStats));
+    post(ask(1000 + i, Query::What::kStats));
     EXPECT_LE(view_of<Stats>(1000 + i).in_window, 5U);
   }
 }
@@ -147,7 +147,7 @@ TEST_F(Record, QuestionsByIdScanNothing) {  // req: engine.name.4
   const std::vector<MessageId> ids = {id_of(2), id_of(3), id_of(4)};
   const std::uint64_t scans = store.scans();
   for (std::uint64_t i = 0; i < 3; ++i) {
-    Ask question = ask(10 + i, Ask::What::kExplain);
+    Query question = ask(10 + i, Query::What::kExplain);
     question.id = ids[i];
     post(question);
     EXPECT_EQ(code_of(10 + i), AnswerCode::kDone);
@@ -259,10 +259,10 @@ TEST_F(Restore, AMessageThatIsNotYetRestoredIsNotLost) {  // req: engine.restore
   open();
   release_read();
   ASSERT_TRUE(shard->engine().restoring());
-  Ask about_cold = ask(10, Ask::What::kExplain);
+  Query about_cold = ask(10, Query::What::kExplain);
   about_cold.id = first;
   post(about_cold);
-  Ask about_hot = ask(11, Ask::What::kExplain);
+  Query about_hot = ask(11, Query::What::kExplain);
   about_hot.id = hot;
   post(about_hot);
   Cancel cancel;
@@ -289,7 +289,7 @@ TEST_F(Restore, ACrashDuringRestoreIsACrashLikeAnyOther) {  // req: engine.resto
   }
   store.holds_reads = false;
   open();
-  post(ask(10, Ask::What::kStats));
+  post(ask(10, Query::What::kStats));
   EXPECT_EQ(view_of<Stats>(10).counters.live(), 31U);
   EXPECT_EQ(starts().size(), 8U);
 }

@@ -65,7 +65,7 @@ TEST_F(RestoreEdges, AnEmptyDestinationThatIsDrainedGoesWhoeverAskedForIt) {
   open();
   release_read();  // the books
   ASSERT_EQ(store.reads_held(), 1U) << "the hot ones";
-  Ask question = ask(next(), Ask::What::kDestination);
+  Query question = ask(next(), Query::What::kDestination);
   question.destination = "mill";
   post(question);
   while (store.reads_held() > 1) release_newest_read();
@@ -145,7 +145,7 @@ TEST_F(RestoreEdges, AnUnreadableMessageOfItsOwnBodyLeavesNoReference) {
   id = sent({{"method", "task"}});
   post(answer(last_attempt(), 408));
   ASSERT_TRUE(store.memory().damage(keys::cold(id, keys::Part::kState)));
-  Ask question = ask(next(), Ask::What::kExplain);
+  Query question = ask(next(), Query::What::kExplain);
   question.id = id;
   post(question);
   EXPECT_EQ(stats().counters.quarantined, 2U);

@@ -12,7 +12,7 @@ class Shape : public ShardRig {
   std::uint64_t next() { return ++ticket_; }
   Answer asked(const std::string& destination = {}, const std::string& cursor = {},
                std::uint32_t limit = 1000) {
-    Ask event = ask(next(), Ask::What::kShape);
+    Query event = ask(next(), Query::What::kShape);
     event.destination = destination;
     event.cursor = cursor;
     event.limit = limit;
@@ -59,7 +59,7 @@ class Shape : public ShardRig {
     return row.phases[static_cast<std::size_t>(phase)];
   }
   DestinationView view(const std::string& name) {
-    Ask event = ask(next(), Ask::What::kDestination);
+    Query event = ask(next(), Query::What::kDestination);
     event.destination = name;
     post(event);
     return view_of<DestinationView>(ticket_);
@@ -201,7 +201,7 @@ TEST_F(Shape, NamesDestinationsThatAreNotInMemoryAndLeavesThemThere) {
     post(submit(next(), name));
   }
   const auto residents = [this] {
-    post(ask(next(), Ask::What::kStats));
+    post(ask(next(), Query::What::kStats));
     return view_of<Stats>(ticket_).residents;
   };
   const std::uint64_t before = residents();

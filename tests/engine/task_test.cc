@@ -284,7 +284,7 @@ TEST_F(Ingress, IsKeptAsItCameAndListed) {  // req: engine.ingress.1
   post(news(3, "noise"));
   post(news(4, "done t9"));
   restart();
-  Ask question = ask(5, Ask::What::kArrivals);
+  Query question = ask(5, Query::What::kArrivals);
   question.limit = 1;
   post(question);
   const auto first = view_of<ArrivalPage>(5);

@@ -148,9 +148,9 @@ class Chaos {
     return out;
   }
   Event question(const EngineDriver& driver) {
-    Ask out;
+    Query out;
     out.ticket = Ticket(rng_.below(1000) + 1);
-    out.what = static_cast<Ask::What>(rng_.below(5));
+    out.what = static_cast<Query::What>(rng_.below(5));
     out.id = message(driver);
     out.destination = destination();
     out.limit = static_cast<std::uint32_t>(rng_.below(4));
@@ -215,8 +215,8 @@ void calm_down(EngineDriver& driver) {
   for (int round = 0; round < 300 && driver.stats().counters.live() > 0; ++round) {
     driver.answer_all();
     driver.pass(1h);
-    Ask question;
-    question.what = Ask::What::kDeadLetters;
+    Query question;
+    question.what = Query::What::kDeadLetters;
     const auto letters = std::get<DeadLetters>(driver.ask(question).view).letters;
     for (const DeadLetter& letter : letters) {
       if (letter.phase == Phase::kParked) driver.event(RetryNow{{}, letter.id});

@@ -35,7 +35,7 @@ TEST_F(Turn, QuestionsWaitForAllEarlierTurns) {  // req: engine.turn.2, engine.e
   open_with_shop();
   store.holds_commits = true;
   post(submit(2, "shop"));
-  post(ask(3, Ask::What::kStats));
+  post(ask(3, Query::What::kStats));
   EXPECT_TRUE(actions.empty());
   release_commit();
   EXPECT_EQ(tickets_answered(), (Tickets{2, 3}));
@@ -47,10 +47,10 @@ TEST_F(Turn, AnEndIsNotSeenBeforeItIsDurable) {  // req: engine.end.2
   post(submit(2, "shop"));
   store.holds_commits = true;
   post(answer(attempt(0), 200));
-  Ask question = ask(3, Ask::What::kExplain);
+  Query question = ask(3, Query::What::kExplain);
   question.id = id_of(2);
   post(question);
-  post(ask(4, Ask::What::kLog));
+  post(ask(4, Query::What::kLog));
   EXPECT_FALSE(answered(3));
   EXPECT_FALSE(answered(4));
   release_commit();
@@ -117,7 +117,7 @@ TEST_F(Turn, ATurnFullOfBytesTakesNoMoreEvents) {  // req: engine.turn.4
 TEST_F(Turn, AFullTurnWithoutWritesGoesOn) {  // req: engine.turn.4
   options.turn_events_max = 3;
   open_with_shop();
-  for (std::uint64_t i = 2; i < 7; ++i) ASSERT_TRUE(shard->post(ask(i, Ask::What::kStats)));
+  for (std::uint64_t i = 2; i < 7; ++i) ASSERT_TRUE(shard->post(ask(i, Query::What::kStats)));
   turn();
   EXPECT_EQ(tickets_answered(), (Tickets{2, 3, 4, 5, 6}));
 }
@@ -164,7 +164,7 @@ TEST_F(Turn, WhatIsOverBeforeItLeftNeverLeaves) {  // req: engine.turn.20
   ASSERT_EQ(starts().size(), 1U);
   EXPECT_EQ(starts()[0].message, id_of(2));
   EXPECT_EQ(aborts(), (std::vector<AttemptId>{attempt(0)}));
-  Ask question = ask(4, Ask::What::kExplain);
+  Query question = ask(4, Query::What::kExplain);
   question.id = id_of(3);
   post(question);
   EXPECT_EQ(view_of<Explanation>(4).phase, Phase::kDead);
@@ -190,7 +190,7 @@ TEST_F(Turn, AfterAFailedCommitNothingLeavesAndTheShardAsksForARestart) {  // re
   store.holds_commits = true;
   post(submit(2, "shop"));
   post(submit(3, "shop"));
-  post(ask(4, Ask::What::kStats));
+  post(ask(4, Query::What::kStats));
   release_commit(CommitOutcome::kFailed);
   EXPECT_EQ(shard->fate(), Shard::Fate::kRestart);
   EXPECT_FALSE(shard->fate_reason().empty());
@@ -200,7 +200,7 @@ TEST_F(Turn, AfterAFailedCommitNothingLeavesAndTheShardAsksForARestart) {  // re
 
   store.holds_commits = false;
   open();
-  post(ask(5, Ask::What::kStats));
+  post(ask(5, Query::What::kStats));
   EXPECT_EQ(view_of<Stats>(5).counters.accepted, 0U);
 }
 
@@ -223,7 +223,7 @@ TEST_P(AmbiguousCommit, EndsWellWhetherItWasWrittenOrNot) {  // req: engine.turn
   EXPECT_EQ(told(3).replayed, written);
   EXPECT_EQ(starts().size(), 1U);
   EXPECT_EQ(starts()[0].message, id_of(3));
-  post(ask(4, Ask::What::kStats));
+  post(ask(4, Query::What::kStats));
   EXPECT_EQ(view_of<Stats>(4).counters.accepted, 1U);
 }
 INSTANTIATE_TEST_SUITE_P(Both, AmbiguousCommit, ::testing::Bool());
@@ -255,8 +255,8 @@ TEST_F(Turn, AStoreThatCannotBeReadStopsTheShard) {  // req: engine.turn.10
 TEST_F(Turn, QuestionsAloneCommitNothing) {  // req: engine.turn.11
   open_with_shop();
   const std::uint64_t before = store.commits();
-  post(ask(2, Ask::What::kStats));
-  post(ask(3, Ask::What::kLog));
+  post(ask(2, Query::What::kStats));
+  post(ask(3, Query::What::kLog));
   post(submit(4, "nowhere"));
   EXPECT_EQ(tickets_answered(), (Tickets{2, 3, 4}));
   EXPECT_EQ(store.commits(), before);
@@ -344,7 +344,7 @@ TEST_F(Turn, AListGoesOnBehindWhatIsBeingRemoved) {  // req: engine.view.4, engi
   drop.caller.ticket = Ticket(2);
   drop.id = id_of(10);
   post(drop);
-  Ask question = ask(20, Ask::What::kDeadLetters);
+  Query question = ask(20, Query::What::kDeadLetters);
   question.limit = 1;
   post(question);
   store.holds_commits = false;
@@ -371,7 +371,7 @@ TEST_F(Turn, TheKeylessHotPathReadsNothing) {  // req: engine.step.4
     post(answer(last_attempt(), 200));
   }
   EXPECT_EQ(store.reads(), before);
-  post(ask(3, Ask::What::kStats));
+  post(ask(3, Query::What::kStats));
   EXPECT_EQ(view_of<Stats>(3).counters.delivered, 101U);
 }
 

@@ -35,7 +35,7 @@ TEST_F(UnreadableEdges, ADrainedDestinationGoesWithALastMessageThatIsLost) {
   post(gone);
   ASSERT_EQ(code_of(questions), AnswerCode::kPending);
   ASSERT_TRUE(store.memory().damage(keys::cold(id, keys::Part::kMessage)));
-  Ask event = ask(next(), Ask::What::kExplain);
+  Query event = ask(next(), Query::What::kExplain);
   event.id = id;
   post(event);
   turn();
@@ -54,7 +54,7 @@ TEST_F(UnreadableEdges, ALetterOfADestinationThatIsGoneNamesNone) {
   gone.config.removed = true;
   post(gone);
   ASSERT_EQ(code_of(questions), AnswerCode::kDone);
-  post(ask(next(), Ask::What::kDeadGroups));
+  post(ask(next(), Query::What::kDeadGroups));
   turn();
   const auto list = view_of<DeadGroupList>(questions);
   ASSERT_EQ(list.groups.size(), 1U);

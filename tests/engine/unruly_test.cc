@@ -525,7 +525,7 @@ TEST_F(Unruly, OfNewsThatWaitsTheNewestIsKept) {
 TEST_F(Unruly, AFailureWithoutAReasonLeavesNoneOfAnEarlierOne) {
   open_with_task({{"base", "1000"}});
   const auto last_error = [this] {
-    Ask event = ask(++questions, Ask::What::kDestination);
+    Query event = ask(++questions, Query::What::kDestination);
     event.destination = "mill";
     post(event);
     const DestinationView view = view_of<DestinationView>(questions);

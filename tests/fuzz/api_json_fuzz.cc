@@ -79,7 +79,7 @@ void read_target(std::string_view text) {
   const auto routed = find_route(route_rows(), "GET", text.substr(0, mark));
   if (routed && mark != std::string_view::npos)
     static_cast<void>(
-        Query::read(text.substr(mark + 1), route_rows()[routed->route].parameters).has_value());
+        UrlQuery::read(text.substr(mark + 1), route_rows()[routed->route].parameters).has_value());
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class Bulk : public ShardRig {
   }
 
   DeadGroupList groups(const std::string& destination = {}) {
-    Ask event = ask(next(), Ask::What::kDeadGroups);
+    Query event = ask(next(), Query::What::kDeadGroups);
     event.destination = destination;
     post(event);
     return view_of<DeadGroupList>(ticket_);
@@ -54,25 +54,25 @@ class Bulk : public ShardRig {
     return JobId(id_of(ticket_).low);
   }
   Job job(JobId id) {
-    Ask event = ask(next(), Ask::What::kJob);
+    Query event = ask(next(), Query::What::kJob);
     event.job = id;
     post(event);
     const JobList list = view_of<JobList>(ticket_);
     return list.jobs.empty() ? Job() : list.jobs.front();
   }
   std::vector<Job> jobs() {
-    post(ask(next(), Ask::What::kJobs));
+    post(ask(next(), Query::What::kJobs));
     return view_of<JobList>(ticket_).jobs;
   }
   std::vector<AuditRecord> audit() {
-    post(ask(next(), Ask::What::kAudit));
+    post(ask(next(), Query::What::kAudit));
     std::vector<AuditRecord> out;
     for (const AuditPage::Line& line : view_of<AuditPage>(ticket_).lines)
       out.push_back(line.record);
     return out;
   }
   Counters counters() {
-    post(ask(next(), Ask::What::kStats));
+    post(ask(next(), Query::What::kStats));
     return view_of<Stats>(ticket_).counters;
   }
   std::vector<std::string> bodies_started() const {

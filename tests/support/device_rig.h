@@ -353,7 +353,7 @@ class DeviceRig : public ShardRig {
 
   MessageView shown(MessageId which) {
     const std::uint64_t ticket = ++tickets;
-    Ask question = ask(ticket, Ask::What::kMessage);
+    Query question = ask(ticket, Query::What::kMessage);
     question.id = which;
     post(question);
     turn();
@@ -429,7 +429,7 @@ class DeviceRig : public ShardRig {
   }
   Tallies tallies() {
     const std::uint64_t ticket = ++tickets;
-    post(ask(ticket, Ask::What::kStats));
+    post(ask(ticket, Query::What::kStats));
     return view_of<Stats>(ticket).tallies;
   }
 

@@ -83,7 +83,7 @@ class EngineDriver {
     }
   }
   // The last answer to it.
-  const Answer& ask(Ask question) {
+  const Answer& ask(Query question) {
     question.ticket = Ticket(UINT32_MAX);
     event(question);
     return answer_;

@@ -368,8 +368,8 @@ void World::kernel(Words& words) {
 }
 
 void World::explain(Words& words) {
-  Ask question;
-  question.what = Ask::What::kExplain;
+  Query question;
+  question.what = Query::What::kExplain;
   question.id = message_named(words);
   if (words.complaint()) return;
   const Answer answer = ask(question);
@@ -387,8 +387,8 @@ void World::stats(Words& /*words*/) {
 // Reads the log as another client would: from the start, or where the named reader stopped last
 // time.
 void World::log(Words& words) {
-  Ask question;
-  question.what = Ask::What::kLog;
+  Query question;
+  question.what = Query::What::kLog;
   if (const auto limit = words.number("limit")) question.limit = static_cast<std::uint32_t>(*limit);
   const auto reader = words.option("reader");
   if (reader) question.from = readers_[*reader];
@@ -405,8 +405,8 @@ void World::log(Words& words) {
 }
 
 void World::dead_letters(Words& words) {
-  Ask question;
-  question.what = Ask::What::kDeadLetters;
+  Query question;
+  question.what = Query::What::kDeadLetters;
   if (const auto limit = words.number("limit")) question.limit = static_cast<std::uint32_t>(*limit);
   std::size_t pages = 0;
   std::vector<std::string> letters;
@@ -423,8 +423,8 @@ void World::dead_letters(Words& words) {
 }
 
 void World::show_destination(Words& words) {
-  Ask question;
-  question.what = Ask::What::kDestination;
+  Query question;
+  question.what = Query::What::kDestination;
   question.destination = words.next("the destination's name");
   const Answer answer = ask(question);
   const auto* view = std::get_if<DestinationView>(&answer.view);
@@ -434,7 +434,7 @@ void World::show_destination(Words& words) {
 
 // Page after page to the end; the number of pages is told, because pages are what is shown here.
 template <class Page, class Show>
-void World::list(const std::string& what, Ask question, Show show_page) {
+void World::list(const std::string& what, Query question, Show show_page) {
   std::size_t pages = 0;
   std::vector<std::string> rows;
   do {
@@ -450,8 +450,8 @@ void World::list(const std::string& what, Ask question, Show show_page) {
 }
 
 void World::list_destinations(Words& words) {
-  Ask question;
-  question.what = Ask::What::kDestinations;
+  Query question;
+  question.what = Query::What::kDestinations;
   if (const auto limit = words.number("limit")) question.limit = static_cast<std::uint32_t>(*limit);
   question.cursor = words.option("cursor").value_or("");
   list<DestinationPage>("destinations", std::move(question), [this](const auto& page, auto& rows) {
@@ -462,8 +462,8 @@ void World::list_destinations(Words& words) {
 }
 
 void World::list_messages(Words& words) {
-  Ask question;
-  question.what = Ask::What::kMessages;
+  Query question;
+  question.what = Query::What::kMessages;
   question.destination = words.option("of").value_or("");
   if (const auto limit = words.number("limit")) question.limit = static_cast<std::uint32_t>(*limit);
   question.cursor = words.option("cursor").value_or("");
@@ -474,8 +474,8 @@ void World::list_messages(Words& words) {
 }
 
 void World::show_message(Words& words) {
-  Ask question;
-  question.what = Ask::What::kMessage;
+  Query question;
+  question.what = Query::What::kMessage;
   question.id = message_named(words);
   if (words.complaint()) return;
   const Answer answer = ask(question);
@@ -491,8 +491,8 @@ void World::show_message(Words& words) {
 }
 
 void World::operation(Words& words) {
-  Ask question;
-  question.what = Ask::What::kOperation;
+  Query question;
+  question.what = Query::What::kOperation;
   question.key = take_key(words);
   if (question.key.kind == OperationKey::Kind::kNone) words.complain("say which: key K");
   if (words.complaint()) return;

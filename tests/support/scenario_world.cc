@@ -91,7 +91,7 @@ void World::post(Event event) {
   if (!shard_->post(std::move(event))) say("!! the event queue is full");
 }
 
-Answer World::ask(Ask question) {
+Answer World::ask(Query question) {
   Answer out;
   bool answered = false;
   question.ticket = caller({}, [&](const Answer& answer) {
@@ -194,8 +194,8 @@ void World::settle() {
 
 void World::observe() {
   for (bool more = true; more;) {
-    Ask question;
-    question.what = Ask::What::kLog;
+    Query question;
+    question.what = Query::What::kLog;
     question.from = cursor_;
     const Answer answer = ask(question);
     const auto* page = std::get_if<LogPage>(&answer.view);
@@ -212,8 +212,8 @@ void World::observe() {
 }
 
 void World::observe_health(const std::string& name) {
-  Ask question;
-  question.what = Ask::What::kDestination;
+  Query question;
+  question.what = Query::What::kDestination;
   question.destination = name;
   const Answer answer = ask(question);
   const auto* view = std::get_if<DestinationView>(&answer.view);

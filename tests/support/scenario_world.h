@@ -77,7 +77,7 @@ class World {
   void show_message(Words& words);
   void operation(Words& words);
   template <class Page, class Show>
-  void list(const std::string& what, Ask question, Show show_page);
+  void list(const std::string& what, Query question, Show show_page);
   void memory(Words& words);
   void record(Words& words);
   void damage(Words& words);
@@ -98,7 +98,7 @@ class World {
   Caller caller(OperationKey key, std::function<void(const Answer&)> then);
   void post(Event event);
   void post_and_say(std::string what, Event event);
-  Answer ask(Ask question);
+  Answer ask(Query question);
   void act(Action&& action);
   void start(StartAttempt&& attempt);
   void settle();

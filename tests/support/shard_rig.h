@@ -88,8 +88,8 @@ class ShardRig : public ::testing::Test {
     event.body = "hello";
     return event;
   }
-  static Ask ask(std::uint64_t ticket, Ask::What what) {
-    Ask event;
+  static Query ask(std::uint64_t ticket, Query::What what) {
+    Query event;
     event.ticket = Ticket(ticket);
     event.what = what;
     return event;

@@ -39,7 +39,7 @@ class SpecRig : public TaskRig {
     ASSERT_EQ(code_of(questions), AnswerCode::kDone) << told(questions).detail;
   }
   DestinationView mill() {
-    Ask event = ask(next(), Ask::What::kDestination);
+    Query event = ask(next(), Query::What::kDestination);
     event.destination = "mill";
     post(event);
     return view_of<DestinationView>(questions);

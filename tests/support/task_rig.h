@@ -121,7 +121,7 @@ class TaskRig : public ShardRig {
   }
   Explanation explained(MessageId which) {
     const std::uint64_t ticket = ++questions;
-    Ask question = ask(ticket, Ask::What::kExplain);
+    Query question = ask(ticket, Query::What::kExplain);
     question.id = which;
     post(question);
     turn();
@@ -130,7 +130,7 @@ class TaskRig : public ShardRig {
   Phase phase(MessageId which) { return explained(which).phase; }
   MessageView shown(MessageId which) {
     const std::uint64_t ticket = ++questions;
-    Ask question = ask(ticket, Ask::What::kMessage);
+    Query question = ask(ticket, Query::What::kMessage);
     question.id = which;
     post(question);
     turn();
@@ -138,12 +138,12 @@ class TaskRig : public ShardRig {
   }
   Stats stats() {
     const std::uint64_t ticket = ++questions;
-    post(ask(ticket, Ask::What::kStats));
+    post(ask(ticket, Query::What::kStats));
     return view_of<Stats>(ticket);
   }
   std::vector<LogEntry> log(LogEntry::Kind kind) {
     const std::uint64_t ticket = ++questions;
-    post(ask(ticket, Ask::What::kLog));
+    post(ask(ticket, Query::What::kLog));
     std::vector<LogEntry> out;
     for (const LogEntry& entry : view_of<LogPage>(ticket).entries) {
       if (entry.kind == kind) out.push_back(entry);

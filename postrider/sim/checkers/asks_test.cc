@@ -6,11 +6,11 @@
 namespace postrider::sim {
 namespace {
 
-Ask question(Ask::What what, std::string cursor = {}) {
-  Ask ask;
-  ask.what = what;
-  ask.cursor = std::move(cursor);
-  return ask;
+Query question(Query::What what, std::string cursor = {}) {
+  Query query;
+  query.what = what;
+  query.cursor = std::move(cursor);
+  return query;
 }
 
 Explanation live(const Message& message) {
@@ -34,7 +34,7 @@ class ListingTest : public ::testing::Test {
     second = bench.accept(bench.message(2));
   }
   void page(std::string cursor, const Answer& answer) {
-    bench.tell(bench.ask(question(Ask::What::kMessages, std::move(cursor))), answer);
+    bench.tell(bench.ask(question(Query::What::kMessages, std::move(cursor))), answer);
   }
 
   CheckerBench bench;
@@ -81,15 +81,15 @@ TEST_F(ListingTest, SeesAnotherBodyThanWasSubmitted) {  // req: engine.sim.26
     Submit submit;
     submit.body = "right";
     bench.tell(bench.ask(submit), accepted);
-    Ask ask = question(Ask::What::kMessage);
-    ask.id = first.id;
+    Query query = question(Query::What::kMessage);
+    query.id = first.id;
     Answer shown;
     MessageView view;
     view.explanation = live(first);
     view.body = body;
     view.has_body = true;
     shown.view = view;
-    bench.tell(bench.ask(ask), shown);
+    bench.tell(bench.ask(query), shown);
     EXPECT_EQ(bench.complained(), body == "wrong") << bench.text();
   }
 }
@@ -101,13 +101,13 @@ TEST_F(ListingTest, SeesADestinationThatIsMissingOrOtherwise) {  // req: engine.
     view.id = bench.destination;
     view.config = {"destination-0", "drill", {{"peer", right ? "peer-0" : "peer-1"}}, false};
     answer.view = DestinationPage{{view}, {}};
-    bench.tell(bench.ask(question(Ask::What::kDestinations)), answer);
+    bench.tell(bench.ask(question(Query::What::kDestinations)), answer);
     EXPECT_EQ(bench.complained(), !right) << bench.text();
   }
   CheckerBench empty(make_listing_checker);
   Answer nothing;
   nothing.view = DestinationPage{};
-  empty.tell(empty.ask(question(Ask::What::kDestinations)), nothing);
+  empty.tell(empty.ask(question(Query::What::kDestinations)), nothing);
   EXPECT_TRUE(empty.complained());
 }
 
@@ -120,11 +120,11 @@ TEST(KeysChecker, SeesAQuestionAboutAKeyThatIsAnsweredOtherwise) {  // req: engi
     answer.code = AnswerCode::kAccepted;
     answer.id = bench.message(1).id;
     bench.tell(bench.ask(submit), answer);
-    Ask ask = question(Ask::What::kOperation);
-    ask.key = submit.caller.key;
+    Query query = question(Query::What::kOperation);
+    query.key = submit.caller.key;
     answer.replayed = true;
     if (!right) answer.id = bench.message(2).id;
-    bench.tell(bench.ask(ask), answer);
+    bench.tell(bench.ask(query), answer);
     EXPECT_EQ(bench.complained(), !right) << bench.text();
   }
 }

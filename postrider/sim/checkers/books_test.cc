@@ -261,12 +261,12 @@ TEST(DurabilityChecker, SeesAnswersGoBack) {  // req: engine.sim.3
 
 TEST(DurabilityChecker, SeesALiveMessageThatIsNotFound) {  // req: engine.sim.3
   CheckerBench bench(make_durability_checker);
-  Ask ask;
-  ask.what = Ask::What::kExplain;
-  ask.id = bench.accept(bench.message(1)).id;
+  Query query;
+  query.what = Query::What::kExplain;
+  query.id = bench.accept(bench.message(1)).id;
   Answer answer;
   answer.code = AnswerCode::kNotFound;
-  bench.tell(bench.ask(ask), answer);
+  bench.tell(bench.ask(query), answer);
   EXPECT_TRUE(bench.complained());
 }
 
@@ -318,9 +318,9 @@ class LogCheckerTest : public ::testing::Test {
     }
   }
   void read(LogPosition from, std::vector<LogEntry> entries, bool at_end) {
-    Ask ask;
-    ask.what = Ask::What::kLog;
-    ask.from = from;
+    Query query;
+    query.what = Query::What::kLog;
+    query.from = from;
     LogPage page;
     page.next = entries.empty() ? from : LogPosition{1, entries.back().position.page, 1};
     if (next) page.next = *next;
@@ -329,7 +329,7 @@ class LogCheckerTest : public ::testing::Test {
     page.at_end = at_end;
     Answer answer;
     answer.view = page;
-    bench.tell(bench.ask(ask), answer);
+    bench.tell(bench.ask(query), answer);
   }
   CheckerBench bench{make_log_checker};
   std::optional<LogPosition> next;  // where the reader is sent; unset: where it should be

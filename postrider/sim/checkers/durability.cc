@@ -60,8 +60,8 @@ class DurabilityChecker final : public Checker {
   }
 
   void asked(const Asked& asked) override {
-    if (const auto* ask = std::get_if<Ask>(&asked.event))
-      questions_[asked.ticket.value()] = ask->id;
+    if (const auto* query = std::get_if<Query>(&asked.event))
+      questions_[asked.ticket.value()] = query->id;
     if (const auto* redrive = std::get_if<Redrive>(&asked.event))
       note_letter(asked.ticket, redrive->id);
     if (const auto* drop = std::get_if<Drop>(&asked.event)) note_letter(asked.ticket, drop->id);

@@ -35,8 +35,9 @@ class ExplainChecker final : public Checker {
           if constexpr (requires { event.config; }) disturb(event.config.name);
         },
         asked.event);
-    const auto* ask = std::get_if<Ask>(&asked.event);
-    if (ask != nullptr && ask->what == Ask::What::kExplain) note_question(asked.ticket, ask->id);
+    const auto* query = std::get_if<Query>(&asked.event);
+    if (query != nullptr && query->what == Query::What::kExplain)
+      note_question(asked.ticket, query->id);
     if (const auto* pause = std::get_if<Pause>(&asked.event)) disturb(pause->destination);
     if (const auto* resume = std::get_if<Resume>(&asked.event)) disturb(resume->destination);
     if (const auto* wake = std::get_if<Wake>(&asked.event)) disturb(wake->destination);

@@ -15,8 +15,8 @@ class GapsChecker final : public Checker {
       : verdicts_(context.verdicts), notebook_(notebook) {}
 
   void asked(const Asked& asked) override {
-    const auto* ask = std::get_if<Ask>(&asked.event);
-    if (ask != nullptr && ask->what == Ask::What::kExplain)
+    const auto* query = std::get_if<Query>(&asked.event);
+    if (query != nullptr && query->what == Query::What::kExplain)
       questions_[asked.ticket.value()] = {asked.when.truth, asked.when.engine};
   }
 

@@ -85,9 +85,9 @@ class KeysChecker final : public Checker {
                    context.shard.engine.key_ahead) {}
 
   void asked(const Asked& asked) override {
-    if (const auto* ask = std::get_if<Ask>(&asked.event);
-        ask != nullptr && ask->what == Ask::What::kOperation) {
-      lookups_[asked.ticket.value()] = {name_of_key(ask->key), 0, asked.when, ask->key};
+    if (const auto* query = std::get_if<Query>(&asked.event);
+        query != nullptr && query->what == Query::What::kOperation) {
+      lookups_[asked.ticket.value()] = {name_of_key(query->key), 0, asked.when, query->key};
       return;
     }
     const OperationKey* key = key_of(asked.event);

@@ -90,8 +90,8 @@ struct GapBench : CheckerBench {
     store_state(of, state);
   }
   void explain(const Message& of, MessageId gap) {
-    Ask question;
-    question.what = Ask::What::kExplain;
+    Query question;
+    question.what = Query::What::kExplain;
     question.id = of.id;
     const Ticket ticket = ask(question);
     Explanation explanation;

@@ -30,13 +30,13 @@ class ListingChecker final : public Checker {
     if (const auto* fanout = std::get_if<FanOut>(&asked.event))
       submits_[ticket] = content_of(fanout->attributes, fanout->body);
     if (const auto* redrive = std::get_if<Redrive>(&asked.event)) redrives_[ticket] = redrive->id;
-    const auto* ask = std::get_if<Ask>(&asked.event);
-    if (ask == nullptr) return;
-    if (ask->what == Ask::What::kMessages) go_on(messages_, *ask, ticket);
-    if (ask->what == Ask::What::kDestinations) go_on(destinations_, *ask, ticket);
-    if (ask->what == Ask::What::kMessage)
-      shows_[ticket] = {ask->id, serial_, notebook_.letter(ask->id) != nullptr,
-                        notebook_.is_kept(ask->id)};
+    const auto* query = std::get_if<Query>(&asked.event);
+    if (query == nullptr) return;
+    if (query->what == Query::What::kMessages) go_on(messages_, *query, ticket);
+    if (query->what == Query::What::kDestinations) go_on(destinations_, *query, ticket);
+    if (query->what == Query::What::kMessage)
+      shows_[ticket] = {query->id, serial_, notebook_.letter(query->id) != nullptr,
+                        notebook_.is_kept(query->id)};
   }
 
   void told(const Told& told) override {
@@ -74,10 +74,10 @@ class ListingChecker final : public Checker {
     bool kept = false;    // its content was in the history
   };
 
-  void go_on(Series& series, const Ask& ask, std::uint64_t ticket) const {
-    if (ask.cursor.empty()) {
+  void go_on(Series& series, const Query& query, std::uint64_t ticket) const {
+    if (query.cursor.empty()) {
       series = {};
-      series.destination = ask.destination;
+      series.destination = query.destination;
       series.began = serial_;
     }
     series.ticket = ticket;

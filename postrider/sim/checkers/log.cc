@@ -39,11 +39,12 @@ class LogChecker final : public Checker {
   }
 
   void asked(const Asked& asked) override {
-    const auto* ask = std::get_if<Ask>(&asked.event);
-    if (ask == nullptr || ask->what != Ask::What::kLog) return;
+    const auto* query = std::get_if<Query>(&asked.event);
+    if (query == nullptr || query->what != Query::What::kLog) return;
     const bool any = !entries_.empty();
-    questions_[asked.ticket.value()] = {ask->from, any ? entries_.rbegin()->first : LogPosition(),
-                                        any, ask->from.bucket != 0 && ask->from <= last_removed_};
+    questions_[asked.ticket.value()] = {query->from, any ? entries_.rbegin()->first : LogPosition(),
+                                        any,
+                                        query->from.bucket != 0 && query->from <= last_removed_};
   }
 
   void told(const Told& told) override {

@@ -506,16 +506,16 @@ TEST(BudgetChecker, SeesALargeStateRecord) {  // req: engine.sim.14
 class ExplainCheckerTest : public ::testing::Test {
  protected:
   void explain(Explanation::Next next, Timestamp at) {
-    Ask ask;
-    ask.what = Ask::What::kExplain;
-    ask.id = message.id;
+    Query query;
+    query.what = Query::What::kExplain;
+    query.id = message.id;
     Explanation explanation;
     explanation.id = message.id;
     explanation.next = next;
     explanation.next_at = at;
     Answer answer;
     answer.view = explanation;
-    bench.tell(bench.ask(ask), answer);
+    bench.tell(bench.ask(query), answer);
   }
   CheckerBench bench{make_explain_checker};
   Message message = bench.accept(bench.message(1));

@@ -82,11 +82,11 @@ void Clients::start_job() {
   }
   wish(std::move(start), keyed);
   if (!job_rng_.chance(1, 4)) return;
-  Ask ask;
-  ask.what = Ask::What::kDeadGroups;
+  Query query;
+  query.what = Query::What::kDeadGroups;
   if (job_rng_.chance(1, 2))
-    ask.destination = around_.destinations[job_rng_.below(around_.destinations.size())].name;
-  wish(ask, false);
+    query.destination = around_.destinations[job_rng_.below(around_.destinations.size())].name;
+  wish(query, false);
 }
 
 // One that a destination really has, if any does. Nothing is drawn for it, so that the other draws
@@ -140,11 +140,11 @@ void Clients::plan_imports() {
 }
 
 void Clients::export_some() {
-  Ask ask;
-  ask.what = Ask::What::kDeadLetters;
-  ask.contents = true;
-  ask.limit = 1 + static_cast<std::uint32_t>(import_rng_.below(5));
-  export_wish_ = wish(ask, false);
+  Query query;
+  query.what = Query::What::kDeadLetters;
+  query.contents = true;
+  query.limit = 1 + static_cast<std::uint32_t>(import_rng_.below(5));
+  export_wish_ = wish(query, false);
 }
 
 void Clients::export_told(const DeadLetters& letters) {
@@ -178,10 +178,10 @@ void Clients::job_told(const StartJob& start, const Answer& answer) {
   around_.agenda.after(Duration(job_rng_.between(0, 5'000)), [this, id] {
     if (calm_) return;
     cancel_job(id, false);
-    Ask ask;
-    ask.what = Ask::What::kJob;
-    ask.job = id;
-    wish(ask, false);
+    Query query;
+    query.what = Query::What::kJob;
+    query.job = id;
+    wish(query, false);
   });
 }
 

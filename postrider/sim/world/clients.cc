@@ -378,10 +378,10 @@ void Clients::follow_up(const Submit& /*submit*/, MessageId id) {
   const Duration wait = kWaits[rng_.below(kWaits.size())];
   if (rng_.chance(1, 5)) {
     around_.agenda.after(wait, [this, id] {
-      Ask ask;
-      ask.what = rng_.chance(1, 3) ? Ask::What::kMessage : Ask::What::kExplain;
-      ask.id = id;
-      wish(ask, false);
+      Query query;
+      query.what = rng_.chance(1, 3) ? Query::What::kMessage : Query::What::kExplain;
+      query.id = id;
+      wish(query, false);
     });
   }
   if (rng_.chance(1, 8)) {

@@ -116,7 +116,7 @@ class Clients {
 
   // questions.cc
   struct Listing {  // one who lists everything, page by page, again and again
-    Ask ask;
+    Query query;
     std::uint64_t wish = 0;
     std::uint32_t pages = 0;
   };

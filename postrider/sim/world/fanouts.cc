@@ -99,10 +99,10 @@ void Clients::fanout_told(const FanOut& /*event*/, const Answer& answer) {
                          [this, id = member.message, operates] {
                            if (calm_) return;
                            if (operates) return operate_message(id);
-                           Ask ask;
-                           ask.what = Ask::What::kMessage;
-                           ask.id = id;
-                           wish(ask, false);
+                           Query query;
+                           query.what = Query::What::kMessage;
+                           query.id = id;
+                           wish(query, false);
                          });
   }
 }

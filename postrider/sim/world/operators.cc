@@ -142,11 +142,11 @@ void Clients::operate_message(MessageId id) {
 }
 
 void Clients::read_log() {
-  Ask ask;
-  ask.what = Ask::What::kLog;
-  ask.from = log_from_;
-  ask.limit = 1 + static_cast<std::uint32_t>(rng_.below(200));
-  log_wish_ = wish(ask, true);
+  Query query;
+  query.what = Query::What::kLog;
+  query.from = log_from_;
+  query.limit = 1 + static_cast<std::uint32_t>(rng_.below(200));
+  log_wish_ = wish(query, true);
 }
 
 void Clients::log_told(const LogPage& page) {
@@ -156,11 +156,11 @@ void Clients::log_told(const LogPage& page) {
 }
 
 void Clients::list_dead() {
-  Ask ask;
-  ask.what = Ask::What::kDeadLetters;
-  ask.cursor = dead_from_;
-  ask.limit = 1 + static_cast<std::uint32_t>(rng_.below(100));
-  dead_wish_ = wish(ask, true);
+  Query query;
+  query.what = Query::What::kDeadLetters;
+  query.cursor = dead_from_;
+  query.limit = 1 + static_cast<std::uint32_t>(rng_.below(100));
+  dead_wish_ = wish(query, true);
 }
 
 void Clients::dead_told(const DeadLetters& letters) {

@@ -18,17 +18,17 @@ void Clients::begin_listings() {
 
 void Clients::list_messages() {
   messages_ = {};
-  messages_.ask.what = Ask::What::kMessages;
-  messages_.ask.limit = 1 + static_cast<std::uint32_t>(rng_.below(rng_.chance(1, 3) ? 4 : 100));
-  if (rng_.chance(1, 2)) messages_.ask.destination = any_destination().name;
-  messages_.wish = wish(messages_.ask, true);
+  messages_.query.what = Query::What::kMessages;
+  messages_.query.limit = 1 + static_cast<std::uint32_t>(rng_.below(rng_.chance(1, 3) ? 4 : 100));
+  if (rng_.chance(1, 2)) messages_.query.destination = any_destination().name;
+  messages_.wish = wish(messages_.query, true);
 }
 
 void Clients::list_destinations() {
   destinations_ = {};
-  destinations_.ask.what = Ask::What::kDestinations;
-  destinations_.ask.limit = 1 + static_cast<std::uint32_t>(rng_.below(20));
-  destinations_.wish = wish(destinations_.ask, true);
+  destinations_.query.what = Query::What::kDestinations;
+  destinations_.query.limit = 1 + static_cast<std::uint32_t>(rng_.below(20));
+  destinations_.wish = wish(destinations_.query, true);
 }
 
 bool Clients::listing_told(std::uint64_t number, const Answer& answer) {
@@ -51,9 +51,9 @@ void Clients::turn_page(Listing& listing, std::string next, void (Clients::*anew
     around_.agenda.after(wait, [this, anew] { (this->*anew)(); });
     return;
   }
-  listing.ask.cursor = std::move(next);
+  listing.query.cursor = std::move(next);
   const Duration wait = rng_.chance(1, 10) ? up_to(10min) : Duration(0);
-  around_.agenda.after(wait, [this, &listing] { listing.wish = wish(listing.ask, true); });
+  around_.agenda.after(wait, [this, &listing] { listing.wish = wish(listing.query, true); });
 }
 
 void Clients::note_key(const OperationKey& key) {
@@ -71,31 +71,31 @@ OperationKey Clients::any_key() {
 }
 
 void Clients::ask_question() {
-  Ask ask;
+  Query query;
   switch (rng_.below(10)) {
     case 0:
     case 1:
     case 2:
-      ask.what = Ask::What::kExplain;
-      ask.id = any_message();
+      query.what = Query::What::kExplain;
+      query.id = any_message();
       break;
-    case 3: ask.what = Ask::What::kStats; break;
+    case 3: query.what = Query::What::kStats; break;
     case 4:
     case 5:
-      ask.what = Ask::What::kMessage;
-      ask.id = any_message();
+      query.what = Query::What::kMessage;
+      query.id = any_message();
       break;
     case 6:
     case 7:
-      ask.what = Ask::What::kOperation;
-      ask.key = any_key();
+      query.what = Query::What::kOperation;
+      query.key = any_key();
       break;
     default:
-      ask.what = Ask::What::kDestination;
-      ask.destination = any_destination().name;
+      query.what = Query::What::kDestination;
+      query.destination = any_destination().name;
       break;
   }
-  wish(ask, false);
+  wish(query, false);
 }
 
 }  // namespace postrider::sim

@@ -43,9 +43,9 @@ class Restored {
 
   bool restoring() { return shard_->engine().restoring(); }
 
-  std::optional<Answer> ask(Ask ask) {
-    ask.ticket = Ticket(++last_);
-    if (!shard_->post(ask) || !settle()) return std::nullopt;
+  std::optional<Answer> ask(Query query) {
+    query.ticket = Ticket(++last_);
+    if (!shard_->post(query) || !settle()) return std::nullopt;
     const auto at = answers_.find(last_);
     if (at == answers_.end()) return std::nullopt;
     return at->second;
@@ -145,24 +145,24 @@ void Twins::compare() {
   if (!twin.settle() || twin.restoring()) return;
   asked_with_ = disturbances_;
   const Incarnation process = around_.machine.running();
-  const auto ask_both = [&](Ask ask) {
-    const auto answer = twin.ask(ask);
+  const auto ask_both = [&](Query query) {
+    const auto answer = twin.ask(query);
     if (!answer) return;
-    ask.ticket = Ticket(++last_ticket_);
-    if (around_.machine.post(process, ask)) restored_.emplace(ask.ticket.value(), *answer);
+    query.ticket = Ticket(++last_ticket_);
+    if (around_.machine.post(process, query)) restored_.emplace(query.ticket.value(), *answer);
   };
   for (const MessageId id : sample()) {
-    Ask ask;
-    ask.what = Ask::What::kExplain;
-    ask.id = id;
-    ask_both(ask);
+    Query query;
+    query.what = Query::What::kExplain;
+    query.id = id;
+    ask_both(query);
   }
   for (std::size_t i = 0; i < destinations_.size() && i < kSampleMax; ++i) {
     if (goes_when_restored(destinations_[i])) continue;
-    Ask ask;
-    ask.what = Ask::What::kDestination;
-    ask.destination = destinations_[i];
-    ask_both(ask);
+    Query query;
+    query.what = Query::What::kDestination;
+    query.destination = destinations_[i];
+    ask_both(query);
   }
 }
 
