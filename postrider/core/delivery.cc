@@ -149,8 +149,8 @@ void Engine::Impl::apply(Step& step, Slot slot, On signal, const Reading* readin
     note_failure(step.now, entry);
     strike_gates(step, slot);
     if (entry.kind == AttemptKind::kProbe && entry.attempt.is_set() &&
-        entry.state.questions_failed < UINT16_MAX)
-      ++entry.state.questions_failed;
+        entry.state.probes_failed < UINT16_MAX)
+      ++entry.state.probes_failed;
     if (planted(Bug::kSlotLeakedOnTimeout)) entry.holds_gates = false;
   }
   const Transition* told = find_row(method_of(entry).rows, entry.state.state, signal);
@@ -192,8 +192,8 @@ void Engine::Impl::apply(Step& step, Slot slot, On signal, const Reading* readin
     note_attempt(step, entry, to, signal, reading);
   if (row != told && told->verb == Do::kRetry && poison_signal(entry) != On::kFailed)
     let_others_pass(step, entry, *row);
-  const bool asks_again = row->verb == Do::kProbe && row->to == entry.state.state;
-  if (row->verb != Do::kNextMethod && !asks_again) leave_step(step, entry, row->to, row->on);
+  const bool probes_again = row->verb == Do::kProbe && row->to == entry.state.state;
+  if (row->verb != Do::kNextMethod && !probes_again) leave_step(step, entry, row->to, row->on);
   carry_out(step, slot, *row, due);
 }
 
@@ -219,7 +219,7 @@ void Engine::Impl::carry_out(Step& step, Slot slot, const Transition& row,
   switch (row.verb) {
     case Do::kIgnore: return;
     case Do::kStartAttempt: return start_attempt(step, slot, row.to, AttemptKind::kSend);
-    case Do::kProbe: return ask(step, slot, row.to);
+    case Do::kProbe: return start_probe(step, slot, row.to);
     case Do::kFindRoute: return start_attempt(step, slot, row.to, AttemptKind::kFindRoute);
     case Do::kNextMethod:
       ++entry.state.method;
@@ -273,7 +273,7 @@ void Engine::Impl::enter(Step& step, Slot slot, StateIndex to, std::optional<Tim
   const Phase from = phase_of(entry);
   settle_visitor(entry);
   timers_.cancel(std::exchange(entry.timer, 0));
-  entry.asks_later = false;
+  entry.probes_later = false;
   if (target.phase != Phase::kInFlight) {
     leave_attempt(step, slot);
     if (!target.keeps_gates) give_back_gates(step, slot);
@@ -345,7 +345,7 @@ Timestamp Engine::Impl::timer_due(const Step& step, const Entry& entry,
   const bool first = entry.kind == AttemptKind::kSend && policy.poll.first > Duration(0);
   const Duration age = step.now - entry.message.accepted - later(entry.message);
   Duration wait = std::max(first ? policy.poll.first : policy.poll.wait_at(age),
-                           policy.poll.wait_after(entry.state.questions_failed));
+                           policy.poll.wait_after(entry.state.probes_failed));
   if (planted(Bug::kAskedTooOften)) wait = policy.poll.wait_at(Duration(0));
   if (entry.details) wait = std::max(wait, std::exchange(entry.details->patience, Duration(0)));
   return step.now + std::max(wait, Duration(1));
@@ -389,7 +389,7 @@ void Engine::Impl::start_attempt(Step& step, Slot slot, StateIndex to, AttemptKi
       tallies_.until_sent.add(step.now - entry.message.accepted);
       entry.state.held_before = held_time(resident.route, step.now);
     }
-    entry.state.questions_failed = 0;
+    entry.state.probes_failed = 0;
     if (entry.details && !entry.details->past.attempts.empty())
       entry.details->past.attempts.begin(step.now, limits_.attempts_kept_max);
     take_gates(step, entry);
@@ -450,19 +450,19 @@ WireRequest Engine::Impl::encode_intent(Step& step, Entry& entry, StateIndex to)
 }
 
 // A question that follows a failed one waits, so that a far side in trouble is not asked for ever.
-void Engine::Impl::ask(Step& step, Slot slot, StateIndex to) {
+void Engine::Impl::start_probe(Step& step, Slot slot, StateIndex to) {
   Entry& entry = entries_[slot];
   const PollRule& rule = residents_[entry.destination].bound->policy.poll;
   Duration wait{0};
   const bool again = phase_of(entry) == Phase::kInFlight && entry.kind == AttemptKind::kProbe;
-  if (again) wait = rule.wait_after(entry.state.questions_failed);
+  if (again) wait = rule.wait_after(entry.state.probes_failed);
   if (entry.details) wait = std::max(wait, std::exchange(entry.details->patience, Duration(0)));
   if (has_gates(entry.message)) wait = std::max(wait, shut_for(entry, step.now));
   if (wait <= Duration(0)) return start_attempt(step, slot, to, AttemptKind::kProbe);
   leave_attempt(step, slot);
   entry.kind = AttemptKind::kProbe;
   enter(step, slot, to, step.now + wait);
-  entry.asks_later = true;
+  entry.probes_later = true;
 }
 
 void Engine::Impl::give_back_gates(Step& step, Slot slot) {

@@ -215,8 +215,8 @@ void Engine::Impl::end_attempt(Step& step, Slot slot, const Reading& reading) {
     ++entry.state.held_back;
   if (failed && !ours) note_failure(step.now, entry);
   if (entry.kind == AttemptKind::kProbe) {
-    entry.state.questions_failed =
-        failed ? static_cast<std::uint16_t>(std::min(entry.state.questions_failed + 1, 1000))
+    entry.state.probes_failed =
+        failed ? static_cast<std::uint16_t>(std::min(entry.state.probes_failed + 1, 1000))
                : std::uint16_t{0};
     if (reading.retry_after) entry.more().patience = *reading.retry_after;
   }
@@ -263,7 +263,7 @@ void Engine::Impl::fire(Step& step, const Timer& timer) {
     case TimerKind::kState:
       if (entry == by_id_.end()) break;
       entries_[entry->second].timer = 0;
-      if (entries_[entry->second].asks_later) return ask_again(step, entry->second);
+      if (entries_[entry->second].probes_later) return probe_again(step, entry->second);
       return apply(step, entry->second, state_of(entries_[entry->second]).timer_signal, nullptr);
     case TimerKind::kWakeHot:
     case TimerKind::kDueAttempt:

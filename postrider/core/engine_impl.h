@@ -292,7 +292,7 @@ class Engine::Impl {
   void start_attempt(Step& step, Slot slot, StateIndex to, AttemptKind kind);
   void take_gates(Step& step, Entry& entry);
   WireRequest encode_intent(Step& step, Entry& entry, StateIndex to);
-  void ask(Step& step, Slot slot, StateIndex to);
+  void start_probe(Step& step, Slot slot, StateIndex to);
   void abandon(Step& step, const Entry& entry);
   Timestamp timer_due(const Step& step, const Entry& entry, const StateRow& target) const;
   void store_dirty(Step& step, Entry& entry);
@@ -379,7 +379,7 @@ class Engine::Impl {
   static_assert(kGatesMax == 3);
   static GateState::Permit permit_at(const SharedGate& gate, Timestamp now);
   Duration shut_for(const Entry& entry, Timestamp now) const;
-  void ask_again(Step& step, Slot slot);
+  void probe_again(Step& step, Slot slot);
   void begin_trial(const Step& step, Entry& entry);
   void give_up_trial(Step& step, Entry& entry);
   void strike_gates(Step& step, Slot slot);

@@ -127,7 +127,7 @@ void Engine::Impl::explain_next(const Step& step, const Entry& entry, const Resi
   using Next = Explanation::Next;
   switch (out.phase) {
     case Phase::kInFlight:
-      if (entry.asks_later) {
+      if (entry.probes_later) {
         out.place = Place::kAtPeer;
         out.why = "nobody knows what became of it; the next question waits";
         out.next = Next::kAttempt;

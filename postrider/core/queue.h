@@ -92,17 +92,17 @@ struct Entry {
   bool stored = false;      // a state record exists
   bool ready = false;       // in the ready list
   bool holds_gates = false;
-  bool marked = false;      // a record says that it holds gates from the cold space
-  bool visitor = false;     // read for one event only; forgotten unless that changes it
-  bool dirty = false;       // its notes or its intent are not what the state record says
-  bool at_gate = false;     // waits at a shared gate …
-  bool at_lasting = false;  // … that others hold to their end …
-  bool at_order = false;    // … and that somebody before it holds
-  bool asks_later = false;  // in flight, and waits for its next question
-  bool tries_gate = false;  // its open attempt decides whether a gate opens
-  bool leaves_gap = false;  // it is being parked out of the way of others
-  bool unproven = false;    // its open attempt has one of the places for routes not known to answer
-  GateName group = 0;       // in which it has a place
+  bool marked = false;        // a record says that it holds gates from the cold space
+  bool visitor = false;       // read for one event only; forgotten unless that changes it
+  bool dirty = false;         // its notes or its intent are not what the state record says
+  bool at_gate = false;       // waits at a shared gate …
+  bool at_lasting = false;    // … that others hold to their end …
+  bool at_order = false;      // … and that somebody before it holds
+  bool probes_later = false;  // in flight, and waits for its next question
+  bool tries_gate = false;    // its open attempt decides whether a gate opens
+  bool leaves_gap = false;    // it is being parked out of the way of others
+  bool unproven = false;  // its open attempt has one of the places for routes not known to answer
+  GateName group = 0;     // in which it has a place
 
   std::string_view reason_text() const {
     return reason ? std::string_view(*reason) : std::string_view();

@@ -39,7 +39,7 @@ Duration Engine::Impl::shut_for(const Entry& entry, Timestamp now) const {
 
 // A question whose time has come; while its gates are shut it waits on. That is not written down:
 // after a crash every open question is asked anew.
-void Engine::Impl::ask_again(Step& step, Slot slot) {
+void Engine::Impl::probe_again(Step& step, Slot slot) {
   Entry& entry = entries_[slot];
   const Duration shut = has_gates(entry.message) ? shut_for(entry, step.now) : Duration(0);
   if (shut <= Duration(0)) return start_attempt(step, slot, entry.state.state, AttemptKind::kProbe);

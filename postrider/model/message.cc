@@ -26,7 +26,7 @@ enum StateFlag : std::uint8_t {
   kHasIntent = 2,
   kIntentOpen = 4,
   kHasNotes = 8,
-  kHasQuestions = 16,
+  kHasProbesFailed = 16,
   kHasPast = 32,
   kHasDue = 64,
   kHasFirstAttempt = 128
@@ -209,7 +209,7 @@ std::string encode_state(const State& state, std::string_view reason, const Inte
   writer.u8(static_cast<std::uint8_t>(
       (state.cancel_wanted ? kCancelWanted : 0) | (recorded ? kHasIntent : 0) |
       (intent.open ? kIntentOpen : 0) | (notes.empty() ? 0 : kHasNotes) |
-      (state.questions_failed != 0 ? kHasQuestions : 0) | (past.empty() ? 0 : kHasPast) |
+      (state.probes_failed != 0 ? kHasProbesFailed : 0) | (past.empty() ? 0 : kHasPast) |
       (state.due.is_set() ? kHasDue : 0) | (state.first_attempt.is_set() ? kHasFirstAttempt : 0)));
   const std::int64_t since = state.since.ms();
   writer.u8(state.state).u8(state.method).varint(state.attempts);
@@ -225,7 +225,7 @@ std::string encode_state(const State& state, std::string_view reason, const Inte
   if (recorded)
     writer.near(intent.at.ms(), since).near(intent.wall.ms(), intent.at.ms()).u64(intent.hash);
   if (!notes.empty()) writer.text(notes);
-  if (state.questions_failed != 0) writer.varint(state.questions_failed);
+  if (state.probes_failed != 0) writer.varint(state.probes_failed);
   if (!past.empty()) writer.text(past);
   writer.text(reason);
   seal_record(out);
@@ -285,7 +285,7 @@ Result<StoredState> decode_state(std::string_view record) {
     reader.fail();
   }
   if ((flags & kHasNotes) != 0) stored.notes = reader.text();
-  if ((flags & kHasQuestions) != 0) state.questions_failed = reader.varint16();
+  if ((flags & kHasProbesFailed) != 0) state.probes_failed = reader.varint16();
   if ((flags & kHasPast) != 0) stored.past = reader.text();
   stored.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "state record");

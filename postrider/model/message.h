@@ -86,7 +86,7 @@ struct State {
   bool cancel_wanted = false;  // asked for while an attempt was open
   bool lost =
       false;  // an attempt may have been open when a process stopped: its outcome is unknown
-  std::uint16_t questions_failed = 0;  // in a row
+  std::uint16_t probes_failed = 0;  // in a row
 
   // The attempts that a rule counts: the far side had a part in them.
   std::uint16_t counted() const {

@@ -161,15 +161,15 @@ TEST_F(Counted, FailedQuestionsAreCountedUpToAThousand) {
   open_mill({{"strikes", "1000"}, {"poll", "1000"}, {"poll-error", "1"}});
   id = sent({{"method", "task"}});
   accept_task();
-  leave_with([](State& state) { state.questions_failed = 998; });
+  leave_with([](State& state) { state.probes_failed = 998; });
   for (const std::uint16_t wanted : std::to_array<std::uint16_t>({999, 1000, 1000})) {
     ask_next();
     post(answer(last_attempt(), 500));
-    EXPECT_EQ(stored(id)->state.questions_failed, wanted);
+    EXPECT_EQ(stored(id)->state.probes_failed, wanted);
   }
   ask_next();
   post(answer(last_attempt(), 202));
-  EXPECT_EQ(stored(id)->state.questions_failed, 0U);
+  EXPECT_EQ(stored(id)->state.probes_failed, 0U);
 }
 
 // req: engine.lane.2

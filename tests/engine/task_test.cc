@@ -352,7 +352,7 @@ TEST_F(Questions, ThatFailBackOffAndNeverSend) {  // req: engine.probe.1, engine
   EXPECT_EQ(waits, (std::vector<Duration>{30s, 60s, 120s, 240s, 480s, 900s, 900s}));
   EXPECT_EQ(count("SEND"), 1U);
   post(answer(last_attempt(), 202));
-  EXPECT_EQ(stored(id)->state.questions_failed, 0);
+  EXPECT_EQ(stored(id)->state.probes_failed, 0);
 }
 
 TEST_F(Questions, AboutAnOpenFateBackOffToo) {  // req: engine.probe.1, engine.explain.1

@@ -113,7 +113,7 @@ TEST(StoreFormat, DescribesStatesAndRoutes) {  // req: engine.record.11
   expect_described("state", encode_state(State(), "a reason"), false);
   State state;
   state.due = state.first_attempt = Timestamp(4);
-  state.questions_failed = 2;
+  state.probes_failed = 2;
   state.held_back = 1;
   const Intent intent{Timestamp(1), Timestamp(2), 3, true};
   expect_described("state", encode_state(state, "a reason", intent, "notes", "trail"), true);

@@ -70,7 +70,7 @@ State any_state() {
   state.certainty = any_enum<Certainty>(3);
   state.cancel_wanted = any<bool>();
   state.lost = any<bool>();
-  state.questions_failed = any<bool>() ? any<std::uint16_t>() : std::uint16_t{0};
+  state.probes_failed = any<bool>() ? any<std::uint16_t>() : std::uint16_t{0};
   return state;
 }
 
