@@ -67,18 +67,18 @@ void Engine::Impl::put_name(Step& step, std::string_view scope, std::string_view
   recent_names_.put(tail, entry);
 }
 
-Engine::Impl::Waiting Engine::Impl::find_halves(Step& step, std::string_view tail) {
+Engine::Impl::Waiting Engine::Impl::find_pending_news(Step& step, std::string_view tail) {
   Waiting found;
-  if (!receipts_.may_have_halves()) return found;
+  if (!receipts_.may_have_pending_news()) return found;
   const auto look = [&](keys::Bucket bucket, const std::string& key) {
     const auto* value = step.get(key);
     if (value == nullptr || !value->has_value()) return;
-    auto entry = decode_half((*value)->view());
+    auto entry = decode_pending_news((*value)->view());
     if (!entry) step.damaged.emplace_back(key, **value);
     if (entry && found.key.empty()) found = {bucket, key, std::move(*entry)};
   };
-  for (const keys::Bucket bucket : receipts_.buckets(Kept::kHalves)) {
-    look(bucket, key_at(keys::kHalf, bucket, tail));
+  for (const keys::Bucket bucket : receipts_.buckets(Kept::kPendingNews)) {
+    look(bucket, key_at(keys::kPendingNews, bucket, tail));
   }
   return found;
 }
@@ -99,7 +99,7 @@ void Engine::Impl::give_names(Step& step, const ProfileSpec& profile, NameEntry:
       continue;
     }
     put_name(step, scope, name.name, {at, {holder}});
-    if (!receipts_.may_have_halves()) continue;
+    if (!receipts_.may_have_pending_news()) continue;
     step.out.chores.push_back({.kind = Chore::Kind::kClaim,
                                .destination = holder.id.destination(),
                                .cursor = tail_of(scope, name.name)});
@@ -299,21 +299,23 @@ Engine::Impl::Target Engine::Impl::find_target(Step& step, const ProfileSpec& pr
       !subject.names.empty()) {
     const ExternalName& name = subject.names.front();
     target.tail = tail_of(scope_of(profile, name), name.name);
-    find_halves(step, target.tail);
+    find_pending_news(step, target.tail);
   }
   return target;
 }
 
-void Engine::Impl::keep_half(Step& step, const std::string& tail, const Subject& subject) {
-  Waiting waiting = find_halves(step, tail);
+void Engine::Impl::keep_pending_news(Step& step, const std::string& tail, const Subject& subject) {
+  Waiting waiting = find_pending_news(step, tail);
   if (planted(Bug::kHalfForgotten)) return;
-  std::vector<HalfEntry::News>& news = waiting.entry.news;
+  std::vector<PendingNews::News>& news = waiting.entry.news;
   news.push_back({step.now, subject.window, subject.detail});
   if (news.size() > limits_.news_per_name_max) news.erase(news.begin());
   // In the running bucket, so that the newest is kept for its full time.
-  if (!waiting.key.empty()) receipts_.take_half(waiting.bucket, waiting.key, step.out.writes);
-  receipts_.put_kept(Kept::kHalves, key_at(keys::kHalf, receipts_.running(Kept::kHalves), tail),
-                     encode_half(waiting.entry), step.out.writes);
+  if (!waiting.key.empty())
+    receipts_.take_pending_news(waiting.bucket, waiting.key, step.out.writes);
+  receipts_.put_kept(Kept::kPendingNews,
+                     key_at(keys::kPendingNews, receipts_.running(Kept::kPendingNews), tail),
+                     encode_pending_news(waiting.entry), step.out.writes);
 }
 
 void Engine::Impl::on(Step& step, const Arrived& arrived) {
@@ -385,7 +387,7 @@ std::optional<Answer> Engine::Impl::take_arrival(Step& step, const ProfileSpec& 
       note_late(step, target.late, to_string(arrived.source));
     } else {
       if (!subjects[i].names.empty()) ++tallies_.unknown_names;
-      if (!target.tail.empty()) keep_half(step, target.tail, subjects[i]);
+      if (!target.tail.empty()) keep_pending_news(step, target.tail, subjects[i]);
     }
   }
   if (!received.submits.empty() && !planted(Bug::kArrivalSendsNothing))
@@ -414,7 +416,7 @@ void Engine::Impl::abandon(Step& step, const Entry& entry) {
 
 // News and its name are both there: whichever came second, they were less than the window apart.
 void Engine::Impl::claim(Step& step, const Chore& chore) {
-  Waiting waiting = find_halves(step, chore.cursor);
+  Waiting waiting = find_pending_news(step, chore.cursor);
   const NameEntry name = find_name(step, chore.cursor);
   if (step.lacks()) return;
   const bool nothing = waiting.key.empty() || name.holders.empty();
@@ -429,10 +431,10 @@ void Engine::Impl::claim(Step& step, const Chore& chore) {
   if (step.lacks()) return;
   if (chore.all && --old_claims_ == 0 && all_old_claims_known_) receipts_.hold_news(false);
   if (nothing) return;
-  std::vector<HalfEntry::News>& news = waiting.entry.news;
+  std::vector<PendingNews::News>& news = waiting.entry.news;
   Slot slot = located.slot;
   while (!news.empty()) {
-    const HalfEntry::News first = std::move(news.front());
+    const PendingNews::News first = std::move(news.front());
     news.erase(news.begin());
     const Duration apart = name.at < first.at ? first.at - name.at : name.at - first.at;
     if (first.window > Duration(0) && apart >= first.window) continue;
@@ -453,8 +455,9 @@ void Engine::Impl::claim(Step& step, const Chore& chore) {
     // It may have ended or gone to sleep: the next look tells.
     if (slot == kNoSlot) break;
   }
-  if (news.empty()) return receipts_.take_half(waiting.bucket, waiting.key, step.out.writes);
-  step.out.writes.put(waiting.key, encode_half(waiting.entry));
+  if (news.empty())
+    return receipts_.take_pending_news(waiting.bucket, waiting.key, step.out.writes);
+  step.out.writes.put(waiting.key, encode_pending_news(waiting.entry));
   step.out.chores.push_back({.kind = Chore::Kind::kClaim,
                              .destination = holder.id.destination(),
                              .cursor = chore.cursor});

@@ -45,7 +45,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
                     {limits_.census_pages_max, limits_.census_counts_max}) {
   for (StateCounts* counts : {&in_states_, &recorded_, &asleep_, &cold_})
     counts->resize(options_.profiles.size());
-  receipts_.hold_news(receipts_.may_have_halves());
+  receipts_.hold_news(receipts_.may_have_pending_news());
   damaged_books_ = std::move(books.damaged);
   for (Hold& hold : books.holds) holds_.emplace(hold.rule.name, hold);
   for (Job& job : books.jobs) jobs_.emplace(job.id.value(), std::move(job));

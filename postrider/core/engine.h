@@ -80,7 +80,7 @@ struct EngineOptions {
   Retention ends{.age = 7 * 24h, .bytes = 1ULL << 30};
   Retention dead{.age = 30 * 24h, .bytes = 4ULL << 30};
   Retention names{.age = 8 * 24h, .bytes = 0};  // longer than any message lives
-  Retention halves{.age = 1h, .bytes = 0, .count = 100'000};
+  Retention pending_news{.age = 1h, .bytes = 0, .count = 100'000};
   Retention arrivals{.age = 24h, .bytes = 1ULL << 30};
   Retention audit{.age = 90 * 24h, .bytes = 256ULL << 20};
   Retention history{.age = 7 * 24h, .bytes = 16ULL << 30};  // content of those that keep it

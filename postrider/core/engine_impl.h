@@ -212,14 +212,14 @@ class Engine::Impl {
   struct Waiting {  // news of one name
     keys::Bucket bucket = 0;
     std::string key = {};  // empty: there is none
-    HalfEntry entry = {};
+    PendingNews entry = {};
   };
   NameEntry find_name(Step& step, std::string_view tail, Duration window = Duration(0));
   NameEntry find_named(Step& step, std::string_view scope, std::string_view name);
   void put_name(Step& step, std::string_view scope, std::string_view name, const NameEntry& entry);
-  Waiting find_halves(Step& step, std::string_view tail);
+  Waiting find_pending_news(Step& step, std::string_view tail);
   static std::string tail_in(std::string_view key);
-  void keep_half(Step& step, const std::string& tail, const Subject& subject);
+  void keep_pending_news(Step& step, const std::string& tail, const Subject& subject);
   bool fits(const Subject& subject) const;
   void give_names(Step& step, const ProfileSpec& profile, NameEntry::Holder holder,
                   const std::vector<ExternalName>& names, Timestamp at);
@@ -480,7 +480,7 @@ class Engine::Impl {
   void restore_hot_row(Step& step, const Row& row, const Row* state);
   void restore_owed(Step& step, const Chore& chore);
   void restore_nested(Step& step, const Chore& chore);
-  void restore_halves(Step& step, const Chore& chore);
+  void restore_pending_news(Step& step, const Chore& chore);
   void go_on_with_owed(Step& step, bool regardless);
 
   // operators.cc

@@ -129,8 +129,9 @@ Receipts::Receipts(const EngineOptions& options, Books books, Timestamp now)
       meta_(books.meta),
       wall_(meta_.wall),
       closed_(std::move(books.closed)),
-      retention_{options.ledger, options.log,      options.ends,  options.dead,   options.names,
-                 options.halves, options.arrivals, options.audit, options.history},
+      retention_{options.ledger,   options.log,   options.ends,
+                 options.dead,     options.names, options.pending_news,
+                 options.arrivals, options.audit, options.history},
       groups_(std::move(books.groups), options.limits.dead_groups_max) {
   if (meta_.counters.live() == 0) meta_.counted = true;
   if (meta_.id_key == IdKey()) meta_.id_key = options.id_key;
@@ -245,14 +246,14 @@ void Receipts::audit(const AuditRecord& record, Sequence sequence, WriteBatch& o
   put_kept(Kept::kAudit, keys::audit(running(Kept::kAudit), sequence), encode_audit(record), out);
 }
 
-void Receipts::take_half(keys::Bucket bucket, std::string key, WriteBatch& out) {
-  if (bucket == running(Kept::kHalves) && info(Kept::kHalves).count > 0)
-    --info(Kept::kHalves).count;
+void Receipts::take_pending_news(keys::Bucket bucket, std::string key, WriteBatch& out) {
+  if (bucket == running(Kept::kPendingNews) && info(Kept::kPendingNews).count > 0)
+    --info(Kept::kPendingNews).count;
   out.remove(std::move(key));
 }
 
-bool Receipts::may_have_halves() const {
-  return info(Kept::kHalves).count > 0 || !closed(Kept::kHalves).empty();
+bool Receipts::may_have_pending_news() const {
+  return info(Kept::kPendingNews).count > 0 || !closed(Kept::kPendingNews).empty();
 }
 
 std::vector<keys::Bucket> Receipts::buckets(Kept kept) const {
@@ -305,7 +306,7 @@ void Receipts::count_removed(Kept kept, std::uint64_t count) {
     case Kept::kEnds: meta_.counters.removed_ends += count; return;
     case Kept::kDead: meta_.counters.removed_dead += count; return;
     case Kept::kNames: meta_.counters.removed_names += count; return;
-    case Kept::kHalves: meta_.counters.removed_halves += count; return;
+    case Kept::kPendingNews: meta_.counters.removed_pending_news += count; return;
     case Kept::kArrivals: meta_.counters.removed_arrivals += count; return;
     case Kept::kAudit:
     case Kept::kHistory: return;

@@ -55,8 +55,8 @@ class Receipts {
   // An operator did something; `sequence` is a fresh one.
   void audit(const AuditRecord& record, Sequence sequence, WriteBatch& out);
   // News that waited and does no longer. Closed buckets count what came, not what is left.
-  void take_half(keys::Bucket bucket, std::string key, WriteBatch& out);
-  bool may_have_halves() const;
+  void take_pending_news(keys::Bucket bucket, std::string key, WriteBatch& out);
+  bool may_have_pending_news() const;
   keys::Bucket running(Kept kept) const { return info(kept).number; }
   // Whether what is counted of cold messages is all of them. It is not after a count was lost; but
   // when nothing lives there is nothing to count.
@@ -96,7 +96,7 @@ class Receipts {
 
  private:
   bool is_held(Kept kept) const {
-    return news_held_ && (kept == Kept::kHalves || kept == Kept::kNames);
+    return news_held_ && (kept == Kept::kPendingNews || kept == Kept::kNames);
   }
   bool news_held_ = false;
   BucketInfo& info(Kept kept) { return meta_.running[static_cast<std::size_t>(kept)]; }

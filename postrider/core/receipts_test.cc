@@ -17,7 +17,7 @@ class ReceiptsTest : public ::testing::Test {
   ReceiptsTest() {
     for (Retention* kept :
          {&options.ledger, &options.log, &options.ends, &options.dead, &options.names,
-          &options.halves, &options.arrivals, &options.audit, &options.history})
+          &options.pending_news, &options.arrivals, &options.audit, &options.history})
       *kept = {.age = 4h};  // so a bucket closes after an hour
   }
   Receipts receipts(Books books = {}) { return {options, std::move(books), kStart}; }
@@ -131,45 +131,45 @@ TEST_F(ReceiptsTest, BucketsCloseAndGoBySize) {
 
 // req: engine.retain.2
 TEST_F(ReceiptsTest, BucketsCloseAndGoByNumber) {
-  options.halves.count = 8;
+  options.pending_news.count = 8;
   Receipts books = receipts();
   for (int i = 0; i < 8; ++i) {
-    put(books, Kept::kHalves);
+    put(books, Kept::kPendingNews);
     EXPECT_EQ(books.retain(kStart, out), i % 2 == 1) << i;
   }
-  EXPECT_EQ(books.sum(Kept::kHalves).count, 8U);
-  EXPECT_EQ(books.buckets(Kept::kHalves).size(), 5U);
-  put(books, Kept::kHalves);
+  EXPECT_EQ(books.sum(Kept::kPendingNews).count, 8U);
+  EXPECT_EQ(books.buckets(Kept::kPendingNews).size(), 5U);
+  put(books, Kept::kPendingNews);
   EXPECT_TRUE(books.retain(kStart, out));
-  EXPECT_EQ(books.sum(Kept::kHalves).count, 7U) << "the two oldest went";
-  EXPECT_EQ(books.counters().removed_halves, 2U);
+  EXPECT_EQ(books.sum(Kept::kPendingNews).count, 7U) << "the two oldest went";
+  EXPECT_EQ(books.counters().removed_pending_news, 2U);
 }
 
 TEST_F(ReceiptsTest, ASmallNumberStillHasBucketsOfOne) {
-  options.halves.count = 1;
+  options.pending_news.count = 1;
   Receipts books = receipts();
-  put(books, Kept::kHalves);
+  put(books, Kept::kPendingNews);
   EXPECT_TRUE(books.retain(kStart, out));
-  EXPECT_EQ(books.sum(Kept::kHalves).count, 1U);
-  put(books, Kept::kHalves);
+  EXPECT_EQ(books.sum(Kept::kPendingNews).count, 1U);
+  put(books, Kept::kPendingNews);
   EXPECT_TRUE(books.retain(kStart, out));
-  EXPECT_EQ(books.sum(Kept::kHalves).count, 1U);
+  EXPECT_EQ(books.sum(Kept::kPendingNews).count, 1U);
 }
 
 TEST_F(ReceiptsTest, NewsAndNamesThatAreHeldDoNotGoByAge) {
   Receipts books = receipts();
-  for (const Kept kept : {Kept::kHalves, Kept::kNames, Kept::kArrivals}) put(books, kept);
+  for (const Kept kept : {Kept::kPendingNews, Kept::kNames, Kept::kArrivals}) put(books, kept);
   books.retain(kStart + 1h, out);
   books.hold_news(true);
   EXPECT_EQ(books.next_retention(kStart + 1h), kStart + 5h) << "that of the others";
   books.retain(kStart + 100h, out);
   EXPECT_EQ(books.counters().removed_arrivals, 1U);
-  EXPECT_EQ(books.counters().removed_halves + books.counters().removed_names, 0U);
+  EXPECT_EQ(books.counters().removed_pending_news + books.counters().removed_names, 0U);
   EXPECT_EQ(books.next_retention(kStart + 100h), Timestamp::never());
   books.hold_news(false);
   EXPECT_EQ(books.next_retention(kStart + 100h), kStart + 100h + 1ms);
   books.retain(kStart + 100h, out);
-  EXPECT_EQ(books.counters().removed_halves, 1U);
+  EXPECT_EQ(books.counters().removed_pending_news, 1U);
   EXPECT_EQ(books.counters().removed_names, 1U);
 }
 
@@ -367,18 +367,18 @@ TEST_F(ReceiptsTest, GroupsThatChangedAreAReasonToWrite) {
 
 TEST_F(ReceiptsTest, NewsThatWaitsIsCountedWhileItsBucketRuns) {
   Receipts books = receipts();
-  EXPECT_FALSE(books.may_have_halves());
-  put(books, Kept::kHalves);
-  EXPECT_TRUE(books.may_have_halves());
-  books.take_half(2, "k", out);
-  EXPECT_TRUE(books.may_have_halves()) << "of another bucket";
-  books.take_half(1, "k", out);
-  EXPECT_FALSE(books.may_have_halves());
-  books.take_half(1, "k", out);
-  EXPECT_FALSE(books.may_have_halves()) << "there are no fewer than none";
-  put(books, Kept::kHalves);
+  EXPECT_FALSE(books.may_have_pending_news());
+  put(books, Kept::kPendingNews);
+  EXPECT_TRUE(books.may_have_pending_news());
+  books.take_pending_news(2, "k", out);
+  EXPECT_TRUE(books.may_have_pending_news()) << "of another bucket";
+  books.take_pending_news(1, "k", out);
+  EXPECT_FALSE(books.may_have_pending_news());
+  books.take_pending_news(1, "k", out);
+  EXPECT_FALSE(books.may_have_pending_news()) << "there are no fewer than none";
+  put(books, Kept::kPendingNews);
   books.retain(kStart + 1h, out);
-  EXPECT_TRUE(books.may_have_halves()) << "closed ones count what came";
+  EXPECT_TRUE(books.may_have_pending_news()) << "closed ones count what came";
 }
 
 // Letters of an older store, or of damaged groups.
@@ -467,15 +467,15 @@ TEST_F(ReceiptsTest, WhatIsKeptForLessThanFourMillisecondsHasBucketsOfOne) {
 // Nobody holds them unless it is said. req: engine.retain.1
 TEST_F(ReceiptsTest, NewsGoesByAgeAndTheListOfBucketsIsWritten) {
   Receipts books = receipts();
-  put(books, Kept::kHalves);
+  put(books, Kept::kPendingNews);
   EXPECT_TRUE(books.retain(kStart + 1h, out));
-  EXPECT_TRUE(has(Write::Kind::kPut, keys::buckets(keys::kHalf)));
+  EXPECT_TRUE(has(Write::Kind::kPut, keys::buckets(keys::kPendingNews)));
   out.clear();
   EXPECT_EQ(books.next_retention(kStart + 1h), kStart + 5h);
   EXPECT_TRUE(books.retain(kStart + 5h, out));
-  EXPECT_TRUE(has(Write::Kind::kPut, keys::buckets(keys::kHalf)));
-  EXPECT_FALSE(books.may_have_halves());
-  EXPECT_EQ(books.counters().removed_halves, 1U);
+  EXPECT_TRUE(has(Write::Kind::kPut, keys::buckets(keys::kPendingNews)));
+  EXPECT_FALSE(books.may_have_pending_news());
+  EXPECT_EQ(books.counters().removed_pending_news, 1U);
 }
 
 class BooksTest : public ReceiptsTest {

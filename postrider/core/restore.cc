@@ -18,7 +18,7 @@ void Engine::Impl::restore(Step& step, const Chore& chore) {
   if (chore.cursor.empty() || chore.cursor[0] == keys::kHot) return restore_hot(step, chore);
   if (chore.cursor[0] == keys::kHolding) return restore_holding(step, chore);
   if (chore.cursor[0] == keys::kNested) return restore_nested(step, chore);
-  if (chore.cursor[0] == keys::kHalf) return restore_halves(step, chore);
+  if (chore.cursor[0] == keys::kPendingNews) return restore_pending_news(step, chore);
   if (chore.cursor[0] == keys::kCensus) return restore_census(step, chore);
   if (chore.cursor[0] == keys::kRoute) return look_at_held(step, chore);
   restore_owed(step, chore);
@@ -91,8 +91,9 @@ void Engine::Impl::restore_holding(Step& step, const Chore& chore) {
   step.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kOwed)});
   step.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kNested)});
   step.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = census_cursor_});
-  if (receipts_.may_have_halves())
-    step.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kHalf)});
+  if (receipts_.may_have_pending_news())
+    step.out.chores.push_back(
+        {.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kPendingNews)});
   for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
     if (!residents_[slot].bound) continue;
     maybe_refill(step, slot);
@@ -172,8 +173,8 @@ void Engine::Impl::restore_nested(Step& step, const Chore& chore) {
 }
 
 // News whose name may have been given just before the stop.
-void Engine::Impl::restore_halves(Step& step, const Chore& chore) {
-  const Rows* rows = step.scan({chore.cursor, keys::after_prefix(keys::space(keys::kHalf)),
+void Engine::Impl::restore_pending_news(Step& step, const Chore& chore) {
+  const Rows* rows = step.scan({chore.cursor, keys::after_prefix(keys::space(keys::kPendingNews)),
                                 std::max<std::uint32_t>(1, limits_.restore_rows_max)});
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {

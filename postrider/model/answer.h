@@ -99,7 +99,7 @@ struct Counters {
   std::uint64_t removed_dead = 0;
   std::uint64_t removed_ledger = 0;
   std::uint64_t removed_names = 0;
-  std::uint64_t removed_halves = 0;  // news that nobody claimed
+  std::uint64_t removed_pending_news = 0;  // news that nobody claimed
   std::uint64_t removed_arrivals = 0;
   std::uint64_t fanouts = 0;        // that were accepted
   std::uint64_t shared_bodies = 0;  // that there are …

@@ -484,7 +484,7 @@ TEST_F(DeviceTime, AMessageIsInOneStageAfterAKillAtEveryCommit) {
 
 // req: device.lim.3
 TEST_F(DeviceTime, TheOldestUplinksMakeRoomForHalvesAndAcksOfLiveAttemptsDoNot) {
-  options.engine.halves.count = 50;
+  options.engine.pending_news.count = 50;
   open_all({{"spacing", "0"}});
   const auto crowded_out = message("READ_CREDIT", meter(1));
   const MessageId first = at_server(crowded_out, "i1");

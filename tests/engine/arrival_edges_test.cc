@@ -33,7 +33,7 @@ TEST_F(ArrivalEdges, NewsThatSaysItTwiceLeavesNothing) {
   accept_task();
   post(news(next(), "done t1"));
   EXPECT_EQ(phase(id), Phase::kDelivered);
-  EXPECT_EQ(records_in(keys::kHalf), 0U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 0U);
 }
 
 // req: engine.receipt.2, engine.restore.1

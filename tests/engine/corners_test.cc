@@ -305,17 +305,17 @@ TEST_F(Corners, WhoIsForgottenIsNotLookedAtAnyMore) {
 
 // A bucket that is closed counts what came into it, not what is left.
 TEST_F(Corners, NewsIsForgottenInTimeAlsoWhenAllOfABucketHasFoundItsName) {
-  options.engine.halves.count = 1;
+  options.engine.pending_news.count = 1;
   open_with_task();
   post(news(++questions, "done t1"));
   accept_task("t1");
   turn();
-  ASSERT_EQ(records_in(keys::kHalf), 0U);
+  ASSERT_EQ(records_in(keys::kPendingNews), 0U);
   restart();
   post(news(++questions, "done t9"));
-  ASSERT_EQ(records_in(keys::kHalf), 1U);
+  ASSERT_EQ(records_in(keys::kPendingNews), 1U);
   pass(3h);
-  EXPECT_EQ(records_in(keys::kHalf), 0U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 0U);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ TEST_F(Damage, OfANameMakesItUnknown) {
 TEST_F(Damage, OfNewsThatWaits) {
   open_with_task();
   post(news(next(), "done t1"));
-  is_quarantined(keys::kHalf, [this] { accept_task("t1"); });
+  is_quarantined(keys::kPendingNews, [this] { accept_task("t1"); });
   EXPECT_EQ(phase(id), Phase::kAwaiting);
 }
 

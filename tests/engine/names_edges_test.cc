@@ -55,18 +55,18 @@ class NamesEdges : public TaskRig {
 
 // req: engine.receipt.2
 TEST_F(NamesEdges, NewsThatWaitsIsInOneBucketOnly) {
-  options.engine.halves.age = 4h;
+  options.engine.pending_news.age = 4h;
   open();
   post(place(1, "mill"));
   arrive(about("t"));
-  EXPECT_EQ(records_in(keys::kHalf), 1U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 1U);
   pass(90min);  // its bucket is closed
   arrive(about("t"));
-  EXPECT_EQ(records_in(keys::kHalf), 1U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 1U);
   pass(3h);
-  EXPECT_EQ(records_in(keys::kHalf), 1U) << "kept for the newest";
+  EXPECT_EQ(records_in(keys::kPendingNews), 1U) << "kept for the newest";
   pass(3h);
-  EXPECT_EQ(records_in(keys::kHalf), 0U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 0U);
 }
 
 // req: engine.receipt.1
@@ -80,7 +80,7 @@ TEST_F(NamesEdges, WhatDoesNotWaitIsNotKept) {
   Subject nameless;
   nameless.waits = false;
   arrive(nameless);
-  EXPECT_EQ(records_in(keys::kHalf), 0U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 0U);
   EXPECT_EQ(stats().tallies.unknown_names, 1U);
 }
 
@@ -208,14 +208,14 @@ TEST_F(NamesEdges, AWindowOfAMillisecondIsAWindow) {
 
 // req: engine.retain.1
 TEST_F(NamesEdges, OneThatWaitsGoesAfterAStopAsWell) {
-  options.engine.halves.age = 4h;
+  options.engine.pending_news.age = 4h;
   open();
   post(place(1, "mill"));
   arrive(about("t"));
   elapsed += 100h;
   restart();
   for (int i = 0; i < 10; ++i) pass(1h);
-  EXPECT_EQ(records_in(keys::kHalf), 0U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 0U);
 }
 
 // req: engine.supersede.1

@@ -102,7 +102,7 @@ TEST_F(ReadLimits, AreThoseOfWhatIsReadAtOnce) {
   }
   const std::map<char, std::uint32_t>& asked = counting.asked;
   for (const char space :
-       {keys::kHolding, keys::kOwed, keys::kNested, keys::kHalf, keys::kDue, keys::kParked,
+       {keys::kHolding, keys::kOwed, keys::kNested, keys::kPendingNews, keys::kDue, keys::kParked,
         keys::kDead, keys::kHistory, keys::kBodyLetter, keys::kCensus, keys::kRoute}) {
     ASSERT_TRUE(asked.contains(space)) << space;
     EXPECT_EQ(asked.at(space), 1U) << space;

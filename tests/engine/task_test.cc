@@ -128,10 +128,10 @@ TEST_F(News, ThatCameBeforeItsNameIsAppliedWhenTheNameIsGiven) {  // req: engine
   open_with_task();
   post(news(3, "done t1"));
   EXPECT_EQ(phase(id), Phase::kInFlight);
-  EXPECT_EQ(records_in(keys::kHalf), 1U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 1U);
   accept_task();
   EXPECT_EQ(phase(id), Phase::kDelivered);
-  EXPECT_EQ(records_in(keys::kHalf), 0U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 0U);
 }
 
 TEST_F(News, ThatCameBeforeItsNameIsAppliedAfterACrash) {  // req: engine.receipt.1
@@ -202,15 +202,15 @@ TEST_F(News, WaitsInBoundedNumberForOneName) {  // req: engine.limit.1
 }
 
 TEST_F(News, WaitsForSoManyNamesAndTheOldestGoFirst) {  // req: engine.limit.1, engine.receipt.2
-  options.engine.halves.count = 8;
+  options.engine.pending_news.count = 8;
   open();
   post(place(1, "mill"));
   for (std::uint64_t i = 0; i < 40; ++i) {
     post(news(10 + i, "done n" + std::to_string(i)));
-    EXPECT_LE(records_in(keys::kHalf), 8U);
+    EXPECT_LE(records_in(keys::kPendingNews), 8U);
   }
-  EXPECT_GE(records_in(keys::kHalf), 4U);
-  EXPECT_GT(stats().counters.removed_halves, 0U);
+  EXPECT_GE(records_in(keys::kPendingNews), 4U);
+  EXPECT_GT(stats().counters.removed_pending_news, 0U);
   post(task(3));
   post(named(last_attempt(), "n39"));
   EXPECT_EQ(phase(id_of(3)), Phase::kDelivered);

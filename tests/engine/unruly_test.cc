@@ -307,7 +307,7 @@ TEST_F(Unruly, NewsThatWaitedFindsANameWithinItsWindow) {
     turn();
     const bool within = apart < 10s;
     EXPECT_EQ(stats().tallies.mismatched, before + 1 + (within ? 1 : 0)) << apart.count();
-    EXPECT_EQ(records_in(keys::kHalf), 0U);
+    EXPECT_EQ(records_in(keys::kPendingNews), 0U);
   }
 }
 
@@ -462,7 +462,7 @@ TEST_F(Unruly, OfTwoThatWaitedForANameTheSecondComesLateWhenTheFirstEndsIt) {
   subject.detail = "end";
   arrive({subject});
   arrive({subject});
-  EXPECT_EQ(records_in(keys::kHalf), 1U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 1U);
   EXPECT_EQ(phase(id), Phase::kInFlight);
   says().reading.names = {{"s", "t"}};
   arrive({about(id)});
@@ -472,7 +472,7 @@ TEST_F(Unruly, OfTwoThatWaitedForANameTheSecondComesLateWhenTheFirstEndsIt) {
   ASSERT_EQ(late.size(), 1U);
   EXPECT_EQ(late[0].id, id);
   EXPECT_EQ(late[0].reason, "news that ");
-  EXPECT_EQ(records_in(keys::kHalf), 0U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 0U);
 }
 
 // req: engine.receipt.2
@@ -495,7 +495,7 @@ TEST_F(Unruly, OfTwoThatWaitedForANameTheSecondFindsItAsleep) {
   for (int i = 0; i < 3; ++i) turn();
   EXPECT_EQ(phase(id), Phase::kBackoff);
   EXPECT_EQ(stats().tallies.mismatched, 1U);
-  EXPECT_EQ(records_in(keys::kHalf), 0U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 0U);
   EXPECT_TRUE(log(LogEntry::Kind::kLate).empty());
 }
 
@@ -559,15 +559,15 @@ TEST_F(Unruly, WhatArrivesTwiceUnderOneKeyIsCountedAsDouble) {
 // News from before a long stop is looked at once more, and then goes by its age as other news does.
 // req: engine.retain.1
 TEST_F(Unruly, NewsThatNobodyHasANameForGoesAfterAStop) {
-  options.engine.halves.age = 4h;
+  options.engine.pending_news.age = 4h;
   options.engine.names.age = 4h;
   open_with_task();
   for (const char* name : {"a", "b", "c"}) arrive({about({{"s", name}}, true)});
-  EXPECT_EQ(records_in(keys::kHalf), 3U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 3U);
   elapsed += 100h;
   restart();
   for (int i = 0; i < 10; ++i) pass(1h);
-  EXPECT_EQ(records_in(keys::kHalf), 0U);
+  EXPECT_EQ(records_in(keys::kPendingNews), 0U);
 }
 
 }  // namespace

@@ -139,8 +139,8 @@ std::string history(Bucket bucket, MessageId id) {
 std::string name(Bucket bucket, std::string_view scope, std::string_view name) {
   return Builder(kName).u32(bucket).text(scope).raw(short_name(name)).take();
 }
-std::string half(Bucket bucket, std::string_view scope, std::string_view name) {
-  return Builder(kHalf).u32(bucket).text(scope).raw(short_name(name)).take();
+std::string pending_news(Bucket bucket, std::string_view scope, std::string_view name) {
+  return Builder(kPendingNews).u32(bucket).text(scope).raw(short_name(name)).take();
 }
 std::string arrival(Bucket bucket, Sequence sequence) {
   return Builder(kArrival).u32(bucket).u64(sequence.value()).take();

@@ -11,32 +11,32 @@
 namespace postrider::keys {
 
 // Spaces.
-inline constexpr char kMeta = 'M';     // the books: one record, rewritten by each commit
-inline constexpr char kBuckets = 'B';  // closed buckets of each space with a retention
-inline constexpr char kConfig = 'D';   // destination
-inline constexpr char kRoute = 'T';    // destination
-inline constexpr char kOwed = 'O';     // destination
-inline constexpr char kHot = 'H';      // sequence ‖ part
-inline constexpr char kCold = 'C';     // message id ‖ part
-inline constexpr char kParked = 'P';   // message id: from when a success revives it
-inline constexpr char kHolding = 'A';  // message id: cold, awaiting, holding gates
-inline constexpr char kDue = 'W';      // time ‖ kind ‖ message id, or destination
-inline constexpr char kLedger = 'L';   // bucket ‖ scope ‖ key
-inline constexpr char kSession = 'N';  // bucket ‖ scope ‖ session
-inline constexpr char kLog = 'E';      // bucket ‖ sequence of the page
-inline constexpr char kEnd = 'R';      // bucket ‖ sequence of the message
-inline constexpr char kDead = 'Q';     // bucket ‖ message id
-inline constexpr char kHistory = 'v';  // bucket ‖ message id: content of what has ended
-inline constexpr char kName = 'X';     // bucket ‖ scope ‖ name: who has it
-inline constexpr char kHalf = 'U';     // bucket ‖ scope ‖ name: news that waits for it
-inline constexpr char kArrival = 'I';  // bucket ‖ sequence: what arrived, as it came
-inline constexpr char kNested = 'J';   // sequence: a submit that follows from another message
-inline constexpr char kGroup = 'G';    // bucket of dead letters ‖ destination ‖ phase ‖ cause
-inline constexpr char kJob = 'K';      // sequence: one action for everything of a filter
-inline constexpr char kHold = 'F';     // name: what keeps destinations paused
-inline constexpr char kAudit = 'Y';    // bucket ‖ sequence: what an operator did
-inline constexpr char kBody = 'S';     // sequence ‖ part: a body that several messages share
-inline constexpr char kFanout = 'g';   // name: a group of destinations, and what each subscribes to
+inline constexpr char kMeta = 'M';         // the books: one record, rewritten by each commit
+inline constexpr char kBuckets = 'B';      // closed buckets of each space with a retention
+inline constexpr char kConfig = 'D';       // destination
+inline constexpr char kRoute = 'T';        // destination
+inline constexpr char kOwed = 'O';         // destination
+inline constexpr char kHot = 'H';          // sequence ‖ part
+inline constexpr char kCold = 'C';         // message id ‖ part
+inline constexpr char kParked = 'P';       // message id: from when a success revives it
+inline constexpr char kHolding = 'A';      // message id: cold, awaiting, holding gates
+inline constexpr char kDue = 'W';          // time ‖ kind ‖ message id, or destination
+inline constexpr char kLedger = 'L';       // bucket ‖ scope ‖ key
+inline constexpr char kSession = 'N';      // bucket ‖ scope ‖ session
+inline constexpr char kLog = 'E';          // bucket ‖ sequence of the page
+inline constexpr char kEnd = 'R';          // bucket ‖ sequence of the message
+inline constexpr char kDead = 'Q';         // bucket ‖ message id
+inline constexpr char kHistory = 'v';      // bucket ‖ message id: content of what has ended
+inline constexpr char kName = 'X';         // bucket ‖ scope ‖ name: who has it
+inline constexpr char kPendingNews = 'U';  // bucket ‖ scope ‖ name: news that waits for it
+inline constexpr char kArrival = 'I';      // bucket ‖ sequence: what arrived, as it came
+inline constexpr char kNested = 'J';       // sequence: a submit that follows from another message
+inline constexpr char kGroup = 'G';   // bucket of dead letters ‖ destination ‖ phase ‖ cause
+inline constexpr char kJob = 'K';     // sequence: one action for everything of a filter
+inline constexpr char kHold = 'F';    // name: what keeps destinations paused
+inline constexpr char kAudit = 'Y';   // bucket ‖ sequence: what an operator did
+inline constexpr char kBody = 'S';    // sequence ‖ part: a body that several messages share
+inline constexpr char kFanout = 'g';  // name: a group of destinations, and what each subscribes to
 // bucket of dead letters ‖ sequence of the body ‖ message id: a letter that refers to a body; when
 // the bucket is gone, and in bucket 0, a reference that is to be counted down.
 inline constexpr char kBodyLetter = 'V';
@@ -76,7 +76,7 @@ std::string history(Bucket bucket, MessageId id);
 std::string short_name(std::string_view name);
 std::string long_name(std::string_view name);
 std::string name(Bucket bucket, std::string_view scope, std::string_view name);
-std::string half(Bucket bucket, std::string_view scope, std::string_view name);
+std::string pending_news(Bucket bucket, std::string_view scope, std::string_view name);
 std::string arrival(Bucket bucket, Sequence sequence);
 std::string nested(Sequence sequence);
 std::string job(std::uint64_t sequence);

@@ -174,7 +174,7 @@ inline constexpr std::array<RecordCodec, 31> kRecordCodecs = {{
     {"End", true, &end_again},
     {"Dead", true, &dead_again},
     {"Name", true, &plain_again<&decode_name, &encode_name>},
-    {"Half", true, &plain_again<&decode_half, &encode_half>},
+    {"Half", true, &plain_again<&decode_pending_news, &encode_pending_news>},
     {"Arrival", true, &arrival_again},
     {"Nested", true, &nested_again},
     {"Census", true, &plain_again<&decode_census, &encode_census>},

@@ -90,11 +90,21 @@ constexpr std::uint8_t kEndLetter = 8;
 constexpr std::uint8_t kCounted = 4;      // beside the bits of the buckets that are used
 constexpr std::size_t kUsualBuckets = 4;  // that every store has
 constexpr std::array<std::uint64_t Counters::*, 15> kCounterFields = {
-    &Counters::accepted,      &Counters::delivered,      &Counters::dead,
-    &Counters::expired,       &Counters::cancelled,      &Counters::indeterminate,
-    &Counters::redriven,      &Counters::dropped,        &Counters::quarantined,
-    &Counters::removed_ends,  &Counters::removed_dead,   &Counters::removed_ledger,
-    &Counters::removed_names, &Counters::removed_halves, &Counters::removed_arrivals};
+    &Counters::accepted,
+    &Counters::delivered,
+    &Counters::dead,
+    &Counters::expired,
+    &Counters::cancelled,
+    &Counters::indeterminate,
+    &Counters::redriven,
+    &Counters::dropped,
+    &Counters::quarantined,
+    &Counters::removed_ends,
+    &Counters::removed_dead,
+    &Counters::removed_ledger,
+    &Counters::removed_names,
+    &Counters::removed_pending_news,
+    &Counters::removed_arrivals};
 
 // The first four spaces are in every store and need no bit: the ninth has the bit of the second.
 constexpr unsigned bit_of(std::size_t kept) { return 1U << (kept < 8 ? kept : kept - 7); }
@@ -110,7 +120,7 @@ char space_of(Kept kept) {
     case Kept::kEnds: return keys::kEnd;
     case Kept::kDead: return keys::kDead;
     case Kept::kNames: return keys::kName;
-    case Kept::kHalves: return keys::kHalf;
+    case Kept::kPendingNews: return keys::kPendingNews;
     case Kept::kArrivals: return keys::kArrival;
     case Kept::kAudit: return keys::kAudit;
     case Kept::kHistory: return keys::kHistory;
@@ -374,21 +384,21 @@ Result<NameEntry> decode_name(std::string_view record) {
   return entry;
 }
 
-std::string encode_half(const HalfEntry& entry) {
+std::string encode_pending_news(const PendingNews& entry) {
   std::string out = begin();
   Writer writer(out);
   writer.varint(entry.news.size());
-  for (const HalfEntry::News& news : entry.news)
+  for (const PendingNews::News& news : entry.news)
     writer.i64(news.at.ms()).i64(news.window.count()).text(news.detail);
   seal_record(out);
   return out;
 }
 
-Result<HalfEntry> decode_half(std::string_view record) {
+Result<PendingNews> decode_pending_news(std::string_view record) {
   Reader reader = open_record(record, kVersion);
-  HalfEntry entry;
+  PendingNews entry;
   for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
-    HalfEntry::News news;
+    PendingNews::News news;
     news.at = Timestamp(reader.i64());
     news.window = Duration(reader.i64());
     news.detail = reader.text();

@@ -40,15 +40,15 @@ enum class Kept : std::uint8_t {
   kEnds,
   kDead,
   kNames,
-  kHalves,
+  kPendingNews,
   kArrivals,
   kAudit,
   kHistory
 };
 inline constexpr std::size_t kKept = 9;
-inline constexpr std::array<Kept, kKept> kAllKept = {Kept::kLedger,   Kept::kLog,   Kept::kEnds,
-                                                     Kept::kDead,     Kept::kNames, Kept::kHalves,
-                                                     Kept::kArrivals, Kept::kAudit, Kept::kHistory};
+inline constexpr std::array<Kept, kKept> kAllKept = {
+    Kept::kLedger,      Kept::kLog,      Kept::kEnds,  Kept::kDead,   Kept::kNames,
+    Kept::kPendingNews, Kept::kArrivals, Kept::kAudit, Kept::kHistory};
 char space_of(Kept kept);
 
 struct Meta {
@@ -129,18 +129,18 @@ std::string encode_name(const NameEntry& entry);
 Result<NameEntry> decode_name(std::string_view record);
 
 // News that waits for its name, oldest first.
-struct HalfEntry {
+struct PendingNews {
   struct News {
     Timestamp at;
-    Duration window{0};  // 0: it waits for as long as halves are kept
+    Duration window{0};  // 0: it waits for as long as pending news is kept
     std::string detail;
     friend bool operator==(const News&, const News&) = default;
   };
   std::vector<News> news;
-  friend bool operator==(const HalfEntry&, const HalfEntry&) = default;
+  friend bool operator==(const PendingNews&, const PendingNews&) = default;
 };
-std::string encode_half(const HalfEntry& entry);
-Result<HalfEntry> decode_half(std::string_view record);
+std::string encode_pending_news(const PendingNews& entry);
+Result<PendingNews> decode_pending_news(std::string_view record);
 
 struct ArrivalRecord {
   Timestamp at;

@@ -86,10 +86,10 @@ NameEntry any_name() {
   return entry;
 }
 
-HalfEntry any_half() {
-  HalfEntry entry;
+PendingNews any_half() {
+  PendingNews entry;
   entry.news.resize(*rc::gen::inRange<std::size_t>(0, 4));
-  for (HalfEntry::News& news : entry.news) news = {any_time(), any_duration(), any_text()};
+  for (PendingNews::News& news : entry.news) news = {any_time(), any_duration(), any_text()};
   return entry;
 }
 
@@ -200,7 +200,7 @@ Meta any_meta() {
   for (std::uint64_t* counter :
        {&c.accepted, &c.delivered, &c.dead, &c.expired, &c.cancelled, &c.indeterminate, &c.redriven,
         &c.dropped, &c.quarantined, &c.removed_ends, &c.removed_dead, &c.removed_ledger,
-        &c.removed_names, &c.removed_halves, &c.removed_arrivals}) {
+        &c.removed_names, &c.removed_pending_news, &c.removed_arrivals}) {
     *counter = any<std::uint64_t>();
   }
   meta.clock_floor = any_time();
@@ -344,7 +344,7 @@ RC_GTEST_PROP(RecordRoundTrip, ValuesWithEquality, ()) {
   RC_ASSERT(decode_buckets(encode_buckets(buckets)).value() == buckets);
   RC_ASSERT(decode_end(encode_end(end)).value() == end);
   const NameEntry name = any_name();
-  const HalfEntry half = any_half();
+  const PendingNews half = any_half();
   const ArrivalRecord arrival = any_arrival();
   const NestedRecord nested = any_nested();
   const CensusRecord census = any_census();
@@ -352,7 +352,7 @@ RC_GTEST_PROP(RecordRoundTrip, ValuesWithEquality, ()) {
   const auto page = any_census_page();
   RC_ASSERT(decode_census_page(encode_census_page(page)).value() == page);
   RC_ASSERT(decode_name(encode_name(name)).value() == name);
-  RC_ASSERT(decode_half(encode_half(half)).value() == half);
+  RC_ASSERT(decode_pending_news(encode_pending_news(half)).value() == half);
   RC_ASSERT(decode_arrival(encode_arrival(arrival)).value() == arrival);
   RC_ASSERT(decode_arrival(encode_arrival(arrival, &kTestDictionary), kTestDictionaries).value() ==
             arrival);
@@ -508,7 +508,7 @@ INSTANTIATE_TEST_SUITE_P(
         Sample{"State",
                [] { return encode_state(any_state(), any_text(), any_intent(), any_text()); }},
         Sample{"Name", [] { return encode_name(any_name()); }},
-        Sample{"Half", [] { return encode_half(any_half()); }},
+        Sample{"Half", [] { return encode_pending_news(any_half()); }},
         Sample{"Arrival", [] { return encode_arrival(any_arrival(), &kTestDictionary); }},
         Sample{"Nested", [] { return encode_nested(any_nested(), &kTestDictionary); }},
         Sample{"Census", [] { return encode_census(any_census()); }},
@@ -611,8 +611,9 @@ TEST(Record, AFailureOrCertaintyOutsideItsListIsRefused) {
 TEST(Record, EachKindWithARetentionHasASpaceOfItsOwn) {
   std::set<char> spaces;
   for (std::size_t i = 0; i < kKept; ++i) spaces.insert(space_of(static_cast<Kept>(i)));
-  EXPECT_EQ(spaces, (std::set<char>{keys::kLedger, keys::kLog, keys::kEnd, keys::kDead, keys::kName,
-                                    keys::kHalf, keys::kArrival, keys::kAudit, keys::kHistory}));
+  EXPECT_EQ(spaces,
+            (std::set<char>{keys::kLedger, keys::kLog, keys::kEnd, keys::kDead, keys::kName,
+                            keys::kPendingNews, keys::kArrival, keys::kAudit, keys::kHistory}));
 }
 
 // The write budget counts bytes, so the usual records must stay as small as they are.

@@ -25,12 +25,13 @@ class NewsChecker final : public Checker {
   NewsChecker(const CheckerContext& context, Notebook& notebook)
       : verdicts_(context.verdicts),
         notebook_(notebook),
-        few_(context.shard.engine.halves.count < 1000) {}
+        few_(context.shard.engine.pending_news.count < 1000) {}
 
   void began(const Moment& when, Epoch /*epoch*/) override { began_ = when.truth; }
   void died(const Moment& when) override { began_ = when.truth + Duration(24h); }
   void damaged(const Moment& /*when*/, std::string_view key) override {
-    if (key[0] == keys::kName || key[0] == keys::kHalf || key[0] == keys::kArrival) blind_ = true;
+    if (key[0] == keys::kName || key[0] == keys::kPendingNews || key[0] == keys::kArrival)
+      blind_ = true;
   }
 
   void asked(const Asked& asked) override {

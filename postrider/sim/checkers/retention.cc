@@ -59,7 +59,7 @@ class RetentionChecker final : public Checker {
       case keys::kEnd: return &options_.ends;
       case keys::kDead: return &options_.dead;
       case keys::kName: return &options_.names;
-      case keys::kHalf: return &options_.halves;
+      case keys::kPendingNews: return &options_.pending_news;
       case keys::kArrival: return &options_.arrivals;
       case keys::kAudit: return &options_.audit;
       case keys::kHistory: return &options_.history;
@@ -79,7 +79,7 @@ class RetentionChecker final : public Checker {
     const char space = space_of(write.key[0]);
     Bucket& bucket = buckets_[{space, bucket_in(write.key)}];
     // What is left of news that waits was there before.
-    const bool rest = write.key[0] == keys::kHalf && halves_.contains(write.key);
+    const bool rest = write.key[0] == keys::kPendingNews && halves_.contains(write.key);
     if (!rest) bucket.newest = now;
     bucket.bytes += bytes;
     total_[space] += bytes;
@@ -87,12 +87,12 @@ class RetentionChecker final : public Checker {
     if (write.key[0] == keys::kDead) letters_[write.key] = bytes;
     ++puts_[space];
     ++bucket.puts;
-    if (write.key[0] == keys::kHalf) halves_.insert(write.key);
+    if (write.key[0] == keys::kPendingNews) halves_.insert(write.key);
   }
 
   // Of a letter that was cut off nobody knows how large it was.
   void note_remove(const Write& write, bool perhaps_cut) {
-    if (write.key[0] == keys::kHalf) halves_.erase(write.key);
+    if (write.key[0] == keys::kPendingNews) halves_.erase(write.key);
     const auto letter = letters_.find(write.key);
     if (letter == letters_.end()) return;
     const char space = write.key[0];
@@ -127,8 +127,8 @@ class RetentionChecker final : public Checker {
 
   // What was put by this very commit may be too much; the next one settles it.
   void check_sizes() {
-    if (options_.halves.count != 0 &&
-        halves_.size() > options_.halves.count + put_now_[keys::kHalf])
+    if (options_.pending_news.count != 0 &&
+        halves_.size() > options_.pending_news.count + put_now_[keys::kPendingNews])
       verdicts_.violation(11, "more halves than allowed");
     for (const auto& [space, bytes] : total_) {
       const Retention* retention = retention_of(space);

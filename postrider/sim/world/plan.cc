@@ -139,7 +139,7 @@ void shorten_memory(EngineOptions& engine, Rng& rng) {
   engine.arrivals.age = pick(Durations{1h, 7h, 50h}, rng);
   engine.arrivals.bytes = pick(Counts{0, 3000, 30'000}, rng);
   engine.history.age = pick(Durations{1h, 7h, 50h}, rng);
-  engine.halves.count = pick(Counts{4, 40, 100'000}, rng);
+  engine.pending_news.count = pick(Counts{4, 40, 100'000}, rng);
 }
 
 void tighten(const SimOptions& options, ShardOptions& shard, Rng& rng) {

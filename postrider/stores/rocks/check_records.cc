@@ -217,7 +217,7 @@ class RecordCheck {
       case keys::kDead: return see_content(key, Kept::kDead, value);
       case keys::kHistory: return see_content(key, Kept::kHistory, value);
       case keys::kName: return see_kept(key, Kept::kNames, decode_name(value));
-      case keys::kHalf: return see_kept(key, Kept::kHalves, decode_half(value));
+      case keys::kPendingNews: return see_kept(key, Kept::kPendingNews, decode_pending_news(value));
       case keys::kArrival: return see_kept(key, Kept::kArrivals, decode_arrival(value));
       case keys::kNested: return decodes(key, decode_nested(value));
       case keys::kAudit: return see_kept(key, Kept::kAudit, decode_audit(value));

@@ -30,7 +30,7 @@ class RadioChecker final : public Checker {
   RadioChecker(const CheckerContext& context, Notebook& notebook)
       : verdicts_(context.verdicts),
         notebook_(notebook),
-        few_(context.shard.engine.halves.count < 1000) {}
+        few_(context.shard.engine.pending_news.count < 1000) {}
 
   void began(const Moment& when, Epoch /*epoch*/) override { began_ = when.truth; }
   void died(const Moment& when) override { began_ = when.truth + Duration(24h); }
