@@ -491,8 +491,9 @@ void Engine::Impl::store_state(Step& step, Entry& entry) {
   if (entry.details) {
     const Details& more = *entry.details;
     const std::string_view reason = entry.reason_text();
-    step.out.writes.put(key, encode_state(entry.state, reason, more.intent, more.notes,
-                                          encode_past(more.past, {entry.state.since, reason})));
+    step.out.writes.put(
+        key, encode_state(entry.state, reason, more.intent, more.notes,
+                          encode_attempt_history(more.past, {entry.state.since, reason})));
   } else {
     step.out.writes.put(key, encode_state(entry.state, entry.reason_text()));
   }
@@ -625,7 +626,8 @@ void Engine::Impl::end(Step& step, Slot slot, StateIndex to) {
   record.origin = entry.message.origin;
   if (phase != Phase::kDelivered) record.reason = entry.reason_text();
   record.notes = entry.notes();
-  if (entry.details) record.past = encode_past(entry.details->past, {record.at, record.reason});
+  if (entry.details)
+    record.past = encode_attempt_history(entry.details->past, {record.at, record.reason});
   last_end_ = phase;
   note_end(step, entry, phase);
   if (profile.after != nullptr) {

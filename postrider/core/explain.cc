@@ -34,7 +34,7 @@ std::optional<Answer> Engine::Impl::explain(Step& step, MessageId id) {
   out.failure = buried.end->cause;
   out.reason = buried.end->reason;
   out.origin = buried.end->origin;
-  out.attempt_list = past_of(*buried.end).attempts;
+  out.attempt_list = attempt_history_of(*buried.end).attempts;
   out.why = !buried.letter             ? "it has ended"
             : leaves_letter(out.phase) ? "it has ended and left a dead letter"
                                        : "it has ended, and its content is kept";

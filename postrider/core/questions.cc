@@ -377,7 +377,7 @@ std::optional<Answer> Engine::Impl::show_message(Step& step, MessageId id) {
     if (!buried.known) return std::nullopt;
     if (buried.end) {
       view.notes = buried.end->notes;
-      view.trail = past_of(*buried.end).trail;
+      view.trail = attempt_history_of(*buried.end).trail;
     }
     if (buried.letter) {
       const auto message = message_of_letter(step, buried.letter->view());

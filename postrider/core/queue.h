@@ -63,7 +63,7 @@ class Slab {
 struct Details {
   Intent intent;
   std::string notes;
-  Past past;
+  AttemptHistory past;
   Duration patience{0};  // the next question comes not before; of one step only
 };
 

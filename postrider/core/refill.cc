@@ -160,8 +160,8 @@ void Engine::Impl::adopt_state(Entry& entry, const std::optional<StoredState>& s
     entry.more().intent = stored->intent;
     entry.more().notes = stored->notes;
     // What cannot be read of the past is left out; the message itself is whole.
-    entry.more().past =
-        decode_past(stored->past, {stored->state.since, stored->reason}).value_or(Past());
+    entry.more().past = decode_attempt_history(stored->past, {stored->state.since, stored->reason})
+                            .value_or(AttemptHistory());
     AttemptList& attempts = entry.details->past.attempts;
     if (planted(Bug::kAttemptForgotten) && !attempts.empty()) attempts.notes.pop_back();
   }

@@ -32,7 +32,7 @@ TimerHandle Timers::arm(Timestamp at, const Timer& timer) {
   ++node.generation;
   ++size_;
   if (node.at < cursor_) {
-    past_add(index);
+    overdue_add(index);
   } else {
     append(index);
   }
@@ -49,7 +49,7 @@ void Timers::cancel(TimerHandle handle) {
   if (!armed(handle)) return;
   const auto index = static_cast<std::uint32_t>(handle);
   if (nodes_[index].at < cursor_) {
-    past_remove(nodes_[index].before);
+    overdue_remove(nodes_[index].before);
   } else {
     unlink(index);
   }
@@ -58,9 +58,9 @@ void Timers::cancel(TimerHandle handle) {
 
 void Timers::advance(Timestamp now, std::size_t limit, std::vector<Timer>& fired) {
   const std::int64_t until = now.ms();
-  for (; limit > 0 && !past_.empty() && past_.front().at <= until; --limit) {
-    const std::uint32_t index = past_.front().index;
-    past_remove(0);
+  for (; limit > 0 && !overdue_.empty() && overdue_.front().at <= until; --limit) {
+    const std::uint32_t index = overdue_.front().index;
+    overdue_remove(0);
     fired.push_back(release(index));
   }
   while (limit > 0) {
@@ -84,14 +84,14 @@ void Timers::advance(Timestamp now, std::size_t limit, std::vector<Timer>& fired
 }
 
 std::optional<Timestamp> Timers::next() const {
-  if (!past_.empty()) return Timestamp(past_.front().at);
+  if (!overdue_.empty()) return Timestamp(overdue_.front().at);
   if (const std::optional<Place> place = first_place()) return Timestamp(start_of(*place));
   if (far_.first != kNone) return Timestamp(((cursor_ >> kWheelBits) + 1) << kWheelBits);
   return std::nullopt;
 }
 
 std::size_t Timers::memory_bytes() const {
-  return sizeof(*this) + nodes_.capacity() * sizeof(Node) + past_.capacity() * sizeof(Past);
+  return sizeof(*this) + nodes_.capacity() * sizeof(Node) + overdue_.capacity() * sizeof(Overdue);
 }
 
 Timers::Place Timers::place_of(std::int64_t at) const {
@@ -193,37 +193,37 @@ Timer Timers::release(std::uint32_t index) {
   return {.kind = node.kind, .id = node.id, .slot = node.slot};
 }
 
-void Timers::past_add(std::uint32_t index) {
-  past_.push_back({.at = nodes_[index].at, .arming = armings_++, .index = index});
-  past_settle(past_.size() - 1);
+void Timers::overdue_add(std::uint32_t index) {
+  overdue_.push_back({.at = nodes_[index].at, .arming = armings_++, .index = index});
+  overdue_settle(overdue_.size() - 1);
 }
 
-void Timers::past_remove(std::size_t position) {
-  const Past last = past_.back();
-  past_.pop_back();
-  if (position == past_.size()) return;
-  past_put(position, last);
-  past_settle(position);
+void Timers::overdue_remove(std::size_t position) {
+  const Overdue last = overdue_.back();
+  overdue_.pop_back();
+  if (position == overdue_.size()) return;
+  overdue_put(position, last);
+  overdue_settle(position);
 }
 
-void Timers::past_put(std::size_t position, const Past& entry) {
-  past_[position] = entry;
+void Timers::overdue_put(std::size_t position, const Overdue& entry) {
+  overdue_[position] = entry;
   nodes_[entry.index].before = static_cast<std::uint32_t>(position);
 }
 
 // Moves the entry at `position` up or down to where it belongs.
-void Timers::past_settle(std::size_t position) {
-  const Past entry = past_[position];
-  for (; position > 0 && entry < past_[(position - 1) / 2]; position = (position - 1) / 2) {
-    past_put(position, past_[(position - 1) / 2]);
+void Timers::overdue_settle(std::size_t position) {
+  const Overdue entry = overdue_[position];
+  for (; position > 0 && entry < overdue_[(position - 1) / 2]; position = (position - 1) / 2) {
+    overdue_put(position, overdue_[(position - 1) / 2]);
   }
-  for (std::size_t child = 2 * position + 1; child < past_.size(); child = 2 * position + 1) {
-    if (child + 1 < past_.size() && past_[child + 1] < past_[child]) ++child;
-    if (!(past_[child] < entry)) break;
-    past_put(position, past_[child]);
+  for (std::size_t child = 2 * position + 1; child < overdue_.size(); child = 2 * position + 1) {
+    if (child + 1 < overdue_.size() && overdue_[child + 1] < overdue_[child]) ++child;
+    if (!(overdue_[child] < entry)) break;
+    overdue_put(position, overdue_[child]);
     position = child;
   }
-  past_put(position, entry);
+  overdue_put(position, entry);
 }
 
 }  // namespace postrider

@@ -81,11 +81,11 @@ class Timers {
     std::array<std::uint64_t, kSlots / 64> occupied{};  // bit n: slot n has timers
   };
 
-  struct Past {
+  struct Overdue {
     std::int64_t at;
     std::uint64_t arming;
     std::uint32_t index;
-    bool operator<(const Past& other) const {
+    bool operator<(const Overdue& other) const {
       return at != other.at ? at < other.at : arming < other.arming;
     }
   };
@@ -105,17 +105,18 @@ class Timers {
   Timer release(std::uint32_t index);
 
   // The heap of `past_`; each node knows its position, so that cancelling needs no search.
-  void past_put(std::size_t position, const Past& entry);
-  void past_add(std::uint32_t index);
-  void past_remove(std::size_t position);
-  void past_settle(std::size_t position);
+  void overdue_put(std::size_t position, const Overdue& entry);
+  void overdue_add(std::uint32_t index);
+  void overdue_remove(std::size_t position);
+  void overdue_settle(std::size_t position);
 
   // Every timer before this tick has fired or is in `past_`; the others are in the wheel, each at
   // the place that follows from its time and the cursor alone.
   std::int64_t cursor_;
   std::array<Level, kLevels> levels_;
-  List far_;                // beyond the wheel
-  std::vector<Past> past_;  // a heap by time and arming: armed for a tick that the cursor had left
+  List far_;  // beyond the wheel
+  std::vector<Overdue>
+      overdue_;  // a heap by time and arming: armed for a tick that the cursor had left
   std::vector<Node> nodes_;
   std::uint32_t free_ = kNone;
   std::uint64_t armings_ = 0;

@@ -135,7 +135,7 @@ void AttemptList::lose_open() {
   if (is_open()) notes.back().end = AttemptEnd::kGivenUp;
 }
 
-std::string encode_past(const Past& past, const PastBeside& beside) {
+std::string encode_attempt_history(const AttemptHistory& past, const PastBeside& beside) {
   std::string out;
   if (!past.attempts.empty()) {
     Writer writer(out);
@@ -146,8 +146,8 @@ std::string encode_past(const Past& past, const PastBeside& beside) {
   return out;
 }
 
-Result<Past> decode_past(std::string_view bytes, const PastBeside& beside) {
-  Past past;
+Result<AttemptHistory> decode_attempt_history(std::string_view bytes, const PastBeside& beside) {
+  AttemptHistory past;
   if (bytes.starts_with(static_cast<char>(kWithAttempts))) {
     Reader reader(bytes.substr(1));
     past.attempts = get_attempts(reader, beside);

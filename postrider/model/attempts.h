@@ -54,10 +54,10 @@ struct AttemptList {
   friend bool operator==(const AttemptList&, const AttemptList&) = default;
 };
 
-struct Past {
+struct AttemptHistory {
   Trail trail;
   AttemptList attempts;
-  friend bool operator==(const Past&, const Past&) = default;
+  friend bool operator==(const AttemptHistory&, const AttemptHistory&) = default;
 };
 
 // What the record says beside it: the newest attempt mostly ended then, and for this reason, so
@@ -66,7 +66,8 @@ struct PastBeside {
   Timestamp at;
   std::string_view reason;
 };
-std::string encode_past(const Past& past, const PastBeside& beside);  // empty: there is none
-Result<Past> decode_past(std::string_view bytes, const PastBeside& beside);
+std::string encode_attempt_history(const AttemptHistory& past,
+                                   const PastBeside& beside);  // empty: there is none
+Result<AttemptHistory> decode_attempt_history(std::string_view bytes, const PastBeside& beside);
 
 }  // namespace postrider

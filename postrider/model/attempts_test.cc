@@ -25,10 +25,10 @@ AttemptList some(std::size_t count) {
   return list;
 }
 
-Past read(const std::string& bytes, const PastBeside& beside) {
-  const Result<Past> past = decode_past(bytes, beside);
+AttemptHistory read(const std::string& bytes, const PastBeside& beside) {
+  const Result<AttemptHistory> past = decode_attempt_history(bytes, beside);
   EXPECT_TRUE(past.has_value());
-  return past.value_or(Past());
+  return past.value_or(AttemptHistory());
 }
 
 // req: engine.attempts.2
@@ -56,8 +56,9 @@ TEST(AttemptList, CutsLongReasons) {
     EXPECT_EQ(list.notes[0].reason.size(), std::min(size, kAttemptReasonBytesMax));
     // The reason beside it is longer and is cut to the same.
     const std::string whole(size, 'x');
-    EXPECT_LT(encode_past({{}, list}, {kNow, whole}).size(), 10U);
-    EXPECT_EQ(read(encode_past({{}, list}, {kNow, whole}), {kNow, whole}).attempts, list);
+    EXPECT_LT(encode_attempt_history({{}, list}, {kNow, whole}).size(), 10U);
+    EXPECT_EQ(read(encode_attempt_history({{}, list}, {kNow, whole}), {kNow, whole}).attempts,
+              list);
   }
 }
 
@@ -69,30 +70,30 @@ TEST(AttemptList, OneThatACrashForgotHasNoDuration) {
   EXPECT_EQ(list.notes[0].end, AttemptEnd::kGivenUp);
   EXPECT_FALSE(list.notes[0].took.has_value());
   EXPECT_TRUE(list.is_open());
-  EXPECT_EQ(read(encode_past({{}, list}, {kNow, ""}), {kNow, ""}).attempts, list);
+  EXPECT_EQ(read(encode_attempt_history({{}, list}, {kNow, ""}), {kNow, ""}).attempts, list);
 }
 
 // req: engine.attempts.3
-TEST(Past, CostsAFewBytesForEachAttempt) {
+TEST(AttemptHistory, CostsAFewBytesForEachAttempt) {
   const PastBeside beside{kNow, "HTTP 503"};
-  EXPECT_EQ(encode_past({}, beside), "");
-  const std::size_t one = encode_past({{}, some(1)}, beside).size();
+  EXPECT_EQ(encode_attempt_history({}, beside), "");
+  const std::size_t one = encode_attempt_history({{}, some(1)}, beside).size();
   EXPECT_LE(one, 8U);
-  const std::size_t many = encode_past({{}, some(16)}, beside).size();
+  const std::size_t many = encode_attempt_history({{}, some(16)}, beside).size();
   EXPECT_LE(many, one + 15 * 7);
   // Reasons that take turns are written once each.
   AttemptList turns = some(16);
   for (std::size_t i = 1; i < turns.notes.size(); i += 2)
     turns.notes[i].reason = "no answer in time";
-  EXPECT_LE(encode_past({{}, turns}, beside).size(), many + 18);
+  EXPECT_LE(encode_attempt_history({{}, turns}, beside).size(), many + 18);
 }
 
 // req: engine.store.14
-TEST(Past, IsWrittenAsEver) {
+TEST(AttemptHistory, IsWrittenAsEver) {
   AttemptList list = some(2);
   list.earlier = 3;
   list.notes[0].reason = "why";
-  const std::string bytes = encode_past({{}, list}, {kNow, "HTTP 503"});
+  const std::string bytes = encode_attempt_history({{}, list}, {kNow, "HTTP 503"});
   EXPECT_EQ(bytes, std::string("\x02\x02\x03"
                                "\x00\xDD\x0B\x43\x01"
                                "\x87\x92\x07\xDD\x0B\x43\x00\x03why",
@@ -100,18 +101,18 @@ TEST(Past, IsWrittenAsEver) {
 }
 
 // req: engine.store.14
-TEST(Past, WithoutAttemptsIsATrailOfAnyAge) {
+TEST(AttemptHistory, WithoutAttemptsIsATrailOfAnyAge) {
   Trail trail;
   add_step(trail, {.at = kNow, .state = 3, .on = On::kFailed, .reason = "HTTP 503"});
-  EXPECT_EQ(encode_past({trail, {}}, {kNow, ""}), encode_trail(trail));
-  EXPECT_EQ(read(encode_trail(trail), {kNow, ""}), (Past{trail, {}}));
+  EXPECT_EQ(encode_attempt_history({trail, {}}, {kNow, ""}), encode_trail(trail));
+  EXPECT_EQ(read(encode_trail(trail), {kNow, ""}), (AttemptHistory{trail, {}}));
   const std::string old("\0\0\1\x8b\xcf\xe5\x68\0\0\3\x0b\1\3why\xf4\3\0\0\2\0", 22);
   EXPECT_EQ(read(old, {kNow, ""}).trail.size(), 2U);
   EXPECT_TRUE(read("", {kNow, ""}).trail.empty());
 }
 
-Past any_past() {
-  Past past;
+AttemptHistory any_past() {
+  AttemptHistory past;
   const auto reason = [] {
     return std::string(*rc::gen::inRange<std::size_t>(0, kAttemptReasonBytesMax + 1),
                        *rc::gen::element('a', 'b'));
@@ -136,19 +137,20 @@ Past any_past() {
 }
 
 // req: engine.record.10
-RC_GTEST_PROP(Past, IsReadAsItWasWritten, ()) {
-  const Past want = any_past();
+RC_GTEST_PROP(AttemptHistory, IsReadAsItWasWritten, ()) {
+  const AttemptHistory want = any_past();
   const std::string said(*rc::gen::inRange<std::size_t>(0, 100), 'a');
   const PastBeside beside{kNow, said};
-  const Result<Past> got = decode_past(encode_past(want, beside), beside);
+  const Result<AttemptHistory> got =
+      decode_attempt_history(encode_attempt_history(want, beside), beside);
   RC_ASSERT(got.has_value());
   RC_ASSERT(*got == want);
 }
 
 // req: engine.quarantine.2
-RC_GTEST_PROP(Past, OfAnyBytesIsRefusedOrAValue, ()) {
+RC_GTEST_PROP(AttemptHistory, OfAnyBytesIsRefusedOrAValue, ()) {
   const RecordCodec& codec = record_codec("Past");
-  std::string bytes = encode_past(any_past(), {kNow, "a"});
+  std::string bytes = encode_attempt_history(any_past(), {kNow, "a"});
   const int changes = *rc::gen::inRange(1, 5);
   for (int i = 0; i < changes && !bytes.empty(); ++i) {
     const auto at = *rc::gen::inRange<std::size_t>(0, bytes.size());
@@ -160,10 +162,11 @@ RC_GTEST_PROP(Past, OfAnyBytesIsRefusedOrAValue, ()) {
 }
 
 // req: engine.attempts.2
-TEST(Past, WithMoreAttemptsThanThereMayBeIsRefused) {
+TEST(AttemptHistory, WithMoreAttemptsThanThereMayBeIsRefused) {
   for (const std::size_t count : {kAttemptNotesMax, kAttemptNotesMax + 1}) {
-    const std::string bytes = encode_past({{}, some(count)}, {kNow, "HTTP 503"});
-    EXPECT_EQ(decode_past(bytes, {kNow, "HTTP 503"}).has_value(), count <= kAttemptNotesMax);
+    const std::string bytes = encode_attempt_history({{}, some(count)}, {kNow, "HTTP 503"});
+    EXPECT_EQ(decode_attempt_history(bytes, {kNow, "HTTP 503"}).has_value(),
+              count <= kAttemptNotesMax);
   }
 }
 

@@ -27,7 +27,7 @@ enum StateFlag : std::uint8_t {
   kIntentOpen = 4,
   kHasNotes = 8,
   kHasProbesFailed = 16,
-  kHasPast = 32,
+  kHasAttemptHistory = 32,
   kHasDue = 64,
   kHasFirstAttempt = 128
 };
@@ -209,7 +209,7 @@ std::string encode_state(const State& state, std::string_view reason, const Inte
   writer.u8(static_cast<std::uint8_t>(
       (state.cancel_wanted ? kCancelWanted : 0) | (recorded ? kHasIntent : 0) |
       (intent.open ? kIntentOpen : 0) | (notes.empty() ? 0 : kHasNotes) |
-      (state.probes_failed != 0 ? kHasProbesFailed : 0) | (past.empty() ? 0 : kHasPast) |
+      (state.probes_failed != 0 ? kHasProbesFailed : 0) | (past.empty() ? 0 : kHasAttemptHistory) |
       (state.due.is_set() ? kHasDue : 0) | (state.first_attempt.is_set() ? kHasFirstAttempt : 0)));
   const std::int64_t since = state.since.ms();
   writer.u8(state.state).u8(state.method).varint(state.attempts);
@@ -286,7 +286,7 @@ Result<StoredState> decode_state(std::string_view record) {
   }
   if ((flags & kHasNotes) != 0) stored.notes = reader.text();
   if ((flags & kHasProbesFailed) != 0) state.probes_failed = reader.varint16();
-  if ((flags & kHasPast) != 0) stored.past = reader.text();
+  if ((flags & kHasAttemptHistory) != 0) stored.past = reader.text();
   stored.reason = reader.text();
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "state record");
   return stored;

@@ -115,7 +115,7 @@ struct StoredState {
   std::string reason;
   Intent intent;
   std::string notes;  // the profile's own
-  std::string past;   // encode_past
+  std::string past;   // encode_attempt_history
 };
 std::string encode_state(const State& state, std::string_view reason, const Intent& intent = {},
                          std::string_view notes = {}, std::string_view past = {});

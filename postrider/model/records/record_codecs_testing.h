@@ -153,11 +153,11 @@ inline std::optional<std::string> nested_again(std::string_view bytes) {
 
 inline std::optional<std::string> past_again(std::string_view bytes) {
   const PastBeside beside{Timestamp(1'767'225'600'000), "HTTP 503"};
-  const Result<Past> past = decode_past(bytes, beside);
+  const Result<AttemptHistory> past = decode_attempt_history(bytes, beside);
   if (!past) return std::nullopt;
   for (const AttemptNote& note : past->attempts.notes) use_names(note.end, note.failure);
   for (const TrailStep& step : past->trail) use_names(step.on);
-  return encode_past(*past, beside);
+  return encode_attempt_history(*past, beside);
 }
 
 inline constexpr std::array<RecordCodec, 31> kRecordCodecs = {{

@@ -102,15 +102,15 @@ struct EndRecord {
   MessageId origin;
   std::string reason;
   std::string notes;  // the profile's own, as they were last
-  std::string past;   // encode_past
+  std::string past;   // encode_attempt_history
   friend bool operator==(const EndRecord&, const EndRecord&) = default;
 };
 std::string encode_end(const EndRecord& end);
 void encode_end(const EndRecord& end, std::string& out);  // into memory that is used again
 Result<EndRecord> decode_end(std::string_view record);
 // What cannot be read of it is left out.
-inline Past past_of(const EndRecord& end) {
-  return decode_past(end.past, {end.at, end.reason}).value_or(Past());
+inline AttemptHistory attempt_history_of(const EndRecord& end) {
+  return decode_attempt_history(end.past, {end.at, end.reason}).value_or(AttemptHistory());
 }
 
 // Who has a name: one message, or, for a key by which messages supersede each other, those that

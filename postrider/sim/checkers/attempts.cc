@@ -34,7 +34,7 @@ class AttemptsChecker final : public Checker {
     for (const auto& [note, state] : batch.steps) moved[note->id].push_back(state.since);
     for (const Batch::StatePut& put : batch.states) {
       if (!looks_at(*put.note) || put.note->end) continue;
-      const auto past = decode_past(put.past, {put.state.since, put.reason});
+      const auto past = decode_attempt_history(put.past, {put.state.since, put.reason});
       if (!past) return complain(*put.note, "attempts cannot be read");
       const Phase phase = put.note->destination->profile->states[put.state.state].phase;
       const Now now{past->attempts, put.state.attempts, put.state.method, phase, put.revived > 0};
@@ -43,7 +43,7 @@ class AttemptsChecker final : public Checker {
     for (const EndRecord& end : batch.ends) {
       const MessageNote* note = notebook_.find(end.id);
       if (note == nullptr || !looks_at(*note)) continue;
-      const auto past = decode_past(end.past, {end.at, end.reason});
+      const auto past = decode_attempt_history(end.past, {end.at, end.reason});
       if (!past) return complain(*note, "attempts cannot be read");
       if (past->attempts.is_open()) complain(*note, "an attempt outlives its message");
       moved[end.id].push_back(end.at);

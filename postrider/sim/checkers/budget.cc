@@ -83,7 +83,7 @@ class BudgetChecker final : public Checker {
 
   // A trail is as long as its steps; an attempt costs a few bytes, and a reason once.
   static std::size_t past_bytes_max(const StoredState& stored) {
-    const auto past = decode_past(stored.past, {stored.state.since, stored.reason});
+    const auto past = decode_attempt_history(stored.past, {stored.state.since, stored.reason});
     if (!past) return 0;
     std::size_t most = past->trail.empty() ? 0 : encode_trail(past->trail).size();
     if (past->attempts.empty()) return most;

@@ -55,7 +55,7 @@ class TrailChecker final : public Checker {
            note.destination->profile->methods[note.method].trail;
   }
   static Result<Trail> read(std::string_view bytes, const PastBeside& beside) {
-    POSTRIDER_TRY(past, decode_past(bytes, beside));
+    POSTRIDER_TRY(past, decode_attempt_history(bytes, beside));
     return std::move(past.trail);
   }
   static std::string name(const MessageNote& note) { return to_string(note.id); }
