@@ -139,7 +139,7 @@ Checked<std::optional<Health>> read_health(const api::UrlQuery& query) {
 // Somebody should look at it: it has or had something to do, or is not well.
 bool is_busy(const DestinationView& view) {
   const bool lately =
-      view.doings && view.doings->delivered_last_minute + view.doings->failed_last_minute > 0;
+      view.activity && view.activity->delivered_last_minute + view.activity->failed_last_minute > 0;
   return view.in_window > 0 || view.open_attempts > 0 || view.owed || lately ||
          view.route.health != Health::kNormal;
 }

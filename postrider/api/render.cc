@@ -101,7 +101,7 @@ void write_body(JsonWriter& json, std::string_view body) {
                                 reinterpret_cast<const std::uint8_t*>(body.data()), body.size())));
 }
 
-void write_doings(JsonWriter& json, const DestinationView::Doings& it) {
+void write_doings(JsonWriter& json, const DestinationView::Activity& it) {
   json.count("in_flight_max", it.in_flight_max).count("in_flight_now", it.in_flight_now);
   time_field(json, "counted_since", it.since);
   json.count("delivered", it.delivered).count("failed", it.failed);
@@ -338,7 +338,7 @@ void write_destination(JsonWriter& json, const DestinationView& view) {
   time_field(json, "seen_at", route.seen_at);
   json.count("in_window", view.in_window).count("open_attempts", view.open_attempts);
   json.flag("owed", view.owed).flag("draining", view.config.draining);
-  if (view.doings) write_doings(json, *view.doings);
+  if (view.activity) write_doings(json, *view.activity);
   json.close_object();
 }
 

@@ -666,7 +666,7 @@ class Engine::Impl {
   struct Census;
   bool know(Step& step, DestinationId id, Census& census) const;
   void count_in(Step& step, const Message& message, const Row* state, Census& census) const;
-  static DestinationView::Doings doings_of(const Resident& resident, Timestamp now);
+  static DestinationView::Activity activity_of(const Resident& resident, Timestamp now);
   void note_end(const Step& step, const Entry& entry, Phase phase);
   void note_failure(Timestamp now, const Entry& entry);
   std::optional<Answer> show_message(Step& step, MessageId id);

@@ -228,7 +228,7 @@ DestinationView Engine::Impl::view_of(const Resident& resident, Timestamp now) {
   view.in_window = resident.in_memory;
   view.open_attempts = resident.open_attempts;
   for (const Lane& lane : resident.lanes) view.owed = view.owed || lane.head.is_set();
-  view.doings = doings_of(resident, now);
+  view.activity = activity_of(resident, now);
   return view;
 }
 

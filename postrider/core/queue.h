@@ -221,7 +221,7 @@ struct Bound {
 };
 
 // What a destination did since it came into memory: for those who watch; decides nothing.
-struct Doings {
+struct Activity {
   // About how many there were in the last minute.
   class Pace {
    public:
@@ -297,7 +297,7 @@ struct Resident {
   Slot lru_next = kNoSlot;    // idle residents, least recently used first
   Slot lru_prev = kNoSlot;
   bool in_lru = false;
-  Doings doings;
+  Activity activity;
 
   Lane* lane(std::uint8_t number) {
     for (Lane& lane : lanes) {

@@ -119,7 +119,7 @@ QueueRow Engine::Impl::queue_row(Step& step, DestinationId id, const std::option
     row.messages += resident.in_memory + cold;
     row.more = row.more || cold > 0;
     row.slots = resident.gate.in_use();
-    row.slots_max = doings_of(resident, step.now).in_flight_now;
+    row.slots_max = activity_of(resident, step.now).in_flight_now;
     row.health = resident.route.health;
     look_for_oldest(resident, row);
     next = std::max(resident.route.closed_until, permit.open ? Timestamp() : permit.again);

@@ -35,7 +35,7 @@ TEST(Slab, NumbersStayAndFreedOnesAreUsedAgain) {
 }
 
 TEST(Pace, CountsThisMinuteAndTheRestOfTheLast) {
-  Doings::Pace pace;
+  Activity::Pace pace;
   const Timestamp minute(60'000 * 100);
   for (int i = 0; i < 120; ++i) pace.add(minute);
   EXPECT_EQ(pace.last_minute(minute), 120U);
@@ -51,8 +51,8 @@ TEST(Pace, CountsThisMinuteAndTheRestOfTheLast) {
   EXPECT_EQ(pace.last_minute(minute + 120s), 1U);
   pace.add(minute + 10min);
   EXPECT_EQ(pace.last_minute(minute + 10min), 1U) << "nothing is left after a pause";
-  EXPECT_EQ(Doings::Pace().last_minute(minute), 0U);
-  Doings::Pace early;
+  EXPECT_EQ(Activity::Pace().last_minute(minute), 0U);
+  Activity::Pace early;
   early.add(Timestamp(10));
   EXPECT_EQ(early.last_minute(Timestamp(20)), 1U);
 }
@@ -237,7 +237,7 @@ TEST(Queue, BeginsEmpty) {
   EXPECT_FALSE(resident.held_back || resident.crowded || resident.at_group || resident.in_lru);
   EXPECT_FALSE(resident.owed_stored || resident.stranded || resident.reviving);
   EXPECT_FALSE(resident.revive_again);
-  EXPECT_EQ(resident.doings.delivered + resident.doings.failed, 0U);
+  EXPECT_EQ(resident.activity.delivered + resident.activity.failed, 0U);
   const Lane lane;
   EXPECT_EQ(lane.in_memory + lane.ready + lane.at_gates + lane.at_lasting + lane.at_order, 0U);
   EXPECT_EQ(lane.number + lane.spills + lane.passed, 0U);

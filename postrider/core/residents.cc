@@ -74,7 +74,7 @@ Slot Engine::Impl::make_resident(Step& step, DestinationId id, const Blob& recor
   resident.bound = bind(*config);
   if (!resident.bound) return kNoSlot;
   const std::size_t met = step.damaged.size();
-  resident.doings.since = step.now;
+  resident.activity.since = step.now;
   resident.route = read_route(step, id, *step.get(keys::route(id)));
   const bool route_lost = step.damaged.size() > met;
   resident.failing_stored = resident.route.failing_since;

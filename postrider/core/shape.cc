@@ -145,10 +145,10 @@ void Engine::Impl::count_in(Step& step, const Message& message, const Row* state
   if (phase == Phase::kBackoff) one.row.next_at = older(one.row.next_at, now.due);
 }
 
-DestinationView::Doings Engine::Impl::doings_of(const Resident& resident, Timestamp now) {
-  const Doings& it = resident.doings;
+DestinationView::Activity Engine::Impl::activity_of(const Resident& resident, Timestamp now) {
+  const Activity& it = resident.activity;
   const GateLimits& limits = resident.bound->policy.route;
-  DestinationView::Doings view;
+  DestinationView::Activity view;
   view.since = it.since;
   view.in_flight_max = view.in_flight_now = limits.in_use_max;
   if (resident.bound->policy.adapts)
@@ -176,9 +176,9 @@ DestinationView::Doings Engine::Impl::doings_of(const Resident& resident, Timest
 void Engine::Impl::note_end(const Step& step, const Entry& entry, Phase phase) {
   tallies_.until_ended.add(step.now - entry.message.accepted);
   if (phase != Phase::kDelivered) return;
-  Doings& doings = residents_[entry.destination].doings;
-  ++doings.delivered;
-  doings.deliveries.add(step.now);
+  Activity& activity = residents_[entry.destination].activity;
+  ++activity.delivered;
+  activity.deliveries.add(step.now);
   if (!entry.details) return;
   const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
   const Trail& trail = entry.details->past.trail;
@@ -189,15 +189,15 @@ void Engine::Impl::note_end(const Step& step, const Entry& entry, Phase phase) {
 }
 
 void Engine::Impl::note_failure(Timestamp now, const Entry& entry) {
-  Doings& doings = residents_[entry.destination].doings;
-  ++doings.failed;
-  doings.failures.add(now);
-  doings.failed_at = now;
-  doings.last_failure = entry.state.failure;
+  Activity& activity = residents_[entry.destination].activity;
+  ++activity.failed;
+  activity.failures.add(now);
+  activity.failed_at = now;
+  activity.last_failure = entry.state.failure;
   if (!entry.reason) {
-    doings.last_error.reset();
-  } else if (!doings.last_error || *doings.last_error != *entry.reason) {
-    doings.last_error = std::make_unique<std::string>(*entry.reason);
+    activity.last_error.reset();
+  } else if (!activity.last_error || *activity.last_error != *entry.reason) {
+    activity.last_error = std::make_unique<std::string>(*entry.reason);
   }
 }
 

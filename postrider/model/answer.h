@@ -262,7 +262,7 @@ struct DestinationView {
   std::uint32_t open_attempts = 0;
   bool owed = false;
   // Only of a destination that is in memory; counted since it came there.
-  struct Doings {
+  struct Activity {
     Timestamp since;
     std::uint32_t in_flight_max = 0;
     std::uint32_t in_flight_now = 0;  // how many of them the route has learnt that it may have
@@ -275,7 +275,7 @@ struct DestinationView {
     std::string last_error;
     Timestamp next_at;  // something may start, as far as the route decides; unset: nothing waits
   };
-  std::optional<Doings> doings;
+  std::optional<Activity> activity;
 };
 
 // Messages by destination and age: the first column are those younger than the first bound, each

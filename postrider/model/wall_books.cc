@@ -63,8 +63,9 @@ struct Shower {
   }
   void operator()(DestinationView& it) const {
     show(it.route);
-    if (!it.doings) return;
-    for (Timestamp* at : {&it.doings->since, &it.doings->failed_at, &it.doings->next_at}) show(*at);
+    if (!it.activity) return;
+    for (Timestamp* at : {&it.activity->since, &it.activity->failed_at, &it.activity->next_at})
+      show(*at);
   }
   void operator()(DestinationPage& it) const {
     for (DestinationView& view : it.destinations) (*this)(view);

@@ -74,20 +74,20 @@ TEST_F(AttemptEdges, NoNewsInTimeIsAFailureOfItsOwn) {
   id = sent({{"method", "relay"}});
   post(answer(last_attempt(), 202));
   EXPECT_EQ(explained(id).next_at, instant().wall + 60s);
-  EXPECT_EQ(mill().doings->failed, 0U);
+  EXPECT_EQ(mill().activity->failed, 0U);
   pass(60s);
   EXPECT_EQ(phase(id), Phase::kBackoff);
   EXPECT_EQ(explained(id).reason, "no news in time");
   EXPECT_EQ(explained(id).failure, FailureClass::kOther);
-  EXPECT_EQ(mill().doings->failed, 1U);
-  EXPECT_EQ(mill().doings->last_error, "no news in time");
-  EXPECT_EQ(mill().doings->failed_at, instant().wall);
+  EXPECT_EQ(mill().activity->failed, 1U);
+  EXPECT_EQ(mill().activity->last_error, "no news in time");
+  EXPECT_EQ(mill().activity->failed_at, instant().wall);
   // What is told of it by others is not taken for that.
   const MessageId other = sent({{"method", "relay"}});
   post(answer(last_attempt(), 202));
   post(ReceiptArrived{.id = other, .signal = On::kFailed, .detail = "lost it"});
   EXPECT_EQ(explained(other).reason, "lost it");
-  EXPECT_EQ(mill().doings->failed, 1U) << "the relay tells, not the attempt";
+  EXPECT_EQ(mill().activity->failed, 1U) << "the relay tells, not the attempt";
   shard.reset();
 }
 

@@ -259,12 +259,12 @@ TEST_F(DeliveryEdges, AWakeEndsAHoldForGoodAndBringsThoseOnDisk) {
 // req: engine.configure.3
 TEST_F(DeliveryEdges, WiderSettingsAreUsedAtOnce) {
   open_mill({{"in-use", "2"}, {"adapt", "1"}});
-  ASSERT_TRUE(mill().doings.has_value());
-  EXPECT_EQ(mill().doings->in_flight_now, 2U);
+  ASSERT_TRUE(mill().activity.has_value());
+  EXPECT_EQ(mill().activity->in_flight_now, 2U);
   Configure wider = place(next(), "mill", {{"in-use", "20"}, {"adapt", "1"}});
   post(wider);
-  EXPECT_EQ(mill().doings->in_flight_max, 20U);
-  EXPECT_EQ(mill().doings->in_flight_now, 20U);
+  EXPECT_EQ(mill().activity->in_flight_max, 20U);
+  EXPECT_EQ(mill().activity->in_flight_now, 20U);
   for (int i = 0; i < 25; ++i) sent({{"method", "post"}});
   EXPECT_EQ(starts().size(), 20U);
 }

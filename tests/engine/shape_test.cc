@@ -64,8 +64,8 @@ class Shape : public ShardRig {
     post(event);
     return view_of<DestinationView>(ticket_);
   }
-  DestinationView::Doings doings(const std::string& name) {
-    return view(name).doings.value_or(DestinationView::Doings());
+  DestinationView::Activity activity(const std::string& name) {
+    return view(name).activity.value_or(DestinationView::Activity());
   }
   void pause(const std::string& name) {
     Pause event;
@@ -223,9 +223,9 @@ TEST_F(Shape, ADestinationTellsWhatItDid) {
       next(), "shop",
       {{"in_flight_max", "4"}, {"ladder", "1h"}, {"jitter_percent", "0"}, {"strikes_max", "100"}}));
   const Timestamp begun = now();
-  EXPECT_EQ(doings("shop").in_flight_max, 4U);
-  EXPECT_EQ(doings("shop").in_flight_now, 4U);
-  EXPECT_FALSE(doings("shop").next_at.is_set());
+  EXPECT_EQ(activity("shop").in_flight_max, 4U);
+  EXPECT_EQ(activity("shop").in_flight_now, 4U);
+  EXPECT_FALSE(activity("shop").next_at.is_set());
   for (int i = 0; i < 3; ++i) {
     post(submit(next(), "shop"));
     post(answer(last_attempt(), 200));
@@ -233,7 +233,7 @@ TEST_F(Shape, ADestinationTellsWhatItDid) {
   advance(1s);
   post(submit(next(), "shop"));
   post(answer(last_attempt(), 500));
-  DestinationView::Doings it = doings("shop");
+  DestinationView::Activity it = activity("shop");
   EXPECT_LE(it.since, begun);
   EXPECT_EQ(it.delivered, 3U);
   EXPECT_EQ(it.failed, 1U);
@@ -247,34 +247,34 @@ TEST_F(Shape, ADestinationTellsWhatItDid) {
   advance(1s);
   post(submit(next(), "shop"));
   post(answer(last_attempt(), 502));
-  EXPECT_EQ(doings("shop").last_error, "HTTP 502");
-  EXPECT_EQ(doings("shop").failed, 2U);
+  EXPECT_EQ(activity("shop").last_error, "HTTP 502");
+  EXPECT_EQ(activity("shop").failed, 2U);
   advance(30min);
-  EXPECT_EQ(doings("shop").delivered_last_minute, 0U);
-  EXPECT_EQ(doings("shop").delivered, 3U);
+  EXPECT_EQ(activity("shop").delivered_last_minute, 0U);
+  EXPECT_EQ(activity("shop").delivered, 3U);
 }
 
 TEST_F(Shape, ADestinationTellsWhenSomethingMayStart) {
   open();
   post(configure(next(), "slow", {{"rate", "1"}, {"in_flight_max", "1"}}));
-  EXPECT_FALSE(doings("slow").next_at.is_set()) << "nothing waits";
+  EXPECT_FALSE(activity("slow").next_at.is_set()) << "nothing waits";
   advance(10s);
   post(submit(next(), "slow"));
-  EXPECT_FALSE(doings("slow").next_at.is_set()) << "what is on the wire does not wait";
+  EXPECT_FALSE(activity("slow").next_at.is_set()) << "what is on the wire does not wait";
   post(submit(next(), "slow"));
-  EXPECT_EQ(doings("slow").next_at, now() + 1s) << "its rate";
+  EXPECT_EQ(activity("slow").next_at, now() + 1s) << "its rate";
   pause("slow");
-  EXPECT_FALSE(doings("slow").next_at.is_set()) << "nobody can tell";
+  EXPECT_FALSE(activity("slow").next_at.is_set()) << "nobody can tell";
   post(configure(next(), "held", {{"in_flight_max", "1"}, {"ladder", "1h"}}));
   post(submit(next(), "held"));
   post(submit(next(), "held"));
-  EXPECT_EQ(doings("held").next_at, now()) << "as soon as there is a place";
+  EXPECT_EQ(activity("held").next_at, now()) << "as soon as there is a place";
   AttemptEnded busy = answer(last_attempt(), 429);
   busy.reply.headers.emplace_back("retry-after", "30");
   post(busy);
-  EXPECT_EQ(doings("held").next_at, now() + 30s) << "the far side asked for that";
+  EXPECT_EQ(activity("held").next_at, now() + 30s) << "the far side asked for that";
   advance(10s);
-  EXPECT_EQ(doings("held").next_at, now() + 20s);
+  EXPECT_EQ(activity("held").next_at, now() + 20s);
 }
 
 // req: engine.limit.1

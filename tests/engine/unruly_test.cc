@@ -529,7 +529,7 @@ TEST_F(Unruly, AFailureWithoutAReasonLeavesNoneOfAnEarlierOne) {
     event.destination = "mill";
     post(event);
     const DestinationView view = view_of<DestinationView>(questions);
-    return view.doings ? view.doings->last_error : std::string("nothing is known");
+    return view.activity ? view.activity->last_error : std::string("nothing is known");
   };
   post(answer(last_attempt(), 503));
   EXPECT_EQ(last_error(), "status 503");
