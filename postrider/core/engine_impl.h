@@ -142,15 +142,15 @@ class Engine::Impl {
   template <class Act>
   void once(Step& step, const Caller& caller, const std::string& canonical_bytes, Act&& act);
   // The same for an operator's command: what it changed is in the audit of the same commit.
-  struct Deed {
+  struct AuditLine {
     std::string_view action;
     std::string target;  // empty: the job that was made
     std::string_view reason;
   };
   template <class Act>
-  void once(Step& step, const Caller& caller, const std::string& canonical_bytes, const Deed& deed,
-            Act&& act);
-  void audit(Step& step, const Caller& caller, const Deed& deed, const Answer& answer);
+  void once(Step& step, const Caller& caller, const std::string& canonical_bytes,
+            const AuditLine& line, Act&& act);
+  void audit(Step& step, const Caller& caller, const AuditLine& line, const Answer& answer);
 
   // fanout.cc
   void on(Step& step, const FanOut& fanout);
@@ -791,10 +791,10 @@ void Engine::Impl::once(Step& step, const Caller& caller, const std::string& can
 
 template <class Act>
 void Engine::Impl::once(Step& step, const Caller& caller, const std::string& canonical_bytes,
-                        const Deed& deed, Act&& act) {
+                        const AuditLine& line, Act&& act) {
   once(step, caller, canonical_bytes, [&]() -> std::optional<Answer> {
     std::optional<Answer> answer = act();
-    if (answer && !step.lacks()) audit(step, caller, deed, *answer);
+    if (answer && !step.lacks()) audit(step, caller, line, *answer);
     return answer;
   });
 }

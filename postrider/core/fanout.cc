@@ -195,8 +195,8 @@ FanoutView Engine::Impl::take_all(Step& step, const FanOut& fanout, Fanning& fan
 void Engine::Impl::on(Step& step, const ChangeGroup& change) {
   const std::string_view verb = verb_of(change.what);
   const std::string bytes = canonical(verb, change.group.name, encode_fanout_group(change.group));
-  const Deed deed{verb, change.group.name, {}};
-  once(step, change.caller, bytes, deed, [&]() -> std::optional<Answer> {
+  const AuditLine line{verb, change.group.name, {}};
+  once(step, change.caller, bytes, line, [&]() -> std::optional<Answer> {
     if (auto refusal = invalid(change)) return refusal;
     return change_group(step, change);
   });

@@ -106,9 +106,9 @@ void Engine::Impl::look_at_all_held(Step& step) {
 
 void Engine::Impl::on(Step& step, const PutHold& put) {
   const HoldRule& rule = put.rule;
-  const Deed deed{"hold", rule.name, rule.reason};
+  const AuditLine line{"hold", rule.name, rule.reason};
   const std::string bytes = canonical("hold", rule.name, encode_hold({rule, {}, {}}));
-  once(step, put.caller, bytes, deed, [&]() -> std::optional<Answer> {
+  once(step, put.caller, bytes, line, [&]() -> std::optional<Answer> {
     for (const std::string* text :
          {&rule.name, &rule.destination_prefix, &rule.profile, &rule.tenant}) {
       if (text->size() > limits_.name_bytes_max)
@@ -134,8 +134,8 @@ void Engine::Impl::on(Step& step, const PutHold& put) {
 }
 
 void Engine::Impl::on(Step& step, const DropHold& drop) {
-  const Deed deed{"release", drop.name, {}};
-  once(step, drop.caller, canonical("release", drop.name, {}), deed,
+  const AuditLine line{"release", drop.name, {}};
+  once(step, drop.caller, canonical("release", drop.name, {}), line,
        [&]() -> std::optional<Answer> {
          const auto hold = holds_.find(drop.name);
          if (hold == holds_.end())

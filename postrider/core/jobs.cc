@@ -83,8 +83,8 @@ void Engine::Impl::on(Step& step, const StartJob& start) {
     return;
   }
   const std::string order = encode_order(start.order);
-  const Deed deed{"job-start", {}, start.order.reason};
-  once(step, start.caller, canonical("start-job", "", order), deed, [&]() -> std::optional<Answer> {
+  const AuditLine line{"job-start", {}, start.order.reason};
+  once(step, start.caller, canonical("start-job", "", order), line, [&]() -> std::optional<Answer> {
     std::optional<Answer> answer = refused();
     if (step.lacks() || answer) return answer;
     if (jobs_running() >= std::max<std::uint32_t>(1, limits_.jobs_running_max))
@@ -165,8 +165,8 @@ void Engine::Impl::forget_old_jobs(Step& step) {
 }
 
 void Engine::Impl::on(Step& step, const CancelJob& cancel) {
-  const Deed deed{"job-cancel", to_string(cancel.job), {}};
-  once(step, cancel.caller, canonical("cancel-job", to_string(cancel.job), {}), deed,
+  const AuditLine line{"job-cancel", to_string(cancel.job), {}};
+  once(step, cancel.caller, canonical("cancel-job", to_string(cancel.job), {}), line,
        [&]() -> std::optional<Answer> {
          const auto job = jobs_.find(cancel.job.value());
          if (job == jobs_.end())

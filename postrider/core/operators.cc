@@ -141,24 +141,25 @@ Answer Engine::Impl::missing(Step& step, MessageId id) {
 }
 
 // Only what changed something: a refusal and a repetition change nothing.
-void Engine::Impl::audit(Step& step, const Caller& caller, const Deed& deed, const Answer& answer) {
+void Engine::Impl::audit(Step& step, const Caller& caller, const AuditLine& line,
+                         const Answer& answer) {
   const bool changed = answer.code == AnswerCode::kDone || answer.code == AnswerCode::kAccepted ||
                        answer.code == AnswerCode::kPending;
   if (!changed || (planted(Bug::kAuditForgotten) && answer.code == AnswerCode::kPending)) return;
   AuditRecord record;
   record.at = step.now;
   record.actor = caller.actor.empty() ? "library" : caller.actor;
-  record.action = deed.action;
-  record.target = deed.target.empty() ? to_string(JobId(answer.id.low)) : deed.target;
-  record.reason = deed.reason;
+  record.action = line.action;
+  record.target = line.target.empty() ? to_string(JobId(answer.id.low)) : line.target;
+  record.reason = line.reason;
   record.effect = std::string(name_of(answer.code));
   if (!answer.detail.empty()) record.effect.append(": ").append(answer.detail);
   receipts_.audit(record, next_sequence(), step.out.writes);
 }
 
 void Engine::Impl::on(Step& step, const Cancel& cancel) {
-  const Deed deed{"cancel", ids_.text(cancel.id), {}};
-  once(step, cancel.caller, canonical("cancel", cancel.id), deed, [&]() -> std::optional<Answer> {
+  const AuditLine line{"cancel", ids_.text(cancel.id), {}};
+  once(step, cancel.caller, canonical("cancel", cancel.id), line, [&]() -> std::optional<Answer> {
     const Located located = locate(step, cancel.id);
     if (!located.known) return std::nullopt;
     if (located.slot == kNoSlot) return missing(step, cancel.id);
@@ -179,8 +180,8 @@ void Engine::Impl::on(Step& step, const Cancel& cancel) {
 }
 
 void Engine::Impl::on(Step& step, const RetryNow& retry) {
-  const Deed deed{"retry", ids_.text(retry.id), {}};
-  once(step, retry.caller, canonical("retry-now", retry.id), deed, [&]() -> std::optional<Answer> {
+  const AuditLine line{"retry", ids_.text(retry.id), {}};
+  once(step, retry.caller, canonical("retry-now", retry.id), line, [&]() -> std::optional<Answer> {
     const Located located = locate(step, retry.id);
     if (!located.known) return std::nullopt;
     if (located.slot == kNoSlot) return missing(step, retry.id);
@@ -220,9 +221,10 @@ Answer Engine::Impl::retry_now(Step& step, Slot slot) {
 }
 
 void Engine::Impl::on(Step& step, const Redrive& redrive) {
-  const Deed deed{"redrive", ids_.text(redrive.id),
-                  redrive.even_if_it_ran ? std::string_view("even if it ran") : std::string_view()};
-  once(step, redrive.caller, canonical("redrive", redrive.id), deed,
+  const AuditLine line{
+      "redrive", ids_.text(redrive.id),
+      redrive.even_if_it_ran ? std::string_view("even if it ran") : std::string_view()};
+  once(step, redrive.caller, canonical("redrive", redrive.id), line,
        [&]() -> std::optional<Answer> {
          const Located located = locate(step, redrive.id);
          if (!located.known) return std::nullopt;
@@ -295,8 +297,8 @@ std::optional<Answer> Engine::Impl::send_content(Step& step, Slot slot, const Bu
 }
 
 void Engine::Impl::on(Step& step, const Drop& drop) {
-  const Deed deed{"drop", ids_.text(drop.id), {}};
-  once(step, drop.caller, canonical("drop", drop.id), deed, [&]() -> std::optional<Answer> {
+  const AuditLine line{"drop", ids_.text(drop.id), {}};
+  once(step, drop.caller, canonical("drop", drop.id), line, [&]() -> std::optional<Answer> {
     const Located located = locate(step, drop.id);
     if (!located.known) return std::nullopt;
     if (located.slot != kNoSlot) {
@@ -322,8 +324,8 @@ void Engine::Impl::on(Step& step, const Configure& configure) {
                                                  : (configure.merge ? "merge" : "configure");
   const std::string bytes =
       canonical(verb, config.name, config.profile + '\0' + encode_texts(config.settings));
-  const Deed deed{verb == "merge" ? "limits" : verb, config.name, {}};
-  once(step, configure.caller, bytes, deed, [&]() -> std::optional<Answer> {
+  const AuditLine line{verb == "merge" ? "limits" : verb, config.name, {}};
+  once(step, configure.caller, bytes, line, [&]() -> std::optional<Answer> {
     if (config.name.empty() || config.name.size() > limits_.name_bytes_max) {
       return answer_with(
           AnswerCode::kInvalid,
@@ -510,8 +512,8 @@ void Engine::Impl::remove_drained(Step& step, const Chore& chore) {
 }
 
 void Engine::Impl::on(Step& step, const Pause& pause) {
-  const Deed deed{"pause", pause.destination, pause.reason};
-  once(step, pause.caller, canonical("pause", pause.destination, pause.reason), deed,
+  const AuditLine line{"pause", pause.destination, pause.reason};
+  once(step, pause.caller, canonical("pause", pause.destination, pause.reason), line,
        [&]() -> std::optional<Answer> {
          return change_health(step, pause.destination, HealthOn::kPause,
                               pause.reason.empty() ? "by the operator" : pause.reason);
@@ -519,8 +521,8 @@ void Engine::Impl::on(Step& step, const Pause& pause) {
 }
 
 void Engine::Impl::on(Step& step, const Resume& resume) {
-  const Deed deed{"resume", resume.destination, {}};
-  once(step, resume.caller, canonical("resume", resume.destination, {}), deed,
+  const AuditLine line{"resume", resume.destination, {}};
+  once(step, resume.caller, canonical("resume", resume.destination, {}), line,
        [&]() -> std::optional<Answer> {
          const Destined destined = find_destination(step, resume.destination);
          if (!destined.known) return std::nullopt;
@@ -535,9 +537,9 @@ void Engine::Impl::on(Step& step, const Resume& resume) {
 }
 
 void Engine::Impl::on(Step& step, const Wake& wake) {
-  const Deed deed{"wake", wake.destination, {}};
+  const AuditLine line{"wake", wake.destination, {}};
   const std::string bytes = canonical("wake", wake.destination, {});
-  once(step, wake.caller, bytes, deed, [&]() -> std::optional<Answer> {
+  once(step, wake.caller, bytes, line, [&]() -> std::optional<Answer> {
     const Destined destined = find_destination(step, wake.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot != kNoSlot) {

@@ -16,13 +16,13 @@ std::string deed_of(const Rerun& rerun) {
 }  // namespace
 
 std::string why_not_again(const Rerun& rerun) {
-  const std::string deed = deed_of(rerun);
-  if (deed.empty()) return {};
-  if (rerun.live) return deed + " is still under way";
-  if (rerun.repeated) return deed + " was sent again already";
+  const std::string line = deed_of(rerun);
+  if (line.empty()) return {};
+  if (rerun.live) return line + " is still under way";
+  if (rerun.repeated) return line + " was sent again already";
   const Notes notes = decode_notes(rerun.notes);
-  if (!notes.outcome.empty()) return notes.may_have_run ? deed + " may have run" : std::string();
-  return rerun.attempts == 0 ? std::string() : "it is not known whether " + deed + " has run";
+  if (!notes.outcome.empty()) return notes.may_have_run ? line + " may have run" : std::string();
+  return rerun.attempts == 0 ? std::string() : "it is not known whether " + line + " has run";
 }
 
 }  // namespace postrider::device

@@ -12,25 +12,25 @@ namespace {
 // The action and the target of an operator's command; nothing of what operators do not ask for.
 struct DeedOf {
   const IdCodec& ids;
-  using Deed = std::optional<std::string>;
-  static Deed of(std::string_view action, const std::string& target) {
+  using AuditLine = std::optional<std::string>;
+  static AuditLine of(std::string_view action, const std::string& target) {
     return std::string(action) + " " + target;
   }
-  Deed operator()(const Cancel& e) const { return of("cancel", ids.text(e.id)); }
-  Deed operator()(const RetryNow& e) const { return of("retry", ids.text(e.id)); }
-  Deed operator()(const Redrive& e) const { return of("redrive", ids.text(e.id)); }
-  Deed operator()(const Drop& e) const { return of("drop", ids.text(e.id)); }
-  Deed operator()(const Configure& e) const {
+  AuditLine operator()(const Cancel& e) const { return of("cancel", ids.text(e.id)); }
+  AuditLine operator()(const RetryNow& e) const { return of("retry", ids.text(e.id)); }
+  AuditLine operator()(const Redrive& e) const { return of("redrive", ids.text(e.id)); }
+  AuditLine operator()(const Drop& e) const { return of("drop", ids.text(e.id)); }
+  AuditLine operator()(const Configure& e) const {
     return of(e.config.draining  ? "drain"
               : e.config.removed ? "remove"
                                  : "configure",
               e.config.name);
   }
-  Deed operator()(const Pause& e) const { return of("pause", e.destination); }
-  Deed operator()(const Resume& e) const { return of("resume", e.destination); }
-  Deed operator()(const Wake& e) const { return of("wake", e.destination); }
-  Deed operator()(const PutHold& e) const { return of("hold", e.rule.name); }
-  Deed operator()(const ChangeGroup& e) const {
+  AuditLine operator()(const Pause& e) const { return of("pause", e.destination); }
+  AuditLine operator()(const Resume& e) const { return of("resume", e.destination); }
+  AuditLine operator()(const Wake& e) const { return of("wake", e.destination); }
+  AuditLine operator()(const PutHold& e) const { return of("hold", e.rule.name); }
+  AuditLine operator()(const ChangeGroup& e) const {
     switch (e.what) {
       case ChangeGroup::What::kPut: return of("group-put", e.group.name);
       case ChangeGroup::What::kAdd: return of("group-add", e.group.name);
@@ -39,10 +39,10 @@ struct DeedOf {
     }
     return std::nullopt;
   }
-  Deed operator()(const DropHold& e) const { return of("release", e.name); }
-  Deed operator()(const CancelJob& e) const { return of("job-cancel", to_string(e.job)); }
+  AuditLine operator()(const DropHold& e) const { return of("release", e.name); }
+  AuditLine operator()(const CancelJob& e) const { return of("job-cancel", to_string(e.job)); }
   template <class Other>
-  Deed operator()(const Other& /*other*/) const {
+  AuditLine operator()(const Other& /*other*/) const {
     return std::nullopt;
   }
 };
@@ -53,19 +53,19 @@ class AuditChecker final : public Checker {
       : verdicts_(context.verdicts), ids_(context.shard.engine.id_key) {}
 
   void asked(const Asked& asked) override {
-    if (const auto deed = std::visit(DeedOf{ids_}, asked.event))
-      deeds_[asked.ticket.value()] = *deed;
+    if (const auto line = std::visit(DeedOf{ids_}, asked.event))
+      deeds_[asked.ticket.value()] = *line;
   }
 
   void told(const Told& told) override {
-    const auto deed = deeds_.find(told.ticket.value());
-    if (deed == deeds_.end()) return;
+    const auto line = deeds_.find(told.ticket.value());
+    if (line == deeds_.end()) return;
     const AnswerCode code = told.answer.code;
     const bool changed =
         code == AnswerCode::kDone || code == AnswerCode::kAccepted || code == AnswerCode::kPending;
-    if (changed && !told.answer.replayed && !told_.contains(deed->second))
-      verdicts_.violation(33, "an operator's action is not in the audit: " + deed->second);
-    deeds_.erase(deed);
+    if (changed && !told.answer.replayed && !told_.contains(line->second))
+      verdicts_.violation(33, "an operator's action is not in the audit: " + line->second);
+    deeds_.erase(line);
   }
 
   void batch(const Batch& batch) override {
