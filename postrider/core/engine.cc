@@ -325,7 +325,7 @@ Stats Engine::Impl::stats() const {
   stats.residents = residents_.size();
   stats.jobs_running = jobs_running();
   stats.holds = holds_.size();
-  receipts_.groups().tell(stats);
+  receipts_.cause_counts().tell(stats);
   const BucketInfo history = receipts_.sum(Kept::kHistory);
   stats.history = history.count;
   stats.history_bytes = history.bytes;

@@ -364,8 +364,8 @@ class Engine::Impl {
   void attempt_opened(Entry& entry);
   void attempt_closed(Entry& entry);
   bool let_crowd_in();
-  struct Group;
-  Group& group_of(const Policy& policy);
+  struct LimitGroup;
+  LimitGroup& group_of(const Policy& policy);
   bool enter_group(Step& step, Slot resident);
   void take_group(const Step& step, Entry& entry);
   void occupy_group(Entry& entry);
@@ -729,13 +729,13 @@ class Engine::Impl {
   std::uint32_t spent_ = 0;          // by the starts of one turn of a tenant
   std::deque<Slot> crowded_;         // destinations that are not known to answer, and want a place
   std::uint32_t unproven_open_ = 0;  // attempts that have one
-  struct Group {                     // destinations that share a limit
+  struct LimitGroup {                // destinations that share a limit
     GateState state;
     GateLimits limits;
     std::deque<Slot> waiters;
     TimerHandle timer = 0;
   };
-  std::unordered_map<GateName, Group> groups_;
+  std::unordered_map<GateName, LimitGroup> limit_groups_;
   std::unordered_map<GateName, SharedGate> gates_;
   std::unordered_map<MessageId, HeldGates> lasting_;  // who holds gates until its end
   std::uint32_t open_attempts_ = 0;

@@ -94,8 +94,8 @@ bool Engine::Impl::let_crowd_in() {
   return some;
 }
 
-Engine::Impl::Group& Engine::Impl::group_of(const Policy& policy) {
-  const auto [place, is_new] = groups_.try_emplace(policy.group);
+Engine::Impl::LimitGroup& Engine::Impl::group_of(const Policy& policy) {
+  const auto [place, is_new] = limit_groups_.try_emplace(policy.group);
   if (is_new) place->second.state.drain(policy.group_limits, started_);
   place->second.limits = policy.group_limits;
   return place->second;
@@ -106,7 +106,7 @@ Engine::Impl::Group& Engine::Impl::group_of(const Policy& policy) {
 bool Engine::Impl::enter_group(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
   const Policy& policy = resident.bound->policy;
-  Group& group = group_of(policy);
+  LimitGroup& group = group_of(policy);
   const GateState::Permit permit = group.state.permit(policy.group_limits, step.now);
   if (permit.open || planted(Bug::kGroupIgnored)) return true;
   if (!std::exchange(resident.at_group, true)) group.waiters.push_back(slot);
@@ -120,7 +120,7 @@ bool Engine::Impl::enter_group(Step& step, Slot slot) {
 void Engine::Impl::take_group(const Step& step, Entry& entry) {
   const Policy& policy = residents_[entry.destination].bound->policy;
   if (policy.group == 0) return;
-  Group& group = group_of(policy);
+  LimitGroup& group = group_of(policy);
   if (group.state.permit(policy.group_limits, step.now).open) {
     group.state.take(policy.group_limits, step.now);
   } else {
@@ -138,15 +138,15 @@ void Engine::Impl::occupy_group(Entry& entry) {
 
 void Engine::Impl::leave_group(Step& step, Entry& entry) {
   if (entry.group == 0) return;
-  groups_.at(entry.group).state.give_back();
+  limit_groups_.at(entry.group).state.give_back();
   step.freed_groups.push_back(std::exchange(entry.group, 0));
 }
 
 // Its destinations in turn, one start each.
 void Engine::Impl::serve_group(Step& step, GateName name) {
-  const auto found = groups_.find(name);
-  if (found == groups_.end()) return;
-  Group& group = found->second;
+  const auto found = limit_groups_.find(name);
+  if (found == limit_groups_.end()) return;
+  LimitGroup& group = found->second;
   while (!group.waiters.empty()) {
     const GateState::Permit permit = group.state.permit(group.limits, step.now);
     if (!permit.open) {
@@ -162,7 +162,7 @@ void Engine::Impl::serve_group(Step& step, GateName name) {
     touch(slot);
   }
   if (group.state.in_use() == 0 && group.state.settled_at(group.limits) <= step.now)
-    groups_.erase(found);
+    limit_groups_.erase(found);
 }
 
 }  // namespace postrider

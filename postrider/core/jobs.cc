@@ -206,7 +206,7 @@ std::optional<std::uint64_t> Engine::Impl::count_by_groups(Step& step, const Job
     only = residents_[destined.slot].id;
   }
   std::uint64_t count = 0;
-  for (const auto& [name, group] : receipts_.groups().groups()) {
+  for (const auto& [name, group] : receipts_.cause_counts().groups()) {
     if (parked != (name.bucket == 0)) continue;
     // Letters without a group of their own, or counted though nobody can read them.
     if (!name.destination.is_set() || name.phase == Phase::kIndeterminate) return std::nullopt;

@@ -434,7 +434,7 @@ std::optional<Answer> Engine::Impl::list_groups(Step& step, const Query& query) 
     only = residents_[destined.slot].id;
   }
   Answer answer;
-  DeadGroupList list = receipts_.groups().list(only);
+  DeadGroupList list = receipts_.cause_counts().list(only);
   const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   if (list.groups.size() > limit) {
     list.unlisted = list.groups.size() - limit;

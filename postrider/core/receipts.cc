@@ -132,7 +132,7 @@ Receipts::Receipts(const EngineOptions& options, Books books, Timestamp now)
       retention_{options.ledger,   options.log,   options.ends,
                  options.dead,     options.names, options.pending_news,
                  options.arrivals, options.audit, options.history},
-      groups_(std::move(books.groups), options.limits.dead_groups_max) {
+      cause_counts_(std::move(books.groups), options.limits.dead_groups_max) {
   if (meta_.counters.live() == 0) meta_.counted = true;
   if (meta_.id_key == IdKey()) meta_.id_key = options.id_key;
   for (const Kept kept : {Kept::kLedger, Kept::kLog, Kept::kEnds, Kept::kDead}) {
@@ -141,9 +141,9 @@ Receipts::Receipts(const EngineOptions& options, Books books, Timestamp now)
   BucketList dead = closed(Kept::kDead);
   dead.push_back(info(Kept::kDead));
   for (const BucketInfo& bucket : dead) {
-    const std::uint64_t known = groups_.letters_in(bucket.number);
+    const std::uint64_t known = cause_counts_.letters_in(bucket.number);
     if (bucket.count <= known) continue;
-    groups_.add_unknown(bucket.number, bucket.count - known);
+    cause_counts_.add_unknown(bucket.number, bucket.count - known);
     // New letters get groups again as soon as they come into a new bucket.
     close_dead_ = close_dead_ || bucket.number == running(Kept::kDead);
   }
@@ -177,10 +177,10 @@ void Receipts::end(const EndRecord& end, const Message* content, WriteBatch& out
     if (kept == Kept::kDead) info(kept).bytes += content->shared.bytes;
   }
   if (leaves_letter(end.phase)) {
-    groups_.add({.name = {stored.content_bucket, end.id.destination(), end.phase, end.cause},
-                 .at = end.at,
-                 .id = end.id,
-                 .reason = end.reason});
+    cause_counts_.add({.name = {stored.content_bucket, end.id.destination(), end.phase, end.cause},
+                       .at = end.at,
+                       .id = end.id,
+                       .reason = end.reason});
   }
   encode_end(stored, scratch_);
   put_kept(Kept::kEnds, keys::end(running(Kept::kEnds), end.id.sequence()), scratch_, out);
@@ -210,12 +210,12 @@ void Receipts::take_letter(const Leaving& letter, Timestamp now, WriteBatch& out
   std::string key = keys::dead(bucket, letter.id);
   const DestinationId destination = letter.id.destination();
   if (letter.phase && !planted(Bug::kGroupKeepsRedriven))
-    groups_.take({bucket, destination, *letter.phase, letter.cause});
+    cause_counts_.take({bucket, destination, *letter.phase, letter.cause});
   if (!letter.phase) {
-    groups_.lose({.name = {.bucket = bucket, .destination = destination},
-                  .at = now,
-                  .id = letter.id,
-                  .reason = "it could not be read"});
+    cause_counts_.lose({.name = {.bucket = bucket, .destination = destination},
+                        .at = now,
+                        .id = letter.id,
+                        .reason = "it could not be read"});
   }
   const auto leaves = [&](BucketInfo& from) {
     if (planted(Bug::kLetterStaysCounted)) return;
@@ -232,14 +232,14 @@ void Receipts::take_letter(const Leaving& letter, Timestamp now, WriteBatch& out
 }
 
 void Receipts::add_parked(MessageId id, Timestamp at, std::string_view reason) {
-  groups_.add({.name = {.destination = id.destination(), .phase = Phase::kParked},
-               .at = at,
-               .id = id,
-               .reason = reason});
+  cause_counts_.add({.name = {.destination = id.destination(), .phase = Phase::kParked},
+                     .at = at,
+                     .id = id,
+                     .reason = reason});
 }
 
 void Receipts::take_parked(MessageId id) {
-  groups_.take({.destination = id.destination(), .phase = Phase::kParked});
+  cause_counts_.take({.destination = id.destination(), .phase = Phase::kParked});
 }
 
 void Receipts::audit(const AuditRecord& record, Sequence sequence, WriteBatch& out) {
@@ -336,7 +336,7 @@ bool Receipts::drop_buckets(Kept kept, Timestamp now, WriteBatch& out) {
                        keys::bucket(keys::kSession, gone.number + 1));
     }
     if (kept == Kept::kDead) {
-      groups_.drop_bucket(gone.number, out);
+      cause_counts_.drop_bucket(gone.number, out);
       letters_dropped_ = true;
     }
     count_removed(kept, gone.count);
@@ -369,7 +369,7 @@ bool Receipts::retain(Timestamp now, WriteBatch& out) {
 
 void Receipts::close_turn(Timestamp now, const WallBooks& wall, Sequence page, WriteBatch& out) {
   retain(now, out);
-  groups_.write(out);
+  cause_counts_.write(out);
   if (!page_.empty()) {
     info(Kept::kLog).last_page = page.value();
     put_kept(Kept::kLog, keys::log(running(Kept::kLog), page), encode_log(page_), out);

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "postrider/base/time.h"
+#include "postrider/core/cause_counts.h"
 #include "postrider/core/engine.h"
-#include "postrider/core/group_books.h"
 #include "postrider/model/effects.h"
 #include "postrider/model/message.h"
 #include "postrider/model/records/records.h"
@@ -51,7 +51,7 @@ class Receipts {
   // Parked messages are counted, too.
   void add_parked(MessageId id, Timestamp at, std::string_view reason);
   void take_parked(MessageId id);
-  const GroupBooks& groups() const { return groups_; }
+  const CauseCounts& cause_counts() const { return cause_counts_; }
   // An operator did something; `sequence` is a fresh one.
   void audit(const AuditRecord& record, Sequence sequence, WriteBatch& out);
   // News that waited and does no longer. Closed buckets count what came, not what is left.
@@ -75,7 +75,7 @@ class Receipts {
   // The page and the meta record of a turn; closes and drops buckets whose time has come. `page` is
   // a fresh sequence.
   void close_turn(Timestamp now, const WallBooks& wall, Sequence page, WriteBatch& out);
-  bool has_page() const { return !page_.empty() || groups_.changed(); }
+  bool has_page() const { return !page_.empty() || cause_counts_.changed(); }
   // Whether something of it must be written: the bias, by more than slewing does, or a leap.
   bool wall_moved(const WallBooks& wall) const;
   // What stamps mean by the time that is right now.
@@ -121,7 +121,7 @@ class Receipts {
   std::array<std::uint64_t, LogEntry::kKinds> noted_{};
   std::array<BucketList, kKept> closed_;
   std::array<Retention, kKept> retention_;
-  GroupBooks groups_;
+  CauseCounts cause_counts_;
   bool close_dead_ = false;  // letters in the running bucket have no groups
   bool moved_ = false;
   bool letters_dropped_ = false;

@@ -217,7 +217,7 @@ TEST_F(ReceiptsTest, ALetterLeavesItsBucketAsItCame) {
   const std::size_t size = letter_size(1);
   ASSERT_GT(size, 0U);
   EXPECT_EQ(books.sum(Kept::kDead).count, 2U);
-  EXPECT_EQ(books.groups().list(std::nullopt).letters, 2U);
+  EXPECT_EQ(books.cause_counts().list(std::nullopt).letters, 2U);
   EXPECT_EQ(books.counters().dead, 2U);
   out.clear();
   books.take_letter({.bucket = 1,
@@ -229,7 +229,7 @@ TEST_F(ReceiptsTest, ALetterLeavesItsBucketAsItCame) {
   EXPECT_TRUE(has(Write::Kind::kRemove, keys::dead(1, id_of(1))));
   EXPECT_EQ(out.writes().size(), 1U) << "the running bucket is in the meta record";
   EXPECT_EQ(books.sum(Kept::kDead).count, 1U);
-  EXPECT_EQ(books.groups().list(std::nullopt).letters, 1U);
+  EXPECT_EQ(books.cause_counts().list(std::nullopt).letters, 1U);
   books.retain(kStart + 1h, out);
   out.clear();
   books.take_letter({.bucket = 1,
@@ -241,7 +241,7 @@ TEST_F(ReceiptsTest, ALetterLeavesItsBucketAsItCame) {
   EXPECT_TRUE(has(Write::Kind::kPut, keys::buckets(keys::kDead))) << "a closed one has a record";
   EXPECT_EQ(books.sum(Kept::kDead).count, 0U);
   EXPECT_EQ(books.sum(Kept::kDead).bytes, 0U);
-  EXPECT_EQ(books.groups().list(std::nullopt).letters, 0U);
+  EXPECT_EQ(books.cause_counts().list(std::nullopt).letters, 0U);
 }
 
 TEST_F(ReceiptsTest, ALetterThatNobodyCouldReadIsCountedApart) {
@@ -250,7 +250,7 @@ TEST_F(ReceiptsTest, ALetterThatNobodyCouldReadIsCountedApart) {
   const std::size_t size = letter_size(1);
   books.take_letter({.bucket = 1, .id = id_of(1), .size = size, .phase = std::nullopt}, kStart,
                     out);
-  EXPECT_EQ(books.groups().list(std::nullopt).unreadable, 1U);
+  EXPECT_EQ(books.cause_counts().list(std::nullopt).unreadable, 1U);
   EXPECT_EQ(books.sum(Kept::kDead).count, 0U);
 }
 
@@ -264,7 +264,7 @@ TEST_F(ReceiptsTest, LettersThatGoWithTheirBucketAreTold) {
   EXPECT_TRUE(books.letters_dropped());
   EXPECT_FALSE(books.letters_dropped()) << "once";
   EXPECT_EQ(books.counters().removed_dead, 1U);
-  EXPECT_EQ(books.groups().list(std::nullopt).letters, 0U);
+  EXPECT_EQ(books.cause_counts().list(std::nullopt).letters, 0U);
 }
 
 TEST_F(ReceiptsTest, EachEndIsCountedByItsPhase) {
@@ -396,8 +396,8 @@ TEST_F(ReceiptsTest, LettersWithoutGroupsAreCountedTogetherAndTheirBucketCloses)
   one.count = 1;
   old.groups[{3, DestinationId(5), Phase::kDead, FailureClass::kServer}] = one;
   Receipts books = receipts(old);
-  EXPECT_EQ(books.groups().list(std::nullopt).others, 4U) << "all but those that have groups";
-  EXPECT_EQ(books.groups().list(std::nullopt).letters, 7U);
+  EXPECT_EQ(books.cause_counts().list(std::nullopt).others, 4U) << "all but those that have groups";
+  EXPECT_EQ(books.cause_counts().list(std::nullopt).letters, 7U);
   EXPECT_TRUE(books.retain(kStart, out)) << "new letters get groups in a new bucket";
   EXPECT_EQ(books.running(Kept::kDead), 4U);
   EXPECT_FALSE(books.retain(kStart, out));
@@ -413,7 +413,7 @@ TEST_F(ReceiptsTest, AClosedBucketWithoutGroupsClosesNothing) {
       {.number = 1, .started = kStart, .count = 2, .bytes = 20}};
   old.meta.running[static_cast<std::size_t>(Kept::kDead)] = {.number = 2, .started = kStart};
   Receipts books = receipts(old);
-  EXPECT_EQ(books.groups().list(std::nullopt).others, 2U);
+  EXPECT_EQ(books.cause_counts().list(std::nullopt).others, 2U);
   die(books, 1);
   EXPECT_FALSE(books.retain(kStart, out));
 }

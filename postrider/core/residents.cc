@@ -187,7 +187,7 @@ void Engine::Impl::forget_resident(Slot slot) {
   if (resident.in_ring) ring_.remove(slot, resident.ring_tenant);
   if (resident.crowded) std::erase(crowded_, slot);
   if (resident.at_group) {
-    for (auto& [name, group] : groups_) std::erase(group.waiters, slot);
+    for (auto& [name, group] : limit_groups_) std::erase(group.waiters, slot);
   }
   residents_.remove(slot);
 }

@@ -1,4 +1,4 @@
-#include "postrider/core/group_books.h"
+#include "postrider/core/cause_counts.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,17 +7,17 @@
 
 namespace postrider {
 
-GroupBooks::GroupBooks(Groups groups, std::size_t groups_max)
-    : groups_(std::move(groups)), groups_max_(std::max<std::size_t>(1, groups_max)) {}
+CauseCounts::CauseCounts(Groups groups, std::size_t groups_max)
+    : counts_(std::move(groups)), counts_max_(std::max<std::size_t>(1, groups_max)) {}
 
 // Where a bucket has letters without a group of their own, no new group begins in it: so each
 // letter is counted in its own group if there is one, and else with the others, and it is known
 // which when it leaves.
-void GroupBooks::add(const Arrival& arrival) {
+void CauseCounts::add(const Arrival& arrival) {
   GroupName name = arrival.name;
-  const bool room = groups_.size() < groups_max_ && !groups_.contains(others_of(name.bucket));
-  if (!groups_.contains(name) && !room) name = others_of(name.bucket);
-  GroupRecord& group = groups_[name];
+  const bool room = counts_.size() < counts_max_ && !counts_.contains(others_of(name.bucket));
+  if (!counts_.contains(name) && !room) name = others_of(name.bucket);
+  GroupRecord& group = counts_[name];
   if (group.count == 0 || arrival.at < group.first) group.first = arrival.at;
   group.last = std::max(group.last, arrival.at);
   group.example = arrival.id;
@@ -26,19 +26,19 @@ void GroupBooks::add(const Arrival& arrival) {
   touched_.insert(name);
 }
 
-void GroupBooks::take(const GroupName& name) {
-  auto group = groups_.find(name);
-  if (group == groups_.end()) group = groups_.find(others_of(name.bucket));
+void CauseCounts::take(const GroupName& name) {
+  auto group = counts_.find(name);
+  if (group == counts_.end()) group = counts_.find(others_of(name.bucket));
   // A record of ours was damaged: what it counted is unknown.
-  if (group == groups_.end()) return;
+  if (group == counts_.end()) return;
   touched_.insert(group->first);
-  if (--group->second.count == 0) groups_.erase(group);
+  if (--group->second.count == 0) counts_.erase(group);
 }
 
 // One group for all of a bucket, which is always allowed: else counts would stay too high.
-void GroupBooks::lose(const Arrival& letter) {
+void CauseCounts::lose(const Arrival& letter) {
   const GroupName name{letter.name.bucket, {}, Phase::kIndeterminate};
-  GroupRecord& group = groups_[name];
+  GroupRecord& group = counts_[name];
   if (group.count == 0) group.first = letter.at;
   group.last = letter.at;
   group.example = letter.id;
@@ -47,33 +47,33 @@ void GroupBooks::lose(const Arrival& letter) {
   touched_.insert(name);
 }
 
-void GroupBooks::add_unknown(keys::Bucket bucket, std::uint64_t letters) {
-  groups_[others_of(bucket)].count += letters;
+void CauseCounts::add_unknown(keys::Bucket bucket, std::uint64_t letters) {
+  counts_[others_of(bucket)].count += letters;
   touched_.insert(others_of(bucket));
 }
 
-std::uint64_t GroupBooks::letters_in(keys::Bucket bucket) const {
+std::uint64_t CauseCounts::letters_in(keys::Bucket bucket) const {
   std::uint64_t letters = 0;
   std::uint64_t lost = 0;
-  for (auto group = groups_.lower_bound({.bucket = bucket, .destination = {}, .phase = Phase{}});
-       group != groups_.end() && group->first.bucket == bucket; ++group)
+  for (auto group = counts_.lower_bound({.bucket = bucket, .destination = {}, .phase = Phase{}});
+       group != counts_.end() && group->first.bucket == bucket; ++group)
     (group->first.phase == Phase::kIndeterminate ? lost : letters) += group->second.count;
   return letters - std::min(letters, lost);
 }
 
-void GroupBooks::drop_bucket(keys::Bucket bucket, WriteBatch& out) {
-  const auto first = groups_.lower_bound({.bucket = bucket, .destination = {}, .phase = Phase{}});
+void CauseCounts::drop_bucket(keys::Bucket bucket, WriteBatch& out) {
+  const auto first = counts_.lower_bound({.bucket = bucket, .destination = {}, .phase = Phase{}});
   const auto last =
-      groups_.lower_bound({.bucket = bucket + 1, .destination = {}, .phase = Phase{}});
+      counts_.lower_bound({.bucket = bucket + 1, .destination = {}, .phase = Phase{}});
   if (first == last && touched_.empty()) return;
-  groups_.erase(first, last);
+  counts_.erase(first, last);
   std::erase_if(touched_, [bucket](const GroupName& name) { return name.bucket == bucket; });
   out.remove_range(keys::bucket(keys::kGroup, bucket), keys::bucket(keys::kGroup, bucket + 1));
 }
 
-void GroupBooks::tell(Stats& stats) const {
-  stats.dead_groups = groups_.size();
-  for (const auto& [name, group] : groups_) {
+void CauseCounts::tell(Stats& stats) const {
+  stats.dead_groups = counts_.size();
+  for (const auto& [name, group] : counts_) {
     if (name.phase == Phase::kIndeterminate) continue;
     if (name.bucket == 0) {
       stats.parked += group.count;
@@ -85,10 +85,10 @@ void GroupBooks::tell(Stats& stats) const {
   }
 }
 
-DeadGroupList GroupBooks::list(std::optional<DestinationId> only) const {
+DeadGroupList CauseCounts::list(std::optional<DestinationId> only) const {
   DeadGroupList out;
   std::map<GroupName, DeadGroup> merged;
-  for (const auto& [name, group] : groups_) {
+  for (const auto& [name, group] : counts_) {
     if (only && name.destination != *only) continue;
     if (name.phase == Phase::kIndeterminate) {
       out.unreadable += group.count;
@@ -117,10 +117,10 @@ DeadGroupList GroupBooks::list(std::optional<DestinationId> only) const {
   return out;
 }
 
-void GroupBooks::write(WriteBatch& out) {
+void CauseCounts::write(WriteBatch& out) {
   for (const GroupName& name : std::exchange(touched_, {})) {
-    const auto group = groups_.find(name);
-    if (group == groups_.end()) {
+    const auto group = counts_.find(name);
+    if (group == counts_.end()) {
       out.remove(group_key(name));
     } else {
       out.put(group_key(name), encode_group(group->second));

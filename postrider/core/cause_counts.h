@@ -1,4 +1,4 @@
-// GroupBooks: counts dead letters and parked messages by destination, phase and cause. Exact at
+// CauseCounts: counts dead letters and parked messages by destination, phase and cause. Exact at
 // every commit: what changed is written once, when the turn is closed. Owned by the receipts.
 #pragma once
 
@@ -14,11 +14,11 @@
 
 namespace postrider {
 
-class GroupBooks {
+class CauseCounts {
  public:
   using Groups = std::map<GroupName, GroupRecord>;
 
-  GroupBooks(Groups groups, std::size_t groups_max);
+  CauseCounts(Groups groups, std::size_t groups_max);
 
   struct Arrival {  // one more
     GroupName name;
@@ -37,7 +37,7 @@ class GroupBooks {
 
   bool changed() const { return !touched_.empty(); }
   void write(WriteBatch& out);
-  const Groups& groups() const { return groups_; }
+  const Groups& groups() const { return counts_; }
   // All buckets together, the largest group first; names of destinations are left to the caller.
   void tell(Stats& stats) const;
   DeadGroupList list(std::optional<DestinationId> only) const;
@@ -45,8 +45,8 @@ class GroupBooks {
  private:
   static GroupName others_of(keys::Bucket bucket) { return {.bucket = bucket}; }
 
-  Groups groups_;
-  std::size_t groups_max_;
+  Groups counts_;
+  std::size_t counts_max_;
   std::set<GroupName> touched_;
 };
 

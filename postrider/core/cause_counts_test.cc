@@ -1,4 +1,4 @@
-#include "postrider/core/group_books.h"
+#include "postrider/core/cause_counts.h"
 
 #include <algorithm>
 #include <vector>
@@ -12,7 +12,7 @@ GroupName name_of(keys::Bucket bucket, std::uint64_t destination,
                   FailureClass cause = FailureClass::kServer) {
   return {bucket, DestinationId(destination), Phase::kDead, cause};
 }
-GroupBooks::Arrival letter(const GroupName& name, std::int64_t at) {
+CauseCounts::Arrival letter(const GroupName& name, std::int64_t at) {
   return {.name = name,
           .at = Timestamp(at),
           .id = {1, static_cast<std::uint64_t>(at)},
@@ -20,8 +20,8 @@ GroupBooks::Arrival letter(const GroupName& name, std::int64_t at) {
 }
 
 // req: engine.dead.4
-TEST(GroupBooks, WritesEachChangedGroupOnce) {
-  GroupBooks books({}, 10);
+TEST(CauseCounts, WritesEachChangedGroupOnce) {
+  CauseCounts books({}, 10);
   books.add(letter(name_of(1, 5), 100));
   books.add(letter(name_of(1, 5), 90));
   WriteBatch out;
@@ -42,8 +42,8 @@ TEST(GroupBooks, WritesEachChangedGroupOnce) {
 }
 
 // req: engine.dead.8
-TEST(GroupBooks, CountsThoseWithoutPlaceTogetherUntilTheyAreGone) {
-  GroupBooks books({}, 1);
+TEST(CauseCounts, CountsThoseWithoutPlaceTogetherUntilTheyAreGone) {
+  CauseCounts books({}, 1);
   books.add(letter(name_of(1, 5), 100));
   books.add(letter(name_of(1, 6), 100));
   books.take(name_of(1, 5));
@@ -62,8 +62,8 @@ TEST(GroupBooks, CountsThoseWithoutPlaceTogetherUntilTheyAreGone) {
 }
 
 // req: engine.dead.4
-TEST(GroupBooks, SumsUpBucketsAndShowsTheNewest) {
-  GroupBooks books({}, 10);
+TEST(CauseCounts, SumsUpBucketsAndShowsTheNewest) {
+  CauseCounts books({}, 10);
   books.add(letter(name_of(1, 5), 100));
   books.add(letter(name_of(2, 5), 300));
   books.add(letter(name_of(2, 6), 200));
@@ -76,8 +76,8 @@ TEST(GroupBooks, SumsUpBucketsAndShowsTheNewest) {
 }
 
 // req: engine.dead.4
-TEST(GroupBooks, DropABucketWithItsLetters) {
-  GroupBooks books({}, 10);
+TEST(CauseCounts, DropABucketWithItsLetters) {
+  CauseCounts books({}, 10);
   books.add(letter(name_of(1, 5), 100));
   books.add(letter(name_of(2, 5), 100));
   WriteBatch out;
@@ -91,8 +91,8 @@ TEST(GroupBooks, DropABucketWithItsLetters) {
   EXPECT_EQ(books.list(std::nullopt).letters, 1U);
 }
 
-TEST(GroupBooks, CountWhatNobodyCouldReadApart) {
-  GroupBooks books({}, 10);
+TEST(CauseCounts, CountWhatNobodyCouldReadApart) {
+  CauseCounts books({}, 10);
   books.add(letter(name_of(1, 5), 100));
   WriteBatch out;
   books.write(out);
@@ -106,8 +106,8 @@ TEST(GroupBooks, CountWhatNobodyCouldReadApart) {
 }
 
 // req: engine.dead.4
-TEST(GroupBooks, ShowsFirstLastAndNewestExampleWhateverTheOrder) {
-  GroupBooks books({}, 10);
+TEST(CauseCounts, ShowsFirstLastAndNewestExampleWhateverTheOrder) {
+  CauseCounts books({}, 10);
   books.add(letter(name_of(1, 5), 300));
   books.add(letter(name_of(1, 5), 100));
   books.add(letter(name_of(1, 5), 200));
@@ -117,9 +117,9 @@ TEST(GroupBooks, ShowsFirstLastAndNewestExampleWhateverTheOrder) {
   EXPECT_EQ(list.groups[0].last, Timestamp(300));
   EXPECT_EQ(list.groups[0].example.low, 200U) << "the one that came last";
   // Of two buckets whose last ones are of the same time the later bucket has the example.
-  GroupBooks two({}, 10);
-  GroupBooks::Arrival early = letter(name_of(1, 5), 100);
-  GroupBooks::Arrival late = letter(name_of(2, 5), 100);
+  CauseCounts two({}, 10);
+  CauseCounts::Arrival early = letter(name_of(1, 5), 100);
+  CauseCounts::Arrival late = letter(name_of(2, 5), 100);
   late.id = {1, 7};
   late.reason = "HTTP 502";
   two.add(early);
@@ -132,8 +132,8 @@ TEST(GroupBooks, ShowsFirstLastAndNewestExampleWhateverTheOrder) {
 }
 
 // req: engine.dead.4
-TEST(GroupBooks, ListsTheLargestFirstAndEqualOnesByDestination) {
-  GroupBooks books({}, 10);
+TEST(CauseCounts, ListsTheLargestFirstAndEqualOnesByDestination) {
+  CauseCounts books({}, 10);
   for (const std::uint64_t destination : {9U, 8U, 7U, 7U, 6U, 6U, 6U})
     books.add(letter(name_of(1, destination), 100));
   std::vector<std::uint64_t> order;
@@ -142,9 +142,9 @@ TEST(GroupBooks, ListsTheLargestFirstAndEqualOnesByDestination) {
 }
 
 // req: engine.dead.8
-TEST(GroupBooks, HasAsManyGroupsAsTheLimitSaysAndOneAtLeast) {
+TEST(CauseCounts, HasAsManyGroupsAsTheLimitSaysAndOneAtLeast) {
   for (const std::size_t most : {0U, 1U, 2U, 3U}) {
-    GroupBooks books({}, most);
+    CauseCounts books({}, most);
     for (const std::uint64_t destination : {5U, 6U, 7U})
       books.add(letter(name_of(1, destination), 100));
     const std::size_t expected = std::max<std::size_t>(1, most);
@@ -155,8 +155,8 @@ TEST(GroupBooks, HasAsManyGroupsAsTheLimitSaysAndOneAtLeast) {
   }
 }
 
-TEST(GroupBooks, TellsTheSumsByCause) {
-  GroupBooks books({}, 2);
+TEST(CauseCounts, TellsTheSumsByCause) {
+  CauseCounts books({}, 2);
   books.add(letter(name_of(1, 5), 100));
   books.add(letter(name_of(0, 5), 100));  // parked
   books.add(letter(name_of(1, 6), 100));  // has no place
@@ -169,8 +169,8 @@ TEST(GroupBooks, TellsTheSumsByCause) {
   EXPECT_EQ(stats.dead_groups, 4U);
 }
 
-TEST(GroupBooks, KnowsHowManyLettersABucketHas) {
-  GroupBooks books({}, 10);
+TEST(CauseCounts, KnowsHowManyLettersABucketHas) {
+  CauseCounts books({}, 10);
   books.add(letter(name_of(2, 5), 100));
   books.add(letter(name_of(2, 6), 100));
   books.add(letter(name_of(3, 6), 100));
@@ -191,8 +191,8 @@ TEST(GroupBooks, KnowsHowManyLettersABucketHas) {
   EXPECT_EQ(lost->second.last, Timestamp(300));
 }
 
-TEST(GroupBooks, ADroppedBucketIsNotWrittenAnyMore) {
-  GroupBooks books({}, 10);
+TEST(CauseCounts, ADroppedBucketIsNotWrittenAnyMore) {
+  CauseCounts books({}, 10);
   books.add(letter(name_of(1, 5), 100));
   books.add(letter(name_of(2, 5), 100));
   books.add_unknown(2, 3);
@@ -208,8 +208,8 @@ TEST(GroupBooks, ADroppedBucketIsNotWrittenAnyMore) {
   EXPECT_TRUE(out.writes().empty()) << "nothing of it was ever written";
 }
 
-TEST(GroupBooks, TakingWhatWasNeverCountedChangesNothing) {
-  GroupBooks books({}, 10);
+TEST(CauseCounts, TakingWhatWasNeverCountedChangesNothing) {
+  CauseCounts books({}, 10);
   books.take(name_of(1, 5));
   EXPECT_FALSE(books.changed());
   EXPECT_TRUE(books.groups().empty());
