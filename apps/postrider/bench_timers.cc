@@ -5,7 +5,7 @@
 #include "apps/postrider/bench.h"
 #include "apps/postrider/commands.h"
 #include "postrider/base/rng.h"
-#include "postrider/core/timers.h"
+#include "postrider/core/rules/timers.h"
 
 namespace postrider {
 

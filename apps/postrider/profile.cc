@@ -7,7 +7,7 @@
 #include "apps/postrider/profile_live.h"
 #include "apps/postrider/session.h"
 #include "postrider/base/nearest.h"
-#include "postrider/core/health.h"
+#include "postrider/core/rules/health.h"
 #include "postrider/profiles/all.h"
 #include "postrider/profiles/render.h"
 

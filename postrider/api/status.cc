@@ -5,7 +5,7 @@
 #include "postrider/api/render.h"
 #include "postrider/api/texts.h"
 #include "postrider/base/nearest.h"
-#include "postrider/core/health.h"
+#include "postrider/core/rules/health.h"
 #include "postrider/profiles/render.h"
 
 namespace postrider {

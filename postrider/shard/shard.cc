@@ -14,8 +14,8 @@
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
 #include "postrider/base/planted.h"
-#include "postrider/core/ledger.h"
-#include "postrider/core/timekeeper.h"
+#include "postrider/core/rules/ledger.h"
+#include "postrider/core/rules/timekeeper.h"
 #include "postrider/shard/view.h"
 
 namespace postrider {

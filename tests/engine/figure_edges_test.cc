@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "postrider/core/queue.h"
+#include "postrider/core/window/entries.h"
 #include "tests/support/bulk_rig.h"
 #include "tests/support/spec_rig.h"
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "postrider/core/health.h"
+#include "postrider/core/rules/health.h"
 
 namespace postrider {
 namespace {

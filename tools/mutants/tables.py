@@ -5,7 +5,7 @@ import re
 
 from .points import Point
 
-FILES = ("postrider/core/health.cc", "postrider/profiles/webhook/table.h", "postrider/profiles/device/table.h",
+FILES = ("postrider/core/rules/health.cc", "postrider/profiles/webhook/table.h", "postrider/profiles/device/table.h",
          "postrider/sim/fields/drill/table.h", "postrider/sim/fields/drill/drill.cc", "postrider/profiles/webhook/rules.cc")
 TABLE = re.compile(r"std::to_array<(\w+)>\(\{")
 

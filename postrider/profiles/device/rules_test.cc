@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/base/rng.h"
-#include "postrider/core/retry.h"
+#include "postrider/core/rules/retry.h"
 #include "postrider/profiles/device/notes.h"
 #include "postrider/profiles/device/settings.h"
 #include "postrider/profiles/device/table.h"

@@ -2,8 +2,8 @@
 // specification, at its limit, below and above it.
 #include <gtest/gtest.h>
 
-#include "postrider/core/health.h"
-#include "postrider/core/retry.h"
+#include "postrider/core/rules/health.h"
+#include "postrider/core/rules/retry.h"
 #include "postrider/profiles/webhook/rules.h"
 #include "postrider/profiles/webhook/settings.h"
 
