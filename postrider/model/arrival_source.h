@@ -13,7 +13,7 @@ struct ArrivalSource {
   friend bool operator==(const ArrivalSource&, const ArrivalSource&) = default;
 };
 
-// For people and for fingerprints: "lorawan up json".
+// For people and for fingerprints: "plugin up json".
 inline std::string to_string(const ArrivalSource& source) {
   std::string out = source.origin;
   for (const std::string* word : {&source.kind, &source.format}) {

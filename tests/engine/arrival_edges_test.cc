@@ -20,7 +20,7 @@ class ArrivalEdges : public SpecRig {
   }
 };
 
-// The second time it has ended by the first, and nobody waits for a name. req: engine.receipt.2
+// The second time is refused, and no news waits for a name. req: engine.receipt.2, engine.profile.2
 TEST_F(ArrivalEdges, NewsThatSaysItTwiceLeavesNothing) {
   spec_.news.receive = [](const Inbound& inbound) {
     Received out = sim::drill_profile().news.receive(inbound);
@@ -33,6 +33,7 @@ TEST_F(ArrivalEdges, NewsThatSaysItTwiceLeavesNothing) {
   accept_task();
   post(news(next(), "done t1"));
   EXPECT_EQ(phase(id), Phase::kDelivered);
+  EXPECT_EQ(stats().tallies.refused_readings, 1U);
   EXPECT_EQ(records_in(keys::kPendingNews), 0U);
 }
 

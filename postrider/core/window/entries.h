@@ -75,7 +75,8 @@ struct Entry {
   std::unique_ptr<Details> details;
   // What the profile's `read` made of the message; made when it is first needed, which changes
   // nothing that follows from the entry. About as many bytes again as the record has, and they are
-  // not counted in the window: a device command takes about 450, a webhook without attributes none.
+  // not counted in the window: a command of a few fields takes about 450, a message that its profile
+  // does not take apart none.
   mutable std::unique_ptr<const Opaque> parsed;
   Slot destination = kNoSlot;
   Slot next = kNoSlot;  // in its lane's ready list
