@@ -136,12 +136,14 @@ Checked<std::optional<Health>> read_health(const api::UrlQuery& query) {
   return tl::unexpected<Problem>(std::move(problem));
 }
 
+bool is_degraded(const DestinationView& view) { return view.activity && view.activity->degraded; }
+
 // Somebody should look at it: it has or had something to do, or is not well.
 bool is_busy(const DestinationView& view) {
   const bool lately =
       view.activity && view.activity->delivered_last_minute + view.activity->failed_last_minute > 0;
   return view.in_window > 0 || view.open_attempts > 0 || view.owed || lately ||
-         view.route.health != Health::kNormal;
+         view.route.health != Health::kNormal || is_degraded(view);
 }
 
 HttpResponse done(const Answer& answer, const std::string& name) {
@@ -185,11 +187,13 @@ void HttpApi::Impl::list_destinations(Call& call) {
   if (!health) return refuse(call.waiting, health.error());
   const auto busy = call.query.flag("busy");
   if (!busy) return refuse(call.waiting, busy.error());
+  const auto degraded = call.query.flag("degraded");
+  if (!degraded) return refuse(call.waiting, degraded.error());
   auto listing = std::make_shared<Listing>();
   listing->name = "destinations";
   listing->query.what = Query::What::kDestinations;
   const std::string* prefix = call.query.find("prefix");
-  listing->take = [health = *health, busy = *busy,
+  listing->take = [health = *health, busy = *busy, degraded = *degraded,
                    prefix = prefix == nullptr ? std::string() : *prefix](
                       JsonWriter& json, const Answer& answer, std::string& next) {
     const auto& page = std::get<DestinationPage>(answer.view);
@@ -198,6 +202,7 @@ void HttpApi::Impl::list_destinations(Call& call) {
       if (health && view.route.health != *health) continue;
       if (!view.config.name.starts_with(prefix)) continue;
       if (busy && !is_busy(view)) continue;
+      if (degraded && !is_degraded(view)) continue;
       api::write_destination(json, view);
       ++taken;
     }

@@ -152,6 +152,9 @@ constexpr std::string_view kComponents = R"json({
     "in_flight_max": {"$ref": "#/components/schemas/Count"}, "in_flight_now": {"$ref": "#/components/schemas/Count"}, "counted_since": {"$ref": "#/components/schemas/Time"},
     "delivered": {"$ref": "#/components/schemas/Count"}, "failed": {"$ref": "#/components/schemas/Count"},
     "delivered_last_minute": {"$ref": "#/components/schemas/Count"}, "failed_last_minute": {"$ref": "#/components/schemas/Count"},
+    "delivered_last_ten_minutes": {"$ref": "#/components/schemas/Count"}, "failed_last_ten_minutes": {"$ref": "#/components/schemas/Count"},
+    "success_percent": {"type": "integer", "minimum": 0, "maximum": 100, "description": "Of the attempts of the last ten minutes, rounded down; absent when there was none"},
+    "degraded": {"type": "boolean", "description": "Its health is normal, and a third or more of the attempts of the last ten minutes failed, at least two"},
     "last_failure": {"$ref": "#/components/schemas/Failure"}, "last_failure_at": {"$ref": "#/components/schemas/Time"}, "last_error": {"type": "string"},
     "next_at": {"$ref": "#/components/schemas/Time"}}},
   "DestinationPage": {"type": "object", "additionalProperties": false, "required": ["destinations"], "properties": {

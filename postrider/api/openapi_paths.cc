@@ -89,6 +89,7 @@ constexpr std::string_view kPaths = R"json({
       {"name": "prefix", "in": "query", "description": "Of the name", "schema": {"type": "string"}},
       {"name": "health", "in": "query", "schema": {"$ref": "#/components/schemas/Health"}},
       {"name": "busy", "in": "query", "description": "Only those with something to do, lately or now, and those that are not well", "schema": {"type": "boolean"}},
+      {"name": "degraded", "in": "query", "description": "Only those that are open and of whose latest attempts a third or more failed", "schema": {"type": "boolean"}},
       {"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
     "responses": {
       "200": {"description": "A page", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DestinationPage"}}}},

@@ -107,6 +107,12 @@ void write_doings(JsonWriter& json, const DestinationView::Activity& it) {
   json.count("delivered", it.delivered).count("failed", it.failed);
   json.count("delivered_last_minute", it.delivered_last_minute);
   json.count("failed_last_minute", it.failed_last_minute);
+  json.count("delivered_last_ten_minutes", it.delivered_lately);
+  json.count("failed_last_ten_minutes", it.failed_lately);
+  // Rounded down: 100 means that none failed.
+  if (const std::uint64_t all = it.delivered_lately + it.failed_lately; all > 0)
+    json.count("success_percent", it.delivered_lately * 100 / all);
+  json.flag("degraded", it.degraded);
   failure_field(json, "last_failure", it.last_failure);
   time_field(json, "last_failure_at", it.failed_at);
   text_field(json, "last_error", it.last_error);

@@ -210,6 +210,50 @@ TEST_F(ApiShape, DestinationsTellWhatTheyAreDoing) {
   EXPECT_EQ(get("/v1/destinations/shop").number("delivered"), 1);
 }
 
+// req: api.destinations.busy.3
+TEST_F(ApiShape, ADestinationOfWhichAThirdFailsIsDegraded) {
+  make_destination("shop", R"(,"ladder":"2h","strikes_max":100)");
+  make_destination("well");
+  const auto names = [&] {
+    std::string out;
+    const boost::json::value json = get("/v1/destinations?degraded=true").json();
+    for (const auto& one : json.at("destinations").as_array())
+      out += std::string(one.at("name").as_string()) + " ";
+    return out;
+  };
+  const auto attempt = [&](int status) {
+    submit("shop");
+    settle();
+    answer_last(status);
+    settle();
+  };
+  EXPECT_FALSE(get("/v1/destinations/shop").json().as_object().contains("success_percent"));
+  for (const int status : {200, 200, 200, 500, 200, 200}) attempt(status);
+  Reply reply = get("/v1/destinations/shop");
+  EXPECT_EQ(reply.number("delivered_last_ten_minutes"), 5);
+  EXPECT_EQ(reply.number("failed_last_ten_minutes"), 1);
+  EXPECT_EQ(reply.number("success_percent"), 83);
+  EXPECT_FALSE(reply.json().at("degraded").as_bool());
+  EXPECT_EQ(names(), "");
+  attempt(503);
+  EXPECT_EQ(get("/v1/destinations/shop").number("success_percent"), 71);
+  EXPECT_EQ(names(), "");
+  attempt(503);
+  reply = get("/v1/destinations/shop");
+  EXPECT_EQ(reply.number("success_percent"), 62);
+  EXPECT_TRUE(reply.json().at("degraded").as_bool());
+  EXPECT_EQ(reply.text("health"), "normal");
+  EXPECT_EQ(names(), "shop ");
+  post("/v1/destinations/shop/pause");
+  EXPECT_EQ(names(), "") << "what is held says so by its health";
+  post("/v1/destinations/shop/resume");
+  EXPECT_EQ(names(), "shop ");
+  pass(21min);
+  EXPECT_EQ(names(), "") << "nothing was tried lately";
+  EXPECT_NE(get("/v1/destinations/shop").text("last_error").find("503"), std::string::npos);
+  EXPECT_EQ(get("/v1/destinations?degraded=perhaps").problem(), "invalid-parameter");
+}
+
 // req: api.destinations.busy.2
 TEST_F(ApiShape, BusyLeavesOutWhoIsWellAndIdle) {
   const auto names = [&] {

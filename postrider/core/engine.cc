@@ -181,7 +181,7 @@ void Engine::Impl::on(Step& step, const AttemptNews& news) {
     ++tallies_.ignored_signals;
     return;
   }
-  apply(step, found->second, news.signal, nullptr);
+  apply(step, found->second.slot, news.signal, nullptr);
 }
 
 void Engine::Impl::on(Step& step, const AttemptEnded& ended) {
@@ -190,10 +190,11 @@ void Engine::Impl::on(Step& step, const AttemptEnded& ended) {
     ++tallies_.late_outcomes;
     return;
   }
-  const Slot slot = found->second;
+  const Slot slot = found->second.slot;
   Entry& entry = entries_[slot];
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
   const Reading reading = profile.wire.classify(facts_of(step, entry), entry.kind, ended.reply);
+  tallies_.attempt_took.add(step.now - found->second.started);
   // The attempt is over: nothing is left to abort, whatever the row says.
   by_attempt_.erase(found);
   end_attempt(step, slot, reading);
@@ -352,9 +353,9 @@ std::size_t Engine::Impl::memory_bytes() const {
   constexpr std::size_t kNode = 3 * sizeof(void*);  // what a hash table adds to each element, about
   return entries_.capacity() * sizeof(Entry) +
          by_id_.size() * (sizeof(MessageId) + sizeof(Slot) + kNode) +
-         by_attempt_.size() * (16 + kNode) + residents_.capacity() * sizeof(Resident) +
-         by_destination_.size() * (16 + kNode) + timers_.memory_bytes() +
-         census_pages_.memory_bytes() +
+         by_attempt_.size() * (sizeof(std::uint64_t) + sizeof(OpenAttempt) + kNode) +
+         residents_.capacity() * sizeof(Resident) + by_destination_.size() * (16 + kNode) +
+         timers_.memory_bytes() + census_pages_.memory_bytes() +
          hot_sleepers_.size() * (sizeof(MessageId) + sizeof(Sleeper) + kNode);
 }
 

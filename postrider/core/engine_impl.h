@@ -696,7 +696,11 @@ class Engine::Impl {
   std::pmr::unsynchronized_pool_resource pool_;
   Slab<Entry> entries_;
   std::pmr::unordered_map<MessageId, Slot> by_id_{&pool_};
-  std::pmr::unordered_map<std::uint64_t, Slot> by_attempt_{&pool_};
+  struct OpenAttempt {
+    Slot slot = kNoSlot;
+    Timestamp started;  // the state's own time may begin anew while the attempt stays open
+  };
+  std::pmr::unordered_map<std::uint64_t, OpenAttempt> by_attempt_{&pool_};
   std::map<MessageId, Sleeper> hot_sleepers_;  // in order, so that those of a queue stand together
   std::uint64_t window_bytes_ = 0;
   Bodies bodies_;

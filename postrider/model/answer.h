@@ -141,6 +141,7 @@ struct Tallies {
   std::array<std::uint64_t, kFailureClasses> retries{};  // by what failed before
   CountedWords outcomes;     // of ended messages, where profiles tell it
   CountedWords closings;     // of gates_closed, the profile's word
+  Histogram attempt_took;    // from the start of an attempt until it ended or was given up
   Histogram until_sent;      // from acceptance to the first attempt
   Histogram until_ended;     // from acceptance to the end
   Histogram until_answered;  // from the last stage to the answer, of methods that keep a trail
@@ -270,6 +271,9 @@ struct DestinationView {
     std::uint64_t failed = 0;  // attempts
     std::uint64_t delivered_last_minute = 0;
     std::uint64_t failed_last_minute = 0;
+    std::uint64_t delivered_lately = 0;  // in the last ten minutes
+    std::uint64_t failed_lately = 0;
+    bool degraded = false;  // the route is open, and a third or more of these failed
     FailureClass last_failure = FailureClass::kNone;
     Timestamp failed_at;
     std::string last_error;

@@ -217,6 +217,37 @@ TEST_F(Shape, NamesDestinationsThatAreNotInMemoryAndLeavesThemThere) {
   }
 }
 
+// req: api.metrics.4
+TEST_F(Shape, EveryAttemptThatIsNotOpenWasMeasured) {
+  open();
+  post(configure(
+      next(), "shop",
+      {{"in_flight_max", "4"}, {"ladder", "1h"}, {"jitter_percent", "0"}, {"time_out", "10s"}}));
+  const auto figures = [&] {
+    const std::uint64_t ticket = next();
+    post(ask(ticket, Query::What::kStats));
+    return view_of<Stats>(ticket);
+  };
+  const auto measured = [&] {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t count : figures().tallies.attempt_took.counts) sum += count;
+    return sum;
+  };
+  post(submit(next(), "shop"));
+  advance(40ms);
+  EXPECT_EQ(measured(), 0U) << "it is open";
+  post(answer(last_attempt(), 200));
+  EXPECT_EQ(measured(), 1U);
+  EXPECT_EQ(figures().tallies.attempt_took.sum_ms, 40U);
+  post(submit(next(), "shop"));
+  advance(11s);
+  EXPECT_EQ(measured(), 2U) << "our own time-out ended it";
+  EXPECT_GE(figures().tallies.attempt_took.sum_ms, 10'040U);
+  post(submit(next(), "shop"));
+  const Stats now_open = figures();
+  EXPECT_EQ(now_open.tallies.attempts, measured() + now_open.open_attempts);
+}
+
 TEST_F(Shape, ADestinationTellsWhatItDid) {
   open();
   post(configure(

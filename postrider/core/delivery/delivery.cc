@@ -370,7 +370,10 @@ void Engine::Impl::leave_attempt(Step& step, Slot slot, bool ended) {
   if (!entry.attempt.is_set()) return;
   if (entry.tries_gate) give_up_trial(step, entry);
   step.out.actions.emplace_back(AbortAttempt{entry.attempt, ended});
-  by_attempt_.erase(entry.attempt.value());
+  const auto open = by_attempt_.find(entry.attempt.value());
+  POSTRIDER_CHECK(open != by_attempt_.end());
+  tallies_.attempt_took.add(step.now - open->second.started);
+  by_attempt_.erase(open);
   entry.attempt = AttemptId();
   attempt_closed(entry);
 }
@@ -399,7 +402,7 @@ void Engine::Impl::start_attempt(Step& step, Slot slot, StateIndex to, AttemptKi
   if (intent) request = encode_intent(step, entry, to);
   enter(step, slot, to, {});
   entry.attempt = AttemptId(++last_attempt_);
-  by_attempt_.emplace(entry.attempt.value(), slot);
+  by_attempt_.emplace(entry.attempt.value(), OpenAttempt{slot, step.now});
   attempt_opened(entry);
   ++tallies_.attempts;
   if (kind == AttemptKind::kProbe) ++tallies_.probes;

@@ -155,8 +155,13 @@ DestinationView::Activity Engine::Impl::activity_of(const Resident& resident, Ti
     view.in_flight_now = std::min(limits.in_use_max, resident.throttle.places());
   view.delivered = it.delivered;
   view.failed = it.failed;
-  view.delivered_last_minute = it.deliveries.last_minute(now);
-  view.failed_last_minute = it.failures.last_minute(now);
+  view.delivered_last_minute = it.deliveries.recent(now);
+  view.failed_last_minute = it.failures.recent(now);
+  view.delivered_lately = it.deliveries_lately.recent(now);
+  view.failed_lately = it.failures_lately.recent(now);
+  // A route that is not open says so itself, by its health and its reason.
+  view.degraded = resident.route.health == Health::kNormal &&
+                  Activity::is_degraded(view.delivered_lately, view.failed_lately);
   view.last_failure = it.last_failure;
   view.failed_at = it.failed_at;
   if (it.last_error) view.last_error = *it.last_error;
@@ -179,6 +184,7 @@ void Engine::Impl::note_end(const Step& step, const Entry& entry, Phase phase) {
   Activity& activity = residents_[entry.destination].activity;
   ++activity.delivered;
   activity.deliveries.add(step.now);
+  activity.deliveries_lately.add(step.now);
   if (!entry.details) return;
   const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
   const Trail& trail = entry.details->past.trail;
@@ -192,6 +198,7 @@ void Engine::Impl::note_failure(Timestamp now, const Entry& entry) {
   Activity& activity = residents_[entry.destination].activity;
   ++activity.failed;
   activity.failures.add(now);
+  activity.failures_lately.add(now);
   activity.failed_at = now;
   activity.last_failure = entry.state.failure;
   if (!entry.reason) {

@@ -75,8 +75,8 @@ struct Entry {
   std::unique_ptr<Details> details;
   // What the profile's `read` made of the message; made when it is first needed, which changes
   // nothing that follows from the entry. About as many bytes again as the record has, and they are
-  // not counted in the window: a command of a few fields takes about 450, a message that its profile
-  // does not take apart none.
+  // not counted in the window: a command of a few fields takes about 450, a message that its
+  // profile does not take apart none.
   mutable std::unique_ptr<const Opaque> parsed;
   Slot destination = kNoSlot;
   Slot next = kNoSlot;  // in its lane's ready list
@@ -223,39 +223,51 @@ struct Bound {
 
 // What a destination did since it came into memory: for those who watch; decides nothing.
 struct Activity {
-  // About how many there were in the last minute.
+  // About how many there were in the last period: two counts are enough, because those of the
+  // period before are taken as spread evenly over it.
+  template <std::uint64_t kPeriodMs>
   class Pace {
    public:
     void add(Timestamp at) {
       turn_to(at);
       ++now_;
     }
-    std::uint64_t last_minute(Timestamp at) const {
+    std::uint64_t recent(Timestamp at) const {
       Pace copy = *this;
       copy.turn_to(at);
-      const std::uint64_t gone = static_cast<std::uint64_t>(at.ms()) % kMinute;
-      return copy.now_ + (copy.before_ * (kMinute - gone) + kMinute / 2) / kMinute;
+      const std::uint64_t gone = static_cast<std::uint64_t>(at.ms()) % kPeriodMs;
+      return copy.now_ + (copy.before_ * (kPeriodMs - gone) + kPeriodMs / 2) / kPeriodMs;
     }
 
    private:
-    static constexpr std::uint64_t kMinute = 60'000;
     void turn_to(Timestamp at) {
-      const std::uint64_t minute = static_cast<std::uint64_t>(at.ms()) / kMinute;
-      if (minute == minute_) return;
-      before_ = minute == minute_ + 1 ? now_ : 0;
+      const std::uint64_t period = static_cast<std::uint64_t>(at.ms()) / kPeriodMs;
+      if (period == period_) return;
+      before_ = period == period_ + 1 ? now_ : 0;
       now_ = 0;
-      minute_ = minute;
+      period_ = period;
     }
-    std::uint64_t minute_ = 0;
+    std::uint64_t period_ = 0;
     std::uint64_t now_ = 0;
     std::uint64_t before_ = 0;
   };
+  using MinutePace = Pace<60'000>;
+  using TenMinutePace = Pace<600'000>;
+
+  // A third or more of the latest attempts failed. Two failures at least, so that a single one does
+  // not mark a destination that has little to do.
+  static constexpr std::uint64_t kDegradedFailuresMin = 2;
+  static constexpr bool is_degraded(std::uint64_t delivered, std::uint64_t failed) {
+    return failed >= kDegradedFailuresMin && 2 * failed >= delivered;
+  }
 
   Timestamp since;
   std::uint64_t delivered = 0;
   std::uint64_t failed = 0;
-  Pace deliveries;
-  Pace failures;
+  MinutePace deliveries;
+  MinutePace failures;
+  TenMinutePace deliveries_lately;
+  TenMinutePace failures_lately;
   Timestamp failed_at;
   FailureClass last_failure = FailureClass::kNone;
   std::unique_ptr<std::string> last_error;

@@ -35,26 +35,49 @@ TEST(Slab, NumbersStayAndFreedOnesAreUsedAgain) {
 }
 
 TEST(Pace, CountsThisMinuteAndTheRestOfTheLast) {
-  Activity::Pace pace;
+  Activity::MinutePace pace;
   const Timestamp minute(60'000 * 100);
   for (int i = 0; i < 120; ++i) pace.add(minute);
-  EXPECT_EQ(pace.last_minute(minute), 120U);
-  EXPECT_EQ(pace.last_minute(minute + 59'999ms), 120U);
-  EXPECT_EQ(pace.last_minute(minute + 60s), 120U) << "a whole minute of the last one is left";
-  EXPECT_EQ(pace.last_minute(minute + 90s), 60U);
-  EXPECT_EQ(pace.last_minute(minute + 110s), 20U);
-  EXPECT_EQ(pace.last_minute(minute + 119'800ms), 0U);
-  EXPECT_EQ(pace.last_minute(minute + 119'700ms), 1U) << "rounded";
-  EXPECT_EQ(pace.last_minute(minute + 120s), 0U);
+  EXPECT_EQ(pace.recent(minute), 120U);
+  EXPECT_EQ(pace.recent(minute + 59'999ms), 120U);
+  EXPECT_EQ(pace.recent(minute + 60s), 120U) << "a whole minute of the last one is left";
+  EXPECT_EQ(pace.recent(minute + 90s), 60U);
+  EXPECT_EQ(pace.recent(minute + 110s), 20U);
+  EXPECT_EQ(pace.recent(minute + 119'800ms), 0U);
+  EXPECT_EQ(pace.recent(minute + 119'700ms), 1U) << "rounded";
+  EXPECT_EQ(pace.recent(minute + 120s), 0U);
   pace.add(minute + 75s);
-  EXPECT_EQ(pace.last_minute(minute + 75s), 1U + 90U);
-  EXPECT_EQ(pace.last_minute(minute + 120s), 1U);
+  EXPECT_EQ(pace.recent(minute + 75s), 1U + 90U);
+  EXPECT_EQ(pace.recent(minute + 120s), 1U);
   pace.add(minute + 10min);
-  EXPECT_EQ(pace.last_minute(minute + 10min), 1U) << "nothing is left after a pause";
-  EXPECT_EQ(Activity::Pace().last_minute(minute), 0U);
-  Activity::Pace early;
+  EXPECT_EQ(pace.recent(minute + 10min), 1U) << "nothing is left after a pause";
+  EXPECT_EQ(Activity::MinutePace().recent(minute), 0U);
+  Activity::MinutePace early;
   early.add(Timestamp(10));
-  EXPECT_EQ(early.last_minute(Timestamp(20)), 1U);
+  EXPECT_EQ(early.recent(Timestamp(20)), 1U);
+}
+
+TEST(Pace, CountsByThePeriodItIsMadeFor) {
+  Activity::TenMinutePace pace;
+  const Timestamp begin(600'000 * 100);
+  for (int i = 0; i < 6; ++i) pace.add(begin + i * 1min);
+  EXPECT_EQ(pace.recent(begin + 10min), 6U);
+  EXPECT_EQ(pace.recent(begin + 15min), 3U);
+  EXPECT_EQ(pace.recent(begin + 20min), 0U);
+}
+
+// req: api.destinations.busy.3
+TEST(Degraded, IsAThirdOfTheAttemptsAndMoreThanOne) {
+  struct Case {
+    std::uint64_t delivered;
+    std::uint64_t failed;
+    bool want;
+  };
+  for (const Case& it :
+       {Case{0, 0, false}, Case{0, 1, false}, Case{2, 1, false}, Case{0, 2, true}, Case{4, 2, true},
+        Case{5, 2, false}, Case{200, 100, true}, Case{201, 100, false}})
+    EXPECT_EQ(Activity::is_degraded(it.delivered, it.failed), it.want)
+        << it.delivered << " delivered, " << it.failed << " failed";
 }
 
 TEST(Lane, GainsMoveTheCursorBackAndNeverOn) {
