@@ -34,9 +34,13 @@ struct AccessToken {
 // Numbers that the host does not know; for /metrics and /v1/stats.
 struct ProcessFigures {
   std::uint64_t resident_bytes = 0;
+  std::uint64_t virtual_bytes = 0;
   std::uint64_t cpu_ms = 0;
+  std::uint64_t started_ms = 0;  // wall time since 1970
+  std::uint64_t threads = 0;
   std::uint64_t free_bytes = 0;
   std::uint64_t open_files = 0;
+  std::uint64_t open_files_max = 0;
   std::uint64_t connections_in = 0;
   std::uint64_t connections_out = 0;
   std::uint64_t held_bytes = 0;  // by the server for its clients

@@ -25,19 +25,33 @@ void one(std::string& out, std::string_view name, std::string_view type, std::st
   sample(out, name, {}, value);
 }
 
-void words(std::string& out, std::string_view name, std::string_view help, std::string_view label,
-           const CountedWords& counted) {
-  head(out, name, "counter", help);
-  for (const Counted& it : counted)
-    sample(out, name, std::string(label) + "=\"" + std::string(it.word) + "\"", it.times);
-}
-
+// Times are kept in milliseconds and told in seconds, the base unit.
 std::string seconds(std::uint64_t ms) {
   std::array<char, 40> text{};
   const int size = std::snprintf(text.data(), text.size(), "%llu.%03llu",
                                  static_cast<unsigned long long>(ms / 1000),
                                  static_cast<unsigned long long>(ms % 1000));
   return {text.data(), static_cast<std::size_t>(size)};
+}
+
+void sample_seconds(std::string& out, std::string_view name, std::string_view labels,
+                    std::uint64_t ms) {
+  out.append(name);
+  if (!labels.empty()) out.append("{").append(labels).append("}");
+  out.append(" ").append(seconds(ms)).append("\n");
+}
+
+void one_seconds(std::string& out, std::string_view name, std::string_view type,
+                 std::string_view help, std::uint64_t ms) {
+  head(out, name, type, help);
+  sample_seconds(out, name, {}, ms);
+}
+
+void words(std::string& out, std::string_view name, std::string_view help, std::string_view label,
+           const CountedWords& counted) {
+  head(out, name, "counter", help);
+  for (const Counted& it : counted)
+    sample(out, name, std::string(label) + "=\"" + std::string(it.word) + "\"", it.times);
 }
 
 void append_counters(std::string& out, const Stats& stats) {
@@ -88,6 +102,8 @@ void append_counters(std::string& out, const Stats& stats) {
   sample(out, kRemoved, "what=\"operations\"", it.removed_ledger);
 }
 
+// All buckets, also empty ones: a bucket that first appears with its first value has no zero before
+// it, so that rate() would miss that value and quantiles over several daemons would be wrong.
 void histogram(std::string& out, const std::string& name, std::string_view help,
                const Histogram& it) {
   head(out, name, "histogram", help);
@@ -95,11 +111,10 @@ void histogram(std::string& out, const std::string& name, std::string_view help,
   for (std::size_t i = 0; i < it.counts.size(); ++i) {
     sum += it.counts[i];
     const bool last = i + 1 == it.counts.size();
-    if (!last && (it.counts[i] == 0 || i > 30)) continue;  // what did not happen needs no line
     const std::string edge = last ? "+Inf" : seconds(std::uint64_t{1} << i);
     sample(out, name + "_bucket", "le=\"" + edge + "\"", sum);
   }
-  out.append(name).append("_sum ").append(seconds(it.sum_ms)).append("\n");
+  sample_seconds(out, name + "_sum", {}, it.sum_ms);
   sample(out, name + "_count", {}, sum);
 }
 
@@ -130,37 +145,40 @@ std::uint64_t age_ms(Timestamp oldest, Timestamp now) {
 // By destination. Their names need no escaping, and none of them has parentheses.
 void append_queues(std::string& out, const QueueGauges& queues, Timestamp now) {
   one(out, "postrider_queues", "gauge", "Destinations with messages that live.", queues.count());
-  one(out, "postrider_oldest_age_milliseconds", "gauge",
-      "Age of the oldest message that lives, wherever it is.", age_ms(queues.oldest(), now));
+  one_seconds(out, "postrider_oldest_age_seconds", "gauge",
+              "Age of the oldest message that lives, wherever it is.",
+              age_ms(queues.oldest(), now));
   struct Row {
     std::string_view name;
     std::string_view help;
     std::uint64_t (*value)(const QueueRow&, Timestamp);
     bool of_others = true;
+    decltype(&sample) write = sample;
   };
   constexpr Row kRows[] = {
       {"postrider_queue_messages", "Messages of a destination that live.",
        [](const QueueRow& it, Timestamp) { return it.messages; }},
       {"postrider_queue_more_on_disk", "1 when some of them are on disk only.",
        [](const QueueRow& it, Timestamp) { return std::uint64_t{it.more}; }},
-      {"postrider_queue_oldest_age_milliseconds", "Age of the oldest of them.",
-       [](const QueueRow& it, Timestamp at) { return age_ms(it.oldest, at); }},
+      {"postrider_queue_oldest_age_seconds", "Age of the oldest of them.",
+       [](const QueueRow& it, Timestamp at) { return age_ms(it.oldest, at); }, true,
+       sample_seconds},
       {"postrider_queue_slots", "Places of the destination that are taken.",
        [](const QueueRow& it, Timestamp) { return it.slots; }},
       {"postrider_queue_slots_max", "Places that it may take now, as its route has learnt.",
        [](const QueueRow& it, Timestamp) { return it.slots_max; }, false},
-      {"postrider_queue_next_slot_milliseconds", "Until its next message may start.",
+      {"postrider_queue_next_slot_seconds", "Until its next message may start.",
        [](const QueueRow& it, Timestamp) {
          return static_cast<std::uint64_t>(it.next_slot.count());
        },
-       false},
+       false, sample_seconds},
   };
   for (const Row& row : kRows) {
     head(out, row.name, "gauge", row.help);
     for (const QueueRow& it : queues.told())
-      sample(out, row.name, "destination=\"" + it.destination + "\"", row.value(it, now));
+      row.write(out, row.name, "destination=\"" + it.destination + "\"", row.value(it, now));
     if (row.of_others && queues.others_count() > 0)
-      sample(out, row.name, "destination=\"(other)\"", row.value(queues.others(), now));
+      row.write(out, row.name, "destination=\"(other)\"", row.value(queues.others(), now));
   }
   constexpr std::string_view kHealth = "postrider_queue_health";
   head(out, kHealth, "gauge", "1 for what the route of a destination is: normal, wait, probe …");
@@ -243,6 +261,8 @@ void append_engine(std::string& out, const Stats& stats) {
       it.alarms);
   one(out, "postrider_altered_resends_total", "counter",
       "Resends that were not the bytes of the attempt they repeat.", it.altered_resends);
+  histogram(out, "postrider_attempt_duration_seconds",
+            "From the start of an attempt until it ended or was given up.", it.attempt_took);
   histogram(out, "postrider_until_sent_seconds", "From acceptance to the first attempt.",
             it.until_sent);
   histogram(out, "postrider_until_ended_seconds", "From acceptance to the end.", it.until_ended);
@@ -256,14 +276,25 @@ void append_engine(std::string& out, const Stats& stats) {
       it.needs);
 }
 
+// The names that every Prometheus client library gives to figures of its process.
 void append_process(std::string& out, const ProcessFigures& it) {
-  one(out, "postrider_resident_memory_bytes", "gauge", "Memory of the process.", it.resident_bytes);
-  constexpr std::string_view kCpu = "postrider_cpu_seconds_total";
-  head(out, kCpu, "counter", "CPU time of the process.");
-  out.append(kCpu).append(" ").append(seconds(it.cpu_ms)).append("\n");
+  one_seconds(out, "process_cpu_seconds_total", "counter",
+              "Total user and system CPU time spent in seconds.", it.cpu_ms);
+  one(out, "process_open_fds", "gauge", "Number of open file descriptors.", it.open_files);
+  one(out, "process_max_fds", "gauge", "Maximum number of open file descriptors.",
+      it.open_files_max);
+  one(out, "process_virtual_memory_bytes", "gauge", "Virtual memory size in bytes.",
+      it.virtual_bytes);
+  one(out, "process_resident_memory_bytes", "gauge", "Resident memory size in bytes.",
+      it.resident_bytes);
+  one_seconds(out, "process_start_time_seconds", "gauge",
+              "Start time of the process since unix epoch in seconds.", it.started_ms);
+  one(out, "process_threads", "gauge", "Number of threads of the process.", it.threads);
+}
+
+void append_daemon(std::string& out, const ProcessFigures& it) {
   one(out, "postrider_store_free_bytes", "gauge", "Free space where the store lies.",
       it.free_bytes);
-  one(out, "postrider_open_files", "gauge", "Open file descriptors.", it.open_files);
   constexpr std::string_view kConnections = "postrider_connections";
   head(out, kConnections, "gauge", "Open connections.");
   sample(out, kConnections, "direction=\"in\"", it.connections_in);
@@ -283,10 +314,9 @@ void append_store(std::string& out, const CommitCounters& it) {
   sample(out, kRecords, "kind=\"removed\"", it.records - it.puts);
   one(out, "postrider_store_committed_bytes_total", "counter", "Bytes given to durable commits.",
       it.bytes);
-  constexpr std::string_view kTime = "postrider_store_commit_seconds_total";
-  head(out, kTime, "counter", "Time that durable commits took.");
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(it.time).count();
-  out.append(kTime).append(" ").append(seconds(static_cast<std::uint64_t>(ms))).append("\n");
+  one_seconds(out, "postrider_store_commit_seconds_total", "counter",
+              "Time that durable commits took.", static_cast<std::uint64_t>(ms));
   one(out, "postrider_store_reads_total", "counter", "Reads from the store.", it.reads);
 }
 
@@ -329,7 +359,7 @@ void append_requests(std::string& out, const RequestCounts& counts,
         i < RequestCounts::kBucketsMs.size() ? seconds(RequestCounts::kBucketsMs[i]) : "+Inf";
     sample(out, name + "_bucket", "le=\"" + edge + "\"", sum);
   }
-  out.append(name).append("_sum ").append(seconds(counts.duration_ms_sum_)).append("\n");
+  sample_seconds(out, name + "_sum", {}, counts.duration_ms_sum_);
   sample(out, name + "_count", {}, sum);
 }
 
@@ -346,6 +376,7 @@ std::string render_metrics(const MetricsInput& input, const RequestCounts& count
     if (input.queues != nullptr) append_queues(out, *input.queues, input.stats->now);
   }
   append_process(out, input.figures);
+  append_daemon(out, input.figures);
   append_store(out, input.figures.store);
   one(out, "postrider_event_readers", "gauge", "Clients that follow the events.", input.tails);
   one(out, "postrider_batches", "gauge", "NDJSON requests under way.", input.batches);

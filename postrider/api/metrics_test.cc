@@ -1,6 +1,9 @@
 // What /metrics says of the engine's figures, held against figures that are all different.
 #include "postrider/api/metrics.h"
 
+#include <map>
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 namespace postrider::api {
@@ -8,17 +11,21 @@ namespace {
 
 class Metrics : public ::testing::Test {
  protected:
-  bool says(const std::string& line) {
+  std::string text() {
     MetricsInput input;
     input.stats = &stats;
+    input.figures = figures;
     QueueGauges queues(1);
     for (const QueueRow& row : rows) queues.add(row);
     queues.finish();
     input.queues = &queues;
-    const std::string all = "\n" + render_metrics(input, RequestCounts(0), {});
-    return all.find("\n" + line + "\n") != std::string::npos;
+    return render_metrics(input, RequestCounts(0), {});
+  }
+  bool says(const std::string& line) {
+    return ("\n" + text()).find("\n" + line + "\n") != std::string::npos;
   }
   Stats stats;
+  ProcessFigures figures;
   std::vector<QueueRow> rows;
 };
 
@@ -69,6 +76,56 @@ TEST_F(Metrics, TellEveryTimeThatIsMeasured) {
     EXPECT_TRUE(says(line)) << line;
 }
 
+// req: api.metrics.3
+TEST_F(Metrics, TellEveryBucketOfEveryHistogramBeforeAnythingHappened) {
+  const std::string all = text();
+  std::map<std::string, std::size_t> buckets;
+  std::size_t histograms = 0;
+  std::istringstream lines(all);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# TYPE ") && line.ends_with(" histogram")) ++histograms;
+    if (const std::size_t at = line.find("_bucket{le="); at != std::string::npos) {
+      ++buckets[line.substr(0, at)];
+      EXPECT_TRUE(line.ends_with("} 0")) << line;
+    }
+  }
+  EXPECT_EQ(buckets.size(), histograms);
+  ASSERT_TRUE(buckets.contains("postrider_accept_duration_seconds"));
+  EXPECT_EQ(buckets.extract("postrider_accept_duration_seconds").mapped(),
+            RequestCounts::kBucketsMs.size() + 1);
+  for (const auto& [name, number] : buckets) EXPECT_EQ(number, Histogram::kBuckets) << name;
+}
+
+// req: api.metrics.4
+TEST_F(Metrics, TellHowLongAttemptsTook) {
+  stats.tallies.attempt_took.add(3ms);
+  stats.tallies.attempt_took.add(15s);
+  for (const char* line : {R"(postrider_attempt_duration_seconds_bucket{le="0.002"} 0)",
+                           R"(postrider_attempt_duration_seconds_bucket{le="0.004"} 1)",
+                           R"(postrider_attempt_duration_seconds_bucket{le="8.192"} 1)",
+                           R"(postrider_attempt_duration_seconds_bucket{le="16.384"} 2)",
+                           R"(postrider_attempt_duration_seconds_bucket{le="+Inf"} 2)",
+                           "postrider_attempt_duration_seconds_sum 15.003",
+                           "postrider_attempt_duration_seconds_count 2"})
+    EXPECT_TRUE(says(line)) << line;
+}
+
+// req: api.metrics.5
+TEST_F(Metrics, TellOfTheProcessByTheUsualNames) {
+  figures = {.resident_bytes = 1,
+             .virtual_bytes = 2,
+             .cpu_ms = 3456,
+             .started_ms = 1'700'000'000'123,
+             .threads = 4,
+             .open_files = 5,
+             .open_files_max = 6};
+  for (const char* line :
+       {"process_resident_memory_bytes 1", "process_virtual_memory_bytes 2",
+        "process_cpu_seconds_total 3.456", "process_start_time_seconds 1700000000.123",
+        "process_threads 4", "process_open_fds 5", "process_max_fds 6"})
+    EXPECT_TRUE(says(line)) << line;
+}
+
 // req: engine.fair.7
 TEST_F(Metrics, TellOfTenantsAndSlowStarts) {
   stats.tallies.slow_starts = 3;
@@ -106,13 +163,13 @@ TEST_F(Metrics, TellOfEachQueueAndEachState) {
   for (const char* line :
        {R"(postrider_queue_messages{destination="lora.network:7"} 3)",
         R"(postrider_queue_more_on_disk{destination="lora.network:7"} 1)",
-        R"(postrider_queue_oldest_age_milliseconds{destination="lora.network:7"} 500)",
+        R"(postrider_queue_oldest_age_seconds{destination="lora.network:7"} 0.500)",
         R"(postrider_queue_slots{destination="lora.network:7"} 1)",
-        R"(postrider_queue_next_slot_milliseconds{destination="lora.network:7"} 1500)",
-        "postrider_queues 3", "postrider_oldest_age_milliseconds 1600",
+        R"(postrider_queue_next_slot_seconds{destination="lora.network:7"} 1.500)",
+        "postrider_queues 3", "postrider_oldest_age_seconds 1.600",
         R"-(postrider_queue_messages{destination="(other)"} 2)-",
         R"-(postrider_queue_more_on_disk{destination="(other)"} 0)-",
-        R"-(postrider_queue_oldest_age_milliseconds{destination="(other)"} 1600)-",
+        R"-(postrider_queue_oldest_age_seconds{destination="(other)"} 1.600)-",
         R"-(postrider_queue_slots{destination="(other)"} 4)-",
         R"(postrider_queue_slots_max{destination="lora.network:7"} 4)",
         R"(postrider_queue_health{destination="lora.network:7",health="wait"} 1)",

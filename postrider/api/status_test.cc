@@ -76,7 +76,8 @@ TEST_F(ApiStatus, MetricsAreTextForPrometheusAndAgreeWithStats) {
             "1");
   EXPECT_EQ(metrics["postrider_accept_duration_seconds_count"], "2");
   EXPECT_EQ(metrics["postrider_accept_duration_seconds_bucket{le=\"+Inf\"}"], "2");
-  for (const auto& [name, value] : metrics) EXPECT_TRUE(name.starts_with("postrider_")) << name;
+  for (const auto& [name, value] : metrics)
+    EXPECT_TRUE(name.starts_with("postrider_") || name.starts_with("process_")) << name;
 }
 
 // req: api.metrics.1, api.metrics.2

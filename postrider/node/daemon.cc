@@ -53,18 +53,18 @@ void notify_manager(std::string_view state) {
   ::close(socket);
 }
 
-std::uint64_t resident_bytes() {
+void read_memory(ProcessFigures& out) {
   std::ifstream statm("/proc/self/statm");
-  std::uint64_t total = 0;
-  std::uint64_t resident = 0;
-  statm >> total >> resident;
-  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  statm >> out.virtual_bytes >> out.resident_bytes;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  out.virtual_bytes *= page;
+  out.resident_bytes *= page;
 }
 
-std::uint64_t open_files() {
+std::uint64_t entries_of(const char* directory) {
   std::error_code error;
   std::uint64_t count = 0;
-  for (auto entry = std::filesystem::directory_iterator("/proc/self/fd", error);
+  for (auto entry = std::filesystem::directory_iterator(directory, error);
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
     ++count;
   return count;
@@ -177,6 +177,8 @@ class Daemon::Impl {
   DaemonOptions options_;
   const Config started_with_;  // what a reload is compared with; options_ has it as shared out
   SystemClock clock_;
+  const std::uint64_t started_ms_ = static_cast<std::uint64_t>(clock_.read().wall.ms());
+  std::uint64_t descriptor_limit_ = 0;
   Log log_;
   std::unique_ptr<Node> node_;
   std::unique_ptr<HttpApi> api_;
@@ -196,7 +198,7 @@ class Daemon::Impl {
 // The store comes first: when it cannot open a file the process must stop, while clients and
 // attempts can wait.
 Result<void> Daemon::Impl::share_out_descriptors() {
-  const std::uint64_t limit = raise_descriptor_limit();
+  const std::uint64_t limit = descriptor_limit_ = raise_descriptor_limit();
   Config& config = options_.config;
   POSTRIDER_TRY(shares, share_descriptors(limit, config.store.open_files_max));
   config.store.open_files_max = shares.store_files_max;
@@ -299,10 +301,13 @@ Result<Arrived> Daemon::Impl::arrival_of(const BrokerEvent& event) const {
 
 ProcessFigures Daemon::Impl::figures() {
   ProcessFigures out;
-  out.resident_bytes = resident_bytes();
+  read_memory(out);
   out.cpu_ms = cpu_ms();
+  out.started_ms = started_ms_;
+  out.threads = entries_of("/proc/self/task");
   out.free_bytes = node_->store().free_bytes().value_or(0);
-  out.open_files = open_files();
+  out.open_files = entries_of("/proc/self/fd");
+  out.open_files_max = descriptor_limit_;
   out.connections_in = server_->connections();
   out.held_bytes = server_->held_bytes();
   out.connections_out = node_->transport().connections();

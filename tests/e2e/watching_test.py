@@ -19,7 +19,7 @@ import time
 import harness
 from harness import BINARY, ENVIRONMENT, PATIENCE, ROOT, wait_until
 
-METRIC = re.compile(r"\b(postrider_[a-z_]+)(\{[^}]*\})?")
+METRIC = re.compile(r"\b((?:postrider|process)_[a-z_]+)(\{[^}]*\})?")
 LABEL = re.compile(r'([a-z_]+)(=|!=|=~|!~)"([^"]*)"')
 PLACED_BY_PROMETHEUS = {"instance", "job", "le"}
 
@@ -251,8 +251,8 @@ class Pages(harness.Case):
 class Rules(harness.Case):
     """The alert rules, the board and the runbooks speak of what there is."""
 
-    def metrics(self):
-        """name -> label -> values, of a daemon that has done something of everything."""
+    def scrape(self):
+        """What a daemon shows that has done something of everything."""
         receiver = self.receiver(lambda request: (503 if request.path == "/bad" else 200, {}, b""))
         daemon = self.daemon(config='[transport]\nallow = ["127.0.0.0/8"]\n')
         client = daemon.wait_ready()
@@ -266,8 +266,12 @@ class Rules(harness.Case):
         wait_until(lambda: client.explain(retried)["attempts"] == 2, "a retry")
         client.wait_for(retried, "backoff")
         client.get("/nowhere")
+        return client.get("/metrics").body.decode()
+
+    def metrics(self):
+        """name -> label -> values."""
         found = {}
-        for line in client.get("/metrics").body.decode().splitlines():
+        for line in self.scrape().splitlines():
             sample = re.match(r"([a-z_]+)(?:\{(.*)\})? ", line)
             if line.startswith("#") or not sample:
                 continue
@@ -318,11 +322,33 @@ class Rules(harness.Case):
             for name, _ in METRIC.findall(page.read_text()):
                 self.assertIn(name, (ROOT / "postrider/api/metrics.cc").read_text(), page)
 
-    # req: ops.rules.1
-    def test_promtool_agrees(self):
+    def promtool(self):
         tool = os.environ.get("POSTRIDER_PROMTOOL") or shutil.which("promtool")
         if not tool:
-            self.skipTest("promtool is not here (Debian package prometheus)")
+            self.skipTest("promtool is not here: scripts/install-deps promtool")
+        return tool
+
+    # req: api.metrics.3
+    def test_promtool_has_no_complaint_about_the_metrics(self):
+        tool = self.promtool()
+        done = subprocess.run([tool, "check", "metrics"], input=self.scrape(), capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    # req: api.metrics.5
+    def test_figures_of_the_process_are_those_of_the_daemon(self):
+        began = time.time()
+        found = dict(re.findall(r"(?m)^(process_[a-z_]+) (\S+)$", self.scrape()))
+        self.assertLess(abs(float(found["process_start_time_seconds"]) - began), PATIENCE)
+        self.assertGreater(float(found["process_cpu_seconds_total"]), 0)
+        self.assertGreater(int(found["process_threads"]), 1)
+        self.assertGreater(int(found["process_open_fds"]), 10)
+        self.assertGreaterEqual(int(found["process_max_fds"]), int(found["process_open_fds"]))
+        self.assertGreater(int(found["process_resident_memory_bytes"]), 1 << 20)
+        self.assertGreater(int(found["process_virtual_memory_bytes"]), int(found["process_resident_memory_bytes"]))
+
+    # req: ops.rules.1
+    def test_promtool_agrees(self):
+        tool = self.promtool()
         for verb, file in (("check", "postrider.rules.yml"), ("test", "postrider.rules.test.yml")):
             done = subprocess.run([tool, verb, "rules", file], cwd=ROOT / "packaging/prometheus", capture_output=True,
                                   text=True, check=False)
