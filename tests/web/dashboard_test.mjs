@@ -1,6 +1,8 @@
 // The dashboard in a real browser against a real daemon with real receivers: one test per page, and what all pages promise. What is done to many
 // at once is in bulk_test.mjs.
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { createServer } from "node:http";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { Rig, commandMeter, fill, openBrowser, openPage, until, withMeters } from "./rig.mjs";
 
@@ -54,7 +56,7 @@ describe("without tokens", () => {
 
     await shown(".healths");
     const healths = Object.fromEntries(await page.$$eval(".healths a", (links) => links.map((one) => [one.querySelector(".badge").textContent, Number(one.querySelector("b").textContent)])));
-    assert.deepEqual({ ...healths, normal: 0 }, { normal: 0, wait: 1, probe: 0, paused: 1, disabled: 1 });
+    assert.deepEqual({ ...healths, normal: 0 }, { normal: 0, degraded: 1, wait: 1, probe: 0, paused: 1, disabled: 1 });
     await page.getByRole("link", { name: "crm" }).first().waitFor();
     await page.getByText("maintenance until noon").waitFor();
     await page.getByText("Oldest pending:").waitFor();
@@ -94,6 +96,82 @@ describe("without tokens", () => {
     await page.getByRole("status").getByText("Wake crm").waitFor();
     await openHash("/destinations?prefix=zzz");
     await page.getByText("No destination is like that").waitFor();
+  });
+
+  // req: dashboard.destinations.2
+  test("a destination is made with a secret that signs, tried with a test message, and never changed by mistake", async () => {
+    const received = [];
+    const receiver = createServer((request, response) => {
+      const pieces = [];
+      request.on("data", (piece) => pieces.push(piece));
+      request.on("end", () => {
+        received.push({ headers: request.headers, body: Buffer.concat(pieces).toString() });
+        response.end("thanks");
+      });
+    });
+    await new Promise((done) => receiver.listen(0, "127.0.0.1", done));
+    try {
+      await openHash("/destinations");
+      await page.getByRole("button", { name: "New destination…" }).click();
+      const dialog = page.getByRole("dialog", { name: "New destination" });
+      await dialog.getByLabel("Name").fill("fresh");
+      await dialog.getByLabel(/^url/).fill("mailto:nobody");
+      await dialog.getByRole("button", { name: "Make it" }).click();
+      await dialog.getByRole("alert").getByText("url").waitFor();
+      await dialog.getByLabel(/^url/).fill(`http://127.0.0.1:${receiver.address().port}/hook`);
+      await dialog.getByText("More settings").click();
+      await dialog.getByLabel(/^One to a line/).fill("time_out 5s");
+      await dialog.getByRole("button", { name: "Make it" }).click();
+      await dialog.getByText("not: time_out 5s").waitFor();
+      await dialog.getByLabel(/^One to a line/).fill("time_out = 5s");
+      await dialog.getByRole("button", { name: "Make it" }).click();
+      const secret = await page.getByLabel("Secret", { exact: true }).inputValue();
+      const made = await rig.ask("GET", "/v1/destinations/fresh");
+      assert.deepEqual([made.profile, made.secrets, made.settings.secret, made.settings.time_out], ["webhook", 1, "***", "5s"]);
+      await page.getByRole("button", { name: "Send test" }).click();
+      await page.waitForFunction(() => location.hash.startsWith("#/messages/"));
+      await page.locator("h1 .phase-delivered").waitFor();
+      const [{ headers, body }] = received;
+      assert.equal(JSON.parse(body).type, "postrider.test");
+      const signed = createHmac("sha256", Buffer.from(secret.replace("whsec_", ""), "base64")).update(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`).digest("base64");
+      assert.equal(headers["webhook-signature"], `v1,${signed}`);
+
+      await openHash("/destinations/fresh");
+      await page.getByRole("button", { name: "Send test to fresh" }).click();
+      await page.waitForFunction(() => location.hash.startsWith("#/messages/"));
+      await page.locator("h1 .phase-delivered").waitFor();
+      await openHash("/destinations");
+      await page.getByRole("button", { name: "New destination…" }).click();
+      await dialog.getByLabel("Name").fill("fresh");
+      await dialog.getByLabel(/^url/).fill("http://127.0.0.1:9/elsewhere");
+      await dialog.getByRole("button", { name: "Make it" }).click();
+      await dialog.getByText("there is a destination fresh already").waitFor();
+      assert.deepEqual((await rig.ask("GET", "/v1/destinations/fresh")).settings, made.settings);
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+    } finally {
+      receiver.closeAllConnections();
+      receiver.close();
+    }
+  });
+
+  // req: dashboard.destinations.3
+  test("a destination tells its success rate and its last error, and is degraded when a third fails", async () => {
+    await openHash("/destinations?health=degraded");
+    await page.getByRole("link", { name: "billing" }).waitFor();
+    assert.equal(await page.$$eval("[data-row]", (rows) => rows.map((row) => row.textContent).join(" ")), "billing");
+    const row = page.getByRole("row", { name: /billing/ });
+    assert.match(await row.textContent(), /degraded0 %23 of 23 attempts failed in the last ten minutesLast error .*: .*422/);
+    await openHash("/destinations?health=normal");
+    await page.getByRole("link", { name: "shop", exact: true }).waitFor();
+    assert.equal(await page.getByRole("link", { name: "billing" }).count(), 0);
+    assert.match(await page.getByRole("row", { name: /^shop webhook/ }).textContent(), /normal100 %–/);
+    await openHash("/destinations/billing");
+    await page.locator("h1 .health-degraded").waitFor();
+    await page.locator(".figure", { hasText: "success" }).getByText("0 %").waitFor();
+    await page.locator(".why").getByText(/Last error .*422/).waitFor();
+    await openHash("/");
+    await page.getByRole("row", { name: /billing/ }).getByText("23 of 23 attempts failed in the last ten minutes").waitFor();
   });
 
   // req: dashboard.destination.1
@@ -155,7 +233,23 @@ describe("without tokens", () => {
     await page.getByText("Nothing is known of this message").waitFor();
   });
 
-  // req: dashboard.profile.1
+  // req: dashboard.message.2
+  test("the page of a message says nothing twice", async () => {
+    for (const id of [ids.delivered[0], ids.dead[0], ids.backoff[0], ids.held[1], ids.expired[0], ids.cancelled[0]]) {
+      await openHash(`/messages/${id}`);
+      await page.locator(".timeline").getByText("Accepted and durable").waitFor();
+      const said = await page.$$eval("main p, main dd, main .timeline div div, main .timeline strong, main h2", (all) => all
+        .map((one) => one.textContent.trim().replace(/\.$/, "").toLowerCase()).filter((text) => text.includes(" ")));
+      assert.ok(said.length >= 4, said.join("\n"));
+      for (const text of said) {
+        const again = said.filter((other) => other === text || other.endsWith(`: ${text}`));
+        assert.equal(again.length, 1, `${id}: ${again.join(" | ")}`);
+      }
+      assert.ok(!(said.some((text) => /^it waits for/.test(text)) && said.some((text) => /^waits for/.test(text))), said.join("\n"));
+    }
+  });
+
+  // req: dashboard.profile.1, dashboard.profile.2
   test("a profile is drawn with the messages that are in its states", async () => {
     for (let i = 0; i < 3; ++i) await commandMeter(rig, i);
     const counts = async (profile) => {
@@ -172,10 +266,17 @@ describe("without tokens", () => {
     await openHash("/profiles/webhook");
     await shown(".diagram");
     await until(() => same("webhook"), "the counts of webhook");
+    assert.ok((await page.locator(".edge").count()) >= 4);
+    assert.equal(await page.locator(".edge.to-end").count(), 0, "lines to ends wait for a choice");
     await page.getByRole("button", { name: /^Sending/ }).first().focus();
     await page.keyboard.press("Enter");
     await page.getByRole("cell", { name: "timed-out" }).waitFor();
     assert.ok((await page.locator(".edge.lit").count()) >= 4);
+    const toEnds = await page.locator(".edge.to-end").count();
+    assert.ok(toEnds >= 2, "those of the chosen state are drawn");
+    assert.equal(await page.locator(".edge.to-end.lit").count(), toEnds);
+    await page.getByRole("button", { name: "All states" }).click();
+    await page.locator(".edge.to-end").first().waitFor({ state: "detached" });
 
     await page.getByLabel("Profile", { exact: true }).selectOption("device");
     await page.getByRole("tab", { name: "pull-closed" }).waitFor();
@@ -239,6 +340,11 @@ describe("without tokens", () => {
         .map((one) => one.outerHTML));
       assert.deepEqual(nameless, [], hash);
     }
+    await openHash("/destinations");
+    await page.getByRole("button", { name: "New destination…" }).click();
+    await page.getByText("More settings").click();
+    const over = await page.getByRole("dialog").evaluate((dialog) => [dialog.getBoundingClientRect().right, dialog.scrollWidth - dialog.clientWidth]);
+    assert.ok(over[0] <= 360 && over[1] <= 0, `the dialog is too wide: ${over}`);
   });
 
   // req: dashboard.policy.1
@@ -324,6 +430,7 @@ secret = "submit-0123456789abcdef"
     await page.getByRole("link", { name: "shop" }).waitFor();
     assert.ok(await page.getByRole("button", { name: "Resume shop" }).isDisabled());
     assert.ok(await page.getByRole("button", { name: "Put a hold…" }).isDisabled());
+    assert.ok(await page.getByRole("button", { name: "New destination…" }).isDisabled());
     assert.ok(await page.getByRole("button", { name: "Release hold night" }).isDisabled());
     await page.keyboard.press("g");
     await page.keyboard.press("a");

@@ -18,7 +18,7 @@ const one = (await rig.ask("GET", "/v1/messages?destination=crm&limit=5")).messa
 const dead = (await rig.ask("GET", "/v1/dead-letters?limit=50")).dead_letters.find((letter) => letter.phase === "dead")?.id;
 const job = (await rig.ask("GET", "/v1/jobs")).jobs.find((it) => it.state === "running")?.id;
 const pages = {
-  overview: "/#/", destinations: "/#/destinations", destination: "/#/destinations/crm", message: `/#/messages/${one}`,
+  overview: "/#/", destinations: "/#/destinations", destination: "/#/destinations/crm", degraded: "/#/destinations/billing", message: `/#/messages/${one}`,
   ended: `/#/messages/${dead}`, dead: "/#/dead-letters", jobs: "/#/jobs", job: `/#/jobs/${job}`, held: "/#/destinations/harbour-east", audit: "/#/audit",
   groups: "/#/groups", group: "/#/groups/customers",
   webhook: "/#/profiles/webhook", device: "/#/profiles/device", pull: "/#/profiles/device?method=pull-closed",
@@ -26,6 +26,7 @@ const pages = {
 // Dialogs: the page that they stand on, and the button that opens them.
 const dialogs = {
   redrive: ["/#/dead-letters", /^Redrive rejected/], drop: ["/#/dead-letters", /^Drop rejected/], hold: ["/#/destinations", /^Put a hold/], new_job: ["/#/jobs", /^New job/],
+  new_destination: ["/#/destinations", /^New destination/],
 };
 const looks = [
   { name: "light", width: 1280, height: 860, scheme: "light" },
@@ -58,6 +59,7 @@ const kept = [
   ["message-light", "light", 1100, 520, `/#/messages/${one}`], ["profile-light", "light", 1100, 420, "/#/profiles/webhook", /^Sending/],
   ["redrive-light", "light", 1100, 600, "/#/dead-letters", /^Redrive rejected/], ["jobs-dark", "dark", 1180, 440, "/#/jobs"], ["holds-light", "light", 1180, 560, "/#/destinations"],
   ["group-light", "light", 1180, 600, "/#/groups/customers"], ["new-job-dark", "dark", 1100, 640, "/#/jobs", /^New job/],
+  ["new-destination-light", "light", 1100, 520, "/#/destinations", /^New destination/],
 ];
 mkdirSync(`${out}/kept`, { recursive: true });
 for (const [name, colorScheme, width, height, path, button] of kept) {

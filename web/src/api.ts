@@ -1,10 +1,11 @@
 // Every call to the daemon. Pages know what they want; only this file knows paths.
+import type { Condition } from "./destinations.ts";
 import { tokenWanted, token, unreachable } from "./session.ts";
 import { countAges, joinPages } from "./shape.ts";
 import type { PhaseAges, Shape } from "./shape.ts";
 import { EventParser } from "./sse.ts";
 import type {
-  AuditLine, DeadGroupList, Destination, DryRun, Explanation, FanoutGroup, FanoutMember, Health, Hold, HoldRule, Job, JobOrder, LogEvent, Message, Profile, ShapePage,
+  AuditLine, DeadGroupList, Destination, DestinationConfig, DryRun, Explanation, FanoutGroup, FanoutMember, Hold, HoldRule, Job, JobOrder, LogEvent, Message, Profile, ShapePage,
   ShapeRow, Stats, Timeline, WhoAmI,
 } from "./types.ts";
 
@@ -117,10 +118,12 @@ export const stats = (signal?: AbortSignal) => call<Stats>("GET", "/v1/stats", {
 // Destinations
 
 export async function destinations(
-  filter: { prefix?: string; health?: Health | undefined; cursor?: string | undefined; limit?: number }, signal?: AbortSignal,
+  filter: { prefix?: string; condition?: Condition | undefined; cursor?: string | undefined; limit?: number }, signal?: AbortSignal,
 ): Promise<Page<Destination>> {
+  const { condition, ...rest } = filter;
+  const asked = condition === "degraded" ? { degraded: "true" } : { health: condition };
   const answer = await call<{ destinations: Destination[]; next?: string }>(
-    "GET", "/v1/destinations" + queryOf({ limit: 100, ...filter }), { signal });
+    "GET", "/v1/destinations" + queryOf({ limit: 100, ...rest, ...asked }), { signal });
   return { items: answer.destinations, next: answer.next };
 }
 
@@ -129,6 +132,17 @@ export const allDestinations = (signal?: AbortSignal) =>
 
 export const destination = (name: string, signal?: AbortSignal) =>
   call<Destination>("GET", `/v1/destinations/${segment(name)}`, { signal });
+
+// Refused when there is one of that name: to put it once more would change it, and its secret.
+export async function newDestination(name: string, config: DestinationConfig): Promise<void> {
+  const there = await destination(name).catch((error: unknown) => {
+    if (error instanceof Problem && error.status === 404) return undefined;
+    throw error;
+  });
+  if (there !== undefined) throw new Problem(409, `there is a destination ${name} already`);
+  await call<Done>("PUT", `/v1/destinations/${segment(name)}`, { body: config });
+}
+export const testDestination = (name: string) => call<{ id: string }>("POST", `/v1/destinations/${segment(name)}/test`);
 
 export interface Done {
   answer: "done" | "nothing" | "pending";

@@ -5,8 +5,7 @@ export type Phase =
   | "delivered" | "dead" | "expired" | "cancelled" | "indeterminate";
 export const kLivePhases = ["queued", "in-flight", "awaiting", "backoff", "parked"] as const;
 export type LivePhase = (typeof kLivePhases)[number];
-export const kHealths = ["normal", "wait", "probe", "paused", "disabled"] as const;
-export type Health = (typeof kHealths)[number];
+export type Health = "normal" | "wait" | "probe" | "paused" | "disabled";
 export type Scope = "submit" | "read" | "operate";
 
 export const kReasonMax = 200; // bytes, of the daemon; characters are close enough for a field
@@ -56,6 +55,19 @@ export interface Destination {
   open_attempts: number;
   owed: boolean;
   draining: boolean;
+  // Only of a destination that is in memory.
+  delivered_last_ten_minutes?: number; // attempts
+  failed_last_ten_minutes?: number;
+  success_percent?: number;
+  degraded?: boolean;
+  last_failure?: string;
+  last_failure_at?: string;
+  last_error?: string;
+}
+
+export interface DestinationConfig {
+  profile: string;
+  settings: Record<string, string>;
 }
 
 export interface Explanation {
@@ -237,8 +249,15 @@ export interface Method {
   initial: string;
   transitions: Transition[];
 }
+export interface SettingRow {
+  setting: string;
+  default: string; // "required": it must be given; "-": there is none
+  "may be": string;
+  meaning: string;
+}
 export interface Profile {
   name: string;
+  settings: SettingRow[];
   states: { state: string; phase: Phase }[];
   methods: Method[];
 }

@@ -33,6 +33,7 @@ export function Toasts() {
 
 const kHealthHints: Record<string, string> = {
   normal: "messages are sent",
+  degraded: "messages are sent, and a third or more of the latest attempts failed",
   wait: "closed after failures; a probe follows",
   probe: "one message at a time, to see whether it is there again",
   paused: "held by an operator",

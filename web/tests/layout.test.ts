@@ -20,6 +20,7 @@ const kMethod: Method = {
 const state = (name: string, phase: Phase) => ({ state: name, phase });
 const kProfile: Profile = {
   name: "test",
+  settings: [],
   states: [state("Queued", "queued"), state("Sending", "in-flight"), state("Waiting", "backoff"), state("Parked", "parked"),
     state("Delivered", "delivered"), state("Unused", "dead")],
   methods: [kMethod],

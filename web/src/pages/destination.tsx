@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import * as api from "../api.ts";
 import { HeatMap, PhaseBar } from "../charts.tsx";
+import { conditionOf, successHint, successText } from "../destinations.ts";
 import { count, span } from "../format.ts";
 import { now, usePoll } from "../hooks.ts";
 import { link } from "../paths.ts";
@@ -9,8 +10,9 @@ import { kAges } from "../shape.ts";
 import { kLivePhases } from "../types.ts";
 import type { Destination } from "../types.ts";
 import { Action, Badge, Empty, Figure, MessageLink, Pending, When } from "../ui.tsx";
-import { DestinationActions, Why, hasWhy } from "./destinations.tsx";
+import { DestinationActions, LastError, Why, hasWhy } from "./destinations.tsx";
 import { HoldDialog } from "./holds.tsx";
+import { sendTest } from "./new_destination.tsx";
 import { Tail } from "./tail.tsx";
 
 const kEvery = 3000;
@@ -119,15 +121,17 @@ export function DestinationPage({ name }: { name: string }) {
   return (
     <>
       <div class="head">
-        <h1>{one.name} <Badge kind="health" of={one.health} /></h1>
+        <h1>{one.name} <Badge kind="health" of={conditionOf(one)} /></h1>
         <span class="actions">
+          <Action run={() => void sendTest(name)} label={`Send test to ${name}`}>Send test</Action>
           <DestinationActions one={one} holds={holds} done={reload} />
           <Action run={() => setHolding(true)}>Put a hold…</Action>
         </span>
         {holding && <HoldDialog given={givenBy(one)} close={() => setHolding(false)} done={reload} />}
       </div>
-      <p class="why">{hasWhy({ one, holds }) ? <Why one={one} holds={holds} /> : "Messages are sent as they come."} <a class="faint" href={link(["profiles", one.profile])}>profile {one.profile}</a></p>
+      <div class="why">{hasWhy({ one, holds }) ? <Why one={one} holds={holds} /> : "Messages are sent as they come."} <a class="faint" href={link(["profiles", one.profile])}>profile {one.profile}</a><LastError one={one} /></div>
       <div class="figures">
+        <Figure label="success" value={successText(one) ?? "–"} hint={successHint(one)} />
         {one.health_since !== undefined && <Figure label="health since" value={<When at={one.health_since} />} />}
         {one.health === "wait" && <Figure label="next look" value={<When at={one.closed_until} />} />}
         {one.failing_since !== undefined && <Figure label="failing since" value={<When at={one.failing_since} />} />}

@@ -1,6 +1,7 @@
 // Groups of destinations: who is in them, what each subscribes to, and what happened to them lately.
 import { useState } from "preact/hooks";
 import * as api from "../api.ts";
+import { conditionOf } from "../destinations.ts";
 import { gets, typesOf, wrongType } from "../fanout.ts";
 import { clock, count, plural } from "../format.ts";
 import { now, usePoll } from "../hooks.ts";
@@ -92,7 +93,7 @@ function MemberRow({ member, of, known, asked, change, remove }: RowProps) {
   return (
     <tr class={left ? "left-out" : ""}>
       <td><DestinationLink name={member.destination} row /></td>
-      <td>{of !== undefined ? <Badge kind="health" of={of.health} /> : known ? <span class="bad">there is none</span> : "…"}</td>
+      <td>{of !== undefined ? <Badge kind="health" of={conditionOf(of)} /> : known ? <span class="bad">there is none</span> : "…"}</td>
       <td class="wide">{member.types.length === 0 ? <span class="faint">everything</span> : member.types.map((type) => <code key={type} class="type">{type}</code>)}</td>
       {asked !== "" && <td data-label="gets it">{left ? "no" : "yes"}</td>}
       <td class="right">

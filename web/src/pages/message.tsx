@@ -5,6 +5,8 @@ import { bytes, clock, plural, span } from "../format.ts";
 import { now, usePoll } from "../hooks.ts";
 import { isMessageId, link } from "../paths.ts";
 import { go } from "../route.ts";
+import { tell } from "../telling.ts";
+import type { Told } from "../telling.ts";
 import { kLivePhases } from "../types.ts";
 import type { Explanation, Message, Timeline } from "../types.ts";
 import { Action, Badge, DestinationLink, Dialog, Empty, MessageLink, Pending, attempt, say } from "../ui.tsx";
@@ -36,12 +38,10 @@ const kEntryWords: Record<string, string> = {
 function wordOf(what: string): string {
   const known = kEntryWords[what];
   if (known !== undefined) return known;
-  const waits = what.match(/^waits-for-(.*)$/)?.[1];
-  if (waits !== undefined) return `Waits for ${kNextWords[waits as Explanation["next"]] ?? waits}`;
   return what.charAt(0).toUpperCase() + what.slice(1);
 }
 
-function Next({ it }: { it: Explanation }) {
+function Next({ it, told }: { it: Explanation; told: Told }) {
   const due = it.next_at === undefined ? undefined : Date.parse(it.next_at) - now.value;
   return (
     <section class="card next" aria-labelledby="next">
@@ -49,30 +49,30 @@ function Next({ it }: { it: Explanation }) {
       <p class="lead">
         {it.next === "nothing" ? "Nothing: it has ended." : <>It waits for {kNextWords[it.next]}{due !== undefined && <>, {due > 0 ? <>in <strong>{span(due)}</strong></> : <strong>due now</strong>}</>}.</>}
       </p>
-      <p>{it.why}</p>
+      {told.why !== undefined && <p>{told.why}</p>}
       {it.cancel_wanted === true && <p class="faint">It is to be cancelled as soon as the open attempt allows.</p>}
       <dl class="facts">
         <div><dt>place</dt><dd>{it.place}</dd></div>
         <div><dt>state</dt><dd>{it.state}</dd></div>
         <div><dt>attempts</dt><dd>{it.attempts}</dd></div>
-        {it.last_failure !== undefined && <div><dt>last failure</dt><dd>{it.last_failure}{it.last_outcome !== undefined && <>: {it.last_outcome}</>}</dd></div>}
+        {told.lastFailure !== undefined && <div><dt>last failure</dt><dd>{told.lastFailure}</dd></div>}
         <div><dt>destination is</dt><dd><Badge kind="health" of={it.health} /></dd></div>
       </dl>
     </section>
   );
 }
 
-function TimelineList({ of }: { of: Timeline }) {
-  const first = of.entries.find((entry) => entry.at !== undefined)?.at;
+function TimelineList({ of, entries }: { of: Timeline; entries: Timeline["entries"] }) {
+  const first = entries.find((entry) => entry.at !== undefined)?.at;
   return (
     <section class="card" aria-labelledby="timeline">
       <h2 id="timeline">Timeline <small class="faint">{plural(of.attempts, "attempt")}</small></h2>
       <ol class="timeline">
-        {of.entries.map((entry, index) => {
+        {entries.map((entry, index) => {
           const future = entry.at !== undefined && Date.parse(entry.at) > now.value;
           const since = entry.at !== undefined && first !== undefined && entry.at !== first ? span(Date.parse(entry.at) - Date.parse(first)) : "";
           return (
-            <li key={index} class={`${future || entry.what.startsWith("waits-for") ? "future" : ""} entry-${entry.what}`}>
+            <li key={index} class={`${future ? "future" : ""} entry-${entry.what}`}>
               <span class="mono faint">{entry.at === undefined ? "" : clock(entry.at, now.value)}</span>
               <div>
                 <strong>{wordOf(entry.what)}</strong>{since !== "" && since !== "now" && <small class="faint"> {future ? "" : "+"}{since}{future ? " after acceptance" : ""}</small>}
@@ -196,6 +196,7 @@ export function MessagePage({ id }: { id: string }) {
     return <Pending error={found.error} what="message" />;
   }
   const { message, timeline } = found.data;
+  const told = tell(message, timeline);
   return (
     <>
       <div class="head">
@@ -207,8 +208,8 @@ export function MessagePage({ id }: { id: string }) {
         {message.redrives !== undefined && <> · in place of <MessageLink id={message.redrives} /></>}
       </p>
       <div class="columns">
-        <Next it={message} />
-        <TimelineList of={timeline} />
+        <Next it={message} told={told} />
+        <TimelineList of={timeline} entries={told.entries} />
       </div>
       <Content message={message} />
     </>

@@ -2,6 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import * as api from "../api.ts";
 import { ConservationBar, HeatMap, PhaseBar, Spark } from "../charts.tsx";
+import { conditionOf, kConditions, lastErrorOf, whyOf } from "../destinations.ts";
+import type { Condition } from "../destinations.ts";
 import { bytes, count, plural, rate, span } from "../format.ts";
 import { now, usePoll } from "../hooks.ts";
 import type { Polled } from "../hooks.ts";
@@ -9,9 +11,9 @@ import { link } from "../paths.ts";
 import { add, current, history, sampleOf } from "../rates.ts";
 import type { Sample } from "../rates.ts";
 import type { Shape } from "../shape.ts";
-import { kHealths } from "../types.ts";
-import type { Destination, Health } from "../types.ts";
+import type { Destination } from "../types.ts";
 import { Badge, DestinationLink, Empty, Figure, Pending, When } from "../ui.tsx";
+import { NewDestinationAction } from "./new_destination.tsx";
 
 const kStatsEvery = 2000;
 const kDestinationsEvery = 5000;
@@ -19,13 +21,14 @@ const kShapeEvery = 10_000;
 const kTroublesMax = 8;
 const kRowsMax = 8;
 
-function Troubles({ destinations }: { destinations: Destination[] }) {
-  const rank: Record<Health, number> = { disabled: 0, wait: 1, probe: 2, paused: 3, normal: 4 };
-  const bad = destinations.filter((one) => one.health !== "normal").sort((one, other) => rank[one.health] - rank[other.health]);
+function Troubles({ destinations, reload }: { destinations: Destination[]; reload: () => void }) {
+  const rank: Record<Condition, number> = { disabled: 0, wait: 1, degraded: 2, probe: 3, paused: 4, normal: 5 };
+  const rankOf = (one: Destination) => rank[conditionOf(one)];
+  const bad = destinations.filter((one) => conditionOf(one) !== "normal").sort((one, other) => rankOf(one) - rankOf(other));
   if (destinations.length === 0) {
     return (
       <Empty title="No destination yet">
-        Make one: <code>postrider dest put shop https://shop.example/hook</code>, then <code>postrider send shop '&#123;"hello":1&#125;'</code>.
+        <NewDestinationAction done={reload} strong /> or <code>postrider dest put shop https://shop.example/hook</code>, then <code>postrider send shop '&#123;"hello":1&#125;'</code>.
       </Empty>
     );
   }
@@ -37,8 +40,8 @@ function Troubles({ destinations }: { destinations: Destination[] }) {
         {bad.slice(0, kTroublesMax).map((one) => (
           <tr key={one.name}>
             <td><DestinationLink name={one.name} row /></td>
-            <td><Badge kind="health" of={one.health} /></td>
-            <td class="wide">{one.reason ?? "–"}</td>
+            <td><Badge kind="health" of={conditionOf(one)} /></td>
+            <td class="wide">{whyOf(one) || "–"}{conditionOf(one) === "degraded" && lastErrorOf(one) !== undefined && <>; last error: {lastErrorOf(one)?.text}</>}</td>
             <td><When at={one.health_since} /></td>
           </tr>
         ))}
@@ -50,7 +53,7 @@ function Troubles({ destinations }: { destinations: Destination[] }) {
 function Healths() {
   const found = usePoll(api.allDestinations, kDestinationsEvery, []);
   const items = found.data?.items;
-  const numbers = kHealths.map((health) => ({ health, number: items?.filter((one) => one.health === health).length ?? 0 }));
+  const numbers = kConditions.map((health) => ({ health, number: items?.filter((one) => conditionOf(one) === health).length ?? 0 }));
   return (
     <section class="card" aria-labelledby="healths">
       <h2 id="healths">Destinations by health</h2>
@@ -63,7 +66,7 @@ function Healths() {
               </li>
             ))}
           </ul>
-          <Troubles destinations={items} />
+          <Troubles destinations={items} reload={found.reload} />
         </>
       )}
     </section>

@@ -31,7 +31,7 @@ function Diagram({ drawing, counts, chosen, choose }: DiagramProps) {
         <marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0.8 7 4 0 7.2z" /></marker>
         <marker id="tip-lit" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0.8 7 4 0 7.2z" /></marker>
       </defs>
-      {drawing.edges.map((edge) => (
+      {drawing.edges.filter((edge) => !edge.toEnd || lit(edge)).map((edge) => (
         <path key={`${edge.from} ${edge.to}`} class={`edge${edge.toEnd ? " to-end" : edge.skips ? " skips" : ""}${lit(edge) ? " lit" : ""}`} d={edge.path} marker-end={lit(edge) ? "url(#tip-lit)" : "url(#tip)"}>
           <title>{`${edge.from} → ${edge.to}: ${edge.signals.join(", ")}`}</title>
         </path>
@@ -102,7 +102,7 @@ function Machine({ profile, methodName }: { profile: Profile; methodName: string
           {state === undefined ? (
             <>
               <h2>{found.data === undefined ? "Counting…" : plural(found.data.total, "message lives", "messages live")}{found.data?.partial === true && " or more"}</h2>
-              <p class="faint">Choose a state to see what leads on from it, and why. Dotted lines lead to ends.</p>
+              <p class="faint">Choose a state to see what leads on from it, and why; its lines to ends are drawn then.</p>
               <ul class="states">
                 {drawing.nodes.filter((node) => !node.end).map((node) => <li key={node.name}><button type="button" class="twist" onClick={() => setChosen(node.name)}>{node.name}</button> <Badge kind="phase" of={node.phase} /> <b>{count(found.data?.states[node.name] ?? 0)}</b></li>)}
               </ul>
