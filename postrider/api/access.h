@@ -9,8 +9,25 @@
 #include <string_view>
 #include <vector>
 
-#include "postrider/api/http_api.h"
 #include "postrider/api/problems.h"
+
+namespace postrider {
+
+// Of a secret. Below it can be guessed; a longer one is not compared, because nobody shall make us
+// hash a megabyte, and head_bytes_max always has room for it.
+inline constexpr std::size_t kTokenSecretBytesMin = 16;
+inline constexpr std::size_t kTokenSecretBytesMax = 1024;
+
+struct AccessToken {
+  std::string name;    // for the log
+  std::string tenant;  // whose share and whose operation keys it uses
+  std::string secret;
+  bool may_submit = false;
+  bool may_read = false;
+  bool may_operate = false;
+};
+
+}  // namespace postrider
 
 namespace postrider::api {
 

@@ -22,7 +22,7 @@ class ApiBatch : public ApiRig {
   // All answers, each held against the description.
   std::vector<std::string> answers(const Stream& batch) {
     std::vector<std::string> lines = batch.lines();
-    for (const std::string& one : lines) EXPECT_EQ(checker.check_schema("LineAnswer", one), "");
+    for (const std::string& one : lines) EXPECT_EQ(checker->check_schema("LineAnswer", one), "");
     return lines;
   }
   static std::int64_t number_of(const std::string& answer) {

@@ -47,7 +47,7 @@ class ApiEvents : public ApiRig {
       }
       rest.remove_prefix(std::min(end + 2, rest.size()));
       if (event.data.empty()) continue;
-      EXPECT_EQ(checker.check_schema("Event", event.data), "") << event.data;
+      EXPECT_EQ(checker->check_schema("Event", event.data), "") << event.data;
       out.push_back(std::move(event));
     }
     return out;

@@ -1,12 +1,9 @@
 #include "postrider/api/http_api.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "postrider/api/assets.h"
-#include "postrider/api/device.h"
-#include "postrider/api/device_ingress.h"
 #include "postrider/api/http_api_impl.h"
 #include "postrider/api/json_fields.h"
 #include "postrider/api/texts.h"
@@ -19,7 +16,6 @@ constexpr std::string_view kNdjson = "application/x-ndjson";
 constexpr std::string_view kMetrics = "/metrics";
 constexpr std::string_view kImport = "/v1/dead-letters/import";
 constexpr std::string_view kEvents = "/v1/events";
-constexpr std::string_view kIngress = "/ingress/{plugin}";
 
 using api::Takes;
 
@@ -34,22 +30,9 @@ Split split_target(std::string_view target) {
   return {target.substr(0, mark), target.substr(mark + 1)};
 }
 
-// The device routes say no in their own words, also to bodies that nobody collects.
-std::optional<HttpResponse> too_large(const HttpRequest& request, std::string_view path) {
-  const bool event = path.starts_with("/ingress/");
-  if (!event && path != "/message/enqueue" && path != "/token/generate") return std::nullopt;
-  const std::string_view text = request.header("content-length");
-  std::uint64_t length = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), length);
-  const std::uint64_t most = event ? api::kIngressBytesMax : device::kMessageBytesMax;
-  if (text.empty() || read.ec != std::errc() || length <= most) return std::nullopt;
-  return api::device_error(
-      {413, event ? "an event has at most 256 KiB" : "the body is over 64 KiB"});
-}
-
 }  // namespace
 
-// Every path there is. The first one is the hot one.
+// Every path of the API itself. The first one is the hot one.
 struct HttpApi::Impl::Table {
   using Self = HttpApi::Impl;
   static constexpr api::Scopes kSubmit = api::kSubmit;
@@ -63,7 +46,6 @@ struct HttpApi::Impl::Table {
   static constexpr std::string_view kText = "text/plain";
   static constexpr std::string_view kStream = "text/event-stream";
   static constexpr Takes kAny = Takes::kAnything;
-  static constexpr api::Errors kPlain = api::Errors::kPlain;
 
   // clang-format off
   static constexpr auto kRoutes = std::to_array<Route>({
@@ -116,16 +98,6 @@ struct HttpApi::Impl::Table {
     {{"GET",    "/metrics",                         kRead,     kNothing, false, kText,   ""}, &Self::get_metrics},
     {{"GET",    "/livez",                           kNoToken,  kNothing, false, kJson,   ""}, &Self::get_livez},
     {{"GET",    "/readyz",                          kNoToken,  kNothing, false, kJson,   ""}, &Self::get_readyz},
-    {{"POST",   "/message/enqueue",                 kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::enqueue_device},
-    {{"POST",   "/messages/enqueue",                kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::enqueue_devices},
-    {{"GET",    "/message/{id}",                    kRead,     kNothing, false, kJson,   "phase", kPlain}, &Self::get_device},
-    {{"GET",    "/message/{id}/history",            kRead,     kNothing, false, kJson,   "phase", kPlain}, &Self::get_device_history},
-    {{"POST",   "/message/cancel",                  kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::cancel_device},
-    {{"POST",   "/messages/cancel",                 kSubmit,   kBody,    false, kJson,   "", kPlain}, &Self::cancel_devices},
-    {{"POST",   "/token/generate",                  kSubmit,   kBody,    true,  kJson,   "", kPlain}, &Self::generate_token},
-    {{"POST",   kIngress,                           kNoToken,  kAny,     false, kJson,   "event", kPlain}, &Self::take_ingress},
-    {{"POST",   "/ingress/{plugin}/replay",         kOperate,  kBody,    false, kJson,   "", kPlain}, &Self::replay_ingress},
-    {{"GET",    "/healthz",                         kNoToken,  kNothing, false, kJson,   ""}, &Self::get_healthz},
     {{"GET",    "/openapi.json",                    kAnyScope, kNothing, false, kJson,   ""}, &Self::get_openapi},
   });
   // clang-format on
@@ -135,35 +107,63 @@ struct HttpApi::Impl::Table {
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = kRoutes[i].row;
     return rows;
   }();
-  static constexpr std::size_t kNoRoute = kRoutes.size();  // counted as "other"
+  static constexpr std::size_t kNoRoute = SIZE_MAX;  // counted as "other"
 };
 
 std::span<const api::RouteRow> api::route_rows() { return HttpApi::Impl::Table::kRows; }
 
+std::vector<api::RouteRow> HttpApi::Impl::all_rows(
+    std::span<const std::shared_ptr<api::HttpDoor>> doors) {
+  std::vector<api::RouteRow> rows(Table::kRows.begin(), Table::kRows.end());
+  for (const auto& door : doors) {
+    const std::span<const api::RouteRow> more = door->routes();
+    rows.insert(rows.end(), more.begin(), more.end());
+  }
+  return rows;
+}
+
 HttpApi::Impl::Impl(HttpApiOptions options, Host& host, const Clock& clock)
     : options_(std::move(options)),
+      rows_(all_rows(options_.doors)),
       host_(host),
       clock_(clock),
       limits_{
           .body_bytes_max = options_.body_bytes_max,
           .json = {.depth_max = options_.json_depth_max, .values_max = options_.json_values_max}},
       submit_reader_(limits_),
-      counts_(Table::kRoutes.size() + 1),
+      counts_(rows_.size() + 1),
       tails_(host, {.tails_max = options_.tails_max}),
       batches_(host, clock, limits_,
                {.lines_waiting_max = options_.lines_waiting_max,
-                .line_bytes_max = options_.line_bytes_max}),
-      queues_(std::make_shared<api::DeviceQueues>(host, plugins_, options_.device.warn)) {
+                .line_bytes_max = options_.line_bytes_max}) {
+  for (const auto& door : options_.doors) {
+    for (std::size_t i = 0; i < door->routes().size(); ++i) door_routes_.push_back({door.get(), i});
+  }
   access_.set_tokens(options_.tokens);
   access_.set_names(options_.names);
 }
 
-HttpApi::Impl::~Impl() { queues_->close(); }
+HttpApi::Impl::~Impl() = default;
 
-// The original of the device profile shows its figures to everybody.
+// Behind the constructor, because a door may post at once and the answer needs a whole desk.
+void HttpApi::Impl::open_doors() {
+  for (const auto& door : options_.doors) door->open(*this);
+}
+
+const api::RouteRow* HttpApi::Impl::row_of(const Waiting& waiting) const {
+  return waiting.route == Table::kNoRoute ? nullptr : &rows_[waiting.route];
+}
+
+api::HttpDoor* HttpApi::Impl::owner_of(std::size_t route) const {
+  const std::size_t own = Table::kRoutes.size();
+  return route == Table::kNoRoute || route < own ? nullptr : door_routes_[route - own].door;
+}
+
 api::Scopes HttpApi::Impl::scopes_of(const api::RouteRow& row) const {
-  const bool open = !plugins_.empty() && options_.device.metrics == "open";
-  return open && row.pattern == kMetrics ? api::kNoToken : row.scopes;
+  if (row.pattern != kMetrics) return row.scopes;
+  const bool open = std::any_of(options_.doors.begin(), options_.doors.end(),
+                                [](const auto& door) { return door->opens_metrics(); });
+  return open ? api::kNoToken : row.scopes;
 }
 
 // Who asks for what; everything that can be told from the head.
@@ -176,10 +176,10 @@ api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& requ
   const Split target = split_target(request.target);
   // The server leaves the body of an answer to HEAD away.
   const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
-  auto routed = api::find_route(Table::kRows, method, target.path);
+  auto routed = api::find_route(rows_, method, target.path);
   if (!routed) return refused(routed.error());
   waiting.route = routed->route;
-  const api::RouteRow& row = Table::kRows[routed->route];
+  const api::RouteRow& row = rows_[routed->route];
   // Nothing of it could be read there, but each one takes a place that others need.
   if (row.pattern == kEvents && !request.local && api::is_foreign_page(request))
     return api::refuse(api::ProblemType::kForbidden,
@@ -211,9 +211,12 @@ void HttpApi::Impl::handle(const HttpRequest& request, HttpExchangePtr exchange)
   Waiting waiting{std::move(exchange), Table::kNoRoute, clock_.read().boot};
   auto call = look_at(request, waiting);
   if (!call) return refuse(waiting, call.error());
-  const Route& route = Table::kRoutes[call->waiting.route];
-  if (auto problem = api::check_forms(request, route.row)) return refuse(call->waiting, *problem);
-  (this->*route.handle)(*call);
+  const std::size_t route = call->waiting.route;
+  if (auto problem = api::check_forms(request, rows_[route]))
+    return refuse(call->waiting, *problem);
+  if (route < Table::kRoutes.size()) return (this->*Table::kRoutes[route].handle)(*call);
+  const DoorRoute& other = door_routes_[route - Table::kRoutes.size()];
+  other.door->handle(other.route, *call);
 }
 
 // A body that is still to come is asked for only when nothing of its head is wrong: neither memory
@@ -254,18 +257,17 @@ HttpBodySink HttpApi::Impl::stream(const HttpRequest& request, const HttpExchang
 
 // True: it is answered, and its body not wanted.
 bool HttpApi::Impl::refuse_head(Call& call) {
-  const api::RouteRow& row = Table::kRows[call.waiting.route];
-  if (auto refusal = too_large(call.request, split_target(call.request.target).path)) {
-    finish(call.waiting, std::move(*refusal));
+  const std::size_t route = call.waiting.route;
+  const api::RouteRow& row = rows_[route];
+  api::HttpDoor* const door = owner_of(route);
+  if (door != nullptr && door->refuse_head(door_routes_[route - Table::kRoutes.size()].route, call))
     return true;
-  }
   auto problem = api::check_forms(call.request, row);
   // In chunks, so that nobody knows yet whether it is one; but here everybody could send it.
   if (!problem && row.takes == Takes::kNothing && scopes_of(row) == api::kNoToken)
     problem = api::complaint(api::ProblemType::kInvalidContent, "this takes no body; send none");
   if (problem) refuse(call.waiting, *problem, true);
-  if (problem) return true;
-  return row.pattern == kIngress && refuse_ingress(call);
+  return problem.has_value();
 }
 
 std::optional<api::Problem> HttpApi::Impl::judge_batch(const Call& call,
@@ -303,9 +305,10 @@ void HttpApi::Impl::finish(const Waiting& waiting, HttpResponse response) {
 }
 
 void HttpApi::Impl::refuse(const Waiting& waiting, const api::Problem& problem, bool close) {
-  const bool plain =
-      waiting.route != Table::kNoRoute && Table::kRows[waiting.route].errors == api::Errors::kPlain;
-  HttpResponse response = plain ? api::device_error(problem) : api::problem_response(problem);
+  const api::RouteRow* const row = row_of(waiting);
+  const bool own = row != nullptr && row->errors == api::Errors::kOwn;
+  const api::HttpDoor* const door = own ? owner_of(waiting.route) : nullptr;
+  HttpResponse response = door != nullptr ? door->refusal(problem) : api::problem_response(problem);
   response.close = close;
   finish(waiting, std::move(response));
 }
@@ -320,25 +323,18 @@ void HttpApi::Impl::set_tokens(const std::vector<AccessToken>& tokens) {
   tails_.cut_all();
 }
 
-void HttpApi::Impl::set_plugins(std::vector<DevicePlugin> plugins) {
-  plugins_.set(std::move(plugins));
-  queues_->begin();
-}
-
 void HttpApi::Impl::tick() {
   const Timestamp boot = clock_.read().boot;
   if (host_.state() == Host::State::kStopped) tails_.cut_all();
   tails_.tick(boot);
   batches_.tick();
-  queues_->tick();
-  if (!mints_.empty()) look_at_mints();
+  for (const auto& door : options_.doors) door->tick();
   if (!exports_.empty()) look_at_exports();
 }
 
-HttpApi::HttpApi(HttpApiOptions options, Host& host, const Clock& clock) {
-  std::vector<DevicePlugin> plugins = options.device.plugins;
-  impl_ = std::make_shared<Impl>(std::move(options), host, clock);
-  impl_->set_plugins(std::move(plugins));
+HttpApi::HttpApi(HttpApiOptions options, Host& host, const Clock& clock)
+    : impl_(std::make_shared<Impl>(std::move(options), host, clock)) {
+  impl_->open_doors();
 }
 
 HttpApi::~HttpApi() = default;
@@ -359,9 +355,7 @@ HttpHandler HttpApi::handler() {
 }
 
 void HttpApi::set_tokens(const std::vector<AccessToken>& tokens) { impl_->set_tokens(tokens); }
-void HttpApi::set_plugins(std::vector<DevicePlugin> plugins) {
-  impl_->set_plugins(std::move(plugins));
-}
+std::span<const api::RouteRow> HttpApi::routes() const { return impl_->routes(); }
 void HttpApi::tick() { impl_->tick(); }
 
 }  // namespace postrider

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "postrider/api/device_plugins.h"
+#include "postrider/api/door.h"
 #include "postrider/model/profile.h"
 #include "postrider/model/seams/clock.h"
 #include "postrider/runtime/committer.h"
@@ -16,20 +17,6 @@
 #include "postrider/servers/http/http_server.h"
 
 namespace postrider {
-
-// Of a secret. Below it can be guessed; a longer one is not compared, because nobody shall make us
-// hash a megabyte, and head_bytes_max always has room for it.
-inline constexpr std::size_t kTokenSecretBytesMin = 16;
-inline constexpr std::size_t kTokenSecretBytesMax = 1024;
-
-struct AccessToken {
-  std::string name;    // for the log
-  std::string tenant;  // whose share and whose operation keys it uses
-  std::string secret;
-  bool may_submit = false;
-  bool may_read = false;
-  bool may_operate = false;
-};
 
 // Numbers that the host does not know; for /metrics and /v1/stats.
 struct ProcessFigures {
@@ -47,14 +34,6 @@ struct ProcessFigures {
   CommitCounters store;
 };
 
-// What the routes of the device profile need to know.
-struct DeviceApiOptions {
-  std::vector<DevicePlugin> plugins;
-  std::string metrics = "open";  // "token": /metrics needs one even when there are plugins
-  // What an operator should see about a queue.
-  std::function<void(std::string_view what, std::string_view queue)> warn;
-};
-
 struct HttpApiOptions {
   std::vector<AccessToken> tokens;  // none: everybody who reaches us may do everything …
   std::vector<std::string> names;   // … by one of these names, beside localhost and its addresses
@@ -66,7 +45,9 @@ struct HttpApiOptions {
   std::uint32_t lines_waiting_max = 1024;        // of one NDJSON request, not answered yet
   std::uint32_t tails_max = 100;                 // clients of /v1/events
   std::uint32_t metrics_destinations_max = 100;  // with rows of their own in /metrics
-  DeviceApiOptions device;
+  // What the profiles add. The API keeps them for as long as it exists, and nothing else may keep
+  // one longer: a door that outlives its desk would answer at a desk that has gone.
+  std::vector<std::shared_ptr<api::HttpDoor>> doors;
   std::string version;
   std::function<ProcessFigures()> figures;
 };
@@ -81,7 +62,7 @@ class HttpApi {
 
   HttpHandler handler();
   void set_tokens(const std::vector<AccessToken>& tokens);  // on reload
-  void set_plugins(std::vector<DevicePlugin> plugins);      // the same
+  std::span<const api::RouteRow> routes() const;            // its own, then those of the doors
   void tick();  // several times a second: feeds /v1/events
 
  private:

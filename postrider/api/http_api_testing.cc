@@ -161,7 +161,12 @@ void ApiRig::open() {
   api.reset();
   host.reset();
   host = std::make_unique<Host>(host_options, store, transport, clock, [] {});
+  if (make_doors) options.doors = make_doors();
+  std::vector<OpenapiPart> parts;
+  for (const auto& door : options.doors) parts.push_back(door->openapi());
+  checker.emplace(parts);
   api = std::make_unique<HttpApi>(options, *host, clock);
+  options.doors.clear();  // the API keeps them
   handler = api->handler();
   settle();
 }
@@ -219,15 +224,15 @@ Reply ApiRig::reply_of(const RigRequest& request, const RigExchange& exchange) {
   EXPECT_EQ(reply.header("Cache-Control"), "no-store");
   const std::string path = request.target.substr(0, request.target.find('?'));
   const std::string method = request.method == "HEAD" ? "GET" : request.method;
-  const auto routed = find_route(route_rows(), method, path);
+  const auto routed = find_route(api->routes(), method, path);
   if (routed && !exchange.begun) {
-    EXPECT_EQ(checker.check(method, route_rows()[routed->route].pattern, reply.status,
-                            reply.content_type, reply.body),
+    EXPECT_EQ(checker->check(method, api->routes()[routed->route].pattern, reply.status,
+                             reply.content_type, reply.body),
               "")
         << request.method << " " << request.target << "\n"
         << reply.body;
   } else if (!exchange.begun) {
-    EXPECT_EQ(checker.check_schema("Problem", reply.body), "") << reply.body;
+    EXPECT_EQ(checker->check_schema("Problem", reply.body), "") << reply.body;
   }
   return reply;
 }

@@ -116,6 +116,9 @@ struct RigRequest {
   bool local = false;
 };
 
+// "token-submit", "token-read", "token-operate", each with that scope, and "token-nothing".
+std::vector<AccessToken> rig_tokens();
+
 class ApiRig : public ::testing::Test {
  protected:
   ApiRig();
@@ -141,6 +144,15 @@ class ApiRig : public ::testing::Test {
   };
   Stream stream(RigHeaders headers = {}, const std::string& target = "/v1/messages");
 
+  // What holds for every route that is open; in route_checks_testing.cc.
+  void expect_described();   // the description has exactly the routes, with their parameters
+  void expect_documented();  // docs/http-api.md names each
+  // With rig_tokens(): each route takes exactly the tokens with one of the scopes that `wanted`
+  // says
+  // ("open", "any" or names; empty: not looked at). `open_status` is the answer of an open route.
+  void expect_scopes(const std::function<std::string(const RouteRow&)>& wanted,
+                     const std::function<int(const RouteRow&)>& open_status);
+
   void settle();  // everything that can happen now
   void pass(Duration time);
   void answer(AttemptId attempt, int status);
@@ -154,12 +166,14 @@ class ApiRig : public ::testing::Test {
   RigTransport transport;
   HostOptions host_options;
   HttpApiOptions options;
+  // Doors of the next open(); a door belongs to one API, so each gets its own.
+  std::function<std::vector<std::shared_ptr<HttpDoor>>()> make_doors;
   std::unique_ptr<Host> host;
   std::unique_ptr<HttpApi> api;
   HttpHandler handler;
-  std::size_t memory = SIZE_MAX;  // that the server has left for new requests
-  OpenapiChecker checker;
-  std::string everything_said;  // all bytes of all answers
+  std::size_t memory = SIZE_MAX;          // that the server has left for new requests
+  std::optional<OpenapiChecker> checker;  // of what is open
+  std::string everything_said;            // all bytes of all answers
 
  private:
   void expect_no_address(std::string_view text) const;

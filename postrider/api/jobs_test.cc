@@ -216,7 +216,7 @@ TEST_F(ApiJobs, LettersAreExportedAndImportedOnce) {
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2);
   const std::string of_a =
       lines.substr(lines.find(a) - 7, lines.find('\n', lines.find(a)) - lines.find(a) + 7);
-  EXPECT_EQ(checker.check_schema("LetterLine", of_a), "");
+  EXPECT_EQ(checker->check_schema("LetterLine", of_a), "");
 
   for (const bool again : {false, true}) {
     const Stream import = stream({}, "/v1/dead-letters/import");

@@ -148,7 +148,7 @@ TEST_F(ApiLong, AListOfAThousandIsWholeJsonInPieces) {
   settle();
   EXPECT_TRUE(exchange->ended);
   const Reply reply = reply_of(request, *exchange);
-  EXPECT_EQ(checker.check("GET", "/v1/messages", 200, "application/json", reply.body), "");
+  EXPECT_EQ(checker->check("GET", "/v1/messages", 200, "application/json", reply.body), "");
   EXPECT_EQ(reply.json().at("messages").as_array().size(), 1000U);
   const Reply rest = get("/v1/messages?limit=1000&cursor=" + reply.text("next"));
   EXPECT_EQ(rest.json().at("messages").as_array().size(), 100U);

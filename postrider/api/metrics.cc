@@ -324,7 +324,7 @@ void append_store(std::string& out, const CommitCounters& it) {
 
 void RequestCounts::count(std::size_t route, int status) {
   const auto status_class = static_cast<std::size_t>(status / 100 - 1);
-  if (route < by_route_.size() && status_class < kClasses) ++by_route_[route][status_class];
+  if (status_class < kClasses) ++by_route_[std::min(route, by_route_.size() - 1)][status_class];
 }
 
 void RequestCounts::took(Duration duration) {
@@ -363,6 +363,11 @@ void append_requests(std::string& out, const RequestCounts& counts,
   sample(out, name + "_count", {}, sum);
 }
 
+void append_counter(std::string& out, std::string_view name, std::string_view help,
+                    std::uint64_t value) {
+  one(out, name, "counter", help, value);
+}
+
 std::string render_metrics(const MetricsInput& input, const RequestCounts& counts,
                            std::span<const RouteRow> rows) {
   std::string out;
@@ -380,8 +385,6 @@ std::string render_metrics(const MetricsInput& input, const RequestCounts& count
   append_store(out, input.figures.store);
   one(out, "postrider_event_readers", "gauge", "Clients that follow the events.", input.tails);
   one(out, "postrider_batches", "gauge", "NDJSON requests under way.", input.batches);
-  one(out, "postrider_device_events_unknown_total", "counter",
-      "Events at ingress whose names nobody knows; taken and left.", input.unknown_events);
   append_requests(out, counts, rows);
   return out;
 }

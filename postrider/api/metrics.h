@@ -23,6 +23,7 @@ class RequestCounts {
   static constexpr std::array<std::uint32_t, 10> kBucketsMs = {1,  2,   5,   10,   25,
                                                                50, 100, 250, 1000, 5000};
 
+  // The last one counts the requests of no route.
   explicit RequestCounts(std::size_t routes) : by_route_(routes) {}
   void count(std::size_t route, int status);
   void took(Duration duration);
@@ -45,9 +46,12 @@ struct MetricsInput {
   bool ready = false;
   std::uint64_t tails = 0;
   std::uint64_t batches = 0;
-  std::uint64_t unknown_events = 0;  // at ingress, of names that nobody knows
   std::string version;
 };
+
+// One counter without labels: for the rows of doors, too.
+void append_counter(std::string& out, std::string_view name, std::string_view help,
+                    std::uint64_t value);
 
 std::string render_metrics(const MetricsInput& input, const RequestCounts& counts,
                            std::span<const RouteRow> rows);

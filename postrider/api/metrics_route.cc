@@ -22,11 +22,11 @@ HttpResponse HttpApi::Impl::metrics_response(const Stats* stats,
   input.ready = host_.state() == Host::State::kRunning;
   input.tails = tails_.size();
   input.batches = batches_.size();
-  input.unknown_events = unknown_events_;
   input.version = options_.version;
   HttpResponse response;
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  response.body = api::render_metrics(input, counts_, api::route_rows());
+  response.body = api::render_metrics(input, counts_, rows_);
+  for (const auto& door : options_.doors) door->append_metrics(response.body);
   return response;
 }
 

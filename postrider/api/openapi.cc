@@ -1,5 +1,7 @@
 #include "postrider/api/openapi.h"
 
+#include <vector>
+
 #include "postrider/json/json_writer.h"
 
 namespace postrider::api {
@@ -11,25 +13,46 @@ constexpr std::string_view kAbout =
     "same content has the same answer (Idempotency-Replayed: true), with other content it is a "
     "conflict (422).";
 
-// {"a": 1} and {"b": 2} to {"a": 1,"b": 2}.
-std::string joined(std::string_view one, std::string_view other) {
-  std::string out(one.substr(0, one.rfind('}')));
-  return out.append(",").append(other.substr(1));
+constexpr std::string_view kSecuritySchemes = R"({"token":{"type":"http","scheme":"bearer"}})";
+constexpr std::string_view kHeaders =
+    R"({"Replayed":{"description":"true when the key was used before and this is the answer of then","schema":{"const":"true"}}})";
+
+// The object that has the members of all parts.
+std::string object_of(std::span<const std::string_view> parts) {
+  std::string out = "{";
+  for (const std::string_view part : parts) {
+    if (part.empty()) continue;
+    if (out.size() > 1) out.append(",");
+    out.append(part);
+  }
+  return out.append("}");
+}
+
+// The same for one member of each door's part, behind our own.
+std::string object_of(std::vector<std::string_view> own, std::span<const OpenapiPart> doors,
+                      std::string_view OpenapiPart::*member) {
+  for (const OpenapiPart& door : doors) own.push_back(door.*member);
+  return object_of(own);
 }
 
 }  // namespace
 
-std::string openapi_document(std::string_view version) {
+std::string openapi_document(std::string_view version, std::span<const OpenapiPart> doors) {
   std::string out;
   JsonWriter json(out);
   json.open_object().field("openapi", "3.1.0").name("info").open_object();
   json.field("title", "Postrider").field("version", version.empty() ? "0" : version);
   json.field("description", kAbout).close_object();
   json.name("security").raw(R"([{"token":[]},{}])");
-  json.name("paths").raw(
-      joined(joined(joined(openapi_paths(), openapi_device_paths()), openapi_job_paths()),
-             openapi_group_paths()));
-  json.name("components").raw(openapi_components()).close_object();
+  json.name("paths").raw(object_of({openapi_paths(), openapi_job_paths(), openapi_group_paths()},
+                                   doors, &OpenapiPart::paths));
+  const OpenapiPart own = openapi_components();
+  json.name("components").open_object().name("securitySchemes").raw(kSecuritySchemes);
+  json.name("headers").raw(kHeaders);
+  json.name("parameters").raw(object_of({own.parameters}, doors, &OpenapiPart::parameters));
+  json.name("responses").raw(object_of({own.responses}, doors, &OpenapiPart::responses));
+  json.name("schemas").raw(object_of({own.schemas}, doors, &OpenapiPart::schemas));
+  json.close_object().close_object();
   return out;
 }
 

@@ -5,28 +5,20 @@
 namespace postrider::api {
 namespace {
 
-constexpr std::string_view kComponents = R"json({
-"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-"parameters": {
-  "IdempotencyKey": {"name": "Idempotency-Key", "in": "header", "description": "1 to 255 printable characters, plain or in quotes. A UUID of version 7 is recognised as too old when nobody can tell any more.", "schema": {"type": "string"}},
+constexpr std::string_view kParameters =
+    R"json(  "IdempotencyKey": {"name": "Idempotency-Key", "in": "header", "description": "1 to 255 printable characters, plain or in quotes. A UUID of version 7 is recognised as too old when nobody can tell any more.", "schema": {"type": "string"}},
   "EvenIfItRan": {"name": "even_if_it_ran", "in": "query", "description": "Send it again although it may have been done already (409 may-have-run without); for device commands", "schema": {"type": "boolean"}},
   "Traceparent": {"name": "traceparent", "in": "header", "description": "W3C Trace Context; sent with the message", "schema": {"type": "string"}},
   "Tracestate": {"name": "tracestate", "in": "header", "schema": {"type": "string"}},
   "Id": {"name": "id", "in": "path", "required": true, "schema": {"$ref": "#/components/schemas/Id"}},
   "Name": {"name": "name", "in": "path", "required": true, "schema": {"type": "string"}},
   "Body": {"name": "body", "in": "query", "description": "With the body", "schema": {"type": "boolean"}},
-  "Plugin": {"name": "plugin", "in": "path", "required": true, "schema": {"type": "string"}},
-  "MeterPhase": {"name": "phase", "in": "query", "description": "Without it the one without a phase, else the lowest", "schema": {"enum": ["A", "B", "C"]}},
   "Cursor": {"name": "cursor", "in": "query", "description": "`next` of the page before", "schema": {"type": "string"}},
   "Limit": {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}}
-},
-"headers": {
-  "Replayed": {"description": "true when the key was used before and this is the answer of then", "schema": {"const": "true"}}
-},
-"responses": {
-  "Problem": {"description": "What is wrong, and what to do next", "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
-  "DeviceMessage": {"description": "The command", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DeviceMessage"}}}},
-  "DeviceError": {"description": "What is wrong", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DeviceError"}}}},
+)json";
+
+constexpr std::string_view kResponses =
+    R"json(  "Problem": {"description": "What is wrong, and what to do next", "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}},
   "MessageDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessageDone"}}}},
   "DestinationDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DestinationDone"}}}},
   "HoldDone": {"description": "What it came to", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/HoldDone"}}}},
@@ -34,9 +26,10 @@ constexpr std::string_view kComponents = R"json({
     "type": "object", "additionalProperties": false, "required": ["name", "answer"], "properties": {
       "name": {"type": "string"}, "answer": {"$ref": "#/components/schemas/Done"}, "detail": {"type": "string"}}}}}},
   "State": {"description": "How it is", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/State"}}}}
-},
-"schemas": {
-  "Id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+)json";
+
+constexpr std::string_view kSchemas =
+    R"json(  "Id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
   "DestinationId": {"type": "string", "pattern": "^[0-9a-f]{11}$", "description": "What the ids of its messages begin with"},
   "Time": {"type": "string", "format": "date-time", "pattern": "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$"},
   "Count": {"type": "integer", "minimum": 0},
@@ -234,45 +227,18 @@ constexpr std::string_view kComponents = R"json({
     "profiles": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}},
   "Profile": {"type": "object", "required": ["name", "states", "methods", "settings", "health"], "properties": {
     "name": {"type": "string"}, "states": {"type": "array", "items": {}}, "methods": {"type": "array", "items": {}}, "settings": {"type": "array", "items": {}}, "health": {"type": "array", "items": {}}}},
-  "DeviceCommand": {"type": "object", "additionalProperties": false, "required": ["commandType", "priority", "pluginId", "device"], "properties": {
-    "commandType": {"enum": ["READ_VOLTAGE", "READ_CURRENT", "READ_POWER", "READ_POWER_LIMIT", "READ_CREDIT", "READ_VERSION", "READ_DATE", "READ_TIME", "TURN_ON", "TURN_OFF", "SET_DATE", "SET_TIME", "CLEAR_CREDIT", "CLEAR_TAMPER", "SET_POWER_LIMIT", "TOP_UP_KWH", "DELIVER_PREEXISTING_TOKEN"]},
-    "priority": {"type": "integer", "minimum": 0, "maximum": 65535, "description": "The larger goes first"},
-    "pluginId": {"type": "string"},
-    "networkId": {"oneOf": [{"type": "integer", "minimum": 0, "maximum": 4294967295}, {"const": null}]},
-    "correlationId": {"type": "string", "description": "1 to 128 bytes"}, "phase": {"enum": ["A", "B", "C"]},
-    "requestData": {"type": "object", "additionalProperties": false, "properties": {
-      "token": {"type": "string"},
-      "payload": {"type": "object", "description": "{year, month, day} or {hour, minute, second?}"}}},
-    "device": {"type": "object", "additionalProperties": false, "required": ["type", "externalReference"], "properties": {
-      "type": {"const": "ELECTRICITY_METER"}, "externalReference": {"type": "string"},
-      "relayNode": {"type": "object", "additionalProperties": false, "required": ["id"], "properties": {
-        "id": {"type": "string", "description": "A number is taken too"}, "externalReference": {"type": "string"}, "snr": {"type": "number"}, "rssi": {"type": "number"}}}}},
-    "expiresAt": {"type": "string", "format": "date-time", "description": "Nothing is sent after it"},
-    "supersedeKey": {"type": "string", "description": "Older commands of the device with this key are cancelled while they wait"}}},
-  "DeviceMessage": {"type": "object", "required": ["id", "deliveryQueueId"], "description": "The command as it was handed in, with tokens masked, and what became of it so far", "properties": {
-    "id": {"$ref": "#/components/schemas/Ulid"}, "deliveryQueueId": {"type": "string"},
-    "deliveryStatus": {"enum": ["QUEUED", "SENT_TO_NS", "DELIVERED_TO_NS", "SENT_TO_DEVICE", "TO_RETRY", "DELIVERY_SUCCESSFUL", "DELIVERY_FAILED"]},
-    "response": {"type": "object"}, "retryCount": {"$ref": "#/components/schemas/Count"}, "failureHistory": {"type": "array", "items": {}},
-    "outcome": {"enum": ["executed", "refused", "failed", "expired", "cancelled", "unknown"]}, "mayHaveRun": {"type": "boolean"},
-    "makesToken": {"type": "boolean", "description": "true, or absent: POST /token/generate asked for it"}}},
-  "DeviceHistory": {"type": "object", "required": ["id"], "properties": {"id": {"$ref": "#/components/schemas/Ulid"},
-    "runs": {"type": "array", "description": "When it was sent again: each time with what became of it, the oldest first", "items": {"type": "object", "required": ["id", "acceptedAt", "deliveryStatus"], "properties": {
-      "id": {"$ref": "#/components/schemas/Ulid"}, "acceptedAt": {"type": "string"}, "deliveryStatus": {"type": "string"}, "outcome": {"type": "string"}, "mayHaveRun": {"type": "boolean"}}}}}},
-  "Ulid": {"type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"},
-  "DeviceCancelled": {"type": "object", "additionalProperties": false, "required": ["correlationId", "result"], "properties": {
-    "correlationId": {"type": "string"}, "result": {"enum": ["CANCELLED", "NOT_CANCELLABLE", "NOT_FOUND"]}}},
-  "DeviceError": {"type": "object", "additionalProperties": false, "required": ["error"], "properties": {"error": {"type": "string"}}},
   "Problem": {"type": "object", "additionalProperties": false, "required": ["type", "title", "status", "detail"], "properties": {
     "type": {"type": "string", "pattern": "^urn:postrider:problem:[a-z-]+$"},
     "title": {"type": "string"}, "status": {"type": "integer", "minimum": 400, "maximum": 599},
     "detail": {"type": "string", "description": "What to do next"},
     "field": {"type": "string", "description": "Of the body, or the parameter"},
     "suggestion": {"type": "string", "description": "What was probably meant"}}}
-}
-})json";
+)json";
 
 }  // namespace
 
-std::string_view openapi_components() { return kComponents; }
+OpenapiPart openapi_components() {
+  return {.paths = {}, .parameters = kParameters, .responses = kResponses, .schemas = kSchemas};
+}
 
 }  // namespace postrider::api

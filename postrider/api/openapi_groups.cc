@@ -4,8 +4,7 @@
 namespace postrider::api {
 namespace {
 
-constexpr std::string_view kPaths = R"json({
-"/v1/groups": {
+constexpr std::string_view kPaths = R"json("/v1/groups": {
   "get": {
     "operationId": "listGroups", "tags": ["groups"], "summary": "Groups of destinations, by name",
     "parameters": [{"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
@@ -76,7 +75,7 @@ constexpr std::string_view kPaths = R"json({
           "id": {"$ref": "#/components/schemas/JobId"}, "members": {"$ref": "#/components/schemas/FanoutMembers"},
           "skipped": {"type": "array", "items": {"type": "string"}}, "group": {"type": "string"}, "durability": {"const": "synced"}}}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}}
-})json";
+)json";
 
 }  // namespace
 

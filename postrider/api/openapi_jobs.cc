@@ -4,8 +4,7 @@
 namespace postrider::api {
 namespace {
 
-constexpr std::string_view kPaths = R"json({
-"/v1/dead-letters/groups": {
+constexpr std::string_view kPaths = R"json("/v1/dead-letters/groups": {
   "get": {
     "operationId": "listDeadGroups", "tags": ["dead letters"], "summary": "How many there are, by destination, phase and cause",
     "parameters": [{"name": "destination", "in": "query", "schema": {"type": "string"}}, {"$ref": "#/components/parameters/Limit"}],
@@ -128,7 +127,7 @@ constexpr std::string_view kPaths = R"json({
               "reason": {"type": "string"}, "effect": {"type": "string"}}}},
           "next": {"type": "string"}}}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}}
-})json";
+)json";
 
 }  // namespace
 

@@ -5,8 +5,7 @@
 namespace postrider::api {
 namespace {
 
-constexpr std::string_view kPaths = R"json({
-"/v1/messages": {
+constexpr std::string_view kPaths = R"json("/v1/messages": {
   "post": {
     "operationId": "submit", "tags": ["messages"], "summary": "Submit one message, or many as NDJSON",
     "description": "202 is sent after the message is durable, never before. As application/x-ndjson, each line is a message, and each line of the answer tells what became of one, in order; line n has the key KEY#n unless it names its own. Blank lines are counted and not answered.",
@@ -257,7 +256,7 @@ constexpr std::string_view kPaths = R"json({
     "responses": {
       "200": {"description": "OpenAPI 3.1", "content": {"application/json": {"schema": {"type": "object"}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}}
-})json";
+)json";
 
 }  // namespace
 

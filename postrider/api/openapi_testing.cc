@@ -34,7 +34,8 @@ std::int64_t number_of(const json::value& value) {
 
 }  // namespace
 
-OpenapiChecker::OpenapiChecker() : document_(json::parse(openapi_document("test"))) {}
+OpenapiChecker::OpenapiChecker(std::span<const OpenapiPart> doors)
+    : document_(json::parse(openapi_document("test", doors))) {}
 
 const json::value& OpenapiChecker::resolve(const json::value& node) const {
   const auto* object = node.if_object();

@@ -2,16 +2,19 @@
 // uses. A keyword that it does not know is an error, so that nothing passes unchecked.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <boost/json/value.hpp>
 
+#include "postrider/api/door.h"
+
 namespace postrider::api {
 
 class OpenapiChecker {
  public:
-  OpenapiChecker();
+  explicit OpenapiChecker(std::span<const OpenapiPart> doors = {});
 
   // What is wrong with the answer; empty: nothing. `pattern` as in the description's paths.
   std::string check(std::string_view method, std::string_view pattern, int status,

@@ -16,7 +16,7 @@ namespace postrider::api {
 enum class Takes : std::uint8_t { kNothing, kJson, kJsonOrNothing, kAnything };
 enum class Errors : std::uint8_t {
   kProblem,  // RFC 9457
-  kPlain     // {"error": "…"}, as on the routes of the device profile
+  kOwn       // in the words of the door that the route belongs to
 };
 
 struct RouteRow {
@@ -30,7 +30,8 @@ struct RouteRow {
   Errors errors = Errors::kProblem;
 };
 
-// Every path of the API; http_api.cc holds the table with its handlers.
+// Every path of the API itself, without those of doors; http_api.cc holds the table with its
+// handlers.
 std::span<const RouteRow> route_rows();
 
 struct Routed {

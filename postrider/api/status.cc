@@ -97,13 +97,6 @@ void HttpApi::Impl::get_stats(Call& call) {
 
 void HttpApi::Impl::get_livez(Call& call) { finish(call.waiting, state_response(200, "alive")); }
 
-// What the original of the device profile answers to those who watch it.
-void HttpApi::Impl::get_healthz(Call& call) {
-  HttpResponse response;
-  api::JsonWriter(response.body).open_object().field("status", "ok").close_object();
-  finish(call.waiting, std::move(response));
-}
-
 // Asks the engine, because only an answer shows that there will be answers.
 void HttpApi::Impl::get_readyz(Call& call) {
   if (const auto closed = door_of(host_.state()))
@@ -125,9 +118,15 @@ void HttpApi::Impl::get_readyz(Call& call) {
   if (door != Door::kOpen) refuse(call.waiting, api::problem_of(door));
 }
 
+std::vector<api::OpenapiPart> HttpApi::Impl::openapi_parts() const {
+  std::vector<api::OpenapiPart> parts;
+  for (const auto& door : options_.doors) parts.push_back(door->openapi());
+  return parts;
+}
+
 void HttpApi::Impl::get_openapi(Call& call) {
   HttpResponse response;
-  response.body = api::openapi_document(options_.version);
+  response.body = api::openapi_document(options_.version, openapi_parts());
   finish(call.waiting, std::move(response));
 }
 

@@ -187,37 +187,7 @@ TEST_F(ApiStatus, DescribesEveryRouteAndNoOther) {
   const auto document = get("/openapi.json").json();
   EXPECT_EQ(document.at("openapi").as_string(), "3.1.0");
   EXPECT_EQ(document.at("info").at("version").as_string(), "1.2.3");
-  std::set<std::string> described;
-  std::set<std::string> operations;
-  for (const auto& path : document.at("paths").as_object()) {
-    for (const auto& one : path.value().as_object()) {
-      if (one.key() == "parameters") continue;
-      described.insert(std::string(one.key()) + " " + std::string(path.key()));
-      EXPECT_TRUE(operations.insert(std::string(one.value().at("operationId").as_string())).second);
-    }
-  }
-  std::set<std::string> routed;
-  for (const RouteRow& row : route_rows()) {
-    std::string method(row.method);
-    std::transform(method.begin(), method.end(), method.begin(),
-                   [](char c) { return static_cast<char>(c + ('a' - 'A')); });
-    routed.insert(method + " " + std::string(row.pattern));
-    // And their parameters.
-    const auto& operation = document.at("paths").at(row.pattern).at(method).as_object();
-    std::set<std::string> names;
-    if (const auto* given = operation.if_contains("parameters")) {
-      for (const auto& one : given->as_array()) {
-        const auto& it =
-            one.as_object().contains("$ref")
-                ? document.at_pointer(std::string(one.at("$ref").as_string()).substr(1))
-                : one;
-        if (it.at("in").as_string() == "query") names.emplace(it.at("name").as_string());
-      }
-    }
-    const auto words = split_words(row.parameters);
-    EXPECT_EQ(names, std::set<std::string>(words.begin(), words.end())) << row.pattern;
-  }
-  EXPECT_EQ(routed, described);
+  expect_described();
 }
 
 // req: api.openapi.3
@@ -228,9 +198,7 @@ TEST_F(ApiStatus, APathThatIsSpelledOutIsNeverACapture) {
   };
   EXPECT_EQ(allowed("DELETE", "/v1/dead-letters/export"), "GET");
   EXPECT_EQ(allowed("GET", "/v1/dead-letters/import"), "POST");
-  EXPECT_EQ(allowed("GET", "/message/cancel"), "POST");
   EXPECT_EQ(allowed("GET", "/v1/dead-letters/0123"), "/v1/dead-letters/{id}");
-  EXPECT_EQ(allowed("GET", "/message/0123"), "/message/{id}");
 }
 
 TEST(Problems, ListWhatThereIs) {
@@ -243,18 +211,18 @@ TEST(Problems, ListWhatThereIs) {
 
 TEST_F(ApiStatus, TheCheckerOfTheDescriptionBites) {
   const auto wrong = [&](std::string_view body) {
-    return checker.check("GET", "/livez", 200, "application/json", body);
+    return checker->check("GET", "/livez", 200, "application/json", body);
   };
   EXPECT_EQ(wrong(R"({"state":"alive"})"), "");
   for (const std::string_view body :
        {R"({"state":"dead"})", R"({})", R"({"state":"alive","more":1})", R"([])", "nonsense"})
     EXPECT_NE(wrong(body), "") << body;
-  EXPECT_NE(checker.check("GET", "/livez", 204, "application/json", "{}"), "");
-  EXPECT_NE(checker.check("GET", "/livez", 200, "text/html", "{}"), "");
-  EXPECT_NE(checker.check("PUT", "/livez", 200, "application/json", "{}"), "");
-  EXPECT_NE(checker.check_schema("Count", "-1"), "");
-  EXPECT_NE(checker.check_schema("Id", "\"xyz\""), "");
-  EXPECT_NE(checker.check_schema("Accepted", R"({"id":"0123456789abcdef0123456789abcdef"})"), "");
+  EXPECT_NE(checker->check("GET", "/livez", 204, "application/json", "{}"), "");
+  EXPECT_NE(checker->check("GET", "/livez", 200, "text/html", "{}"), "");
+  EXPECT_NE(checker->check("PUT", "/livez", 200, "application/json", "{}"), "");
+  EXPECT_NE(checker->check_schema("Count", "-1"), "");
+  EXPECT_NE(checker->check_schema("Id", "\"xyz\""), "");
+  EXPECT_NE(checker->check_schema("Accepted", R"({"id":"0123456789abcdef0123456789abcdef"})"), "");
 }
 
 TEST_F(ApiStatus, AnswersHeadAsGet) { EXPECT_EQ(call({"HEAD", "/livez"}).status, 200); }
@@ -264,7 +232,7 @@ class ApiProblems : public ApiRig {
   void note(const Reply& reply) { seen.insert(reply.problem()); }
   void note(const HttpResponse& response) {
     note(Reply{response.status, response.content_type, response.headers, response.body});
-    EXPECT_EQ(checker.check_schema("Problem", response.body), "");
+    EXPECT_EQ(checker->check_schema("Problem", response.body), "");
   }
   void provoke_at_the_door();
   void provoke_by_reading();
@@ -366,11 +334,7 @@ TEST_F(ApiProblems, AreAllInTheDocument) {
               std::string::npos)
         << row.name;
   }
-  for (const RouteRow& row : route_rows()) {
-    EXPECT_NE(text.str().find("`" + std::string(row.method) + " " + std::string(row.pattern)),
-              std::string::npos)
-        << row.method << row.pattern;
-  }
+  expect_documented();
 }
 
 TEST_F(ApiProblems, TellWhatThePathHas) {

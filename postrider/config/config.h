@@ -10,15 +10,16 @@
 #include <string_view>
 #include <vector>
 
-#include "postrider/api/brokers.h"
 #include "postrider/api/http_api.h"
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
+#include "postrider/doors/device/plugins.h"
 #include "postrider/model/destination.h"
 #include "postrider/runtime/host.h"
 #include "postrider/servers/http/http_server.h"
 #include "postrider/transports/grpc/grpc_transport.h"
 #include "postrider/transports/http/http_transport.h"
+#include "postrider/transports/mqtt/brokers.h"
 
 namespace postrider {
 
@@ -62,8 +63,8 @@ struct LogConfig {
 
 struct Config {
   ServerConfig server;
-  HttpApiOptions
-      api;  // with tokens and plugins; profiles, version and figures are left to the daemon
+  HttpApiOptions api;  // with tokens; profiles, doors, version and figures are left to the daemon
+  device_door::DeviceOptions device;
   StoreConfig store;
   HostOptions host;  // with shard and engine; profiles and seed are left to the daemon
   HttpTransportOptions transport;

@@ -52,7 +52,7 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "the broker keeps our session under it: no two clients may share one, and it must not change; empty: postrider-NAME"},
     {kSection, "user", kText, kMqtt<&MqttTransportOptions::user>, kAnyText,
      "who we are to the broker; empty: nobody. The password is one of password, password_file and password_env"},
-    {kSection, "plugin", kText, &at<&BrokerOptions::plugin>, {0, kPluginBytesMax},
+    {kSection, "plugin", kText, &at<&BrokerOptions::source>, {0, kPluginBytesMax},
      "whose events the broker brings; empty: it takes commands only"},
     {kSection, "subscriptions", kTexts, kMqtt<&MqttTransportOptions::subscriptions>, {0, kConfigListMax},
      "filters of the events; none, with a plugin: application/+/device/+/event/+"},
@@ -157,12 +157,12 @@ void ConfigReader::finish_broker(const std::string& name, BrokerDraft& draft) {
   };
   broker.name = name;
   if (mqtt.client_id.empty()) mqtt.client_id = "postrider-" + name;
-  if (!broker.plugin.empty() && mqtt.subscriptions.empty())
+  if (!broker.source.empty() && mqtt.subscriptions.empty())
     mqtt.subscriptions.emplace_back("application/+/device/+/event/+");
   if (mqtt.host.empty()) return wrong("needs a host");
-  if (broker.plugin.empty() && !mqtt.subscriptions.empty())
+  if (broker.source.empty() && !mqtt.subscriptions.empty())
     return wrong("subscriptions need a plugin whose events they are");
-  if (!broker.plugin.empty() && !is_plain_name(broker.plugin, kPluginBytesMax))
+  if (!broker.source.empty() && !is_plain_name(broker.source, kPluginBytesMax))
     return wrong("plugin must have letters, digits, and any of - _");
   if (draft.passwords > 1)
     return wrong("has more than one of password, password_file and password_env");

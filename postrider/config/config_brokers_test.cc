@@ -34,7 +34,7 @@ TEST(ConfigBrokers, HaveEverySettingAndAPasswordFromElsewhere) {
   ASSERT_EQ(config->brokers.size(), 2U);
   const BrokerOptions& field = config->brokers[0];
   EXPECT_EQ(field.name, "field");
-  EXPECT_EQ(field.plugin, "lorawan");
+  EXPECT_EQ(field.source, "lorawan");
   EXPECT_EQ(field.mqtt.host, "broker.example");
   EXPECT_EQ(field.mqtt.port, 8883U);
   EXPECT_TRUE(field.mqtt.tls);

@@ -97,13 +97,13 @@ void ConfigReader::read_plugin_entry(const TomlEntry& entry) {
 }
 
 void ConfigReader::finish_plugin(const std::string& name, PluginDraft& draft) {
-  DevicePlugin& plugin = draft.plugin;
+  device_door::DevicePlugin& plugin = draft.plugin;
   plugin.name = name;
   if (!device::is_plugin_name(name))
     problem(draft.line, "'" + name + "': a plugin's name has 1 to 64 letters, digits, '_' and '-'");
-  if (plugin.profile != kDeviceProfile)
-    problem(draft.lines["profile"],
-            "plugin '" + name + "': its profile can only be '" + std::string(kDeviceProfile) + "'");
+  if (plugin.profile != device_door::kDeviceProfile)
+    problem(draft.lines["profile"], "plugin '" + name + "': its profile can only be '" +
+                                        std::string(device_door::kDeviceProfile) + "'");
   if (draft.secrets > 1)
     problem(draft.line,
             "plugin '" + name + "' has more than one of secret, secret_file and secret_env");
@@ -113,10 +113,10 @@ void ConfigReader::finish_plugin(const std::string& name, PluginDraft& draft) {
   if (!is_header_value(plugin.secret))
     problem(draft.line,
             "plugin '" + name + "': the secret has characters that a header cannot carry");
-  const ProfileSpec* const profile = find_profile(kDeviceProfile);
+  const ProfileSpec* const profile = find_profile(device_door::kDeviceProfile);
   if (draft.spoiled || profile == nullptr) return;
-  check_settings(*profile,
-                 {"plugin '" + name + "'", api::queue_settings(plugin), draft.lines, draft.line});
+  check_settings(*profile, {"plugin '" + name + "'", device_door::queue_settings(plugin),
+                            draft.lines, draft.line});
 }
 
 // Messages live for up to 7 d, and so long is their history kept: their ids must be known as long.
@@ -135,12 +135,12 @@ void ConfigReader::remember_correlations() {
 void ConfigReader::check_plugin_names() {
   const auto has_plugin = [&](const std::string& name) { return plugins_.contains(name); };
   for (const BrokerOptions& broker : config_.brokers) {
-    if (!broker.plugin.empty() && !has_plugin(broker.plugin))
+    if (!broker.source.empty() && !has_plugin(broker.source))
       config_.warnings.push_back("broker '" + broker.name + "' brings events of the plugin '" +
-                                 broker.plugin + "', which is not configured: they are not kept");
+                                 broker.source + "', which is not configured: they are not kept");
   }
-  for (const DevicePlugin& plugin : config_.api.device.plugins) {
-    const std::string_view wanted = api::setting_of(plugin.settings, "broker");
+  for (const device_door::DevicePlugin& plugin : config_.device.plugins) {
+    const std::string_view wanted = device_door::setting_of(plugin.settings, "broker");
     const bool found =
         std::any_of(config_.brokers.begin(), config_.brokers.end(),
                     [&](const BrokerOptions& broker) { return broker.name == wanted; });
@@ -162,11 +162,11 @@ void ConfigReader::finish_plugins() {
   });
   for (auto& [name, draft] : plugins_) {
     finish_plugin(name, draft);
-    if (beyond != all.end() && draft.plugin.secret.empty() && api::is_push(draft.plugin))
+    if (beyond != all.end() && draft.plugin.secret.empty() && device_door::is_push(draft.plugin))
       config_.warnings.push_back("plugin '" + name + "' has no secret, and we listen on " +
                                  beyond->address +
                                  ": everybody who reaches it may bring events of devices");
-    config_.api.device.plugins.push_back(std::move(draft.plugin));
+    config_.device.plugins.push_back(std::move(draft.plugin));
   }
   remember_correlations();
   check_plugin_names();
@@ -174,8 +174,8 @@ void ConfigReader::finish_plugins() {
 
 std::vector<UnheardEvents> unheard_events(const Config& config) {
   std::vector<UnheardEvents> out;
-  for (const DevicePlugin& plugin : config.api.device.plugins) {
-    const std::string name(api::setting_of(plugin.settings, "events"));
+  for (const device_door::DevicePlugin& plugin : config.device.plugins) {
+    const std::string name(device_door::setting_of(plugin.settings, "events"));
     const bool there =
         std::any_of(config.destinations.begin(), config.destinations.end(),
                     [&name](const DestinationConfig& one) { return one.name == name; });

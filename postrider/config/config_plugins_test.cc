@@ -45,7 +45,7 @@ TEST(ConfigPlugins, HaveASecretAndTheSettingsOfTheirQueues) {
           "company = \"c\"\nuser = \"u\"\npassword = \"p\"\n",
       {{"INGRESS", "open sesame\n"}, {"KEY", "jwt"}});
   ASSERT_TRUE(config) << config.error().detail;
-  const auto& plugins = config->api.device.plugins;
+  const auto& plugins = config->device.plugins;
   ASSERT_EQ(plugins.size(), 2U);
   EXPECT_EQ(plugins[0].name, "lorawan");
   EXPECT_EQ(plugins[0].profile, "device");
@@ -74,8 +74,8 @@ TEST(ConfigPlugins, TakeTheirSecretsFromFiles) {
            "api_key_file = \"" + file.string() + "\"\n");
   std::filesystem::remove(file);
   ASSERT_TRUE(config) << config.error().detail;
-  EXPECT_EQ(config->api.device.plugins[0].secret, "from a file");
-  EXPECT_EQ(config->api.device.plugins[0].settings.back(), NamedText("api_key", "from a file"));
+  EXPECT_EQ(config->device.plugins[0].secret, "from a file");
+  EXPECT_EQ(config->device.plugins[0].settings.back(), NamedText("api_key", "from a file"));
 }
 
 // req: config.plugins.2

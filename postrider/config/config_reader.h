@@ -60,7 +60,7 @@ class ConfigReader {
   };
   // One [plugins.NAME], the same.
   struct PluginDraft {
-    DevicePlugin plugin;
+    device_door::DevicePlugin plugin;
     bool spoiled = false;
     std::uint32_t line = 0;
     std::uint32_t secrets = 0;  // ways to say it that were used

@@ -20,7 +20,7 @@ constexpr auto kHttp = &at<&Config::server, &ServerConfig::limits, kMember>;
 template <auto kMember>
 constexpr auto kApi = &at<&Config::api, kMember>;
 template <auto kMember>
-constexpr auto kDevice = &at<&Config::api, &HttpApiOptions::device, kMember>;
+constexpr auto kDevice = &at<&Config::device, kMember>;
 template <auto kMember>
 constexpr auto kStore = &at<&Config::store, kMember>;
 template <auto kMember>
@@ -355,7 +355,7 @@ constexpr auto kRows = std::to_array<ConfigRow>({
 
     {"device", "live_max", kNumber, kLimit<&EngineLimits::live_max>, range_of("live_max"),
      "messages alive; at this number an enqueue is answered with 503"},
-    {"device", "metrics", kWord, kDevice<&DeviceApiOptions::metrics>, {},
+    {"device", "metrics", kWord, kDevice<&device_door::DeviceOptions::metrics>, {},
      "with plugins, /metrics is open to everybody, or needs a token", kMetrics},
 
     {"log", "level", kWord, &at<&Config::log, &LogConfig::level>, {},

@@ -508,7 +508,7 @@ TEST(ConfigTemplate, IsAFileWithEveryDefault) {
   EXPECT_EQ(config->api.tokens.size(), 1U);
   EXPECT_EQ(config->destinations.size(), 1U);
   EXPECT_EQ(config->brokers.size(), 1U);
-  EXPECT_EQ(config->api.device.plugins.size(), 1U);
+  EXPECT_EQ(config->device.plugins.size(), 1U);
 }
 
 // req: config.init.2

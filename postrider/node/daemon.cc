@@ -18,6 +18,8 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/durations.h"
+#include "postrider/doors/device/events.h"
+#include "postrider/doors/device/routes.h"
 #include "postrider/node/descriptors.h"
 #include "postrider/node/node.h"
 #include "postrider/profiles/all.h"
@@ -182,6 +184,7 @@ class Daemon::Impl {
   Log log_;
   std::unique_ptr<Node> node_;
   std::unique_ptr<HttpApi> api_;
+  device_door::DeviceRoutes* device_ = nullptr;  // kept by api_
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<boost::asio::signal_set> signals_;
   std::map<std::string, BrokerState, std::less<>> brokers_;  // as they were told last
@@ -245,9 +248,13 @@ Result<void> Daemon::Impl::start() {
   api.profiles = all_profiles();
   api.version = options_.version;
   api.figures = [this] { return figures(); };
-  api.device.warn = [this](std::string_view what, std::string_view queue) {
+  device_door::DeviceOptions device = options_.config.device;
+  device.warn = [this](std::string_view what, std::string_view queue) {
     log_.warning(std::string(what), {{"queue", std::string(queue)}});
   };
+  auto door = std::make_shared<device_door::DeviceRoutes>(std::move(device));
+  device_ = door.get();
+  api.doors.push_back(std::move(door));
   api_ = std::make_unique<HttpApi>(std::move(api), node_->host(), clock_);
   server_ = std::make_unique<HttpServer>(node_->loop().context(), options_.config.server.limits,
                                          handler());
@@ -293,8 +300,8 @@ HttpHandler Daemon::Impl::handler() {
 }
 
 Result<Arrived> Daemon::Impl::arrival_of(const BrokerEvent& event) const {
-  for (const DevicePlugin& plugin : options_.config.api.device.plugins) {
-    if (plugin.name == event.plugin) return device_arrival(event, plugin.settings);
+  for (const device_door::DevicePlugin& plugin : options_.config.device.plugins) {
+    if (plugin.name == event.source) return device_door::device_arrival(event, plugin.settings);
   }
   return fail(ErrorCode::kNotFound, "there is no such plugin");
 }
@@ -403,8 +410,8 @@ void Daemon::Impl::reload() {
 
 void Daemon::Impl::take(const Config& config) {
   api_->set_tokens(config.api.tokens);
-  options_.config.api.device.plugins = config.api.device.plugins;
-  api_->set_plugins(config.api.device.plugins);
+  options_.config.device.plugins = config.device.plugins;
+  device_->set_plugins(config.device.plugins);
   log_.set(level_of(config.log.level), config.log.format == "json");
   options_.config.drain_time_out = config.drain_time_out;
   options_.config.destinations = config.destinations;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "postrider/base/check.h"
+#include "postrider/doors/device/events.h"
 #include "postrider/model/records/keys.h"
 #include "postrider/model/records/records.h"
 #include "postrider/profiles/all.h"
@@ -210,11 +211,11 @@ Result<void> Node::Impl::make_brokers(const NodeOptions& options, const Ended& e
   Brokers::Hooks hooks;
   hooks.ended = ended;
   hooks.post = [this](Arrived arrived, Host::Done done) {
-    return host(0).post(kBrokerTenant, std::move(arrived), std::move(done));
+    return host(0).post(kBrokerTenant, std::move(arrived), std::move(done)) == Door::kOpen;
   };
   hooks.arrival = options.arrival;
   if (!hooks.arrival)
-    hooks.arrival = [](const BrokerEvent& event) { return device_arrival(event, {}); };
+    hooks.arrival = [](const BrokerEvent& event) { return device_door::device_arrival(event, {}); };
   POSTRIDER_TRY(made, Brokers::make(loop_.context(), std::move(all), std::move(hooks)));
   brokers_ = made.get();
   auto ways = std::make_unique<SwitchTransport>(std::move(transport_));

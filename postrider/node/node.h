@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "postrider/api/brokers.h"
 #include "postrider/base/result.h"
 #include "postrider/model/seams/transport.h"
 #include "postrider/runtime/committer.h"
@@ -22,6 +21,7 @@
 #include "postrider/stores/embedded_store.h"
 #include "postrider/transports/grpc/grpc_transport.h"
 #include "postrider/transports/http/http_transport.h"
+#include "postrider/transports/mqtt/brokers.h"
 
 namespace postrider {
 

@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
+#include "postrider/doors/device/events.h"
 #include "postrider/profiles/webhook/profile.h"
 #include "postrider/protocols/chirpstack/chirpstack.h"
 #include "postrider/protocols/chirpstack/events.h"
@@ -302,14 +303,14 @@ class NodeBrokerTest : public NodeTest {
     broker.emplace("allow_anonymous true\n");
     BrokerOptions field;
     field.name = "field";
-    field.plugin = "lorawan";
+    field.source = "lorawan";
     field.mqtt.host = "127.0.0.1";
     field.mqtt.port = broker->port();
     field.mqtt.client_id = "postrider-field";
     field.mqtt.subscriptions = {"application/+/device/+/event/+"};
     options.brokers = {field};
     options.arrival = [](const BrokerEvent& event) {
-      return device_arrival(event, {{"events", "billing"}});
+      return device_door::device_arrival(event, {{"events", "billing"}});
     };
   }
   void open_ready() {

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "postrider/base/check.h"
+#include "postrider/doors/device/routes.h"
 #include "postrider/json/json_reader.h"
 #include "postrider/profiles/all.h"
 #include "postrider/stores/memory.h"
@@ -146,10 +147,12 @@ HttpApiOptions api_options() {
   options.body_bytes_max = 4096;
   options.line_bytes_max = 2048;
   options.lines_waiting_max = 2;
-  options.device.plugins = {
+  device_door::DeviceOptions device;
+  device.plugins = {
       {.name = "lora",
        .settings = {{"way", "chirpstack"}, {"url", "http://far.example"}, {"events", "a"}}},
       {.name = "calin", .settings = pull_settings()}};
+  options.doors = {std::make_shared<device_door::DeviceRoutes>(std::move(device))};
   return options;
 }
 

@@ -2,12 +2,12 @@
 // real profile.
 #include <algorithm>
 
-#include "postrider/api/device_testing.h"
 #include "postrider/api/texts.h"
+#include "postrider/doors/device/rig_testing.h"
 #include "postrider/profiles/all.h"
 #include "postrider/protocols/device/ulid.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
 namespace {
 
 class DeviceRuns : public DeviceRig {
@@ -17,9 +17,9 @@ class DeviceRuns : public DeviceRig {
     profiles.assign(all.begin(), all.end());
     host_options.shard.engine.profiles = profiles;
     options.profiles = profiles;
-    for (DevicePlugin& each : options.device.plugins)
+    for (DevicePlugin& each : door_options.plugins)
       each.settings.insert(each.settings.end(), {{"retries", "0"}, {"spacing", "0"}});
-    NamedTexts& vendor = options.device.plugins[1].settings;
+    NamedTexts& vendor = door_options.plugins[1].settings;
     for (const char* name : {"company", "user", "password", "vend_password"})
       vendor.emplace_back(name, "x");
   }
@@ -96,7 +96,7 @@ TEST_F(DeviceRuns, AreFoundByTheCorrelationId) {
 
 // req: device.again.1
 TEST_F(DeviceRuns, NeedAWordOfTheOperatorWhenTheFirstMayHaveRun) {
-  const std::string soon = '"' + to_text(clock.read().wall + 1min) + '"';
+  const std::string soon = '"' + api::to_text(clock.read().wall + 1min) + '"';
   const std::string id = turn_off("tk1", soon).text("id");
   pass(2min);
   const Reply ended = get("/message/tk1/history");
@@ -177,4 +177,4 @@ TEST_F(DeviceRuns, TokensAreLookedUpLikeCommandsAndMadeOnce) {
 }
 
 }  // namespace
-}  // namespace postrider::api
+}  // namespace postrider::device_door

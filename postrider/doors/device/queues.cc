@@ -1,6 +1,6 @@
-#include "postrider/api/device_queues.h"
+#include "postrider/doors/device/queues.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
 namespace {
 
 constexpr std::uint32_t kPageRows = 200;
@@ -110,4 +110,4 @@ void DeviceQueues::post(Event event, std::string queue) {
   if (door != Door::kOpen) failed_ = true;
 }
 
-}  // namespace postrider::api
+}  // namespace postrider::device_door

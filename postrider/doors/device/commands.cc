@@ -1,33 +1,19 @@
-#include "postrider/api/device.h"
+#include "postrider/doors/device/commands.h"
 
 #include <algorithm>
 
 #include "postrider/json/json_writer.h"
 
-namespace postrider::api {
-namespace {
-
-struct Asked {
-  std::vector<Told> told;
-  std::size_t left = 0;
-  AllTold then;
-
-  void settle() {
-    if (--left == 0) then(std::move(told));
-  }
-};
-
-}  // namespace
-
-DeviceRefusal refusal_of(const Problem& problem) {
-  DeviceRefusal refusal{row_of(problem.type).status, problem.detail, problem.retry_after_s};
+namespace postrider::device_door {
+DeviceRefusal refusal_of(const api::Problem& problem) {
+  DeviceRefusal refusal{api::row_of(problem.type).status, problem.detail, problem.retry_after_s};
   // A full door is a full door, whoever fills it; and a used correlation id is a conflict.
-  if (problem.type == ProblemType::kTenantBusy) refusal.status = 503;
-  if (problem.type == ProblemType::kKeyConflict) refusal.status = 409;
+  if (problem.type == api::ProblemType::kTenantBusy) refusal.status = 503;
+  if (problem.type == api::ProblemType::kKeyConflict) refusal.status = 409;
   return refusal;
 }
 
-DeviceRefusal refusal_of(Door door) { return refusal_of(problem_of(door)); }
+DeviceRefusal refusal_of(Door door) { return refusal_of(api::problem_of(door)); }
 
 DeviceRefusal interrupted() {
   return {503,
@@ -39,16 +25,16 @@ DeviceRefusal interrupted() {
 HttpResponse device_error(const DeviceRefusal& refusal) {
   HttpResponse response;
   response.status = refusal.status;
-  JsonWriter(response.body).open_object().field("error", refusal.detail).close_object();
+  api::JsonWriter(response.body).open_object().field("error", refusal.detail).close_object();
   if (refusal.retry_after_s != 0)
     response.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after_s));
   return response;
 }
 
-HttpResponse device_error(const Problem& problem) {
+HttpResponse device_error(const api::Problem& problem) {
   HttpResponse response = device_error(refusal_of(problem));
   if (!problem.allow.empty()) response.headers.emplace_back("Allow", problem.allow);
-  if (problem.type == ProblemType::kUnauthorized)
+  if (problem.type == api::ProblemType::kUnauthorized)
     response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"postrider\"");
   return response;
 }
@@ -73,30 +59,12 @@ Submit device_submit(const device::DeviceMessage& message, std::string queue) {
   return submit;
 }
 
-void ask_all(Host& host, std::string_view tenant, std::vector<Event> events, AllTold then) {
-  auto asked = std::make_shared<Asked>();
-  asked->told.resize(events.size());
-  asked->then = std::move(then);
-  asked->left =
-      events.size() + 1;  // one for ourselves, so that nothing is over before all is asked
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    const Door door = host.post(tenant, std::move(events[i]), [asked, i](Answer answer) {
-      asked->told[i].answer = std::move(answer);
-      asked->settle();
-    });
-    if (door == Door::kOpen) continue;
-    asked->told[i].door = door;
-    asked->settle();
-  }
-  asked->settle();
-}
-
-std::optional<DeviceRefusal> unanswered(const std::vector<Told>& told) {
-  for (const Told& one : told) {
+std::optional<DeviceRefusal> unanswered(const std::vector<api::Told>& told) {
+  for (const api::Told& one : told) {
     if (one.door != Door::kOpen) return refusal_of(one.door);
     if (one.answer.code == AnswerCode::kUnavailable) return interrupted();
   }
   return std::nullopt;
 }
 
-}  // namespace postrider::api
+}  // namespace postrider::device_door

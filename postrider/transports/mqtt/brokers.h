@@ -10,17 +10,17 @@
 #include <string_view>
 #include <vector>
 
-#include "postrider/api/broker_event.h"
 #include "postrider/base/result.h"
+#include "postrider/model/answer.h"
+#include "postrider/model/event.h"
 #include "postrider/model/seams/transport.h"
-#include "postrider/runtime/host.h"
 #include "postrider/transports/mqtt/mqtt_transport.h"
 
 namespace postrider {
 
 struct BrokerOptions {
   std::string name;    // without blanks
-  std::string plugin;  // whose events it brings; empty: it takes commands only
+  std::string source;  // what brings events by it; empty: the broker takes commands only
   MqttTransportOptions mqtt;
 };
 
@@ -40,12 +40,24 @@ struct BrokerState {
   BrokerCounts counts;
 };
 
+// What a broker brought.
+struct BrokerEvent {
+  std::string_view source;  // of the broker's options
+  std::string_view topic;
+  std::string_view bytes;  // as they came
+};
+
+// The event as the engine takes it; the same event, brought twice, has the same key. kNotFound for
+// a source, topic or word that no profile knows; any other Error for bytes that are no such event.
+using MakeArrival = std::function<Result<Arrived>(const BrokerEvent& event)>;
+
 class Brokers final : public Transport {
  public:
   using Ended = MqttTransport::Ended;
   struct Hooks {
     Ended ended;
-    std::function<Door(Arrived, Host::Done)> post;
+    // False: the engine takes nothing now, and `done` is not called.
+    std::function<bool(Arrived, std::function<void(const Answer&)> done)> post;
     MakeArrival arrival;
   };
 

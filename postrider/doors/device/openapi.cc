@@ -1,12 +1,9 @@
-// The paths of the device profile in /openapi.json: JSON as it is served. Their errors are
-// {"error": "…"}, as callers of the service know them whose place it takes.
-#include "postrider/api/openapi.h"
+#include "postrider/doors/device/openapi.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
 namespace {
 
-constexpr std::string_view kPaths = R"json({
-"/message/enqueue": {
+constexpr std::string_view kPaths = R"json("/message/enqueue": {
   "post": {
     "operationId": "enqueueCommand", "tags": ["device"], "summary": "Hand in a command for a device",
     "description": "Answered after the command is durable. The same correlationId and phase with the same content is the same command (200), with other content it is a conflict (409).",
@@ -91,10 +88,53 @@ constexpr std::string_view kPaths = R"json({
     "responses": {
       "200": {"description": "It does", "content": {"application/json": {"schema": {"type": "object", "additionalProperties": false, "required": ["status"], "properties": {"status": {"const": "ok"}}}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}}
-})json";
+)json";
+
+constexpr std::string_view kParameters =
+    R"json("Plugin": {"name": "plugin", "in": "path", "required": true, "schema": {"type": "string"}},
+  "MeterPhase": {"name": "phase", "in": "query", "description": "Without it the one without a phase, else the lowest", "schema": {"enum": ["A", "B", "C"]}}
+)json";
+
+constexpr std::string_view kResponses =
+    R"json("DeviceMessage": {"description": "The command", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DeviceMessage"}}}},
+  "DeviceError": {"description": "What is wrong", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DeviceError"}}}}
+)json";
+
+constexpr std::string_view kSchemas =
+    R"json("DeviceCommand": {"type": "object", "additionalProperties": false, "required": ["commandType", "priority", "pluginId", "device"], "properties": {
+    "commandType": {"enum": ["READ_VOLTAGE", "READ_CURRENT", "READ_POWER", "READ_POWER_LIMIT", "READ_CREDIT", "READ_VERSION", "READ_DATE", "READ_TIME", "TURN_ON", "TURN_OFF", "SET_DATE", "SET_TIME", "CLEAR_CREDIT", "CLEAR_TAMPER", "SET_POWER_LIMIT", "TOP_UP_KWH", "DELIVER_PREEXISTING_TOKEN"]},
+    "priority": {"type": "integer", "minimum": 0, "maximum": 65535, "description": "The larger goes first"},
+    "pluginId": {"type": "string"},
+    "networkId": {"oneOf": [{"type": "integer", "minimum": 0, "maximum": 4294967295}, {"const": null}]},
+    "correlationId": {"type": "string", "description": "1 to 128 bytes"}, "phase": {"enum": ["A", "B", "C"]},
+    "requestData": {"type": "object", "additionalProperties": false, "properties": {
+      "token": {"type": "string"},
+      "payload": {"type": "object", "description": "{year, month, day} or {hour, minute, second?}"}}},
+    "device": {"type": "object", "additionalProperties": false, "required": ["type", "externalReference"], "properties": {
+      "type": {"const": "ELECTRICITY_METER"}, "externalReference": {"type": "string"},
+      "relayNode": {"type": "object", "additionalProperties": false, "required": ["id"], "properties": {
+        "id": {"type": "string", "description": "A number is taken too"}, "externalReference": {"type": "string"}, "snr": {"type": "number"}, "rssi": {"type": "number"}}}}},
+    "expiresAt": {"type": "string", "format": "date-time", "description": "Nothing is sent after it"},
+    "supersedeKey": {"type": "string", "description": "Older commands of the device with this key are cancelled while they wait"}}},
+  "DeviceMessage": {"type": "object", "required": ["id", "deliveryQueueId"], "description": "The command as it was handed in, with tokens masked, and what became of it so far", "properties": {
+    "id": {"$ref": "#/components/schemas/Ulid"}, "deliveryQueueId": {"type": "string"},
+    "deliveryStatus": {"enum": ["QUEUED", "SENT_TO_NS", "DELIVERED_TO_NS", "SENT_TO_DEVICE", "TO_RETRY", "DELIVERY_SUCCESSFUL", "DELIVERY_FAILED"]},
+    "response": {"type": "object"}, "retryCount": {"$ref": "#/components/schemas/Count"}, "failureHistory": {"type": "array", "items": {}},
+    "outcome": {"enum": ["executed", "refused", "failed", "expired", "cancelled", "unknown"]}, "mayHaveRun": {"type": "boolean"},
+    "makesToken": {"type": "boolean", "description": "true, or absent: POST /token/generate asked for it"}}},
+  "DeviceHistory": {"type": "object", "required": ["id"], "properties": {"id": {"$ref": "#/components/schemas/Ulid"},
+    "runs": {"type": "array", "description": "When it was sent again: each time with what became of it, the oldest first", "items": {"type": "object", "required": ["id", "acceptedAt", "deliveryStatus"], "properties": {
+      "id": {"$ref": "#/components/schemas/Ulid"}, "acceptedAt": {"type": "string"}, "deliveryStatus": {"type": "string"}, "outcome": {"type": "string"}, "mayHaveRun": {"type": "boolean"}}}}}},
+  "Ulid": {"type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"},
+  "DeviceCancelled": {"type": "object", "additionalProperties": false, "required": ["correlationId", "result"], "properties": {
+    "correlationId": {"type": "string"}, "result": {"enum": ["CANCELLED", "NOT_CANCELLABLE", "NOT_FOUND"]}}},
+  "DeviceError": {"type": "object", "additionalProperties": false, "required": ["error"], "properties": {"error": {"type": "string"}}}
+)json";
 
 }  // namespace
 
-std::string_view openapi_device_paths() { return kPaths; }
+api::OpenapiPart openapi_part() {
+  return {.paths = kPaths, .parameters = kParameters, .responses = kResponses, .schemas = kSchemas};
+}
 
-}  // namespace postrider::api
+}  // namespace postrider::device_door

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "postrider/api/device_ingress.h"
-#include "postrider/api/device_testing.h"
+#include "postrider/doors/device/events.h"
+#include "postrider/doors/device/rig_testing.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
 namespace {
 
 class DeviceIngress : public DeviceRig {
@@ -61,12 +61,12 @@ TEST_F(DeviceIngress, WaitsForNothingThatAnEventCauses) {
 
 // req: device.ack.3
 TEST_F(DeviceIngress, HandsTheProfileTheSettingsOfThePlugin) {
-  options.device.plugins[0].settings.emplace_back("pair_window", "3s");
-  options.device.plugins[0].settings.emplace_back("events", "billing");
+  door_options.plugins[0].settings.emplace_back("pair_window", "3s");
+  door_options.plugins[0].settings.emplace_back("events", "billing");
   open();
   EXPECT_EQ(bring("up", up()).status, 204);
   ASSERT_EQ(arrivals().size(), 1U);
-  EXPECT_EQ(settings_received(), options.device.plugins[0].settings);
+  EXPECT_EQ(settings_received(), door_options.plugins[0].settings);
 }
 
 // req: device.api.8
@@ -100,11 +100,11 @@ TEST_F(DeviceIngress, NeedsTheSecretOfItsPluginWhenThereIsOne) {
                             {{"x-postrider-secret", std::string(5000, 'x')}})),
             "");
   EXPECT_TRUE(arrivals().empty());
-  options.device.plugins[0].secret_header = "x-other";
+  door_options.plugins[0].secret_header = "x-other";
   open();
   EXPECT_EQ(post("/ingress/lorawan?event=up", up(), secret()).status, 401);
   EXPECT_EQ(post("/ingress/lorawan?event=up", up(), {{"x-other", "open sesame"}}).status, 204);
-  options.device.plugins[0].secret.clear();
+  door_options.plugins[0].secret.clear();
   open();
   EXPECT_EQ(post("/ingress/lorawan?event=up", up("d2")).status, 204);
   EXPECT_EQ(everything_said.find("open sesame"), std::string::npos);
@@ -157,7 +157,7 @@ TEST_F(DeviceIngress, SaysWhenTheDoorIsShut) {
 }
 
 TEST_F(DeviceIngress, FeedsStoredEventsInAgain) {
-  options.device.plugins.push_back(plugin("other", "chirpstack"));
+  door_options.plugins.push_back(plugin("other", "chirpstack"));
   open();
   bring("up", up("d1"));
   pass(10s);
@@ -188,8 +188,8 @@ TEST_F(DeviceQueuesTest, HoldsTheMessagesOfAPluginThatIsGoneAndLetsThemGoWhenItI
   enqueue({{"correlationId", R"("c2")"}});
   ASSERT_EQ(transport.started.size(), 1U);
   answer(0, 204);
-  const auto plugins = options.device.plugins;
-  options.device.plugins.erase(options.device.plugins.begin());
+  const auto plugins = door_options.plugins;
+  door_options.plugins.erase(door_options.plugins.begin());
   open();
   settle();
   EXPECT_EQ(queue("lorawan.network:7").route.health, Health::kPaused);
@@ -203,7 +203,7 @@ TEST_F(DeviceQueuesTest, HoldsTheMessagesOfAPluginThatIsGoneAndLetsThemGoWhenItI
   EXPECT_NE(error(400, enqueue()), "");
   open();
   EXPECT_EQ(warnings.size(), 1U) << "it is told once";
-  api->set_plugins(plugins);
+  routes->set_plugins(plugins);
   settle();
   EXPECT_EQ(queue("lorawan.network:7").route.health, Health::kNormal);
   pass(10s);
@@ -218,9 +218,9 @@ TEST_F(DeviceQueuesTest, HoldsTheMessagesOfAPluginThatIsGoneAndLetsThemGoWhenItI
 TEST_F(DeviceQueuesTest, GivesQueuesTheSettingsOfTheirPlugin) {
   enqueue();
   make_destination("shop");
-  auto plugins = options.device.plugins;
+  auto plugins = door_options.plugins;
   plugins[0].settings[1].second = "http://new.example:8080";
-  api->set_plugins(plugins);
+  routes->set_plugins(plugins);
   settle();
   EXPECT_EQ(setting_of(queue("lorawan.network:7").config.settings, "url"),
             "http://new.example:8080");
@@ -230,10 +230,10 @@ TEST_F(DeviceQueuesTest, GivesQueuesTheSettingsOfTheirPlugin) {
 TEST_F(DeviceQueuesTest, LeavesAPauseOfTheOperatorAlone) {
   enqueue();
   post("/v1/destinations/lorawan.network:7/pause", R"({"reason":"works at the mast"})");
-  const auto plugins = options.device.plugins;
-  api->set_plugins({});
+  const auto plugins = door_options.plugins;
+  routes->set_plugins({});
   settle();
-  api->set_plugins(plugins);
+  routes->set_plugins(plugins);
   settle();
   EXPECT_EQ(queue("lorawan.network:7").route.health, Health::kPaused);
   EXPECT_EQ(queue("lorawan.network:7").route.reason, "works at the mast");
@@ -241,7 +241,7 @@ TEST_F(DeviceQueuesTest, LeavesAPauseOfTheOperatorAlone) {
 
 TEST_F(DeviceQueuesTest, GoesThroughAllOfThem) {
   for (int i = 0; i < 450; ++i) enqueue({{"networkId", std::to_string(i)}});
-  api->set_plugins({});
+  routes->set_plugins({});
   settle();
   EXPECT_EQ(warnings.size(), 450U);
   for (const char* name : {"lorawan.network:0", "lorawan.network:449"})
@@ -252,7 +252,7 @@ TEST_F(DeviceQueuesTest, WaitsForTheDoor) {
   enqueue();
   store.next_outcome = CommitOutcome::kAmbiguous;
   enqueue();
-  api->set_plugins({});
+  routes->set_plugins({});
   settle();
   pass(5s);
   pass(5s);
@@ -260,4 +260,4 @@ TEST_F(DeviceQueuesTest, WaitsForTheDoor) {
 }
 
 }  // namespace
-}  // namespace postrider::api
+}  // namespace postrider::device_door

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@
 #include "postrider/model/attributes.h"
 #include "postrider/protocols/device/message.h"
 
-namespace postrider {
+namespace postrider::device_door {
 
 inline constexpr std::string_view kDeviceProfile = "device";
 inline constexpr std::string_view kIngressSecretHeader = "x-postrider-secret";
@@ -29,7 +30,13 @@ struct DevicePlugin {
   friend bool operator==(const DevicePlugin&, const DevicePlugin&) = default;
 };
 
-namespace api {
+// Everything that the routes of the profile are told.
+struct DeviceOptions {
+  std::vector<DevicePlugin> plugins;
+  std::string metrics = "open";  // "token": /metrics needs one even when there are plugins
+  // What an operator should see about a queue.
+  std::function<void(std::string_view what, std::string_view queue)> warn;
+};
 
 // What a setting says; empty when it is not given.
 std::string_view setting_of(const NamedTexts& settings, std::string_view name);
@@ -61,5 +68,4 @@ class DevicePlugins {
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
-}  // namespace api
-}  // namespace postrider
+}  // namespace postrider::device_door

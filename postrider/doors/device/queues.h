@@ -11,11 +11,11 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "postrider/api/device_plugins.h"
+#include "postrider/doors/device/plugins.h"
 #include "postrider/model/event.h"
 #include "postrider/runtime/host.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
 
 inline constexpr std::string_view kUnserved = "unserved";  // begins the reason of such a pause
 
@@ -55,4 +55,4 @@ class DeviceQueues : public std::enable_shared_from_this<DeviceQueues> {
   bool closed_ = false;
 };
 
-}  // namespace postrider::api
+}  // namespace postrider::device_door

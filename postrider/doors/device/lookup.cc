@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <map>
 
-#include "postrider/api/device.h"
-#include "postrider/api/http_api_impl.h"
 #include "postrider/api/json_fields.h"
+#include "postrider/doors/device/commands.h"
+#include "postrider/doors/device/routes.h"
 #include "postrider/json/json_writer.h"
 #include "postrider/profiles/device/report.h"
 #include "postrider/protocols/device/ulid.h"
 
-namespace postrider {
+namespace postrider::device_door {
 namespace {
 
 constexpr auto kPhases = std::to_array<std::string_view>({"", "A", "B", "C"});
@@ -66,7 +66,7 @@ std::string_view result_of(const std::vector<api::Told>& told) {
 
 bool read_ids(const api::JsonValue& list, std::vector<std::string>& ids) {
   if (list.kind() != api::JsonKind::kArray) return false;
-  if (list.size() == 0 || list.size() > api::kDeviceBatchMax) return false;
+  if (list.size() == 0 || list.size() > kDeviceBatchMax) return false;
   api::JsonValue item = list.first();
   for (std::size_t left = list.size(); left > 0; --left) {
     if (!item.is_string()) return false;
@@ -82,35 +82,35 @@ bool read_ids(const api::JsonValue& list, std::vector<std::string>& ids) {
 // The messages of a correlation id, of all phases or of one; or the one that has it as its id. Of
 // each all runs, when it was sent again, the newest first. Nothing was found when `ids` is empty;
 // `refusal` says when nobody could tell.
-void HttpApi::Impl::find_device(std::string_view tenant, const std::string& name,
-                                const std::string* phase, DeviceFound then) {
+void DeviceRoutes::find_device(std::string_view tenant, const std::string& name,
+                               const std::string* phase, DeviceFound then) {
   std::vector<Event> events;
   for (const std::string_view one : phases_of(phase)) {
     Query query;
     query.what = Query::What::kOperation;
-    query.key = api::device_key(name, one);
+    query.key = device_key(name, one);
     events.emplace_back(std::move(query));
   }
-  api::ask_all(host_, tenant, std::move(events),
+  api::ask_all(host(), tenant, std::move(events),
                [weak = weak_from_this(), tenant = std::string(tenant), name,
                 then = std::move(then)](const std::vector<api::Told>& told) {
-                 const std::shared_ptr<Impl> self = weak.lock();
+                 const std::shared_ptr<DeviceRoutes> self = weak.lock();
                  if (!self) return;
                  std::vector<MessageId> ids;
                  for (const api::Told& one : told) {
                    if (one.answer.code == AnswerCode::kAccepted && one.answer.id.is_set())
                      ids.push_back(one.answer.id);
                  }
-                 const auto refusal = api::unanswered(told);
-                 const auto id = parse_any_id(self->host_.ids(), name);
+                 const auto refusal = unanswered(told);
+                 const auto id = parse_any_id(self->host().ids(), name);
                  if (!refusal && !ids.empty()) return self->follow_runs(tenant, ids, then);
                  if (!id || refusal) return then(ids, refusal);
                  self->check_device(tenant, *id, then);
                });
 }
 
-void HttpApi::Impl::follow_runs(std::string_view tenant, const std::vector<MessageId>& ids,
-                                const DeviceFound& then) {
+void DeviceRoutes::follow_runs(std::string_view tenant, const std::vector<MessageId>& ids,
+                               const DeviceFound& then) {
   std::vector<Event> events;
   for (const MessageId id : ids) {
     Query query;
@@ -118,109 +118,108 @@ void HttpApi::Impl::follow_runs(std::string_view tenant, const std::vector<Messa
     query.id = id;
     events.emplace_back(std::move(query));
   }
-  api::ask_all(host_, tenant, std::move(events), [ids, then](const std::vector<api::Told>& told) {
+  api::ask_all(host(), tenant, std::move(events), [ids, then](const std::vector<api::Told>& told) {
     std::vector<MessageId> runs;
     for (std::size_t i = 0; i < ids.size(); ++i) add_runs(told[i], ids[i], runs);
-    then(runs, api::unanswered(told));
+    then(runs, unanswered(told));
   });
 }
 
 // Ids of messages are no secrets, and these routes are for those of the device profile only.
-void HttpApi::Impl::check_device(std::string_view tenant, MessageId id, const DeviceFound& then) {
+void DeviceRoutes::check_device(std::string_view tenant, MessageId id, const DeviceFound& then) {
   std::vector<Event> events;
   events.emplace_back(ask_for(id));
-  api::ask_all(host_, tenant, std::move(events),
+  api::ask_all(host(), tenant, std::move(events),
                [weak = weak_from_this(), tenant = std::string(tenant), id,
                 then](const std::vector<api::Told>& told) {
-                 const std::shared_ptr<Impl> self = weak.lock();
+                 const std::shared_ptr<DeviceRoutes> self = weak.lock();
                  if (!self) return;
                  const auto* view = std::get_if<MessageView>(&told[0].answer.view);
-                 if (view == nullptr) return then({}, api::unanswered(told));
+                 if (view == nullptr) return then({}, unanswered(told));
                  Query query;
                  query.what = Query::What::kDestination;
                  query.destination = view->explanation.destination;
                  std::vector<Event> more;
                  more.emplace_back(std::move(query));
-                 api::ask_all(self->host_, tenant, std::move(more),
+                 api::ask_all(self->host(), tenant, std::move(more),
                               [weak, tenant, id, then](const std::vector<api::Told>& about) {
-                                const std::shared_ptr<Impl> still = weak.lock();
+                                const std::shared_ptr<DeviceRoutes> still = weak.lock();
                                 if (!still) return;
                                 const auto* queue =
                                     std::get_if<DestinationView>(&about[0].answer.view);
                                 const bool ours =
                                     queue != nullptr && queue->config.profile == kDeviceProfile;
-                                if (!ours) return then({}, api::unanswered(about));
+                                if (!ours) return then({}, unanswered(about));
                                 still->follow_runs(tenant, {id}, then);
                               });
                });
 }
 
-void HttpApi::Impl::show_device(Call& call, bool history) {
+void DeviceRoutes::show_device(Call& call, bool history) {
   const std::string* phase = call.query.find("phase");
   const bool known = phase == nullptr || device::parse_meter_phase(*phase).has_value();
-  if (!known) return finish(call.waiting, api::device_error({400, "phase: must be A, B or C"}));
+  if (!known) return finish(call.waiting, device_error({400, "phase: must be A, B or C"}));
   if (call.capture.size() > device::kIdBytesMax)
-    return finish(call.waiting, api::device_error({404, std::string(kNotThere)}));
-  if (!reserve(call.waiting, device::kMessageBytesMax)) return;
+    return finish(call.waiting, device_error({404, std::string(kNotThere)}));
+  if (!desk_->reserve(call.waiting, device::kMessageBytesMax)) return;
   find_device(
       call.tenant, call.capture, phase,
       [weak = weak_from_this(), waiting = call.waiting, tenant = std::string(call.tenant), history](
-          const std::vector<MessageId>& ids, const std::optional<api::DeviceRefusal>& refusal) {
-        const std::shared_ptr<Impl> self = weak.lock();
+          const std::vector<MessageId>& ids, const std::optional<DeviceRefusal>& refusal) {
+        const std::shared_ptr<DeviceRoutes> self = weak.lock();
         if (!self) return;
-        if (refusal) return self->finish(waiting, api::device_error(*refusal));
+        if (refusal) return self->finish(waiting, device_error(*refusal));
         self->show_first(waiting, tenant, ids, history);
       });
 }
 
-void HttpApi::Impl::show_first(const Waiting& waiting, std::string_view tenant,
-                               const std::vector<MessageId>& ids, bool history) {
+void DeviceRoutes::show_first(const Waiting& waiting, std::string_view tenant,
+                              const std::vector<MessageId>& ids, bool history) {
   std::vector<Event> events;
   for (const MessageId id : ids) events.emplace_back(ask_for(id));
-  api::ask_all(host_, tenant, std::move(events),
+  api::ask_all(host(), tenant, std::move(events),
                [weak = weak_from_this(), waiting, history](const std::vector<api::Told>& told) {
-                 const std::shared_ptr<Impl> self = weak.lock();
+                 const std::shared_ptr<DeviceRoutes> self = weak.lock();
                  if (!self) return;
-                 if (const auto refusal = api::unanswered(told))
-                   return self->finish(waiting, api::device_error(*refusal));
+                 if (const auto refusal = unanswered(told))
+                   return self->finish(waiting, device_error(*refusal));
                  const MessageView* const view = choose(told, history);
                  if (view == nullptr)
-                   return self->finish(waiting, api::device_error({404, std::string(kNotThere)}));
+                   return self->finish(waiting, device_error({404, std::string(kNotThere)}));
                  std::vector<const MessageView*> runs;  // the oldest first
                  for (auto one = told.rbegin(); one != told.rend(); ++one) {
                    if (const auto* run = std::get_if<MessageView>(&one->answer.view))
                      runs.push_back(run);
                  }
-                 const device::DeviceView shown{*view, self->host_.ids(),
+                 const device::DeviceView shown{*view, self->host().ids(),
                                                 view->explanation.destination, runs};
                  auto text =
                      history ? device::report_history(shown) : device::report_message(shown);
-                 if (!text)
-                   return self->finish(waiting, api::device_error({404, text.error().detail}));
+                 if (!text) return self->finish(waiting, device_error({404, text.error().detail}));
                  HttpResponse response;
                  response.body = std::move(*text);
                  self->finish(waiting, std::move(response));
                });
 }
 
-void HttpApi::Impl::get_device(Call& call) { show_device(call, false); }
-void HttpApi::Impl::get_device_history(Call& call) { show_device(call, true); }
+void DeviceRoutes::get_device(Call& call) { show_device(call, false); }
+void DeviceRoutes::get_device_history(Call& call) { show_device(call, true); }
 
 // One request while its ids are cancelled, a few at a time.
-struct HttpApi::Impl::Cancels {
+struct DeviceRoutes::Cancels {
   Waiting waiting;
   std::string tenant;
   bool batch = false;
   std::vector<std::string> asked;              // as they were given, repeats included
   std::vector<std::string> ids;                // each once
   std::map<std::string, std::string> results;  // CANCELLED, NOT_CANCELLABLE, NOT_FOUND
-  std::optional<api::DeviceRefusal> refusal;
+  std::optional<DeviceRefusal> refusal;
   std::size_t next = 0;
   std::size_t open = 0;
 };
 
-void HttpApi::Impl::cancel_device(Call& call) {
-  const auto root = root_of(call);
+void DeviceRoutes::cancel_device(Call& call) {
+  const auto root = desk_->root_of(call);
   if (!root) return refuse(call.waiting, root.error());
   constexpr std::array<std::string_view, 1> kNames = {"correlationId"};
   std::array<api::MaybeValue, 1> found;
@@ -229,7 +228,7 @@ void HttpApi::Impl::cancel_device(Call& call) {
   const std::string id = found[0] && found[0]->is_string() ? found[0]->text() : std::string();
   if (id.empty() || id.size() > device::kIdBytesMax)
     return finish(call.waiting,
-                  api::device_error({400, "correlationId: must be a text of 1 to 128 bytes"}));
+                  device_error({400, "correlationId: must be a text of 1 to 128 bytes"}));
   auto job = std::make_shared<Cancels>();
   job->waiting = call.waiting;
   job->tenant = call.tenant;
@@ -238,8 +237,8 @@ void HttpApi::Impl::cancel_device(Call& call) {
   go_on_cancelling(job);
 }
 
-void HttpApi::Impl::cancel_devices(Call& call) {
-  const auto root = root_of(call);
+void DeviceRoutes::cancel_devices(Call& call) {
+  const auto root = desk_->root_of(call);
   if (!root) return refuse(call.waiting, root.error());
   constexpr std::array<std::string_view, 1> kNames = {"correlationIds"};
   std::array<api::MaybeValue, 1> found;
@@ -247,9 +246,9 @@ void HttpApi::Impl::cancel_devices(Call& call) {
     return refuse(call.waiting, *problem);
   auto job = std::make_shared<Cancels>();
   if (!found[0] || !read_ids(*found[0], job->asked)) {
-    return finish(call.waiting, api::device_error({400, "correlationIds: must be a list of 1 to " +
-                                                            std::to_string(api::kDeviceBatchMax) +
-                                                            " texts of 1 to 128 bytes"}));
+    return finish(call.waiting, device_error({400, "correlationIds: must be a list of 1 to " +
+                                                       std::to_string(kDeviceBatchMax) +
+                                                       " texts of 1 to 128 bytes"}));
   }
   job->waiting = call.waiting;
   job->tenant = call.tenant;
@@ -260,15 +259,15 @@ void HttpApi::Impl::cancel_devices(Call& call) {
   go_on_cancelling(job);
 }
 
-void HttpApi::Impl::go_on_cancelling(const std::shared_ptr<Cancels>& job) {
+void DeviceRoutes::go_on_cancelling(const std::shared_ptr<Cancels>& job) {
   ++job->open;  // nothing is over while there is something to begin
   while (job->next < job->ids.size() && job->open <= kCancelsAtOnce && !job->refusal) {
     const std::string& id = job->ids[job->next++];
     ++job->open;
     find_device(job->tenant, id, nullptr,
                 [weak = weak_from_this(), job, id](const std::vector<MessageId>& ids,
-                                                   const std::optional<api::DeviceRefusal>& bad) {
-                  const std::shared_ptr<Impl> self = weak.lock();
+                                                   const std::optional<DeviceRefusal>& bad) {
+                  const std::shared_ptr<DeviceRoutes> self = weak.lock();
                   if (!self) return;
                   if (bad) return self->take_cancelled(job, id, {}, bad);
                   self->cancel_each(job, id, ids);
@@ -278,32 +277,32 @@ void HttpApi::Impl::go_on_cancelling(const std::shared_ptr<Cancels>& job) {
   if (job->open == 0) finish_cancelling(*job);
 }
 
-void HttpApi::Impl::cancel_each(const std::shared_ptr<Cancels>& job, const std::string& id,
-                                const std::vector<MessageId>& messages) {
+void DeviceRoutes::cancel_each(const std::shared_ptr<Cancels>& job, const std::string& id,
+                               const std::vector<MessageId>& messages) {
   std::vector<Event> events;
   for (const MessageId message : messages) {
     Cancel cancel;
     cancel.id = message;
     events.emplace_back(std::move(cancel));
   }
-  api::ask_all(host_, job->tenant, std::move(events),
+  api::ask_all(host(), job->tenant, std::move(events),
                [weak = weak_from_this(), job, id](const std::vector<api::Told>& told) {
-                 const std::shared_ptr<Impl> self = weak.lock();
-                 if (self) self->take_cancelled(job, id, result_of(told), api::unanswered(told));
+                 const std::shared_ptr<DeviceRoutes> self = weak.lock();
+                 if (self) self->take_cancelled(job, id, result_of(told), unanswered(told));
                });
 }
 
-void HttpApi::Impl::take_cancelled(const std::shared_ptr<Cancels>& job, const std::string& id,
-                                   std::string_view result,
-                                   const std::optional<api::DeviceRefusal>& refusal) {
+void DeviceRoutes::take_cancelled(const std::shared_ptr<Cancels>& job, const std::string& id,
+                                  std::string_view result,
+                                  const std::optional<DeviceRefusal>& refusal) {
   job->results[id] = result;
   if (refusal && !job->refusal) job->refusal = refusal;
   --job->open;
   go_on_cancelling(job);
 }
 
-void HttpApi::Impl::finish_cancelling(const Cancels& job) {
-  if (job.refusal) return finish(job.waiting, api::device_error(*job.refusal));
+void DeviceRoutes::finish_cancelling(const Cancels& job) {
+  if (job.refusal) return finish(job.waiting, device_error(*job.refusal));
   HttpResponse response;
   api::JsonWriter json(response.body);
   if (job.batch) json.open_array();
@@ -315,4 +314,4 @@ void HttpApi::Impl::finish_cancelling(const Cancels& job) {
   finish(job.waiting, std::move(response));
 }
 
-}  // namespace postrider
+}  // namespace postrider::device_door

@@ -1,11 +1,12 @@
-#include "postrider/api/device_ingress.h"
+#include "postrider/doors/device/events.h"
 
 #include <utility>
 
 #include "postrider/base/codec.h"
 #include "postrider/base/hash.h"
+#include "postrider/protocols/chirpstack/chirpstack.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
 namespace {
 
 // One event of the server, whatever else is in it and whichever way it came.
@@ -50,4 +51,16 @@ Result<Arrived> make_arrival(IngressEvent event) {
   return arrived;
 }
 
-}  // namespace postrider::api
+Result<Arrived> device_arrival(const BrokerEvent& event, const NamedTexts& settings) {
+  const auto words = chirpstack::parse_event_topic(event.topic);
+  if (!words) return fail(ErrorCode::kNotFound, "unknown topic");
+  // No message of protobuf that is an event begins with a brace.
+  const bool json = event.bytes.starts_with('{');
+  return make_arrival({.plugin = event.source,
+                       .kind = chirpstack::parse_event_kind(words->event),
+                       .format = json ? EventFormat::kJson : EventFormat::kProtobuf,
+                       .bytes = event.bytes,
+                       .settings = settings});
+}
+
+}  // namespace postrider::device_door

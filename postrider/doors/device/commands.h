@@ -1,17 +1,14 @@
-// The routes of the device profile, as the service has them that it takes the place of: commands
-// are enqueued, looked at and cancelled by correlation id, events of network servers come in. Their
-// errors are {"error": "…"}. What needs several answers of the engine is an object of its own,
-// here.
+// Commands for devices at the API: how a command becomes an event of the engine, and how its routes
+// say no. Their errors are {"error": "…"}, the contract of the service that the profile replaces.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "postrider/api/ask_all.h"
 #include "postrider/api/problems.h"
 #include "postrider/model/answer.h"
 #include "postrider/model/event.h"
@@ -19,7 +16,7 @@
 #include "postrider/runtime/host.h"
 #include "postrider/servers/http/http_server.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
 
 inline constexpr std::size_t kDeviceBatchMax = 1000;
 inline constexpr std::string_view kDeviceScope = "device";  // of correlation ids in the ledger
@@ -30,10 +27,10 @@ struct DeviceRefusal {
   std::string detail;
   std::uint32_t retry_after_s = 0;
 };
-DeviceRefusal refusal_of(const Problem& problem);
+DeviceRefusal refusal_of(const api::Problem& problem);
 DeviceRefusal refusal_of(Door door);
 HttpResponse device_error(const DeviceRefusal& refusal);
-HttpResponse device_error(const Problem& problem);  // with the headers that belong to it
+HttpResponse device_error(const api::Problem& problem);  // with the headers that belong to it
 
 // A correlation id and a phase ("" or "A" to "C") as the ledger knows them.
 OperationKey device_key(std::string_view correlation, std::string_view phase);
@@ -41,16 +38,8 @@ OperationKey device_key(std::string_view correlation, std::string_view phase);
 // The event that hands a message in. `queue` is its destination.
 Submit device_submit(const device::DeviceMessage& message, std::string queue);
 
-// Asks for several things and goes on when all are answered, in the order asked. What did not pass
-// the door is answered with `door` set.
-struct Told {
-  Answer answer;
-  Door door = Door::kOpen;
-};
-using AllTold = std::function<void(std::vector<Told>)>;
-void ask_all(Host& host, std::string_view tenant, std::vector<Event> events, AllTold then);
 // The first thing that kept an answer from us, if anything did.
-std::optional<DeviceRefusal> unanswered(const std::vector<Told>& told);
+std::optional<DeviceRefusal> unanswered(const std::vector<api::Told>& told);
 DeviceRefusal interrupted();
 
-}  // namespace postrider::api
+}  // namespace postrider::device_door

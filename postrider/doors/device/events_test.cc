@@ -1,12 +1,13 @@
-#include "postrider/api/broker_event.h"
+#include "postrider/doors/device/events.h"
 
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "postrider/protocols/chirpstack/chirpstack.h"
 #include "postrider/protocols/chirpstack/events.h"
 
-namespace postrider {
+namespace postrider::device_door {
 namespace {
 
 using chirpstack::Event;
@@ -21,16 +22,22 @@ Event txack() {
   return event;
 }
 
+std::string topic_of(std::string_view word) {
+  return chirpstack::event_topic(
+      {.application = "1", .dev_eui = "0000047003333623", .event = std::string(word)});
+}
+
 Result<Arrived> arrive(const Event& event, bool protobuf = false,
                        std::string_view plugin = "lorawan") {
   const std::string bytes = protobuf ? encode_event_protobuf(event) : encode_event_json(event);
-  return device_arrival({.plugin = plugin, .event = name_of(event.kind), .bytes = bytes}, {});
+  return device_arrival({.source = plugin, .topic = topic_of(name_of(event.kind)), .bytes = bytes},
+                        {});
 }
 
 TEST(BrokerEvent, SaysWhoBroughtWhatAsTheProfileReadsIt) {
   const std::string bytes = encode_event_json(txack());
-  const auto arrived = device_arrival({.plugin = "lorawan", .event = "txack", .bytes = bytes},
-                                      {{"events", "billing"}});
+  const auto arrived = device_arrival(
+      {.source = "lorawan", .topic = topic_of("txack"), .bytes = bytes}, {{"events", "billing"}});
   ASSERT_TRUE(arrived) << arrived.error().detail;
   EXPECT_EQ(arrived->profile, "device");
   EXPECT_EQ(to_string(arrived->source), "lorawan txack json");
@@ -88,7 +95,8 @@ TEST(BrokerEvent, EventsThatDifferInWhatTellsThemApartAreDifferent) {
 
 TEST(BrokerEvent, UnknownWordsAndBytesThatAreNoEventAreRefused) {
   const auto code_of = [](std::string_view event, std::string_view bytes) {
-    const auto arrived = device_arrival({.plugin = "lorawan", .event = event, .bytes = bytes}, {});
+    const auto arrived =
+        device_arrival({.source = "lorawan", .topic = topic_of(event), .bytes = bytes}, {});
     return arrived ? std::optional<ErrorCode>() : arrived.error().code;
   };
   EXPECT_EQ(code_of("location", "{}"), ErrorCode::kNotFound);
@@ -98,7 +106,10 @@ TEST(BrokerEvent, UnknownWordsAndBytesThatAreNoEventAreRefused) {
   EXPECT_TRUE(code_of("up", "\xff").has_value());
   const std::string large = "{" + std::string(chirpstack::kEventBytesMax, ' ');
   EXPECT_EQ(code_of("up", large), ErrorCode::kLimit);
+  const auto elsewhere =
+      device_arrival({.source = "lorawan", .topic = "gateway/up", .bytes = "{}"}, {});
+  EXPECT_EQ(elsewhere.error().code, ErrorCode::kNotFound);
 }
 
 }  // namespace
-}  // namespace postrider
+}  // namespace postrider::device_door

@@ -7,12 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "postrider/api/device_plugins.h"
 #include "postrider/base/result.h"
+#include "postrider/doors/device/plugins.h"
 #include "postrider/model/event.h"
 #include "postrider/protocols/chirpstack/events.h"
+#include "postrider/transports/mqtt/brokers.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
 
 inline constexpr std::size_t kIngressBytesMax = std::size_t{256} << 10;
 inline constexpr std::string_view kIngressTenant = "ingress";  // has a share of its own
@@ -33,4 +34,8 @@ struct IngressEvent {
 // no such event.
 Result<Arrived> make_arrival(IngressEvent event);
 
-}  // namespace postrider::api
+// The same for an event that a broker of MQTT brought, in either format. `settings` are the
+// plugin's.
+Result<Arrived> device_arrival(const BrokerEvent& event, const NamedTexts& settings);
+
+}  // namespace postrider::device_door

@@ -1,4 +1,4 @@
-#include "postrider/api/device_plugins.h"
+#include "postrider/doors/device/plugins.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "postrider/base/check.h"
 #include "postrider/base/nearest.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
 namespace {
 
 constexpr std::size_t kSecretBytesMax = 4096;  // nobody hashes a megabyte for us
@@ -85,4 +85,4 @@ Result<std::string> DevicePlugins::queue_of(const device::DeviceMessage& message
   return device::pull_queue(message);
 }
 
-}  // namespace postrider::api
+}  // namespace postrider::device_door

@@ -1,12 +1,10 @@
-#include "postrider/api/brokers.h"
+#include "postrider/transports/mqtt/brokers.h"
 
 #include <unordered_set>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-
-#include "postrider/protocols/chirpstack/chirpstack.h"
 
 namespace postrider {
 namespace {
@@ -49,7 +47,7 @@ class Brokers::Impl : public std::enable_shared_from_this<Brokers::Impl> {
  private:
   struct Broker {
     std::string name;
-    std::string plugin;
+    std::string source;
     std::string refusal;  // the last one
     BrokerCounts counts;
     std::unique_ptr<MqttTransport> transport;
@@ -70,7 +68,7 @@ Result<void> Brokers::Impl::add(BrokerOptions options) {
   auto broker = std::make_unique<Broker>();
   Broker& it = *broker;
   it.name = std::move(options.name);
-  it.plugin = std::move(options.plugin);
+  it.source = std::move(options.source);
   auto made = MqttTransport::make(
       loop_, std::move(options.mqtt), hooks_.ended,
       [this, &it](std::string_view topic, std::string_view bytes,
@@ -131,23 +129,17 @@ std::vector<BrokerState> Brokers::Impl::states() const {
 // What nobody will ever be able to read is acknowledged: the broker would send it again for ever.
 void Brokers::Impl::arrived(Broker& broker, std::string_view topic, std::string_view bytes,
                             const MqttTransport::Durable& durable) {
-  const auto words = chirpstack::parse_event_topic(topic);
-  if (!words) {
-    ++broker.counts.unknown;
-    return durable(true);
-  }
-  auto arrival = hooks_.arrival({.plugin = broker.plugin, .event = words->event, .bytes = bytes});
+  auto arrival = hooks_.arrival({.source = broker.source, .topic = topic, .bytes = bytes});
   if (!arrival) {
     const bool unknown = arrival.error().code == ErrorCode::kNotFound;
     ++(unknown ? broker.counts.unknown : broker.counts.malformed);
     return durable(true);
   }
-  const Door door = hooks_.post(std::move(*arrival),
-                                [weak = weak_from_this(), &broker, durable](const Answer& answer) {
-                                  if (const auto self = weak.lock())
-                                    self->answered(broker, answer, durable);
-                                });
-  if (door == Door::kOpen) return;
+  const bool posted = hooks_.post(
+      std::move(*arrival), [weak = weak_from_this(), &broker, durable](const Answer& answer) {
+        if (const auto self = weak.lock()) self->answered(broker, answer, durable);
+      });
+  if (posted) return;
   ++broker.counts.put_off;
   durable(false);
 }

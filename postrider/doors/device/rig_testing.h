@@ -7,8 +7,14 @@
 #include <vector>
 
 #include "postrider/api/http_api_testing.h"
+#include "postrider/doors/device/routes.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
+
+using api::ApiRig;
+using api::Reply;
+using api::RigHeaders;
+using api::RigRequest;
 
 const ProfileSpec& rig_device_profile();
 
@@ -31,6 +37,8 @@ class DeviceRig : public ApiRig {
 
   std::vector<const ProfileSpec*> profiles;
   std::vector<std::string> warnings;
+  DeviceOptions door_options;      // of the next open()
+  DeviceRoutes* routes = nullptr;  // that is open; kept by the API
 };
 
-}  // namespace postrider::api
+}  // namespace postrider::device_door

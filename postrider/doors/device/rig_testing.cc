@@ -1,4 +1,4 @@
-#include "postrider/api/device_testing.h"
+#include "postrider/doors/device/rig_testing.h"
 
 #include <array>
 
@@ -6,7 +6,7 @@
 #include "postrider/profiles/device/notes.h"
 #include "postrider/profiles/device/table.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
 namespace {
 
 Result<Policy> configure(const NamedTexts& settings) {
@@ -95,10 +95,15 @@ DeviceRig::DeviceRig() {
   profiles.push_back(&kProfile);
   host_options.shard.engine.profiles = profiles;
   options.profiles = profiles;
-  options.device.plugins = {plugin("lorawan", "chirpstack", "open sesame"),
-                            plugin("calin", "calin-v1")};
-  options.device.warn = [this](std::string_view what, std::string_view queue) {
+  door_options.plugins = {plugin("lorawan", "chirpstack", "open sesame"),
+                          plugin("calin", "calin-v1")};
+  door_options.warn = [this](std::string_view what, std::string_view queue) {
     warnings.push_back(std::string(queue) + ": " + std::string(what));
+  };
+  make_doors = [this] {
+    auto door = std::make_shared<DeviceRoutes>(door_options);
+    routes = door.get();
+    return std::vector<std::shared_ptr<api::HttpDoor>>{std::move(door)};
   };
 }
 
@@ -165,4 +170,4 @@ DestinationView DeviceRig::queue(const std::string& name) {
   return view;
 }
 
-}  // namespace postrider::api
+}  // namespace postrider::device_door

@@ -1,9 +1,9 @@
-#include "postrider/api/device.h"
+#include "postrider/doors/device/commands.h"
 
-#include "postrider/api/device_testing.h"
+#include "postrider/doors/device/rig_testing.h"
 #include "postrider/protocols/device/ulid.h"
 
-namespace postrider::api {
+namespace postrider::device_door {
 namespace {
 
 class DeviceEnqueue : public DeviceRig {
@@ -116,7 +116,7 @@ TEST_F(DeviceEnqueue, MakesAQueueAnewThatSomebodyRemoved) {
 }
 
 TEST_F(DeviceEnqueue, SaysWhyAQueueCouldNotBeMade) {
-  options.device.plugins[0].settings = {{"way", "chirpstack"}};
+  door_options.plugins[0].settings = {{"way", "chirpstack"}};
   open();
   const Reply reply = enqueue();
   EXPECT_EQ(error(503, reply), "the queue could not be made: url: is missing");
@@ -283,11 +283,11 @@ TEST_F(DeviceEnqueue, NeedsATokenWhenThereAreAny) {
   EXPECT_EQ(get("/message/c1", read).status, 200);
   EXPECT_EQ(get("/healthz").status, 200);
   EXPECT_EQ(get("/metrics").status, 200);
-  options.device.metrics = "token";
+  door_options.metrics = "token";
   open();
   EXPECT_EQ(get("/metrics").status, 401);
-  options.device.metrics = "open";
-  options.device.plugins.clear();
+  door_options.metrics = "open";
+  door_options.plugins.clear();
   open();
   EXPECT_EQ(get("/metrics").status, 401) << "without plugins nothing is opened";
 }
@@ -427,4 +427,4 @@ TEST_F(DeviceLookup, RefusesACancelThatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace postrider::api
+}  // namespace postrider::device_door
