@@ -32,11 +32,12 @@ enum StateFlag : std::uint8_t {
   kHasFirstAttempt = 128
 };
 constexpr std::uint8_t kFlagsMax = 2 * kShares - 1;
-constexpr std::uint8_t kOrdered = 128;    // beside the bits of lasting gates
-constexpr unsigned kHeldBackBit = 16;     // above the failure class: a count follows
-constexpr unsigned kLost = 32;            // above that
-constexpr unsigned kCertaintyShift = 6;   // above that
-constexpr std::size_t kPackedMax = 4096;  // longer bodies are not worth the time
+constexpr std::uint8_t kOrdered = 128;       // beside the bits of lasting gates
+constexpr unsigned kHeldBackBit = 16;        // above the failure class: a count follows
+constexpr unsigned kLost = 32;               // above that
+constexpr unsigned kCertaintyShift = 6;      // above that
+constexpr std::size_t kPackedMax = 4096;     // longer bodies are not worth the time
+constexpr std::size_t kHeadBytesUsual = 64;  // what most heads have at most
 
 bool has_gates(const Message& message) {
   for (const GateName gate : message.gates) {
@@ -123,7 +124,6 @@ bool read_head(Reader& reader, Message& message) {
 
 Message encode_message(const Message& fields, std::string_view attributes, std::string_view body,
                        const Dictionary* dictionary) {
-  thread_local std::string head;  // reused: encoding is on the hot path, and only the blob is kept
   Message message = fields;
   message.text = Blob();
   const bool shares = fields.shared.id != 0;
@@ -134,7 +134,8 @@ Message encode_message(const Message& fields, std::string_view attributes, std::
   message.dictionary = smaller ? dictionary->number() : std::uint8_t{0};
   const std::string_view own = shares ? std::string_view() : body;
   const std::string_view stored = smaller ? std::string_view(packed) : own;
-  head.clear();
+  std::string head;
+  head.reserve(kHeadBytesUsual);
   encode_head(head, message, attributes.size());
   const std::size_t content = head.size() + attributes.size() + stored.size();
 
