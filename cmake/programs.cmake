@@ -20,6 +20,19 @@ else()
   message(STATUS "No sources in apps/postrider yet: the executable is left out.")
 endif()
 
+# Programs that embed the library, built and run by the tests.
+if(POSTRIDER_TESTS)
+  file(GLOB examples CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/*.cc)
+  foreach(source IN LISTS examples)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(example_${name} ${source})
+    target_include_directories(example_${name} PRIVATE ${CMAKE_SOURCE_DIR}/postrider/include)
+    target_link_libraries(example_${name} PRIVATE postrider_node)
+    set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+  endforeach()
+endif()
+
 if(POSTRIDER_TESTS)
   file(GLOB_RECURSE acceptance_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*_test.cc)
   list(FILTER acceptance_sources EXCLUDE REGEX "/tests/crash/") # a program of their own

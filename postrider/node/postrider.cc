@@ -13,6 +13,8 @@ namespace {
 
 constexpr Duration kLookAtSpace(100);  // in a second a quick disk is full
 constexpr Duration kLookAtEnd(5);
+constexpr Duration kLookAtLog(20);
+constexpr std::uint32_t kLogRows = 200;
 
 Answer refused(Door door) {
   Answer answer;
@@ -50,6 +52,7 @@ class Postrider::Impl {
     ids_.emplace(node_->id_key());
     node_->before_turn([this] { take_asked(); });
     node_->loop().every(kLookAtSpace, [this] { node_->look_at_space(); });
+    node_->loop().every(kLookAtLog, [this] { look_at_log(); });
     thread_ = std::thread([this] { node_->loop().run(); });
     return {};
   }
@@ -71,6 +74,15 @@ class Postrider::Impl {
     const std::lock_guard lock(ids_mutex_);
     return ids_->parse(text);
   }
+  void follow(const LogPosition& from, Told told) {
+    auto follower = std::make_shared<Follower>();
+    follower->told = std::move(told);
+    follower->next = from;
+    const std::lock_guard lock(mutex_);
+    wanted_ = std::move(follower);
+  }
+
+  Timestamp wall() const { return clock_.read().wall; }
   CommitCounters commits() const { return node_->committer().counters(); }
   StoreMemory store_memory() const { return node_->store().memory(); }
 
@@ -94,6 +106,41 @@ class Postrider::Impl {
     Event event;
     Done done;
   };
+  struct Follower {  // of the log
+    Told told;
+    LogPosition next;
+    bool asking = false;
+    bool at_end = false;
+    std::uint64_t seen = 0;  // the version of the log that it has read to its end
+  };
+
+  void look_at_log() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (wanted_) follower_ = std::move(wanted_);
+    }
+    if (!follower_ || follower_->asking) return;
+    const std::uint64_t version = node_->host().log_version();
+    if (follower_->at_end && follower_->seen == version) return;
+    Query query;
+    query.what = Query::What::kLog;
+    query.from = follower_->next;
+    query.limit = kLogRows;
+    const Door door = node_->host().post(
+        {}, std::move(query),
+        [this, it = follower_, version](const Answer& answer) { take_log(*it, version, answer); });
+    follower_->asking = door == Door::kOpen;
+  }
+  void take_log(Follower& follower, std::uint64_t version, const Answer& answer) {
+    follower.asking = false;
+    const auto* page = std::get_if<LogPage>(&answer.view);
+    if (page == nullptr || follower_.get() != &follower) return;
+    follower.next = page->next;
+    follower.at_end = page->at_end;
+    follower.seen = version;
+    for (const LogEntry& entry : page->entries) follower.told(entry);
+    if (!page->at_end) look_at_log();
+  }
 
   void take_asked() {
     std::vector<Asked> asked;
@@ -123,7 +170,9 @@ class Postrider::Impl {
   mutable std::mutex ids_mutex_;
   std::optional<IdCodec> ids_;  // callers' own, beside the engine's and the host's
   std::thread thread_;
-  std::mutex mutex_;  // guards the three below
+  std::shared_ptr<Follower> follower_;  // of the loop's thread; shared with its open query
+  std::mutex mutex_;                    // guards the four below
+  std::shared_ptr<Follower> wanted_;
   std::vector<Asked> asked_;
   bool closing_ = false;
   Timestamp give_up_at_;
@@ -152,6 +201,8 @@ std::string Postrider::shown(MessageId id) const { return impl_->shown(id); }
 std::optional<MessageId> Postrider::parse_id(std::string_view text) const {
   return impl_->parse_id(text);
 }
+void Postrider::follow(const LogPosition& from, Told told) { impl_->follow(from, std::move(told)); }
+Timestamp Postrider::wall() const { return impl_->wall(); }
 CommitCounters Postrider::commits() const { return impl_->commits(); }
 StoreMemory Postrider::store_memory() const { return impl_->store_memory(); }
 Result<void> Postrider::close(Duration patience) { return impl_->close(patience); }

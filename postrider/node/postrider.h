@@ -1,4 +1,5 @@
-// Postrider as a library: open a store, submit, observe, close. The engine runs on a thread of its
+// The low door of the library: every command and query of model/event.h. Programs that submit and
+// observe take include/postrider/client.h instead. The engine runs on a thread of its
 // own; every call may come from any thread. The daemon is made of the same parts (node/node.h).
 //
 //   auto rider = postrider::Postrider::open({.store = {.directory = "data"}});
@@ -59,6 +60,13 @@ class Postrider {
   // the text is none. Unlike the id itself it is of this store alone.
   std::string shown(MessageId id) const;
   std::optional<MessageId> parse_id(std::string_view text) const;
+
+  // Calls `told` on the engine's thread for each entry of the log from `from` on; what retention
+  // removed before it was read is skipped. One follower: another call replaces it.
+  using Told = std::function<void(const LogEntry&)>;
+  void follow(const LogPosition& from, Told told);
+
+  Timestamp wall() const;  // what time it is for people
 
   CommitCounters commits() const;  // what the store was given so far
   StoreMemory store_memory() const;
