@@ -54,7 +54,7 @@ class Bench {
   explicit Bench(const Options& options) : options_(options), body_(options.payload, 'x') {
     ShardOptions shard;
     shard.engine.profiles = all_profiles();
-    shard.mailbox_max = 1 << 20;
+    shard.event_queue_max = 1 << 20;
     auto opened =
         Shard::open(shard, store_, instant(), [this](Action&& action) { take(std::move(action)); });
     POSTRIDER_CHECK(opened.has_value());

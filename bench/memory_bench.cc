@@ -29,7 +29,7 @@ class Bench {
   explicit Bench(const Options& options) : options_(options) {
     shard_options_.engine.profiles = all_profiles();
     shard_options_.engine.limits.residents_max = options.cache;
-    shard_options_.mailbox_max = 1 << 20;
+    shard_options_.event_queue_max = 1 << 20;
     open();
   }
 
