@@ -10,6 +10,7 @@
 
 #include "apps/postrider/options.h"
 #include "apps/postrider/output.h"
+#include "postrider/doors/all.h"
 
 namespace postrider {
 namespace {
@@ -26,7 +27,7 @@ int failure(const Parsed& parsed, const std::string& what) {
 
 // Only the owner may read it: tokens will be written into it.
 int init(const Parsed& parsed) {
-  const std::string text = config_template();
+  const std::string text = config_template(doors::all_config_parts());
   if (parsed.operands.empty()) {
     print(text);
     return kExitOk;
@@ -51,18 +52,19 @@ int init(const Parsed& parsed) {
 // What the daemon would say, with the environment as it is here.
 int check(const Parsed& parsed) {
   const std::string path = parsed.operands.empty() ? parsed.text("--config") : parsed.operands[0];
-  const Result<Config> config = load_config(path, process_environment());
+  const Result<Config> config =
+      load_config(path, process_environment(), {}, doors::all_config_parts());
   if (!config) {
     std::fprintf(stderr, "%s\n", shown_lines(config.error().detail).c_str());
     return kExitFailure;
   }
   for (const std::string& warning : config->warnings)
     std::fprintf(stderr, "warning: %s\n", shown(warning, 1000).c_str());
-  for (const UnheardEvents& it : unheard_events(*config))
+  for (const UnheardEvents& it : unheard_events(*config, doors::all_config_parts()))
     std::fprintf(stderr,
-                 "warning: plugin '%s' tells its events to the destination '%s', which is not in "
+                 "warning: %s '%s' tells its events to the destination '%s', which is not in "
                  "this file: until somebody puts it, nobody hears them\n",
-                 it.plugin.c_str(), it.destination.c_str());
+                 std::string(it.kind).c_str(), it.teller.c_str(), it.destination.c_str());
   std::string listens;
   for (const HttpListen& listener : listeners(*config))
     listens.append(listens.empty() ? "" : ", ").append(listener.address);
@@ -78,7 +80,7 @@ int check(const Parsed& parsed) {
 }
 
 int reference(const Parsed& /*parsed*/) {
-  print(config_reference());
+  print(config_reference(doors::all_config_parts()));
   return kExitOk;
 }
 

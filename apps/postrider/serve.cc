@@ -10,6 +10,7 @@
 #include "apps/postrider/options.h"
 #include "apps/postrider/output.h"
 #include "postrider/config/config.h"
+#include "postrider/doors/all.h"
 #include "postrider/node/daemon.h"
 
 namespace postrider {
@@ -83,14 +84,15 @@ int serve(const Parsed& parsed) {
   const auto load = [file = parsed.text("--config"), overrides](const ConfigOverrides& bound) {
     ConfigOverrides all = overrides;
     all.insert(all.end(), bound.begin(), bound.end());
-    return load_config(file, process_environment(), all);
+    return load_config(file, process_environment(), all, doors::all_config_parts());
   };
   auto config = load({});
   if (!config) {
     complain("serve", config.error().detail);
     return kExitUsage;
   }
-  auto daemon = Daemon::start({.config = *config,
+  auto daemon = Daemon::start({.doors = doors::all_doors(),
+                               .config = *config,
                                .reload = load,
                                .version = POSTRIDER_VERSION,
                                .dev = parsed.has("--dev"),

@@ -13,6 +13,7 @@
 #include "apps/postrider/options.h"
 #include "apps/postrider/output.h"
 #include "postrider/config/config.h"
+#include "postrider/doors/all.h"
 #include "postrider/sim/runner.h"
 #include "postrider/sim/world/plan.h"
 #include "postrider/sim/world/world.h"
@@ -126,7 +127,7 @@ std::string read(const Parsed& parsed, Wanted& wanted) {
 
 // The destinations of the daemon's own file. Empty when all is well, otherwise the complaint.
 std::string load_own(Wanted& wanted) {
-  auto config = load_config(wanted.config, process_environment());
+  auto config = load_config(wanted.config, process_environment(), {}, doors::all_config_parts());
   if (!config) return config.error().detail;
   if (config->destinations.empty()) return wanted.config + " has no destinations to rehearse";
   auto own = sim::own_destinations(std::move(config->destinations));

@@ -18,28 +18,6 @@ namespace {
 constexpr std::uint32_t kNoLine = UINT32_MAX;
 constexpr std::string_view kPrefix = "POSTRIDER_";
 
-std::vector<std::string_view> section_names() {
-  std::vector<std::string_view> names;
-  for (const ConfigSection& section : config_sections()) names.push_back(section.name);
-  names.emplace_back("tokens");
-  names.emplace_back("destinations");
-  names.emplace_back("brokers");
-  names.emplace_back("plugins");
-  return names;
-}
-
-bool has_rows(std::string_view section) {
-  const auto sections = config_sections();
-  return std::any_of(sections.begin(), sections.end(),
-                     [&](const ConfigSection& known) { return known.name == section; });
-}
-
-const ConfigRow* find_by_name(std::string_view setting) {
-  const std::size_t dot = setting.find('.');
-  if (dot == std::string_view::npos) return nullptr;
-  return find_config_row(setting.substr(0, dot), setting.substr(dot + 1));
-}
-
 Result<std::string> read_whole(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const auto broken = [&] {
@@ -76,6 +54,33 @@ Result<void> set_from_entry(const ConfigRow& row, const TomlEntry& entry, Config
   return fail(ErrorCode::kInvalid, std::move(detail));
 }
 
+ConfigReader::ConfigReader(std::string_view file, const Environment& environment, ConfigParts parts)
+    : file_(file),
+      environment_(environment),
+      sections_(config_sections(parts)),
+      rows_(config_rows(parts)) {
+  for (const ConfigPart* part : parts) {
+    if (part->read_list != nullptr) lists_.emplace(part->list, part->read_list());
+  }
+}
+
+std::vector<std::string_view> ConfigReader::section_names() const {
+  std::vector<std::string_view> names;
+  for (const ConfigSection& section : sections_) names.push_back(section.name);
+  names.insert(names.end(), {"tokens", "destinations", "brokers"});
+  for (const auto& [name, list] : lists_) names.push_back(name);
+  return names;
+}
+
+bool ConfigReader::has_rows(std::string_view section) const {
+  return std::any_of(sections_.begin(), sections_.end(),
+                     [&](const ConfigSection& known) { return known.name == section; });
+}
+
+const ConfigRow* ConfigReader::find_row(std::string_view section, std::string_view key) const {
+  return find_config_row(rows_, section, key);
+}
+
 std::string ConfigReader::place(std::uint32_t line) const {
   if (line == kNoLine) return {};
   if (line == 0) return file_ + ": ";
@@ -98,7 +103,7 @@ void ConfigReader::unknown_section(const TomlEntry& entry) {
     problem(entry.line, "unknown section '" + name + "'" + did_you_mean(name, section_names()));
     return;
   }
-  for (const ConfigRow& row : config_rows()) {
+  for (const ConfigRow& row : rows_) {
     if (row.key != name) continue;
     problem(entry.line, "'" + name + "' stands in no section: write it under [" +
                             std::string(row.section) + "]");
@@ -117,7 +122,7 @@ void ConfigReader::unknown_key(const TomlEntry& entry) {
   }
   std::vector<std::string_view> here;
   std::string elsewhere;
-  for (const ConfigRow& row : config_rows()) {
+  for (const ConfigRow& row : rows_) {
     if (row.section == section) here.push_back(row.key);
     if (row.key == key) elsewhere = ", it belongs under [" + std::string(row.section) + "]";
   }
@@ -131,7 +136,7 @@ void ConfigReader::read_setting(const TomlEntry& entry) {
       problem(entry.line, "'" + entry.path[0] + "' is a section: write [" + entry.path[0] + "]");
     return;
   }
-  const ConfigRow* row = find_config_row(entry.path[0], entry.path[1]);
+  const ConfigRow* row = find_row(entry.path[0], entry.path[1]);
   if (row == nullptr) {
     if (entry.path.size() == 2) unknown_key(entry);
     return;
@@ -150,8 +155,8 @@ void ConfigReader::read_entry(const TomlEntry& entry) {
     read_destination_entry(entry);
   } else if (section == "brokers") {
     read_broker_entry(entry);
-  } else if (section == "plugins") {
-    read_plugin_entry(entry);
+  } else if (const auto list = lists_.find(section); list != lists_.end()) {
+    list->second->read(entry, *this);
   } else if (has_rows(section)) {
     read_setting(entry);
   } else if (entry.path.size() == 1) {
@@ -174,7 +179,7 @@ void ConfigReader::read_text(std::string_view text) {
 void ConfigReader::read_environment() {
   std::set<std::string, std::less<>> known;
   std::vector<std::string_view> names;
-  for (const ConfigRow& row : config_rows()) {
+  for (const ConfigRow& row : rows_) {
     const std::string variable = variable_name(row);
     names.push_back(*known.insert(variable).first);
     const auto given = environment_.find(variable);
@@ -186,7 +191,7 @@ void ConfigReader::read_environment() {
   for (const auto& [name, value] : environment_) {
     if (!name.starts_with(kPrefix) || known.contains(name)) continue;
     const std::string_view rest = std::string_view(name).substr(kPrefix.size());
-    for (const ConfigSection& section : config_sections()) {
+    for (const ConfigSection& section : sections_) {
       std::string start(section.name);
       std::transform(start.begin(), start.end(), start.begin(),
                      [](char c) { return static_cast<char>(c - 'a' + 'A'); });
@@ -199,7 +204,10 @@ void ConfigReader::read_environment() {
 
 void ConfigReader::read_overrides(const ConfigOverrides& overrides) {
   for (const ConfigOverride& given : overrides) {
-    const ConfigRow* row = find_by_name(given.setting);
+    const std::size_t dot = std::min(given.setting.find('.'), given.setting.size());
+    const std::string_view setting = given.setting;
+    const ConfigRow* row =
+        find_row(setting.substr(0, dot), setting.substr(std::min(dot + 1, setting.size())));
     if (row == nullptr) {
       problem(kNoLine, given.origin + ": unknown setting '" + given.setting + "'");
       continue;
@@ -238,8 +246,9 @@ Environment process_environment() {
 }
 
 Result<Config> parse_config(std::string_view text, std::string_view file,
-                            const Environment& environment, const ConfigOverrides& overrides) {
-  ConfigReader reader(file, environment);
+                            const Environment& environment, const ConfigOverrides& overrides,
+                            ConfigParts parts) {
+  ConfigReader reader(file, environment, parts);
   reader.read_text(text);
   reader.read_environment();
   reader.read_overrides(overrides);
@@ -248,10 +257,19 @@ Result<Config> parse_config(std::string_view text, std::string_view file,
 }
 
 Result<Config> load_config(const std::string& path, const Environment& environment,
-                           const ConfigOverrides& overrides) {
-  if (path.empty()) return parse_config("", "", environment, overrides);
+                           const ConfigOverrides& overrides, ConfigParts parts) {
+  if (path.empty()) return parse_config("", "", environment, overrides, parts);
   POSTRIDER_TRY(text, read_whole(path));
-  return parse_config(text, path, environment, overrides);
+  return parse_config(text, path, environment, overrides, parts);
+}
+
+std::vector<UnheardEvents> unheard_events(const Config& config, ConfigParts parts) {
+  std::vector<UnheardEvents> all;
+  for (const ConfigPart* part : parts) {
+    if (part->unheard == nullptr) continue;
+    for (UnheardEvents& one : part->unheard(config)) all.push_back(std::move(one));
+  }
+  return all;
 }
 
 }  // namespace postrider

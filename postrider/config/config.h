@@ -4,16 +4,18 @@
 // follow from it.
 #pragma once
 
+#include <any>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <vector>
 
 #include "postrider/api/http_api.h"
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
-#include "postrider/doors/device/plugins.h"
 #include "postrider/model/destination.h"
 #include "postrider/runtime/host.h"
 #include "postrider/servers/http/http_server.h"
@@ -28,14 +30,10 @@ inline constexpr std::size_t kConfigTokensMax = 1000;
 inline constexpr std::size_t kConfigDestinationsMax = 10'000;
 inline constexpr std::size_t kConfigBrokersMax = 64;
 inline constexpr std::size_t kBrokerNameBytesMax = 48;
-inline constexpr std::size_t kConfigPluginsMax = 100;
 inline constexpr std::size_t kConfigListMax = 64;           // elements of one list
 inline constexpr std::size_t kConfigTextBytesMax = 4096;    // of one value
 inline constexpr std::size_t kConfigSecretBytesMax = 4096;  // of a file or variable with a secret
 inline constexpr std::size_t kConfigProblemsMax = 20;       // told at once
-// A correlation id of the device profile answers for the longest life of a message and for the time
-// that its history is kept.
-inline constexpr Duration kCorrelationWindow{15 * 24h};
 
 struct ServerConfig {
   std::vector<std::string> listen{"127.0.0.1:8460"};  // none: the Unix socket only
@@ -61,16 +59,36 @@ struct LogConfig {
   std::string format = "text";  // text, json
 };
 
+// What the parts of other modules were told (config_part.h): one value of each of their types.
+class PartValues {
+ public:
+  template <class T>
+  T& of() {
+    std::any& value = values_[typeid(T)];
+    if (!value.has_value()) value = T();
+    return *std::any_cast<T>(&value);
+  }
+  template <class T>
+  const T& of() const {
+    static const T kNothingSaid;
+    const auto found = values_.find(typeid(T));
+    return found == values_.end() ? kNothingSaid : *std::any_cast<T>(&found->second);
+  }
+
+ private:
+  std::map<std::type_index, std::any> values_;
+};
+
 struct Config {
   ServerConfig server;
   HttpApiOptions api;  // with tokens; profiles, doors, version and figures are left to the daemon
-  device_door::DeviceOptions device;
   StoreConfig store;
   HostOptions host;  // with shard and engine; profiles and seed are left to the daemon
   HttpTransportOptions transport;
   GrpcTransportOptions grpc;           // what differs from `transport`; the rest follows it
   std::uint32_t transport_loops = 0;   // threads for outgoing connections; 0: those of the one loop
   std::vector<BrokerOptions> brokers;  // by name
+  PartValues parts;
   LogConfig log;
   Duration drain_time_out{30'000};
   std::vector<DestinationConfig> destinations;  // their profiles have accepted the settings
@@ -90,15 +108,20 @@ struct ConfigOverride {
 };
 using ConfigOverrides = std::vector<ConfigOverride>;
 
+// What other modules add; the same parts must be given to all that follows.
+struct ConfigPart;
+using ConfigParts = std::span<const ConfigPart* const>;
+
 // Fails with kInvalid. The detail has one line per problem, each with file and line or the name of
 // the variable or option, and what the setting may be; never a secret. `file` is for these lines.
 Result<Config> parse_config(std::string_view text, std::string_view file,
-                            const Environment& environment, const ConfigOverrides& overrides = {});
+                            const Environment& environment, const ConfigOverrides& overrides = {},
+                            ConfigParts parts = {});
 
 // The same for a file; without a path, from environment and overrides alone. kNotFound: no such
 // file.
 Result<Config> load_config(const std::string& path, const Environment& environment,
-                           const ConfigOverrides& overrides = {});
+                           const ConfigOverrides& overrides = {}, ConfigParts parts = {});
 
 // Every listener as the server takes it: `listen` with TLS if there is any, and the Unix socket.
 std::vector<HttpListen> listeners(const Config& config);
@@ -107,18 +130,19 @@ std::vector<HttpListen> listeners(const Config& config);
 // or a Unix socket.
 bool is_loopback_listen(std::string_view address);
 
-// Plugins whose events are for a destination that the file does not have. It may be in the store,
-// as somebody put it there: `config check` can only warn, and the daemon looks.
+// Events that are for a destination which the file does not have. It may be in the store, put there
+// by an operator: `config check` can only warn, and the daemon looks.
 struct UnheardEvents {
-  std::string plugin;
+  std::string_view kind;  // of what tells them: "plugin"
+  std::string teller;     // its name
   std::string destination;
 };
-std::vector<UnheardEvents> unheard_events(const Config& config);
+std::vector<UnheardEvents> unheard_events(const Config& config, ConfigParts parts);
 
 // A file with every setting at its default, commented out, and what it means: `config init`.
-std::string config_template();
+std::string config_template(ConfigParts parts = {});
 
 // The settings as Markdown tables, for docs/operating.md.
-std::string config_reference();
+std::string config_reference(ConfigParts parts = {});
 
 }  // namespace postrider

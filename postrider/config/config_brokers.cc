@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kSection = "brokers.NAME";
 constexpr std::string_view kPasswordKeys[] = {"password", "password_file", "password_env"};
-constexpr std::size_t kPluginBytesMax = 64;
+constexpr std::size_t kSourceBytesMax = 64;
 
 // A row reads and writes the first broker, and each broker is read in a configuration of its own.
 template <auto kMember>
@@ -52,10 +52,10 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "the broker keeps our session under it: no two clients may share one, and it must not change; empty: postrider-NAME"},
     {kSection, "user", kText, kMqtt<&MqttTransportOptions::user>, kAnyText,
      "who we are to the broker; empty: nobody. The password is one of password, password_file and password_env"},
-    {kSection, "plugin", kText, &at<&BrokerOptions::source>, {0, kPluginBytesMax},
+    {kSection, "plugin", kText, &at<&BrokerOptions::source>, {0, kSourceBytesMax},
      "whose events the broker brings; empty: it takes commands only"},
     {kSection, "subscriptions", kTexts, kMqtt<&MqttTransportOptions::subscriptions>, {0, kConfigListMax},
-     "filters of the events; none, with a plugin: application/+/device/+/event/+"},
+     "filters of the events; none, with a plugin: all of its events"},
     {kSection, "publishes_max", kNumber, kMqtt<&MqttTransportOptions::publishes_max>, {1, 65'535},
      "commands that the broker has not acknowledged; more fail at once"},
     {kSection, "publish_bytes_max", kBytes, kMqtt<&MqttTransportOptions::publish_bytes_max>, {kKiB, 16 * kMiB},
@@ -85,7 +85,7 @@ bool is_plain_name(std::string_view text, std::size_t bytes_max) {
          });
 }
 
-const ConfigRow* find_row(std::string_view key) {
+const ConfigRow* find_broker_row(std::string_view key) {
   const auto* found = std::find_if(kRows.begin(), kRows.end(),
                                    [&](const ConfigRow& row) { return row.key == key; });
   return found == kRows.end() ? nullptr : found;
@@ -119,7 +119,7 @@ void ConfigReader::read_broker_key(const TomlEntry& entry, BrokerDraft& draft) {
     draft.broker.mqtt.password = read_secret(entry).value_or("");
     return;
   }
-  const ConfigRow* row = find_row(key);
+  const ConfigRow* row = find_broker_row(key);
   if (row == nullptr) {
     problem(entry.line, "unknown key '" + key + "' of a broker" + did_you_mean(key, known_keys()));
     return;
@@ -157,12 +157,10 @@ void ConfigReader::finish_broker(const std::string& name, BrokerDraft& draft) {
   };
   broker.name = name;
   if (mqtt.client_id.empty()) mqtt.client_id = "postrider-" + name;
-  if (!broker.source.empty() && mqtt.subscriptions.empty())
-    mqtt.subscriptions.emplace_back("application/+/device/+/event/+");
   if (mqtt.host.empty()) return wrong("needs a host");
   if (broker.source.empty() && !mqtt.subscriptions.empty())
     return wrong("subscriptions need a plugin whose events they are");
-  if (!broker.source.empty() && !is_plain_name(broker.source, kPluginBytesMax))
+  if (!broker.source.empty() && !is_plain_name(broker.source, kSourceBytesMax))
     return wrong("plugin must have letters, digits, and any of - _");
   if (draft.passwords > 1)
     return wrong("has more than one of password, password_file and password_env");

@@ -27,8 +27,7 @@ TEST(ConfigBrokers, HaveEverySettingAndAPasswordFromElsewhere) {
       "[brokers.field]\nhost = \"broker.example\"\nport = 8883\ntls = true\n"
       "client_id = \"me\"\nuser = \"meter\"\npassword_env = \"FIELD\"\nplugin = \"lorawan\"\n"
       "subscriptions = [\"a/+\", \"b/#\"]\nevent_bytes_max = \"64KiB\"\nkeep_alive = \"30s\"\n"
-      "[brokers.other]\nhost = \"127.0.0.1\"\n"
-      "[plugins.lorawan.settings]\nway = \"chirpstack\"\nurl = \"http://127.0.0.1:8080\"\n",
+      "[brokers.other]\nhost = \"127.0.0.1\"\n",
       "p.toml", {{"FIELD", std::string(kPassword) + "\n"}});
   ASSERT_TRUE(config) << config.error().detail;
   ASSERT_EQ(config->brokers.size(), 2U);
@@ -49,15 +48,6 @@ TEST(ConfigBrokers, HaveEverySettingAndAPasswordFromElsewhere) {
   EXPECT_EQ(other.mqtt.port, 1883U);
   EXPECT_EQ(other.mqtt.client_id, "postrider-other");
   EXPECT_TRUE(other.mqtt.subscriptions.empty());
-}
-
-// req: config.brokers.1
-TEST(ConfigBrokers, BringAllEventsOfTheirPluginUnlessTheySayWhich) {
-  const Result<Config> config =
-      parse_config(std::string(kField) + "plugin = \"lorawan\"\n", "p.toml", {});
-  ASSERT_TRUE(config) << config.error().detail;
-  EXPECT_EQ(config->brokers[0].mqtt.subscriptions,
-            (std::vector<std::string>{"application/+/device/+/event/+"}));
 }
 
 // req: config.brokers.2

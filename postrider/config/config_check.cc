@@ -162,7 +162,7 @@ void ConfigReader::check() {
   finish_tokens();
   finish_destinations();
   finish_brokers();
-  finish_plugins();
+  for (const auto& [name, list] : lists_) list->finish(*this);
   check_listeners();
   check_names();
   check_ranges();

@@ -278,7 +278,7 @@ void ConfigReader::read_destination_entry(const TomlEntry& entry) {
 
 void ConfigReader::finish_destination(DestinationDraft& draft) {
   DestinationConfig& config = draft.config;
-  if (config.profile.empty()) config.profile = "webhook";
+  if (config.profile.empty()) config.profile = all_profiles().front()->name;
   const ProfileSpec* profile = find_profile(config.profile);
   if (profile == nullptr) {
     std::vector<std::string_view> names;

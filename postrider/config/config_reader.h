@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -13,16 +14,23 @@
 #include <vector>
 
 #include "postrider/config/config.h"
+#include "postrider/config/config_part.h"
 #include "postrider/config/config_rows.h"
 #include "postrider/config/config_toml.h"
 #include "postrider/model/profile.h"
 
 namespace postrider {
 
-class ConfigReader {
+class ConfigReader final : public ConfigReading {
  public:
-  ConfigReader(std::string_view file, const Environment& environment)
-      : file_(file), environment_(environment) {}
+  ConfigReader(std::string_view file, const Environment& environment, ConfigParts parts);
+
+  Config& config() override { return config_; }
+  void problem(std::uint32_t line, std::string_view what) override;
+  std::size_t problem_count() const override { return problems_.size(); }
+  bool is_given(std::string_view setting) const override { return origins_.contains(setting); }
+  std::optional<std::string> read_secret(const TomlEntry& entry) override;
+  void check_settings(const ProfileSpec& profile, Settings settings) override;
 
   void read_text(std::string_view text);
   void read_environment();
@@ -58,16 +66,7 @@ class ConfigReader {
     std::uint32_t line = 0;
     std::uint32_t passwords = 0;  // ways to say it that were used
   };
-  // One [plugins.NAME], the same.
-  struct PluginDraft {
-    device_door::DevicePlugin plugin;
-    bool spoiled = false;
-    std::uint32_t line = 0;
-    std::uint32_t secrets = 0;  // ways to say it that were used
-    std::map<std::string, std::uint32_t> lines;
-  };
 
-  void problem(std::uint32_t line, std::string_view what);
   void problem_with(std::string_view setting, std::string_view what);  // wherever it was given
   std::string place(std::uint32_t line) const;
 
@@ -75,6 +74,9 @@ class ConfigReader {
   void read_setting(const TomlEntry& entry);
   void unknown_key(const TomlEntry& entry);
   void unknown_section(const TomlEntry& entry);
+  std::vector<std::string_view> section_names() const;
+  bool has_rows(std::string_view section) const;
+  const ConfigRow* find_row(std::string_view section, std::string_view key) const;
 
   // config_lists.cc
   void read_token_entry(const TomlEntry& entry);
@@ -87,18 +89,6 @@ class ConfigReader {
   void read_destination_setting(const TomlEntry& entry, DestinationDraft& draft);
   void finish_destinations();
   void finish_destination(DestinationDraft& draft);
-  // What a profile says to settings: all that is wrong, not only the first.
-  struct Settings {
-    std::string who;  // "destination 'shop'"
-    NamedTexts given;
-    const std::map<std::string, std::uint32_t>& lines;
-    std::uint32_t line;  // of the whole
-  };
-  void check_settings(const ProfileSpec& profile, Settings settings);
-  // A secret from one of `secret`, `secret_file`, `secret_env`, which entry.path.back() says; the
-  // same for `password`.
-  // Nothing: the problem is noted.
-  std::optional<std::string> read_secret(const TomlEntry& entry);
   std::optional<std::string> read_secret_file(const TomlEntry& entry);
 
   // config_brokers.cc
@@ -106,15 +96,6 @@ class ConfigReader {
   void read_broker_key(const TomlEntry& entry, BrokerDraft& draft);
   void finish_brokers();
   void finish_broker(const std::string& name, BrokerDraft& draft);
-
-  // config_plugins.cc
-  void read_plugin_entry(const TomlEntry& entry);
-  void read_plugin_key(const TomlEntry& entry, PluginDraft& draft);
-  void read_plugin_setting(const TomlEntry& entry, PluginDraft& draft);
-  void finish_plugins();
-  void finish_plugin(const std::string& name, PluginDraft& draft);
-  void remember_correlations();
-  void check_plugin_names();
 
   // config_check.cc
   void check_listeners();
@@ -130,15 +111,13 @@ class ConfigReader {
   std::map<std::string, TokenDraft> tokens_;                 // by their number in the list
   std::map<std::string, DestinationDraft> destinations_;
   std::map<std::string, BrokerDraft> brokers_;
-  std::map<std::string, PluginDraft> plugins_;
+  std::vector<ConfigSection> sections_;  // all, those of the parts too
+  std::vector<ConfigRow> rows_;
+  std::map<std::string_view, std::unique_ptr<ConfigList>> lists_;  // of the parts, by name
 };
 
 // A value of a file; the error says what it may be.
 Result<void> set_from_entry(const ConfigRow& row, const TomlEntry& entry, Config& config);
-// A value as the text that a profile gets: lists with commas. Nothing for a table or a fraction.
-std::optional<std::string> text_of(const TomlEntry& entry);
-
 inline constexpr std::string_view kSecretKeys[] = {"secret", "secret_file", "secret_env"};
-bool is_secret_key(std::string_view key);
 
 }  // namespace postrider

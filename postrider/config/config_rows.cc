@@ -93,8 +93,9 @@ std::vector<std::string> split(std::string_view text) {
 
 }  // namespace
 
-const ConfigRow* find_config_row(std::string_view section, std::string_view key) {
-  for (const ConfigRow& row : config_rows()) {
+const ConfigRow* find_config_row(std::span<const ConfigRow> rows, std::string_view section,
+                                 std::string_view key) {
+  for (const ConfigRow& row : rows) {
     if (row.section == section && row.key == key) return &row;
   }
   return nullptr;

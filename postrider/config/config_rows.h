@@ -42,13 +42,16 @@ struct ConfigSection {
   bool reloads = false;  // taken on SIGHUP; settings of the others need a restart
 };
 
-std::span<const ConfigSection> config_sections();  // those with rows, in the order of documents
-std::span<const ConfigRow> config_rows();
+// Those of the configuration itself, in the order of documents, then those of the parts.
+std::vector<ConfigSection> config_sections(ConfigParts parts = {});
+std::vector<ConfigRow> config_rows(ConfigParts parts = {});
 // Those of one [brokers.NAME]; their fields are of the first broker of a Config, as one_broker()
 // makes it.
 std::span<const ConfigRow> broker_rows();
 Config one_broker(BrokerOptions broker = {});
-const ConfigRow* find_config_row(std::string_view section, std::string_view key);
+// Null: there is none.
+const ConfigRow* find_config_row(std::span<const ConfigRow> rows, std::string_view section,
+                                 std::string_view key);
 
 std::string setting_name(const ConfigRow& row);   // server.listen
 std::string variable_name(const ConfigRow& row);  // POSTRIDER_SERVER_LISTEN

@@ -1,6 +1,7 @@
-// The rows. A new setting is a new row here and nothing else.
+// The rows of the configuration itself. A new setting is a new row here and nothing else.
 #include <array>
 
+#include "postrider/config/config_part.h"
 #include "postrider/config/config_rows.h"
 #include "postrider/shard/limits.h"
 
@@ -19,8 +20,6 @@ template <auto kMember>
 constexpr auto kHttp = &at<&Config::server, &ServerConfig::limits, kMember>;
 template <auto kMember>
 constexpr auto kApi = &at<&Config::api, kMember>;
-template <auto kMember>
-constexpr auto kDevice = &at<&Config::device, kMember>;
 template <auto kMember>
 constexpr auto kStore = &at<&Config::store, kMember>;
 template <auto kMember>
@@ -47,7 +46,6 @@ using limits::kSecond;
 using limits::range_of;
 
 constexpr auto kLevels = std::to_array<std::string_view>({"debug", "info", "warning", "error"});
-constexpr auto kMetrics = std::to_array<std::string_view>({"open", "token"});
 constexpr auto kFormats = std::to_array<std::string_view>({"text", "json"});
 
 constexpr ConfigKind kText = ConfigKind::kText;
@@ -68,7 +66,6 @@ constexpr auto kSections = std::to_array<ConfigSection>({
     {"grpc", "calls to network servers; where [transport] has the same setting, that one counts here too"},
     {"metrics", "what /metrics tells"},
     {"door", "how much may wait before the door closes"},
-    {"device", "the routes of the device profile; its plugins have sections of their own"},
     {"log", "what is told on the standard error", true},
     {"drain", "the way down", true},
 });
@@ -353,11 +350,6 @@ constexpr auto kRows = std::to_array<ConfigRow>({
     {"door", "turn_bytes_max", kBytes, kShard<&ShardOptions::turn_bytes_max>, range_of("turn_bytes_max"),
      "bytes of one commit"},
 
-    {"device", "live_max", kNumber, kLimit<&EngineLimits::live_max>, range_of("live_max"),
-     "messages alive; at this number an enqueue is answered with 503"},
-    {"device", "metrics", kWord, kDevice<&device_door::DeviceOptions::metrics>, {},
-     "with plugins, /metrics is open to everybody, or needs a token", kMetrics},
-
     {"log", "level", kWord, &at<&Config::log, &LogConfig::level>, {},
      "the least important lines that are written", kLevels},
     {"log", "format", kWord, &at<&Config::log, &LogConfig::format>, {},
@@ -370,8 +362,17 @@ constexpr auto kRows = std::to_array<ConfigRow>({
 
 }  // namespace
 
-std::span<const ConfigSection> config_sections() { return kSections; }
+std::vector<ConfigSection> config_sections(ConfigParts parts) {
+  std::vector<ConfigSection> all(kSections.begin(), kSections.end());
+  for (const ConfigPart* part : parts)
+    all.insert(all.end(), part->sections.begin(), part->sections.end());
+  return all;
+}
 
-std::span<const ConfigRow> config_rows() { return kRows; }
+std::vector<ConfigRow> config_rows(ConfigParts parts) {
+  std::vector<ConfigRow> all(kRows.begin(), kRows.end());
+  for (const ConfigPart* part : parts) all.insert(all.end(), part->rows.begin(), part->rows.end());
+  return all;
+}
 
 }  // namespace postrider

@@ -467,58 +467,5 @@ TEST(ConfigFile, IsReadFromDisk) {
   EXPECT_TRUE(load_config("", {{"POSTRIDER_DOOR_WAITING_MAX", "9000"}}));
 }
 
-// req: config.init.1
-TEST(ConfigTemplate, IsAFileWithEveryDefault) {
-  const std::string text = config_template();
-  EXPECT_EQ(problems_of(text), "");
-  // With the marks removed it says the same: every default is written as it is read.
-  std::string active;
-  std::size_t settings = 0;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = text.find('\n', begin);
-    std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (line.starts_with("# [[tokens]]")) break;
-    const std::size_t equals = line.find(" = ");
-    const bool is_setting =
-        line.starts_with("# ") && equals != std::string::npos && line.find(' ', 2) == equals;
-    settings += is_setting ? 1 : 0;
-    active += (is_setting ? line.substr(2) : line) + "\n";
-  }
-  EXPECT_EQ(settings, config_rows().size());
-  EXPECT_EQ(problems_of(active), "");
-  // And so do the examples of tokens and destinations.
-  const TemporaryDirectory directory;
-  const std::string secret = directory.write("s", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
-  std::string examples;
-  begin = text.find("# [[tokens]]");
-  while (begin < text.size()) {
-    const std::size_t end = text.find('\n', begin);
-    std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
-    for (const std::string key : {"# secret_file", "# password_file", "# api_key_file"}) {
-      if (line.starts_with(key)) line = key + " = \"" + secret + "\"";
-    }
-    const bool is_example = line.starts_with("# [") || line.find(" = ") != std::string::npos;
-    if (is_example) examples += line.substr(2) + "\n";
-  }
-  const Result<Config> config = parse_config(examples, "p", {});
-  ASSERT_TRUE(config) << config.error().detail << "\n" << examples;
-  EXPECT_EQ(config->api.tokens.size(), 1U);
-  EXPECT_EQ(config->destinations.size(), 1U);
-  EXPECT_EQ(config->brokers.size(), 1U);
-  EXPECT_EQ(config->device.plugins.size(), 1U);
-}
-
-// req: config.init.2
-TEST(ConfigReference, IsInTheDocuments) {
-  std::ifstream file(POSTRIDER_SOURCE_DIR "/docs/operating.md");
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  EXPECT_NE(text.find(config_reference()), std::string::npos)
-      << "paste this into docs/operating.md:\n"
-      << config_reference();
-}
-
 }  // namespace
 }  // namespace postrider

@@ -1,4 +1,5 @@
 // The configuration for people: a commented file to begin with, and the reference.
+#include "postrider/config/config_part.h"
 #include "postrider/config/config_rows.h"
 
 namespace postrider {
@@ -45,23 +46,6 @@ constexpr std::string_view kBrokers =
     "# password_file = \"/etc/postrider/field.password\"\n"
     "# plugin = \"lorawan\"\n";
 
-constexpr std::string_view kPlugins =
-    "\n# Ways to devices, for the profile 'device': a network server or a vendor each. Commands "
-    "come\n"
-    "# by POST /message/enqueue, events of the network server by POST /ingress/lorawan.\n"
-    "# 'postrider profile show device' lists the settings; an api_key or a password may come from "
-    "a\n"
-    "# file or a variable, as secrets do.\n"
-    "# [plugins.lorawan]\n"
-    "# secret_file = \"/etc/postrider/ingress.secret\"  # that events must carry; or secret, "
-    "secret_env\n"
-    "# secret_header = \"x-postrider-secret\"\n"
-    "# [plugins.lorawan.settings]\n"
-    "# way = \"chirpstack\"\n"
-    "# url = \"http://chirpstack.internal:8080\"\n"
-    "# api_key_file = \"/etc/postrider/chirpstack.key\"\n"
-    "# events = \"billing\"  # a destination that hears what becomes of commands\n";
-
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -85,26 +69,28 @@ void put_table(std::string& out, const ConfigSection& section, std::span<const C
 
 }  // namespace
 
-std::string config_template() {
+std::string config_template(ConfigParts parts) {
   const Config defaults;
   std::string out(kHead);
-  for (const ConfigSection& section : config_sections()) {
+  for (const ConfigSection& section : config_sections(parts)) {
     out.append("\n# ").append(section.meaning).append("\n[").append(section.name).append("]\n");
-    for (const ConfigRow& row : config_rows()) {
+    for (const ConfigRow& row : config_rows(parts)) {
       if (row.section != section.name) continue;
       out.append("# ").append(row.meaning).append(" (").append(may_be(row)).append(")\n# ");
       out.append(row.key).append(" = ").append(written_value(row, defaults)).append("\n");
     }
   }
-  return out.append(kTokens).append(kDestinations).append(kPlugins).append(kBrokers);
+  out.append(kTokens).append(kDestinations).append(kBrokers);
+  for (const ConfigPart* part : parts) out.append(part->sample);
+  return out;
 }
 
-std::string config_reference() {
+std::string config_reference(ConfigParts parts) {
   const Config defaults;
   std::string out;
-  for (const ConfigSection& section : config_sections()) {
+  for (const ConfigSection& section : config_sections(parts)) {
     if (!out.empty()) out += '\n';
-    put_table(out, section, config_rows(), defaults);
+    put_table(out, section, config_rows(parts), defaults);
   }
   out += '\n';
   put_table(out, {"brokers.NAME", "a broker of MQTT"}, broker_rows(), one_broker());

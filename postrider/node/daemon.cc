@@ -18,8 +18,6 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/durations.h"
-#include "postrider/doors/device/events.h"
-#include "postrider/doors/device/routes.h"
 #include "postrider/node/descriptors.h"
 #include "postrider/node/node.h"
 #include "postrider/profiles/all.h"
@@ -171,6 +169,7 @@ class Daemon::Impl {
   void take(const Config& config);
   void put_destinations(const std::vector<DestinationConfig>& destinations);
   void put_sink();
+  const doors::DevSink* dev_sink() const;
   void look_for_listeners();
   void look_around();
   void watch_space();
@@ -184,7 +183,7 @@ class Daemon::Impl {
   Log log_;
   std::unique_ptr<Node> node_;
   std::unique_ptr<HttpApi> api_;
-  device_door::DeviceRoutes* device_ = nullptr;  // kept by api_
+  std::vector<doors::OpenDoor*> doors_;  // kept by api_
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<boost::asio::signal_set> signals_;
   std::map<std::string, BrokerState, std::less<>> brokers_;  // as they were told last
@@ -248,13 +247,16 @@ Result<void> Daemon::Impl::start() {
   api.profiles = all_profiles();
   api.version = options_.version;
   api.figures = [this] { return figures(); };
-  device_door::DeviceOptions device = options_.config.device;
-  device.warn = [this](std::string_view what, std::string_view queue) {
-    log_.warning(std::string(what), {{"queue", std::string(queue)}});
-  };
-  auto door = std::make_shared<device_door::DeviceRoutes>(std::move(device));
-  device_ = door.get();
-  api.doors.push_back(std::move(door));
+  for (const doors::ProfileDoor* door : options_.doors) {
+    if (door->open == nullptr) continue;
+    auto opened = door->open(
+        options_.config,
+        {.warn = [this](std::string_view what, std::string_view field, std::string_view value) {
+          log_.warning(what, {{field, std::string(value)}});
+        }});
+    doors_.push_back(opened.get());
+    api.doors.push_back(std::move(opened));
+  }
   api_ = std::make_unique<HttpApi>(std::move(api), node_->host(), clock_);
   server_ = std::make_unique<HttpServer>(node_->loop().context(), options_.config.server.limits,
                                          handler());
@@ -272,7 +274,7 @@ Result<void> Daemon::Impl::start() {
       std::make_unique<boost::asio::signal_set>(node_->loop().context(), SIGTERM, SIGINT, SIGHUP);
   wait_for_signal();
   put_destinations(options_.config.destinations);
-  if (options_.dev) put_sink();
+  put_sink();
   for (const std::string& warning : options_.config.warnings) log_.warning(warning);
   look_for_listeners();
   node_->loop().every(kTick, [this] { look_around(); });
@@ -283,12 +285,13 @@ Result<void> Daemon::Impl::start() {
 
 HttpHandler Daemon::Impl::handler() {
   HttpHandler handler = api_->handler();
-  if (!options_.dev) return handler;
+  const doors::DevSink* const sink = dev_sink();
+  if (sink == nullptr) return handler;
   // The sink of --dev: it takes everything, so that the first message has somewhere to go.
-  handler.handle = [this, handle = handler.handle](const HttpRequest& request,
-                                                   HttpExchangePtr exchange) {
+  handler.handle = [this, sink, handle = handler.handle](const HttpRequest& request,
+                                                         HttpExchangePtr exchange) {
     if (request.target != kSinkPath) return handle(request, std::move(exchange));
-    log_.info("the sink got a message", {{"id", std::string(request.header("webhook-id"))},
+    log_.info("the sink got a message", {{"id", std::string(request.header(sink->id_header))},
                                          {"bytes", std::to_string(request.body.size())}});
     exchange->respond({.status = 200, .content_type = "text/plain", .body = "thank you\n"});
   };
@@ -300,10 +303,11 @@ HttpHandler Daemon::Impl::handler() {
 }
 
 Result<Arrived> Daemon::Impl::arrival_of(const BrokerEvent& event) const {
-  for (const device_door::DevicePlugin& plugin : options_.config.device.plugins) {
-    if (plugin.name == event.source) return device_door::device_arrival(event, plugin.settings);
+  for (const doors::OpenDoor* door : doors_) {
+    auto arrival = door->arrival(event);
+    if (arrival || arrival.error().code != ErrorCode::kNotFound) return arrival;
   }
-  return fail(ErrorCode::kNotFound, "there is no such plugin");
+  return fail(ErrorCode::kNotFound, "no profile reads it");
 }
 
 ProcessFigures Daemon::Impl::figures() {
@@ -339,14 +343,24 @@ void Daemon::Impl::put_destinations(const std::vector<DestinationConfig>& destin
   }
 }
 
+// The first that a profile offers; null without --dev.
+const doors::DevSink* Daemon::Impl::dev_sink() const {
+  if (!options_.dev) return nullptr;
+  for (const doors::ProfileDoor* door : options_.doors) {
+    if (door->dev_sink != nullptr) return door->dev_sink;
+  }
+  return nullptr;
+}
+
 void Daemon::Impl::put_sink() {
+  const doors::DevSink* const sink = dev_sink();
+  if (sink == nullptr) return;
   for (const std::string& address : addresses_) {
     if (address.starts_with("unix:")) continue;
     const bool tls = !options_.config.server.tls_certificate.empty();
-    DestinationConfig config;
+    DestinationConfig config =
+        sink->destination((tls ? "https://" : "http://") + address + std::string(kSinkPath));
     config.name = kSinkName;
-    config.profile = "webhook";
-    config.settings = {{"url", (tls ? "https://" : "http://") + address + std::string(kSinkPath)}};
     return put_destinations({config});
   }
 }
@@ -354,16 +368,17 @@ void Daemon::Impl::put_sink() {
 // Events for a destination that nobody has put yet are told to nobody. Whoever put it by hand has
 // it in the store, so the engine is asked.
 void Daemon::Impl::look_for_listeners() {
-  for (const UnheardEvents& it : unheard_events(options_.config)) {
+  for (const UnheardEvents& it :
+       unheard_events(options_.config, doors::config_parts(options_.doors))) {
     Query query;
     query.what = Query::What::kDestination;
     query.destination = it.destination;
     // When the door is shut nobody is warned; a reload looks again.
     static_cast<void>(node_->host().post({}, std::move(query), [this, it](const Answer& answer) {
       if (answer.code == AnswerCode::kNotFound)
-        log_.warning(
-            "a plugin tells its events to a destination that is not there: nobody hears them",
-            {{"plugin", it.plugin}, {"destination", it.destination}});
+        log_.warning("a " + std::string(it.kind) +
+                         " tells its events to a destination that is not there: nobody hears them",
+                     {{it.kind, it.teller}, {"destination", it.destination}});
     }));
   }
 }
@@ -393,7 +408,8 @@ void Daemon::Impl::on_signal(int number) {
 
 void Daemon::Impl::reload() {
   notify_manager("RELOADING=1");
-  auto read = options_.reload ? reload_config(started_with_, options_.reload)
+  auto read = options_.reload ? reload_config(started_with_, options_.reload,
+                                              doors::config_parts(options_.doors))
                               : Result<Reload>(Reload{options_.config, {}});
   if (read) {
     take(read->config);
@@ -410,8 +426,8 @@ void Daemon::Impl::reload() {
 
 void Daemon::Impl::take(const Config& config) {
   api_->set_tokens(config.api.tokens);
-  options_.config.device.plugins = config.device.plugins;
-  device_->set_plugins(config.device.plugins);
+  options_.config.parts = config.parts;
+  for (doors::OpenDoor* door : doors_) door->reload(config);
   log_.set(level_of(config.log.level), config.log.format == "json");
   options_.config.drain_time_out = config.drain_time_out;
   options_.config.destinations = config.destinations;

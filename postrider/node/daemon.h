@@ -8,6 +8,7 @@
 #include <string>
 
 #include "postrider/base/result.h"
+#include "postrider/doors/contract/door.h"
 #include "postrider/node/reload.h"
 
 namespace postrider {
@@ -18,6 +19,7 @@ inline constexpr int kExitStoreFailed = 3;
 enum class DiskFault : std::uint8_t { kNone, kWriteError, kSyncError, kFull };
 
 struct DaemonOptions {
+  doors::Doors doors;  // of the profiles; the configuration was read with their parts
   Config config;
   ConfigSource reload;  // on SIGHUP; none: a reload changes nothing
   std::string version;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "postrider/base/check.h"
-#include "postrider/doors/device/events.h"
 #include "postrider/model/records/keys.h"
 #include "postrider/model/records/records.h"
 #include "postrider/profiles/all.h"
@@ -215,7 +214,9 @@ Result<void> Node::Impl::make_brokers(const NodeOptions& options, const Ended& e
   };
   hooks.arrival = options.arrival;
   if (!hooks.arrival)
-    hooks.arrival = [](const BrokerEvent& event) { return device_door::device_arrival(event, {}); };
+    hooks.arrival = [](const BrokerEvent& /*event*/) -> Result<Arrived> {
+      return fail(ErrorCode::kNotFound, "no profile reads it");
+    };
   POSTRIDER_TRY(made, Brokers::make(loop_.context(), std::move(all), std::move(hooks)));
   brokers_ = made.get();
   auto ways = std::make_unique<SwitchTransport>(std::move(transport_));

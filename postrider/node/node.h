@@ -36,7 +36,7 @@ struct NodeOptions {
   GrpcTransportOptions grpc;
   std::uint32_t transport_loops = 0;   // further loops for HTTP and gRPC; 0: they share the one
   std::vector<BrokerOptions> brokers;  // allow, name_servers and trust_file likewise
-  MakeArrival arrival;                 // of what they bring; none: as events of no destination
+  MakeArrival arrival;                 // of what they bring; none: nothing is kept
 };
 
 // The options of gRPC and of a broker with what they share with HTTP.

@@ -10,8 +10,7 @@ namespace {
 
 constexpr std::string_view kOrigin = "what the daemon is bound to";
 
-bool reloads(const ConfigRow& row) {
-  const std::span<const ConfigSection> all = config_sections();
+bool reloads(std::span<const ConfigSection> all, const ConfigRow& row) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const ConfigSection& section) {
     return section.name == row.section;
   });
@@ -43,10 +42,12 @@ void put_changed_brokers(const std::vector<BrokerOptions>& a, const std::vector<
   }
 }
 
-std::vector<std::string> needs_restart(const Config& running, const Config& wanted) {
+std::vector<std::string> needs_restart(const Config& running, const Config& wanted,
+                                       ConfigParts parts) {
+  const std::vector<ConfigSection> sections = config_sections(parts);
   std::vector<std::string> names;
-  for (const ConfigRow& row : config_rows()) {
-    if (!reloads(row) && written_value(row, running) != written_value(row, wanted))
+  for (const ConfigRow& row : config_rows(parts)) {
+    if (!reloads(sections, row) && written_value(row, running) != written_value(row, wanted))
       names.push_back(setting_name(row));
   }
   put_changed_brokers(running.brokers, wanted.brokers, names);
@@ -64,12 +65,12 @@ std::string with_commas(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-Result<Reload> reload_config(const Config& running, const ConfigSource& read) {
+Result<Reload> reload_config(const Config& running, const ConfigSource& read, ConfigParts parts) {
   POSTRIDER_TRY(wanted, read({}));
   const std::string origin(kOrigin);
   POSTRIDER_TRY(judged, read({{"server.listen", with_commas(running.server.listen), origin},
                               {"server.unix_socket", running.server.unix_socket, origin}}));
-  return Reload{.config = std::move(judged), .kept = needs_restart(running, wanted)};
+  return Reload{.config = std::move(judged), .kept = needs_restart(running, wanted, parts)};
 }
 
 }  // namespace postrider

@@ -1,7 +1,7 @@
 // Reload: what a running daemon takes of a configuration that is read again. A pure comparison of
 // two configurations; the daemon applies what comes out of it.
 //
-// Settings are of two kinds. Tokens, plugins, destinations and the sections that say so
+// Settings are of two kinds. Tokens, destinations, the lists of parts and the sections that say so
 // (ConfigSection::reloads) are taken at once. All others need a restart and keep their running
 // values together, whatever the file says, and the new ones are judged beside those: tokens cannot
 // go while a socket that others reach is bound, although the file moves it to loopback.
@@ -25,6 +25,6 @@ struct Reload {
 };
 
 // Fails when the configuration is wrong as it stands, or beside what is bound: nothing is taken.
-Result<Reload> reload_config(const Config& running, const ConfigSource& read);
+Result<Reload> reload_config(const Config& running, const ConfigSource& read, ConfigParts parts);
 
 }  // namespace postrider

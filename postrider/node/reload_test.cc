@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "postrider/doors/all.h"
+
 namespace postrider {
 namespace {
 
@@ -9,15 +11,18 @@ constexpr std::string_view kToken =
     "[[tokens]]\nname = \"all\"\nscopes = [\"operate\"]\nsecret = \"0123456789abcdef\"\n";
 
 Config running(const std::string& text) {
-  auto config = parse_config(text, "running.toml", {});
+  auto config = parse_config(text, "running.toml", {}, {}, doors::all_config_parts());
   EXPECT_TRUE(config) << config.error().detail;
   return *config;
 }
 
 Result<Reload> reload(const std::string& before, const std::string& after) {
-  return reload_config(running(before), [&](const ConfigOverrides& bound) {
-    return parse_config(after, "new.toml", {}, bound);
-  });
+  return reload_config(
+      running(before),
+      [&](const ConfigOverrides& bound) {
+        return parse_config(after, "new.toml", {}, bound, doors::all_config_parts());
+      },
+      doors::all_config_parts());
 }
 
 std::string listen_on(std::string_view address) {

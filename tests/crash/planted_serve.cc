@@ -8,6 +8,7 @@
 
 #include "postrider/base/planted.h"
 #include "postrider/config/config.h"
+#include "postrider/doors/all.h"
 #include "postrider/node/daemon.h"
 
 namespace {
@@ -41,13 +42,18 @@ int main(int count, char** words) {
   }
   // The variable is not one of the configuration's.
   ::unsetenv("POSTRIDER_PLANT");
-  const auto config = load_config(file, process_environment(), overrides);
+  const auto config =
+      load_config(file, process_environment(), overrides, doors::all_config_parts());
   if (!config) {
     std::fprintf(stderr, "%s\n", config.error().detail.c_str());
     return 2;
   }
-  auto daemon = Daemon::start(
-      {.config = *config, .reload = {}, .version = "planted", .dev = false, .drop_unsynced = true});
+  auto daemon = Daemon::start({.doors = doors::all_doors(),
+                               .config = *config,
+                               .reload = {},
+                               .version = "planted",
+                               .dev = false,
+                               .drop_unsynced = true});
   if (!daemon) {
     std::fprintf(stderr, "%s\n", daemon.error().detail.c_str());
     return 1;

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "postrider/api/metrics.h"
+#include "postrider/doors/device/config.h"
 #include "postrider/doors/device/events.h"
 #include "postrider/doors/device/openapi.h"
 #include "postrider/json/json_writer.h"
@@ -114,6 +115,16 @@ void DeviceRoutes::append_metrics(std::string& out) const {
 void DeviceRoutes::tick() {
   queues_->tick();
   if (!mints_.empty()) look_at_mints();
+}
+
+void DeviceRoutes::reload(const Config& config) {
+  set_plugins(config.parts.of<DeviceConfig>().plugins);
+}
+
+Result<Arrived> DeviceRoutes::arrival(const BrokerEvent& event) const {
+  const DevicePlugin* const plugin = plugins_.find(event.source);
+  if (plugin == nullptr) return fail(ErrorCode::kNotFound, "there is no such plugin");
+  return device_arrival(event, plugin->settings);
 }
 
 void DeviceRoutes::set_plugins(std::vector<DevicePlugin> plugins) {

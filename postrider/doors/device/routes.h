@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "postrider/api/door.h"
+#include "postrider/doors/contract/door.h"
 #include "postrider/doors/device/commands.h"
 #include "postrider/doors/device/plugins.h"
 #include "postrider/doors/device/queues.h"
@@ -28,7 +29,8 @@ namespace postrider::device_door {
 using api::Call;
 using api::Waiting;
 
-class DeviceRoutes final : public api::HttpDoor, public std::enable_shared_from_this<DeviceRoutes> {
+class DeviceRoutes final : public doors::OpenDoor,
+                           public std::enable_shared_from_this<DeviceRoutes> {
  public:
   explicit DeviceRoutes(DeviceOptions options);
   ~DeviceRoutes() override;
@@ -42,8 +44,10 @@ class DeviceRoutes final : public api::HttpDoor, public std::enable_shared_from_
   bool opens_metrics() const override;
   void append_metrics(std::string& out) const override;
   void tick() override;
+  void reload(const Config& config) override;
+  Result<Arrived> arrival(const BrokerEvent& event) const override;
 
-  void set_plugins(std::vector<DevicePlugin> plugins);  // on reload
+  void set_plugins(std::vector<DevicePlugin> plugins);
 
  private:
   struct Route;

@@ -1,4 +1,6 @@
 // [plugins.NAME] of a configuration.
+#include "postrider/doors/device/config.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -10,14 +12,15 @@
 #include "postrider/config/config.h"
 #include "postrider/config/config_rows.h"
 
-namespace postrider {
+namespace postrider::device_door {
 namespace {
 
 constexpr std::string_view kSettings =
     "[plugins.lorawan.settings]\nway = \"chirpstack\"\nurl = \"http://127.0.0.1:8080\"\n";
 
 Result<Config> read(const std::string& text, const Environment& environment = {}) {
-  return parse_config(text, "p.toml", environment);
+  const ConfigPart* const parts[] = {&kConfigPart};
+  return parse_config(text, "p.toml", environment, {}, parts);
 }
 
 std::string problems_of(const std::string& text, const Environment& environment = {}) {
@@ -45,7 +48,7 @@ TEST(ConfigPlugins, HaveASecretAndTheSettingsOfTheirQueues) {
           "company = \"c\"\nuser = \"u\"\npassword = \"p\"\n",
       {{"INGRESS", "open sesame\n"}, {"KEY", "jwt"}});
   ASSERT_TRUE(config) << config.error().detail;
-  const auto& plugins = config->device.plugins;
+  const auto& plugins = config->parts.of<DeviceConfig>().plugins;
   ASSERT_EQ(plugins.size(), 2U);
   EXPECT_EQ(plugins[0].name, "lorawan");
   EXPECT_EQ(plugins[0].profile, "device");
@@ -74,8 +77,9 @@ TEST(ConfigPlugins, TakeTheirSecretsFromFiles) {
            "api_key_file = \"" + file.string() + "\"\n");
   std::filesystem::remove(file);
   ASSERT_TRUE(config) << config.error().detail;
-  EXPECT_EQ(config->device.plugins[0].secret, "from a file");
-  EXPECT_EQ(config->device.plugins[0].settings.back(), NamedText("api_key", "from a file"));
+  EXPECT_EQ(config->parts.of<DeviceConfig>().plugins[0].secret, "from a file");
+  EXPECT_EQ(config->parts.of<DeviceConfig>().plugins[0].settings.back(),
+            NamedText("api_key", "from a file"));
 }
 
 // req: config.plugins.2
@@ -171,8 +175,9 @@ TEST(ConfigPlugins, NameDestinationsForTheirEventsThatAreNotInTheFile) {
     const Result<Config> config = read(text);
     std::string out = config ? "" : config.error().detail;
     if (!config) return out;
-    for (const UnheardEvents& it : unheard_events(*config))
-      out += it.plugin + ">" + it.destination + " ";
+    const ConfigPart* const parts[] = {&kConfigPart};
+    for (const UnheardEvents& it : unheard_events(*config, parts))
+      out += it.teller + ">" + it.destination + " ";
     return out;
   };
   const std::string plugin = std::string(kSettings) + "events = \"billing\"\n";
@@ -216,6 +221,15 @@ TEST(ConfigPlugins, WhatFollowsFromAMistakeIsNotToldAsAnother) {
             1);
 }
 
+// req: config.brokers.1
+TEST(ConfigPlugins, BrokersBringAllEventsOfTheirPluginUnlessTheySayWhich) {
+  const Result<Config> config =
+      read("[brokers.field]\nhost = \"broker.example\"\nplugin = \"lorawan\"\n");
+  ASSERT_TRUE(config) << config.error().detail;
+  EXPECT_EQ(config->brokers[0].mqtt.subscriptions,
+            (std::vector<std::string>{"application/+/device/+/event/+"}));
+}
+
 TEST(ConfigPlugins, WarnOfBrokersThatAreNotThere) {
   EXPECT_EQ(warnings_of("[brokers.field]\nhost = \"broker.example\"\nplugin = \"lorawan\"\n"),
             "broker 'field' brings events of the plugin 'lorawan', which is not configured: they "
@@ -235,4 +249,4 @@ TEST(ConfigPlugins, NeverShowASecret) {
 }
 
 }  // namespace
-}  // namespace postrider
+}  // namespace postrider::device_door

@@ -1,0 +1,22 @@
+#include "postrider/doors/all.h"
+
+#include <array>
+
+#include "postrider/doors/device/door.h"
+#include "postrider/doors/webhook/door.h"
+
+namespace postrider::doors {
+namespace {
+
+constexpr std::array<const ProfileDoor*, 2> kAll = {&kWebhookDoor, &kDeviceDoor};
+
+}  // namespace
+
+Doors all_doors() { return kAll; }
+
+ConfigParts all_config_parts() {
+  static const std::vector<const ConfigPart*> kParts = config_parts(kAll);
+  return kParts;
+}
+
+}  // namespace postrider::doors

@@ -1,0 +1,10 @@
+// What the webhook profile adds to the outside.
+#pragma once
+
+#include "postrider/doors/contract/door.h"
+
+namespace postrider::doors {
+
+extern const ProfileDoor kWebhookDoor;
+
+}  // namespace postrider::doors
