@@ -1,6 +1,7 @@
 // Checker 20: messages parked for want of reach. After a success they go back in line soon, in
 // order and with fresh attempts; without one only the oldest is tried, and not too often.
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -119,6 +120,17 @@ class RevivalChecker final : public Checker {
   static bool went_back(const Batch::StatePut& put) {
     return put.revived > 0 && !revives(*put.note, put.state);
   }
+  // When it did so. The record at the end of a slow commit is that of a later state.
+  static Timestamp went_back_at(const Batch::StatePut& put, const Batch& batch) {
+    Timestamp back = put.state.since;
+    std::optional<State> before = put.before;
+    for (const auto& [note, state] : batch.steps) {
+      if (note != put.note) continue;
+      if (before && revives(*note, *before) && !revives(*note, state)) back = state.since;
+      before = state;
+    }
+    return back;
+  }
 
   // It was heard that the destination is there: whoever waits for that goes back in line.
   void owe_all(const EndRecord& end, Timestamp now) {
@@ -154,13 +166,14 @@ class RevivalChecker final : public Checker {
       verdicts_.violation(20, "back in line without fresh attempts: " + to_string(note.id));
     if (way.success + kPatience >= since.truth && way.success.is_set()) return;
     // Nobody was there, so it was a trial.
+    const Timestamp back = went_back_at(put, batch);
     const Duration every = note.destination->policy.health.revive_every;
-    if (way.excused) way.excused_at = put.state.since;
+    if (way.excused) way.excused_at = back;
     // All that stand behind each other go with the first.
-    const bool with_it = way.excused_at.is_set() && put.state.since <= way.excused_at + kPatience;
-    if (!with_it && put.state.since < way.tried + every)
+    const bool with_it = way.excused_at.is_set() && back <= way.excused_at + kPatience;
+    if (!with_it && back < way.tried + every)
       verdicts_.violation(20, "tried too early although nobody was there: " + to_string(note.id));
-    way.tried = put.state.since;
+    way.tried = back;
     way.excused = false;
   }
 
@@ -177,12 +190,12 @@ class RevivalChecker final : public Checker {
   void check_order(const Batch::StatePut& put, const Batch& batch) {
     if (bulk_ || !went_back(put) || put.note->damaged || hurried_.contains(put.note->id)) return;
     const Way& way = ways_[put.note->id.destination().value()];
+    const Timestamp back = went_back_at(put, batch);
     for (const auto& [id, since] : way.parked) {
       if (id >= put.note->id) return;
       const MessageNote* waits = notebook_.find(id);
       if (waits == nullptr || waits->damaged || !waits->reach_from ||
-          *waits->reach_from + kPatience > put.state.since ||
-          since.truth + kPatience > batch.when.truth)
+          *waits->reach_from + kPatience > back || since.truth + kPatience > batch.when.truth)
         continue;
       verdicts_.violation(20, to_string(put.note->id) + " went back before " + to_string(id));
     }

@@ -157,5 +157,26 @@ TEST(RevivalChecker, SeesTrialsThatComeTooOften) {  // req: engine.sim.31
   EXPECT_TRUE(bench.complained());
 }
 
+// A commit that takes long brings the trial together with what became of it.
+TEST(RevivalChecker, CountsFromTheTrialAndNotFromItsFailure) {  // req: engine.sim.31
+  RevivalBench bench;
+  const Message message = bench.park(1);
+  bench.wait(1h);
+  WriteBatch batch;
+  bench.put_state(batch, message, drill::kQueued, 0);
+  batch.remove(keys::parked(message.id));
+  bench.pass(1min);
+  bench.put_state(batch, message, drill::kResting, 1);
+  bench.commit(std::move(batch));
+  bench.park(message);
+  bench.wait(59min);
+  bench.put_back(message);
+  EXPECT_FALSE(bench.complained()) << bench.text();
+  bench.park(message);
+  bench.wait(59min);
+  bench.put_back(message);
+  EXPECT_TRUE(bench.complained());
+}
+
 }  // namespace
 }  // namespace postrider::sim
