@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "postrider/base/hash.h"
 #include "postrider/sim/checkers/all.h"
@@ -96,6 +97,7 @@ class KeysChecker final : public Checker {
     const std::string name = name_of_key(*key);
     Known& known = keys_[name];
     known.contents.insert(content);
+    if (!known.unheard.is_set()) known.unheard = asked.when.engine;
     questions_[asked.ticket.value()] = {name, content, asked.when, *key};
     if (key->kind == OperationKey::Kind::kSequenced) {
       std::uint64_t& highest = sessions_[key->scope + '\n' + key->key];
@@ -150,6 +152,7 @@ class KeysChecker final : public Checker {
     MessageId id;
     Timestamp asked;  // it was decided between these two
     Timestamp told;
+    Timestamp unheard;  // the first question since the last answer that was heard
   };
 
   static std::string name_of_key(const OperationKey& key) {
@@ -159,6 +162,7 @@ class KeysChecker final : public Checker {
   }
 
   void check_answer(const Question& question, Known& known, const Told& told) {
+    const Timestamp unheard = std::exchange(known.unheard, {});
     const bool surely_kept = known.sealed && told.when.engine - meant(known.asked) < window_;
     if (surely_kept) {
       if (known.content != question.content)
@@ -175,13 +179,17 @@ class KeysChecker final : public Checker {
       return verdicts_.violation(4, "a key was remembered for too long");
     }
     if (known.sealed && known.id == told.answer.id && told.answer.replayed) return;
-    known = {std::move(known.contents),
-             true,
-             question.content,
-             told.answer.code,
-             told.answer.id,
-             question.when.engine.is_set() ? question.when.engine : told.when.engine,
-             told.when.engine};
+    // A replay was decided when an earlier question came whose answer was not heard.
+    const bool earlier = told.answer.replayed && unheard.is_set();
+    const Timestamp asked = earlier ? unheard : question.when.engine;
+    known = {.contents = std::move(known.contents),
+             .sealed = true,
+             .content = question.content,
+             .code = told.answer.code,
+             .id = told.answer.id,
+             .asked = asked.is_set() ? asked : told.when.engine,
+             .told = told.when.engine,
+             .unheard = {}};
   }
 
   void check_refusal(const Question& question, Known& known, const Told& told) {

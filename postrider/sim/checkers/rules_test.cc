@@ -51,6 +51,22 @@ TEST(KeysChecker, SeesAnotherAnswerForTheSameKey) {  // req: engine.sim.5
   EXPECT_TRUE(bench.complained());
 }
 
+// The first question was decided, and a crash kept its answer from the client.
+TEST(KeysChecker, CountsTheAgeOfAReplayFromTheQuestionThatWasNotAnswered) {  // req: engine.sim.5
+  for (const Duration apart : {Duration(20h), Duration(1h)}) {
+    CheckerBench bench(make_keys_checker);
+    Answer first = answer_of(AnswerCode::kAccepted, bench.message(1).id);
+    first.replayed = true;
+    bench.ask(keyed_submit("a", "x"));
+    bench.pass(apart);
+    bench.tell(bench.ask(keyed_submit("a", "x")), first);
+    bench.pass(20h);
+    bench.tell(bench.ask(keyed_submit("a", "x")),
+               answer_of(AnswerCode::kAccepted, bench.message(2).id));
+    EXPECT_EQ(bench.complained(), apart == 1h) << bench.text();
+  }
+}
+
 TEST(KeysChecker, SeesAnAnswerForOtherContent) {  // req: engine.sim.5
   CheckerBench bench(make_keys_checker);
   const MessageId id = bench.message(1).id;
