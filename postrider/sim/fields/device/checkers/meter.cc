@@ -33,6 +33,7 @@ class MeterChecker final : public Checker {
   using Number = MeterLedger::Number;
   struct Said {
     bool may_have_run = true;
+    bool mistaken = false;  // perhaps, by a wrong clock
   };
 
   MessageNote* note_of(const Copy& copy) {
@@ -71,7 +72,7 @@ class MeterChecker final : public Checker {
     const MessageNote* note = note_of(copy);
     if (note == nullptr || !copy.is_act) return;
     const auto said = said_.find(copy.tag);
-    if (run.executed && said != said_.end() && !said->second.may_have_run)
+    if (run.executed && said != said_.end() && !said->second.may_have_run && !said->second.mistaken)
       verdicts_.violation(21, "ran although it was said that it cannot: " + to_string(note->id));
     if (is_careful(*note) && trusts_clock(copy) && !ended_open(*note, run.copy))
       check_order(*note, run, copy);
@@ -125,9 +126,24 @@ class MeterChecker final : public Checker {
     if (notes.outcome == "executed" && executed == 0 && trusted && !was_read(*note))
       verdicts_.violation(21, "said to be executed, and never ran: " + to_string(end.id));
     if (!note->command->is_act) return;
-    said_[end.id.sequence().value()] = {notes.may_have_run};
-    if (executed > 0 && !notes.may_have_run)
+    const bool mistaken = !notes.response.empty() && other_outlived_expiry(*note);
+    said_[end.id.sequence().value()] = {notes.may_have_run, mistaken};
+    if (executed > 0 && !notes.may_have_run && !mistaken)
       verdicts_.violation(21, "ran, and was said not to: " + to_string(end.id));
+  }
+
+  // Whether the meter ran a command of another message, while this one was there, whose expiry was
+  // told by a wrong clock: then the answer to it may have been taken for the answer to this one.
+  bool other_outlived_expiry(const MessageNote& note) {
+    const std::uint64_t tag = note.id.sequence().value();
+    const std::vector<Number>& own = of_message_[tag];
+    const Timestamp since = own.empty() ? Timestamp() : ledger_.copy(own.front()).taken_at;
+    const auto& order = ledger_.order_of(note.command->command.request.meter);
+    return std::any_of(order.begin(), order.end(), [&](std::uint32_t number) {
+      const MeterLedger::Run& run = ledger_.runs()[number];
+      const Copy& copy = ledger_.copy(run.copy);
+      return copy.tag != tag && run.at >= since && !trusts_clock(copy);
+    });
   }
 
   // Where a server forgets expiries, equal reads of two queues are told apart by nothing, and the
