@@ -50,7 +50,7 @@ TEST_F(ApiKeys, OtherContentIsAConflictThatTellsNothing) {
   for (const std::string_view field :
        {R"("lane":1)", R"("priority":1)", R"("delay":"1s")", R"("expires_in":"1h")",
         R"("content_type":"a/b")", R"("headers":{"a":"b"})", R"("order_key":"k")",
-        R"("event_id":"e")"}) {
+        R"("event_id":"e")", R"("attributes":{"event-id":"f"})"}) {
     EXPECT_EQ(
         post("/v1/messages",
              R"({"destination":"shop","body":"stored-4711",)" + std::string(field) + "}", key("k"))

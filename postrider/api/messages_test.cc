@@ -61,6 +61,18 @@ TEST_F(ApiMessages, PassesHeadersContentTypeAndTraceOn) {
   EXPECT_EQ(request.headers.find("tracestate"), "a=b");
 }
 
+// The named fields are short for attributes: both ways say the same.
+// req: api.messages.4
+TEST_F(ApiMessages, TakesAttributesByTheNamesOfTheProfile) {
+  const WireRequest& request =
+      sent(R"("body":"x","attributes":{"content-type":"text/plain","header.x-one":"1",)"
+           R"("event-id":"e-1"},"headers":{"X-Two":"2"})");
+  EXPECT_EQ(request.headers.find("content-type"), "text/plain");
+  EXPECT_EQ(request.headers.find("x-one"), "1");
+  EXPECT_EQ(request.headers.find("x-two"), "2");
+  EXPECT_EQ(sent(R"("body":"x","attributes":{})").body, "x");
+}
+
 // req: api.messages.3
 TEST_F(ApiMessages, TakesTheTraceOfTheRequestWhenTheBodyNamesNone) {
   const std::string parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -228,6 +240,17 @@ TEST_F(ApiMessages, RefusesBodiesThatAreNotExactlyRight) {
            "headers.A"},
           {R"({"destination":"shop","body":1,"headers":{"host":"x"}})", "invalid-content", ""},
           {R"({"destination":"shop","body":1,"headers":{"a":"x\r\ny: z"}})", "invalid-content", ""},
+          {R"({"destination":"shop","body":1,"attributes":[]})", "invalid-field", "attributes"},
+          {R"({"destination":"shop","body":1,"attributes":{"a":1}})", "invalid-field",
+           "attributes.a"},
+          {R"({"destination":"shop","body":1,"attributes":{"A":"1"}})", "invalid-field",
+           "attributes.A"},
+          {R"({"destination":"shop","body":1,"attributes":{"":"1"}})", "invalid-field",
+           "attributes."},
+          {R"({"destination":"shop","body":1,"event_id":"e","attributes":{"event-id":"e"}})",
+           "duplicate-field", "attributes.event-id"},
+          {R"({"destination":"shop","body":1,"attributes":{"unheard-of":"1"}})", "invalid-content",
+           ""},
           {R"({"destination":"shop","body":1,"traceparent":"x"})", "invalid-field", "traceparent"},
           {R"({"destination":"shop","body":1,"tracestate":""})", "invalid-field", "tracestate"}}) {
     const Reply reply = post("/v1/messages", std::string(bad.json));

@@ -51,6 +51,7 @@ constexpr std::string_view kSchemas =
     "headers": {"type": "object", "additionalProperties": {"type": "string"}},
     "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
     "order_key": {"$ref": "#/components/schemas/OrderKey"}, "event_id": {"$ref": "#/components/schemas/EventId"},
+    "attributes": {"type": "object", "additionalProperties": {"type": "string"}, "description": "What the destination's profile is told about the message, by the profile's own names. content_type, headers, traceparent, tracestate, order_key and event_id are short for some of them"},
     "lane": {"type": "integer", "minimum": 0, "maximum": 15},
     "priority": {"type": "integer", "minimum": 0, "maximum": 65535, "description": "Higher first; a FIFO lane has none"},
     "not_before": {"type": "string", "format": "date-time"}, "delay": {"$ref": "#/components/schemas/Duration"},

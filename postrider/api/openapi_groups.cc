@@ -67,6 +67,7 @@ constexpr std::string_view kPaths = R"json("/v1/groups": {
         "content_type": {"type": "string"}, "headers": {"type": "object", "additionalProperties": {"type": "string"}},
         "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
         "order_key": {"$ref": "#/components/schemas/OrderKey"}, "event_id": {"$ref": "#/components/schemas/EventId"},
+        "attributes": {"type": "object", "additionalProperties": {"type": "string"}},
         "lane": {"type": "integer", "minimum": 0, "maximum": 15}, "priority": {"type": "integer", "minimum": 0, "maximum": 65535},
         "not_before": {"type": "string"}, "delay": {"type": "string"}, "expires_at": {"type": "string"}, "expires_in": {"type": "string"}}}}}},
     "responses": {

@@ -6,7 +6,6 @@
 #include "postrider/api/json_fields.h"
 #include "postrider/api/texts.h"
 #include "postrider/base/codec.h"
-#include "postrider/profiles/webhook/rules.h"
 #include "postrider/protocols/web/base64.h"
 #include "postrider/protocols/web/http_text.h"
 
@@ -23,6 +22,7 @@ enum Field : std::size_t {
   kTracestate,
   kOrderKey,
   kEventId,
+  kAttributes,
   kLane,
   kPriority,
   kNotBefore,
@@ -34,11 +34,13 @@ enum Field : std::size_t {
   kFields
 };
 constexpr std::array<std::string_view, kFields> kNames = {
-    "destination",     "body",       "body_base64", "content_type", "headers",
-    "traceparent",     "tracestate", "order_key",   "event_id",     "lane",
-    "priority",        "not_before", "delay",       "expires_at",   "expires_in",
+    "destination",     "body",        "body_base64", "content_type",
+    "headers",         "traceparent", "tracestate",  "order_key",
+    "event_id",        "attributes",  "lane",        "priority",
+    "not_before",      "delay",       "expires_at",  "expires_in",
     "idempotency_key", "type"};
 constexpr std::size_t kNameBytesMax = 200;
+constexpr std::size_t kAttributeNameBytesMax = 128;
 constexpr std::uint32_t kPriorityMax = 65535;
 
 using Found = std::array<MaybeValue, kFields>;
@@ -125,16 +127,50 @@ std::optional<Problem> read_headers(const JsonValue& value, NamedTexts& attribut
   return problem;
 }
 
+bool is_attribute_name(std::string_view name) {
+  return !name.empty() && name.size() <= kAttributeNameBytesMax &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+                  c == '.';
+         });
+}
+
+// Attributes by their own names, for any profile; its `admit` judges them. The other fields stand
+// for attributes, too: each is said once.
+std::optional<Problem> read_texts(const JsonValue& value, NamedTexts& attributes) {
+  if (value.kind() != JsonKind::kObject)
+    return complaint(ProblemType::kInvalidField, "attributes is an object of texts", "attributes");
+  std::optional<Problem> problem;
+  value.for_members([&](const JsonValue& given, const JsonValue& text) {
+    std::string name = given.text();
+    const std::string field = "attributes." + name;
+    if (!is_attribute_name(name)) {
+      problem = complaint(ProblemType::kInvalidField,
+                          "the name of an attribute has 1 to 128 lower-case letters, digits, and "
+                          "any of - _ .",
+                          field);
+    } else if (!text.is_string()) {
+      problem = complaint(ProblemType::kInvalidField, "the value of an attribute is a text", field);
+    } else if (find_text(attributes, name) != nullptr) {
+      problem = complaint(ProblemType::kDuplicateField,
+                          "the attribute is said by a field of its own already", field);
+    }
+    if (!problem) attributes.emplace_back(std::move(name), text.text());
+    return !problem.has_value();
+  });
+  return problem;
+}
+
 // Here and not only in the profile, so that the field is named as it was written.
 std::optional<Problem> read_name(const Found& found, Field field, std::string_view attribute,
                                  NamedTexts& attributes) {
   if (!found[field]) return std::nullopt;
   auto text = read_text(*found[field], kNames[field]);
   if (!text) return text.error();
-  if (text->empty() || text->size() > webhook::kKeyBytesMax || !is_header_value(*text)) {
+  if (text->empty() || text->size() > kNamedTextBytesMax || !is_header_value(*text)) {
     return complaint(ProblemType::kInvalidField,
                      std::string(kNames[field]) + " has 1 to " +
-                         std::to_string(webhook::kKeyBytesMax) +
+                         std::to_string(kNamedTextBytesMax) +
                          " printable ASCII characters, and no blank at its ends",
                      std::string(kNames[field]));
   }
@@ -170,6 +206,7 @@ std::optional<Problem> read_attributes(const Found& found, NamedTexts& attribute
   std::optional<Problem> problem = read_name(found, kOrderKey, "order-key", attributes);
   if (!problem) problem = read_name(found, kEventId, "event-id", attributes);
   if (!problem && found[kHeaders]) problem = read_headers(*found[kHeaders], attributes);
+  if (!problem && found[kAttributes]) problem = read_texts(*found[kAttributes], attributes);
   return problem;
 }
 
@@ -267,10 +304,11 @@ std::string said_by(const Draft& draft) {
   return said;
 }
 
-void add_trace(const Found& found, const SubmitDefaults& defaults, NamedTexts& attributes) {
-  if (found[kTraceparent] || !is_traceparent(defaults.traceparent)) return;
+void add_trace(const SubmitDefaults& defaults, NamedTexts& attributes) {
+  if (find_text(attributes, "traceparent") != nullptr) return;
+  if (!is_traceparent(defaults.traceparent)) return;
   attributes.emplace_back("traceparent", defaults.traceparent);
-  if (!found[kTracestate] && is_tracestate(defaults.tracestate))
+  if (find_text(attributes, "tracestate") == nullptr && is_tracestate(defaults.tracestate))
     attributes.emplace_back("tracestate", defaults.tracestate);
 }
 
@@ -294,7 +332,7 @@ Checked<Submit> SubmitReader::read(std::string_view text, SubmitDefaults default
   }
   if (draft.delay > Duration(0)) submit.not_before = defaults.wall + draft.delay;
   if (draft.expires_in > Duration(0)) submit.expires = defaults.wall + draft.expires_in;
-  add_trace(found, defaults, draft.attributes);
+  add_trace(defaults, draft.attributes);
   if (!draft.attributes.empty()) submit.attributes = encode_texts(draft.attributes);
   return std::move(submit);
 }
@@ -337,7 +375,7 @@ Checked<FanOut> SubmitReader::read_fanout(std::string_view text, std::string gro
   fanout.not_before = draft.delay > Duration(0) ? defaults.wall + draft.delay : submit.not_before;
   fanout.expires =
       draft.expires_in > Duration(0) ? defaults.wall + draft.expires_in : submit.expires;
-  add_trace(found, defaults, draft.attributes);
+  add_trace(defaults, draft.attributes);
   if (!draft.attributes.empty()) fanout.attributes = encode_texts(draft.attributes);
   fanout.body = std::move(submit.body);
   return fanout;

@@ -12,6 +12,9 @@
 
 namespace postrider::api {
 
+// Of order_key and event_id, which stand for attributes that some profiles know.
+inline constexpr std::size_t kNamedTextBytesMax = 128;
+
 struct SubmitLimits {
   std::uint32_t body_bytes_max = 256 * 1024;
   JsonLimits json;
