@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "postrider/api/http_api_testing.h"
+#include "postrider/protocols/web/http_text.h"
 
 namespace postrider::api {
 namespace {
@@ -188,6 +189,78 @@ TEST_F(ApiDestinations, HaveLimitsThatAreChangedAlone) {
   EXPECT_EQ(patch("/v1/destinations/shop/limits", R"({"rate":""})").problem(), "invalid-field");
   EXPECT_EQ(patch("/v1/destinations/shop/limits", "{}").problem(), "missing-field");
   EXPECT_EQ(patch("/v1/destinations/nowhere/limits", R"({"rate":1})").problem(), "not-found");
+}
+
+// req: api.rotate.1, api.secrets.1
+TEST_F(ApiDestinations, RotateTheirSecretAndKeepTheOldOneForAWhile) {
+  make_destination("shop", R"(,"secret":")" + std::string(kSecret) + R"(","rate":7)");
+  const auto signatures = [&] {
+    const std::string id = submit("shop");
+    const std::string value(transport.started.back().request.headers.find("webhook-signature"));
+    answer_last(200);
+    return std::count(value.begin(), value.end(), ' ') + 1;
+  };
+  const std::string body = R"({"secret":")" + std::string(kOther) + R"(","overlap":"1h"})";
+  const RigHeaders key = {{"idempotency-key", "k"}};
+  EXPECT_EQ(signatures(), 1);
+  EXPECT_FALSE(get("/v1/destinations/shop").json().as_object().contains("old_secret_until"));
+  EXPECT_EQ(post("/v1/destinations/shop/rotate", body, key).text("answer"), "done");
+  Reply reply = get("/v1/destinations/shop");
+  EXPECT_EQ(reply.number("secrets"), 2);
+  EXPECT_EQ(reply.text("old_secret_until"), to_rfc3339(clock.read().wall + 1h));
+  EXPECT_EQ(reply.json().at("settings").at("rate").as_string(), "7") << "the others stay";
+  EXPECT_EQ(signatures(), 2);
+
+  // The same key: the same answer, although the secret is in use by now.
+  reply = post("/v1/destinations/shop/rotate", body, key);
+  EXPECT_EQ(reply.text("answer"), "done");
+  EXPECT_EQ(reply.header("idempotency-replayed"), "true");
+  EXPECT_EQ(get("/v1/destinations/shop").number("secrets"), 2);
+  const RigHeaders other = {{"idempotency-key", "k2"}};
+  for (const RigHeaders& headers : {RigHeaders(), other}) {
+    reply = post("/v1/destinations/shop/rotate", body, headers);
+    EXPECT_EQ(reply.problem(), "invalid-field") << reply.body;
+    EXPECT_NE(reply.text("detail").find("in use"), std::string::npos) << reply.body;
+  }
+
+  pass(1h);
+  EXPECT_EQ(signatures(), 1) << "the overlap is over";
+  EXPECT_EQ(get("/v1/destinations/shop").number("secrets"), 2) << "until the next rotation";
+  EXPECT_EQ(post("/v1/destinations/shop/rotate",
+                 R"({"secret":"whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB","overlap":"0s"})")
+                .text("answer"),
+            "done");
+  EXPECT_EQ(get("/v1/destinations/shop").number("secrets"), 1);
+  EXPECT_EQ(everything_said.find(kOther.substr(6)), std::string::npos);
+}
+
+// req: api.rotate.1
+TEST_F(ApiDestinations, RefuseRotationsThatMakeNoSense) {
+  make_destination("shop");
+  make_destination("body", R"(,"secret":"x","signature":"hmac-sha256-body")");
+  const std::string good = R"({"secret":")" + std::string(kOther) + "\"}";
+  struct Case {
+    std::string name;
+    std::string body;
+    std::string problem;
+  };
+  for (const Case& one : std::initializer_list<Case>{
+           {"nowhere", good, "not-found"},
+           {"body", good, "invalid-content"},
+           {"shop", "{}", "missing-field"},
+           {"shop", R"({"secret":"whsec_planted!"})", "invalid-field"},
+           {"shop", R"({"secret":")" + std::string(kOther) + R"(","overlap":"366d"})",
+            "invalid-field"},
+           {"shop", R"({"secret":")" + std::string(kOther) + R"(","overlap":"soon"})",
+            "invalid-field"},
+           {"shop", R"({"secert":"x"})", "unknown-field"}}) {
+    const Reply reply = post("/v1/destinations/" + one.name + "/rotate", one.body);
+    EXPECT_EQ(reply.problem(), one.problem) << one.name << one.body << reply.body;
+  }
+  EXPECT_EQ(everything_said.find("planted"), std::string::npos);
+  EXPECT_EQ(post("/v1/destinations/shop/rotate", good).text("answer"), "done")
+      << "the first secret";
+  EXPECT_EQ(get("/v1/destinations/shop").number("secrets"), 1);
 }
 
 TEST_F(ApiDestinations, AreTestedWithASmallSignedMessage) {

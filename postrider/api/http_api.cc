@@ -67,6 +67,7 @@ struct HttpApi::Impl::Table {
     {{"POST",   "/v1/destinations/{name}/wake",     kOperate,  kNothing, true,  kJson,   ""}, &Self::wake_destination},
     {{"PATCH",  "/v1/destinations/{name}/limits",   kOperate,  kBody,    true,  kJson,   ""}, &Self::patch_limits},
     {{"POST",   "/v1/destinations/{name}/test",     kOperate,  kNothing, true,  kJson,   ""}, &Self::test_destination},
+    {{"POST",   "/v1/destinations/{name}/rotate",   kOperate,  kBody,    true,  kJson,   ""}, &Self::rotate_destination},
     {{"GET",    "/v1/dead-letters",                 kRead,     kNothing, false, kJson,   "cursor limit"}, &Self::list_dead_letters},
     {{"GET",    "/v1/dead-letters/export",          kRead,     kNothing, false, kNdjson, "cursor limit"}, &Self::export_dead_letters},
     {{"POST",   kImport,                            kOperate,  kAny,     false, kNdjson, "even_if_it_ran"}, &Self::import_dead_letters},

@@ -104,6 +104,11 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
   void patch_limits(Call& call);
   void test_destination(Call& call);
 
+  // rotate.cc
+  struct Rotate;
+  void rotate_destination(Call& call);
+  void rotate_found(const std::shared_ptr<Rotate>& job, const Answer& found);
+
   void list_dead_letters(Call& call);
   void get_dead_letter(Call& call);
   void redrive_dead_letter(Call& call);

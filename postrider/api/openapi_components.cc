@@ -129,6 +129,9 @@ constexpr std::string_view kSchemas =
     "settings": {"type": "object", "description": "GET /v1/profiles/{name} lists them; headers may be an object of their own"}}},
   "Limits": {"type": "object", "additionalProperties": false, "minProperties": 1, "properties": {
     "in_flight_max": {}, "rate": {}, "burst": {}, "time_out": {}, "ladder": {}, "jitter_percent": {}, "budget": {}, "retry_after_max": {}, "strikes_max": {}, "wait_base": {}, "wait_max": {}, "disable_after": {}}},
+  "Rotation": {"type": "object", "additionalProperties": false, "required": ["secret"], "properties": {
+    "secret": {"type": "string", "description": "The new one: whsec_ and base64 of 24 to 64 bytes"},
+    "overlap": {"type": "string", "default": "24h", "description": "A duration: how long the old ones still sign"}}},
   "Pause": {"type": "object", "additionalProperties": false, "properties": {"reason": {"type": "string"}}},
   "DestinationDone": {"type": "object", "additionalProperties": false, "required": ["destination", "answer"], "properties": {
     "destination": {"type": "string"}, "answer": {"$ref": "#/components/schemas/Done"}, "detail": {"type": "string"}}},
@@ -137,7 +140,7 @@ constexpr std::string_view kSchemas =
   "Destination": {"type": "object", "additionalProperties": false, "required": ["name", "destination_id", "profile", "settings", "secrets", "hidden_settings", "health", "strikes", "in_window", "open_attempts", "owed", "draining"], "properties": {
     "name": {"type": "string"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"}, "profile": {"type": "string"},
     "settings": {"type": "object", "additionalProperties": {"type": "string"}, "description": "As they were given; secrets are ***"},
-    "secrets": {"$ref": "#/components/schemas/Count"}, "hidden_settings": {"$ref": "#/components/schemas/Count"},
+    "secrets": {"$ref": "#/components/schemas/Count"}, "old_secret_until": {"$ref": "#/components/schemas/Time"}, "hidden_settings": {"$ref": "#/components/schemas/Count"},
     "health": {"$ref": "#/components/schemas/Health"}, "health_since": {"$ref": "#/components/schemas/Time"},
     "reason": {"type": "string"}, "strikes": {"$ref": "#/components/schemas/Count"},
     "closed_until": {"$ref": "#/components/schemas/Time"}, "failing_since": {"$ref": "#/components/schemas/Time"}, "seen_at": {"$ref": "#/components/schemas/Time"},

@@ -157,6 +157,15 @@ constexpr std::string_view kPaths = R"json("/v1/messages": {
     "responses": {
       "202": {"description": "Durable", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Accepted"}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/destinations/{name}/rotate": {
+  "parameters": [{"$ref": "#/components/parameters/Name"}],
+  "post": {
+    "operationId": "rotateSecret", "tags": ["destinations"], "summary": "A new secret; the old ones sign too until the overlap is over",
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}],
+    "requestBody": {"required": true, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Rotation"}}}},
+    "responses": {
+      "200": {"$ref": "#/components/responses/DestinationDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
 "/v1/dead-letters": {
   "get": {
     "operationId": "listDeadLetters", "tags": ["dead letters"], "summary": "Parked messages, then the dead and the expired",

@@ -10,6 +10,7 @@
 #include "postrider/model/attributes.h"
 #include "postrider/protocols/web/base64.h"
 #include "postrider/protocols/web/http_text.h"
+#include "postrider/protocols/web/standard_webhooks.h"
 
 namespace postrider::api {
 namespace {
@@ -36,6 +37,15 @@ std::size_t count_words(std::string_view text) {
     inside = c != ' ';
   }
   return count;
+}
+
+// Of secrets that have an end the last one. Unset: none has, or the text is no list of secrets.
+Timestamp last_end_of(std::string_view secrets) {
+  Timestamp last;
+  const auto list = parse_webhook_secrets(secrets);
+  if (!list) return last;
+  for (const WebhookSecret& secret : *list) last = std::max(last, secret.until);
+  return last;
 }
 
 void write_attempts(JsonWriter& json, const AttemptList& list) {
@@ -333,6 +343,7 @@ void write_destination(JsonWriter& json, const DestinationView& view) {
   // How many, so that somebody who rotates them sees how far he is.
   const std::string* secrets = find_text(view.config.settings, "secret");
   json.count("secrets", secrets == nullptr ? 0 : count_words(*secrets));
+  if (secrets != nullptr) time_field(json, "old_secret_until", last_end_of(*secrets));
   json.count("hidden_settings", hidden);
   const Route& route = view.route;
   json.field("health", name_of(route.health));

@@ -98,9 +98,10 @@ bool SinkJudge::is_signed(const SinkRequest& request) const {
   if (seconds < 0 || seconds > kSecondsMax) return false;
   const std::int64_t skew = wall_.ms() / 1000 - seconds;
   if (std::abs(skew) > kClockSkewMax.count() / 1000) return false;
-  for (const std::string& key : keys_) {
-    const std::string want =
-        webhook_signatures({&key, 1}, {.id = request.id, .timestamp = stamp, .body = request.body});
+  for (const WebhookSecret& key : keys_) {
+    if (!key.signs_at(wall_)) continue;
+    const std::string want = webhook_signatures(
+        {&key, 1}, {.id = request.id, .timestamp = stamp, .body = request.body}, wall_);
     std::string_view given = request.signature;
     while (!given.empty()) {
       const std::size_t end = std::min(given.find(' '), given.size());

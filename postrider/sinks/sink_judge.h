@@ -12,6 +12,7 @@
 #include "postrider/base/result.h"
 #include "postrider/base/rng.h"
 #include "postrider/base/time.h"
+#include "postrider/protocols/web/standard_webhooks.h"
 #include "postrider/sinks/sink.h"
 #include "postrider/sinks/sink_http.h"
 
@@ -44,7 +45,7 @@ class SinkJudge {
   int choose_status(bool forged);
 
   const SinkOptions& options_;
-  std::vector<std::string> keys_;
+  std::vector<WebhookSecret> keys_;
   Timestamp wall_;
   std::array<char, 32> time_text_{};
   Rng rng_;

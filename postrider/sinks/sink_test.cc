@@ -233,8 +233,8 @@ TEST(Sink, IsDeadForAWhileAndThenBack) {
 std::string signed_request(std::string_view body, std::int64_t seconds) {
   const auto keys = parse_webhook_secrets(kSecret);
   const std::string stamp = std::to_string(seconds);
-  const std::string signature =
-      webhook_signatures(*keys, {.id = "m1", .timestamp = stamp, .body = body});
+  const std::string signature = webhook_signatures(
+      *keys, {.id = "m1", .timestamp = stamp, .body = body}, Timestamp(seconds * 1000));
   return request("hello", "webhook-timestamp: " + stamp + "\r\nwebhook-signature: v1,AAAA " +
                               signature + "\r\n");
 }

@@ -68,7 +68,7 @@ void read_words(std::string_view text) {
   if (const auto secrets = parse_webhook_secrets(text)) {
     POSTRIDER_CHECK(!secrets->empty());
     const std::string signatures =
-        webhook_signatures(*secrets, {.id = "1", .timestamp = "2", .body = text});
+        webhook_signatures(*secrets, {.id = "1", .timestamp = "2", .body = text}, Timestamp(2000));
     POSTRIDER_CHECK(signatures.starts_with("v1,"));
   }
   if (const auto bytes = base64_decode(text)) {

@@ -342,7 +342,7 @@ Result<void> set_event_text(Draft& /*draft*/, std::string_view value) {
 // clang-format off
 constexpr auto kSettings = std::to_array<settings::Setting<Draft>>({
     {{"url", "", "https://example.com/hook", "an http or https address of up to 2048 bytes, without user or fragment", "where requests go"}, set_url},
-    {{"secret", "", "", "up to 4 secrets separated by spaces, each whsec_ and base64 of 24 to 64 bytes; with the signature hmac-sha256-body any text of 1 to 256 printable bytes", "signs requests; two while rotating"}, set_secret},
+    {{"secret", "", "", "up to 4 secrets separated by spaces, each whsec_ and base64 of 24 to 64 bytes, an old one with @ and the time of its end behind it; with the signature hmac-sha256-body any text of 1 to 256 printable bytes", "signs requests; the newest first, the old ones while rotating"}, set_secret},
     {{"signature", "standard", "", "standard, none or hmac-sha256-body", "how requests are signed; nothing is signed without a secret"}, set_signature},
     {{"signature_header", "X-Device-Messaging-Signature", "", "the name of a header, 1 to 64 bytes", "carries the signature hmac-sha256-body"}, set_signature_header},
     {{"id_header", "", "", "the name of a header, 1 to 64 bytes", "carries the message's attribute event-id, or else its id"}, set_id_header},

@@ -7,14 +7,15 @@
 #include "postrider/model/attributes.h"
 #include "postrider/model/seams/transport.h"
 #include "postrider/model/typed_profile.h"
+#include "postrider/protocols/web/standard_webhooks.h"
 
 namespace postrider::webhook {
 
 // All of a request that does not depend on the message, of destinations that need nothing special.
 struct Prepared {
   HeaderLines head;
-  std::string prefix;             // of the headers that do
-  std::vector<std::string> keys;  // none: nothing is signed
+  std::string prefix;               // of the headers that do
+  std::vector<WebhookSecret> keys;  // none: nothing is signed
   std::string url;
   std::string trust;
 };

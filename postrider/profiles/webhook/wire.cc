@@ -107,7 +107,8 @@ void put_signature(HeaderLines& headers, const Facts& facts, const OwnHeaders& o
     POSTRIDER_CHECK(keys.has_value());  // configure has accepted them; a request must never leave
                                         // unsigned by accident
     put("signature",
-        webhook_signatures(*keys, {.id = id, .timestamp = timestamp, .body = facts.message.body}));
+        webhook_signatures(*keys, {.id = id, .timestamp = timestamp, .body = facts.message.body},
+                           facts.wall));
   }
   put("id", id);
   put("timestamp", timestamp);
@@ -146,7 +147,8 @@ WireRequest encode_plain(const Facts& facts, const Prepared& prepared) {
     request.headers.add(
         prepared.prefix, "signature",
         webhook_signatures(prepared.keys,
-                           {.id = id, .timestamp = timestamp, .body = facts.message.body}));
+                           {.id = id, .timestamp = timestamp, .body = facts.message.body},
+                           facts.wall));
   }
   request.headers.add(prepared.prefix, "id", id);
   request.headers.add(prepared.prefix, "timestamp", timestamp);

@@ -324,9 +324,10 @@ TEST(WebhookEncode, SignsWhatItSends) {
   EXPECT_EQ(header(request, "webhook-timestamp"), "1614265330");
   const auto keys = parse_webhook_secrets(kSecret);
   ASSERT_TRUE(keys);
-  EXPECT_EQ(header(request, "webhook-signature"),
-            webhook_signatures(
-                *keys, {.id = shown(), .timestamp = "1614265330", .body = signing.message.body}));
+  EXPECT_EQ(
+      header(request, "webhook-signature"),
+      webhook_signatures(
+          *keys, {.id = shown(), .timestamp = "1614265330", .body = signing.message.body}, kWall));
 }
 
 // Computed apart from this code, with `openssl enc -aes-128-ecb` and Python's hmac.
@@ -382,6 +383,23 @@ TEST(WebhookEncode, RotatesSecrets) {
       header(given({{"secret", std::string(kOtherSecret) + " " + kSecret}}).request(),
              "webhook-signature");
   EXPECT_EQ(both, new_one + " " + old_one);
+}
+
+// req: webhook.signature.12
+TEST(WebhookEncode, AnOldSecretSignsUntilItsEnd) {
+  const std::string fresh =
+      header(given({{"secret", kOtherSecret}}).request(), "webhook-signature");
+  const std::string old_one = header(given({{"secret", kSecret}}).request(), "webhook-signature");
+  const auto signatures = [](Timestamp end, NamedTexts attributes) {
+    const std::string list = std::string(kOtherSecret) + " " + kSecret + "@" + to_rfc3339(end);
+    return header(given({{"secret", list}}, std::move(attributes)).request(), "webhook-signature");
+  };
+  // Both ways of encoding: with what was prepared, and message by message.
+  for (const NamedTexts& attributes : {NamedTexts(), NamedTexts{{"header.x-a", "1"}}}) {
+    EXPECT_EQ(signatures(kWall + 1ms, attributes), fresh + " " + old_one);
+    EXPECT_EQ(signatures(kWall, attributes), fresh);
+    EXPECT_EQ(signatures(kWall - 24h, attributes), fresh);
+  }
 }
 
 // req: webhook.signature.5, webhook.signature.6
