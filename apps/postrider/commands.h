@@ -30,6 +30,7 @@ int run_demo(Arguments arguments);
 int run_dest(Arguments arguments);
 int run_device(Arguments arguments);
 int run_dlq(Arguments arguments);
+int run_explain(Arguments arguments);
 int run_group(Arguments arguments);
 int run_hold(Arguments arguments);
 int run_job(Arguments arguments);
@@ -43,6 +44,7 @@ int run_sim(Arguments arguments);
 int run_audit(Arguments arguments);
 int run_bench(Arguments arguments);
 int run_sink(Arguments arguments);
+int run_status(Arguments arguments);
 int run_tail(Arguments arguments);
 int run_top(Arguments arguments);
 

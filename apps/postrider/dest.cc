@@ -1,20 +1,27 @@
-// postrider dest put | ls | show | pause | resume | wake | limit | test | recover | rm: where
-// messages go.
+// postrider dest put | ls | show | pause | resume | wake | limit | rotate | test | recover | rm:
+// where messages go.
 #include <array>
+#include <sys/random.h>
 
 #include "apps/postrider/job.h"
 #include "apps/postrider/messages.h"
 #include "apps/postrider/output.h"
 #include "apps/postrider/session.h"
+#include "postrider/base/check.h"
+#include "postrider/protocols/web/base64.h"
 
 namespace postrider {
 namespace {
 
 constexpr std::size_t kSecretBytesMax = 4096;
+constexpr std::size_t kNewSecretBytes = 32;  // Standard Webhooks: 24 to 64
+constexpr std::string_view kSecretIsShownOnce =
+    "It is shown this once: give it to the receiver, who checks signatures with it.\n";
 
 constexpr auto kPutOptions = std::to_array<OptionRow>({
     {"--profile", "NAME", "how it is spoken to (webhook); 'postrider profile ls' lists them"},
-    {"--secret-file", "FILE", "signs requests; - for the standard input"},
+    {"--new-secret", "", "make the secret that signs requests, and print it this once"},
+    {"--secret-file", "FILE", "the secret that signs requests; - for the standard input"},
     {"--header", "NAME:VALUE", "sent with every request", true},
     {"--set", "NAME=VALUE", "a setting; 'postrider profile show webhook' lists them", true},
     kKeyRow,
@@ -30,6 +37,13 @@ constexpr auto kListOptions = std::to_array<OptionRow>({
 constexpr auto kPauseOptions =
     std::to_array<OptionRow>({{"--reason", "TEXT", "shown to whoever asks why"}, kKeyRow});
 constexpr auto kKeyOptions = std::to_array<OptionRow>({kKeyRow});
+constexpr auto kRotateOptions = std::to_array<OptionRow>({
+    {"--overlap", "DURATION",
+     "how long the old secret signs too, so that the receiver can change "
+     "over (24h); 0s: not at all"},
+    {"--secret-file", "FILE", "this secret instead of one that is made; - for the standard input"},
+    kKeyRow,
+});
 constexpr auto kTestOptions = std::to_array<OptionRow>({
     {"--wait", "", "until the message has ended; fails unless it was delivered"},
     {"--time-out", "DURATION", "with --wait: not longer than this"},
@@ -54,15 +68,24 @@ std::string path_of(const Parsed& parsed, std::string_view verb = "") {
   return path;
 }
 
-// Asks, and prints "NAME: done".
-int change(const Parsed& parsed, ClientRequest request) {
+// Asks, and prints "NAME: done", or what else was done, and the secret that was made for it.
+struct Told {
+  std::string_view made = {};  // empty: none was
+  std::string done = {};       // empty: as the daemon says it
+};
+int change(const Parsed& parsed, ClientRequest request, const Told& told = {}) {
   int code = kExitOk;
   const std::optional<Session> session = Session::open(parsed, code);
   if (!session) return code;
   add_key(parsed, request);
-  const std::optional<Json> answer = session->ask(request);
+  const std::optional<Json> answer = told.made.empty()
+                                         ? session->ask(request)
+                                         : session->ask_and_add(request, "secret", told.made);
   if (!answer) return kExitFailure;
-  if (!session->json()) print(parsed.operands[0] + ": " + answer_words(*answer) + "\n");
+  if (session->json()) return kExitOk;
+  print(parsed.operands[0] + ": " + (told.done.empty() ? answer_words(*answer) : told.done) + "\n");
+  if (!told.made.empty())
+    print("secret: " + std::string(told.made) + "\n" + std::string(kSecretIsShownOnce));
   return kExitOk;
 }
 
@@ -89,14 +112,30 @@ Result<void> add_setting(std::string_view text, char mark, std::string_view pref
   return {};
 }
 
-Result<std::string> read_settings(const Parsed& parsed) {
+std::string new_secret() {
+  std::array<std::uint8_t, kNewSecretBytes> bytes{};
+  POSTRIDER_CHECK(getrandom(bytes.data(), bytes.size(), 0) == ssize_t{kNewSecretBytes});
+  return "whsec_" + base64_encode(bytes);
+}
+
+Result<std::string> read_secret(const std::string& file) {
+  POSTRIDER_TRY(secret, read_file(file, kSecretBytesMax));
+  while (!secret.empty() && static_cast<unsigned char>(secret.back()) <= ' ') secret.pop_back();
+  return secret;
+}
+
+// `made` is the secret of --new-secret; empty: none.
+Result<std::string> read_settings(const Parsed& parsed, std::string_view made) {
   std::string members;
   if (parsed.operands.size() > 1) members = "\"url\":" + json_text(parsed.operands[1]);
   if (const std::string* file = parsed.find("--secret-file")) {
-    POSTRIDER_TRY(secret, read_file(*file, kSecretBytesMax));
-    while (!secret.empty() && static_cast<unsigned char>(secret.back()) <= ' ') secret.pop_back();
+    if (!made.empty())
+      return fail(ErrorCode::kInvalid, "give --new-secret or --secret-file, not both");
+    POSTRIDER_TRY(secret, read_secret(*file));
     members.append(members.empty() ? "" : ",").append("\"secret\":").append(json_text(secret));
   }
+  if (!made.empty())
+    members.append(members.empty() ? "" : ",").append("\"secret\":").append(json_text(made));
   for (const std::string& header : parsed.all("--header")) {
     const Result<void> added = add_setting(header, ':', "headers.", members);
     if (!added) return fail(added.error().code, "--header " + added.error().detail);
@@ -109,7 +148,8 @@ Result<std::string> read_settings(const Parsed& parsed) {
 }
 
 int put(const Parsed& parsed) {
-  const Result<std::string> settings = read_settings(parsed);
+  const std::string made = parsed.has("--new-secret") ? new_secret() : std::string();
+  const Result<std::string> settings = read_settings(parsed, made);
   if (!settings) return complain(parsed, settings.error());
   // Otherwise the settings, and the token, would go to the destination itself.
   if (parsed.has("--url") && settings->find("\"url\":") == std::string::npos)
@@ -122,7 +162,7 @@ int put(const Parsed& parsed) {
   request.path = path_of(parsed);
   request.body = "{\"profile\":" + json_text(parsed.text("--profile", "webhook")) +
                  ",\"settings\":{" + *settings + "}}";
-  return change(parsed, std::move(request));
+  return change(parsed, std::move(request), {.made = made});
 }
 
 std::vector<Table::Cell> row_of(const Json& destination, Timestamp now) {
@@ -169,6 +209,7 @@ std::string describe(const Json& destination, Timestamp now) {
                                  destination.at("failed_last_minute") + " attempts failed");
   facts.add("last error", shown(destination.at("last_error")));
   facts.add("that was", moment_long(destination.at("last_failure_at"), now));
+  facts.add("old secret until", moment_long(destination.at("old_secret_until"), now));
   if (destination.at("draining") == "true")
     facts.add("draining", "removed when its messages have ended", Colour::kWarn);
   if (const Json* settings = destination.find("settings")) {
@@ -218,6 +259,24 @@ int limit(const Parsed& parsed) {
   return change(parsed, std::move(request));
 }
 
+int rotate(const Parsed& parsed) {
+  const std::string overlap = parsed.text("--overlap", "24h");
+  const Result<Duration> length = parsed.duration("--overlap", Duration(24h));
+  if (!length) return complain(parsed, length.error());
+  const std::string* file = parsed.find("--secret-file");
+  const Result<std::string> secret = file == nullptr ? new_secret() : read_secret(*file);
+  if (!secret) return complain(parsed, secret.error());
+  ClientRequest request;
+  request.method = "POST";
+  request.path = path_of(parsed, "rotate");
+  request.body = "{\"secret\":" + json_text(*secret) + ",\"overlap\":" + json_text(overlap) + "}";
+  return change(
+      parsed, std::move(request),
+      {.made = file == nullptr ? std::string_view(*secret) : "",
+       .done = length->count() == 0 ? "rotated; the old secret signs no longer"
+                                    : "rotated; the old secret signs for another " + overlap});
+}
+
 int test(const Parsed& parsed) {
   const Result<Duration> time_out = parsed.duration("--time-out", Duration(0));
   if (!time_out) return complain(parsed, time_out.error());
@@ -264,6 +323,8 @@ constexpr auto kVerbTable = std::to_array<Command>({
     {"wake", {"NAME", 1, 1}, "Tries it now instead of waiting.", kKeyOptions, true, wake},
     {"limit", {"NAME SETTING=VALUE…", 2, kOperandsMax}, "Changes some settings and leaves the others.", kKeyOptions, true, limit,
      "VALUE 'default' goes back to the default: postrider dest limit billing rate=5 burst=default\n"},
+    {"rotate", {"NAME", 1, 1}, "Makes a new secret and prints it; the old one signs too for a while.", kRotateOptions, true, rotate,
+     "Requests carry a signature by each, so the receiver may change over at any time until then.\n"},
     {"test", {"NAME", 1, 1}, "Sends a test message and prints its id.", kTestOptions, true, test},
     {"recover", {"NAME", 1, 1}, "Sends again everything that ended since then, by jobs.", kRecoverOptions, true, recover,
      "For a far side that lost what it was given. Dead letters are redriven; what was delivered is sent again as far as it is kept: that needs the setting history = on,\n"

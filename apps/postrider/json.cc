@@ -83,6 +83,13 @@ Result<Json> parse_json(std::string_view text) {
   return copy_of(value);
 }
 
+std::string with_member(std::string_view object, std::string_view name, std::string_view value) {
+  const std::string_view before = object.substr(0, object.rfind('}'));
+  std::string out(before);
+  out.append(before.ends_with('{') ? "" : ",").append(json_text(name)).append(":");
+  return out.append(json_text(value)).append("}");
+}
+
 std::string json_text(std::string_view text) {
   return boost::json::serialize(boost::json::string_view(text.data(), text.size()));
 }

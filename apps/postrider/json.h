@@ -28,6 +28,9 @@ struct Json {
 
 Result<Json> parse_json(std::string_view text);  // at most 32 levels deep
 
+// The text of an object with one more member.
+std::string with_member(std::string_view object, std::string_view name, std::string_view value);
+
 // Appends a JSON string; `text` must be UTF-8.
 std::string json_text(std::string_view text);
 bool is_utf8_text(std::string_view text);

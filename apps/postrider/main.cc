@@ -5,7 +5,7 @@
 
 #include "apps/postrider/commands.h"
 #include "apps/postrider/output.h"
-#include "postrider/base/nearest.h"
+#include "apps/postrider/wording.h"
 
 namespace postrider {
 namespace {
@@ -15,8 +15,10 @@ constexpr auto kNouns = std::to_array<Noun>({
     {"send", run_send, "send a message"},
     {"msg", run_msg,
      "ls | get | explain | timeline | cancel | retry | resend: messages, and where they are"},
+    {"explain", run_explain, "where a message is, why, and what comes next"},
     {"dest", run_dest,
-     "put | ls | show | pause | resume | wake | limit | test | recover | rm: where they go"},
+     "put | ls | show | pause | resume | wake | limit | rotate | test | recover | rm: where they "
+     "go"},
     {"group", run_group,
      "put | add | remove | ls | show | rm | send: one message for many destinations"},
     {"dlq", run_dlq, "ls | groups | show | redrive | drop | export | import: dead letters"},
@@ -56,7 +58,8 @@ void print_help(std::FILE* out) {
 int unknown_command(std::string_view name) {
   std::array<std::string_view, kNouns.size()> names{};
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = kNouns[i].name;
-  return usage_error("", "unknown command '" + std::string(name) + "'" + did_you_mean(name, names));
+  return usage_error(
+      "", "unknown command '" + std::string(name) + "'" + did_you_mean_verb(name, names));
 }
 
 int dispatch(Arguments arguments) {

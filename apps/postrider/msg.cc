@@ -1,5 +1,5 @@
-// postrider msg ls | get | explain | timeline | cancel | retry | resend: messages and where they
-// are.
+// postrider msg ls | get | explain | timeline | cancel | retry | resend, postrider explain:
+// messages and where they are.
 #include <array>
 
 #include "apps/postrider/job.h"
@@ -96,10 +96,12 @@ constexpr auto kVerbTable = std::to_array<Command>({
      "history = on. The old ones stay as they are.\n"
      "By a filter: postrider job run resend --destination NAME --since 2h\n"},
 });
+constexpr Command kExplain = {"explain", {"ID", 1, 1}, "Says where a message is, why, and what comes next.", {}, true, explain};
 // clang-format on
 
 }  // namespace
 
+int run_explain(Arguments arguments) { return run_command("", kExplain, arguments); }
 int run_msg(Arguments arguments) { return run_verbs("msg", kVerbTable, arguments); }
 
 }  // namespace postrider

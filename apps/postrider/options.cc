@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "apps/postrider/wording.h"
 #include "postrider/base/durations.h"
 #include "postrider/base/nearest.h"
 
@@ -255,7 +256,8 @@ int run_verbs(std::string_view noun, std::span<const Command> verbs, Arguments a
     if (verb.name == arguments[0]) return run_command(noun, verb, arguments.subspan(1));
   }
   return usage_error(noun, "unknown verb '" + arguments[0] + "'" +
-                               did_you_mean(arguments[0], words) + " (there are " + names + ")");
+                               did_you_mean_verb(arguments[0], words) + " (there are " + names +
+                               ")");
 }
 
 }  // namespace postrider

@@ -1,5 +1,7 @@
 #include "apps/postrider/session.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +9,8 @@
 
 #include "apps/postrider/output.h"
 #include "apps/postrider/screen.h"
+#include "apps/postrider/wording.h"
+#include "postrider/base/nearest.h"
 
 namespace postrider {
 namespace {
@@ -16,6 +20,21 @@ constexpr std::uint64_t kLimitDefault = 100;
 constexpr std::uint64_t kLimitMax = 1000;
 constexpr std::uint64_t kWatchSeconds = 2;
 constexpr std::uint64_t kWatchSecondsMax = 86'400;
+constexpr std::size_t kNamesLookedAtMax = 20'000;
+constexpr std::size_t kNamesToldMax = 8;
+
+// Where what can be named is listed.
+struct Named {
+  std::string_view what;
+  std::string_view noun;
+  std::string_view path;
+  std::string_view list;
+};
+constexpr auto kNamed = std::to_array<Named>({
+    {"destination", "dest", "/v1/destinations?limit=1000", "destinations"},
+    {"group", "group", "/v1/groups?limit=1000", "groups"},
+    {"hold", "hold", "/v1/holds", "holds"},
+});
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
@@ -79,6 +98,49 @@ void Session::complain(std::string_view what) const {
   postrider::complain(command_, what);
 }
 
+// ", did you mean 'billing'?" when the detail says that something of a name is not there. The
+// daemon is asked for the names that it has; only for people, and only after a refusal.
+std::string Session::nearest_known(std::string_view detail) const {
+  for (const auto& [what, noun, path, list] : kNamed) {
+    const std::string before = "there is no " + std::string(what) + " '";
+    const std::size_t begin = detail.find(before);
+    if (begin == std::string_view::npos) continue;
+    std::string_view name = detail.substr(begin + before.size());
+    name = name.substr(0, name.rfind('\''));
+    std::vector<std::string> names;
+    if (!known_names(path, list, names)) return {};
+    if (names.empty())
+      return what == "destination" ? "; there is none yet: postrider dest put NAME URL" : "";
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    if (std::string guess = did_you_mean(name, candidates); !guess.empty()) return guess;
+    if (names.size() > kNamesToldMax)
+      return "; 'postrider " + std::string(noun) + " ls' lists them";
+    std::sort(names.begin(), names.end());
+    std::string told = "; there " + std::string(names.size() == 1 ? "is " : "are ");
+    for (std::size_t i = 0; i < names.size(); ++i) told.append(i == 0 ? "" : ", ").append(names[i]);
+    return told;
+  }
+  return {};
+}
+
+// False: they cannot be had.
+bool Session::known_names(std::string_view path, std::string_view list,
+                          std::vector<std::string>& names) const {
+  std::string next;
+  do {
+    ClientRequest request;
+    request.path = path;
+    if (!next.empty()) request.path.append("&cursor=").append(percent_encode(next));
+    const Result<ClientAnswer> answer = postrider::ask(client_, request);
+    if (!answer || answer->status != 200) return false;
+    const Result<Json> page = parse_json(answer->body);
+    if (!page) return false;
+    for (const Json& item : page->list(list)) names.push_back(shown(item.at("name")));
+    next = page->at("next");
+  } while (!next.empty() && names.size() < kNamesLookedAtMax);
+  return true;
+}
+
 void Session::complain(const ClientAnswer& answer) const {
   const bool problem = answer.header("content-type").starts_with("application/problem+json");
   const Result<Json> said = parse_json(answer.body);
@@ -92,12 +154,13 @@ void Session::complain(const ClientAnswer& answer) const {
   if (!plain.empty()) {
     what = shown(plain, 1000);
   } else if (problem && said) {
-    what = shown(said->at("title"));
+    // The detail says all that the title does, and what to do next.
+    const std::string detail = in_command_words(shown(said->at("detail"), 1000));
     const std::string field = shown(said->at("field"));
-    const std::string detail = shown(said->at("detail"), 1000);
-    if (!detail.empty()) what.append(": ").append(detail);
+    what = detail.empty() ? shown(said->at("title")) : detail;
     if (!field.empty() && detail.find(field) == std::string::npos)
       what.append(" (").append(field).append(")");
+    if (answer.status == 404) what += nearest_known(detail);
   } else if (!answer.body.empty()) {
     what.append(": ").append(shown(answer.body));
   }
@@ -108,8 +171,9 @@ void Session::complain(const ClientAnswer& answer) const {
   complain(what);
 }
 
-std::optional<Json> Session::ask(const ClientRequest& request, bool prints) const {
-  const Result<ClientAnswer> answer = postrider::ask(client_, request);
+// A good answer's body, which is JSON.
+std::optional<std::string> Session::answer_to(const ClientRequest& request) const {
+  Result<ClientAnswer> answer = postrider::ask(client_, request);
   if (!answer) {
     complain(answer.error().detail);
     return std::nullopt;
@@ -118,13 +182,26 @@ std::optional<Json> Session::ask(const ClientRequest& request, bool prints) cons
     complain(*answer);
     return std::nullopt;
   }
-  Result<Json> json = parse_json(answer->body);
-  if (!json) {
+  if (!parse_json(answer->body)) {
     complain("the daemon's answer is no JSON; is this address really Postrider's?");
     return std::nullopt;
   }
-  if (json_ && prints) print(answer->body + "\n");
-  return std::move(*json);
+  return std::move(answer->body);
+}
+
+std::optional<Json> Session::ask(const ClientRequest& request, bool prints) const {
+  const std::optional<std::string> body = answer_to(request);
+  if (!body) return std::nullopt;
+  if (json_ && prints) print(*body + "\n");
+  return *parse_json(*body);
+}
+
+std::optional<Json> Session::ask_and_add(const ClientRequest& request, std::string_view name,
+                                         std::string_view value) const {
+  const std::optional<std::string> body = answer_to(request);
+  if (!body) return std::nullopt;
+  if (json_) print(with_member(*body, name, value) + "\n");
+  return *parse_json(*body);
 }
 
 struct Session::Wanted {

@@ -27,6 +27,9 @@ class Session {
   // The daemon's good answer as JSON; with --json it is printed when `prints`. Nothing: a complaint
   // is printed, and the exit code is kExitFailure.
   std::optional<Json> ask(const ClientRequest& request, bool prints = true) const;
+  // The same; what is printed has one more member, that the daemon does not tell.
+  std::optional<Json> ask_and_add(const ClientRequest& request, std::string_view name,
+                                  std::string_view value) const;
 
   // Pages of a list, as --limit, --cursor and --all say, once or, with --watch, until it is
   // stopped. With --json each page is printed as it comes; otherwise `row` makes a row of the
@@ -42,6 +45,10 @@ class Session {
 
  private:
   struct Wanted;
+  std::string nearest_known(std::string_view detail) const;
+  bool known_names(std::string_view path, std::string_view list,
+                   std::vector<std::string>& names) const;
+  std::optional<std::string> answer_to(const ClientRequest& request) const;
   int list_once(const Wanted& wanted, Table table, std::string& text) const;
 
   ClientOptions client_;

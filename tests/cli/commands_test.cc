@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "postrider/api/problems.h"
 #include "tests/cli/program.h"
 
 namespace postrider {
@@ -112,14 +113,12 @@ TEST(Refusals, AreToldInWords) {
        {.body = "<html>gateway\x1b[1m</html>", .status = 502, .content_type = "text/html"},
        {.body = "not json", .status = 200},
        {.cut = true},
-       problem(409, "The message has ended already", "delivered")});
+       problem(409, "The message has ended already", "the message has ended: delivered")});
   const std::pair<const char*, std::string> cases[] = {
-      {"send biling x",
-       "postrider send: There is nothing of this name: no destination 'biling', did you mean "
-       "'billing'?\n"},
+      {"send biling x", "postrider send: no destination 'biling', did you mean 'billing'?\n"},
       {"dest ls",
-       "postrider dest ls: A token is needed: send one; say which with --token-file, "
-       "POSTRIDER_TOKEN_FILE or POSTRIDER_TOKEN\n"},
+       "postrider dest ls: send one; say which with --token-file, POSTRIDER_TOKEN_FILE or "
+       "POSTRIDER_TOKEN\n"},
       {"msg cancel 1",
        "postrider msg cancel: Too many of your requests wait already; try again in 3s\n"},
       {"msg get 1", "postrider msg get: the daemon answered with 502: <html>gateway [1m</html>\n"},
@@ -135,6 +134,52 @@ TEST(Refusals, AreToldInWords) {
   const Ran json = daemon.run("msg retry 1 --json");
   EXPECT_EQ(json.code, 1);
   EXPECT_TRUE(json.output.starts_with("{\"type\":\"urn:postrider:problem:x\"")) << json.output;
+}
+
+// What the API says of parameters and headers, said in options; the details are those of the API.
+// req: cli.refusals.3
+TEST(Refusals, SpeakOfOptionsAndCommands) {
+  const auto refused = [](AnswerCode code, std::string detail) {
+    Answer answer;
+    answer.code = code;
+    answer.detail = std::move(detail);
+    return problem(409, "A title", api::problem_of(answer)->detail);
+  };
+  Daemon daemon(
+      {refused(AnswerCode::kNotEmpty, "destination 'b' still has messages"),
+       refused(AnswerCode::kConflict, ""), refused(AnswerCode::kUnavailable, ""),
+       problem(503, "A title", api::problem_of(Door::kRestarting).detail, "retry-after: 2\r\n")});
+  const std::pair<const char*, std::string> cases[] = {
+      {"dest rm b",
+       "postrider dest rm: destination 'b' still has messages; or say --drain to have it removed "
+       "when it is empty\n"},
+      {"msg cancel 1 --idempotency-key k",
+       "postrider msg cancel: this --idempotency-key was used with other content; use a new one "
+       "for a new operation\n"},
+      {"dest wake b",
+       "postrider dest wake: we were interrupted and cannot tell whether it happened; repeat the "
+       "command with the same --idempotency-key\n"},
+      {"dest wake b", "postrider dest wake: nothing was done; try again in 2s\n"}};
+  for (const auto& [arguments, output] : cases) EXPECT_EQ(daemon.run(arguments).output, output);
+}
+
+// req: cli.refusals.4
+TEST(Refusals, SuggestTheDestinationThatWasMeant) {
+  const Reply missing =
+      problem(404, "There is nothing of this name", "there is no destination 'biling'");
+  const auto list = [](const std::string& names) {
+    return Reply{.body = "{\"destinations\":[" + names + "]}"};
+  };
+  const std::string shop = R"({"name":"shop"})";
+  const std::string said = "postrider send: there is no destination 'biling'";
+  Daemon daemon({missing, list(shop + R"(,{"name":"billing"})"), missing, list(shop), missing,
+                 list(""), missing, problem(403, "The token does not allow this", "")});
+  EXPECT_EQ(daemon.run("send biling x").output, said + ", did you mean 'billing'?\n");
+  EXPECT_EQ(daemon.first_line(1), "GET /v1/destinations?limit=1000");
+  EXPECT_EQ(daemon.run("send biling x").output, said + "; there is shop\n");
+  EXPECT_EQ(daemon.run("send biling x").output,
+            said + "; there is none yet: postrider dest put NAME URL\n");
+  EXPECT_EQ(daemon.run("send biling x").output, said + "\n") << "a token may see less";
 }
 
 // req: cli.refusals.2
@@ -229,6 +274,14 @@ TEST(MsgCommand, ExplainsInAFewLines) {
   EXPECT_EQ(daemon.run("msg explain " + kId + " --json", "").output, message + "\n");
 }
 
+// req: cli.msg.5
+TEST(MsgCommand, ExplainIsACommandOfItsOwnToo) {
+  Daemon daemon({{.body = waiting_message()}, {.body = waiting_message()}});
+  const std::string output = daemon.run("explain " + kId, "").output;
+  EXPECT_EQ(output, daemon.run("msg explain " + kId, "").output);
+  EXPECT_EQ(daemon.first_line(0), "GET /v1/messages/" + kId + "/explain");
+}
+
 // req: cli.msg.2
 TEST(MsgCommand, ExplainsWhoseOrderAMessageIsIn) {
   std::string message = waiting_message();
@@ -298,14 +351,14 @@ TEST(MsgCommand, ShowsTheTimeline) {
 // req: cli.msg.3
 TEST(MsgCommand, ActsOnEachMessageAndFailsIfOneFails) {
   Daemon daemon({{.body = "{\"id\":\"a\",\"answer\":\"done\"}"},
-                 problem(409, "The message has ended already", "delivered"),
+                 problem(409, "The message has ended already", "the message has ended: delivered"),
                  {.body = "{\"id\":\"c\",\"answer\":\"nothing\",\"detail\":\"it is at work\"}"},
                  {.body = "{\"id\":\"d\",\"answer\":\"done\"}"}});
   const Ran ran = daemon.run("msg cancel a b c");
   EXPECT_EQ(ran.code, 1);
   EXPECT_NE(ran.output.find("a: done\n"), std::string::npos);
   EXPECT_NE(ran.output.find("c: nothing to do: it is at work\n"), std::string::npos);
-  EXPECT_NE(ran.output.find("The message has ended already: delivered"), std::string::npos);
+  EXPECT_NE(ran.output.find(": the message has ended: delivered\n"), std::string::npos);
   EXPECT_EQ(daemon.first_line(2), "POST /v1/messages/c/cancel");
   EXPECT_EQ(daemon.run("msg retry 'd/../x' --idempotency-key k").code, 0);
   EXPECT_EQ(daemon.first_line(3), "POST /v1/messages/d%2F..%2Fx/retry");
@@ -336,6 +389,54 @@ TEST(DestCommand, PutsADestinationWithItsSettings) {
       R"("headers.x-team":"blue","rate":"5","ladder":"5s,10s"}})");
   EXPECT_EQ(daemon.run("dest put a --profile p --set a=b=c --json", "").output, done.body + "\n");
   EXPECT_EQ(daemon.body(1), R"({"profile":"p","settings":{"a":"b=c"}})");
+}
+
+// The secret in what was sent: 32 bytes in base64.
+std::string secret_in(const std::string& body) {
+  const std::size_t begin = body.find("whsec_");
+  return begin == std::string::npos ? "" : body.substr(begin, body.find('"', begin) - begin);
+}
+
+// req: cli.dest.3
+TEST(DestCommand, MakesASecretAndPrintsItOnce) {
+  const Reply done{.body = R"({"destination":"b","answer":"done","detail":"created"})"};
+  Daemon daemon({done, done, problem(400, "What is asked for makes no sense", "url is missing")});
+  const std::string output = daemon.run("dest put b https://e/h --new-secret", "").output;
+  const std::string secret = secret_in(daemon.body(0));
+  EXPECT_EQ(secret.size(), 6 + 44U) << daemon.body(0);
+  EXPECT_TRUE(output.starts_with("b: done: created\nsecret: " + secret + "\nIt is shown this once"))
+      << output;
+  const std::string json = daemon.run("dest put b https://e/h --new-secret --json", "").output;
+  EXPECT_EQ(json, R"({"destination":"b","answer":"done","detail":"created","secret":")" +
+                      secret_in(daemon.body(1)) + "\"}\n");
+  EXPECT_NE(secret_in(daemon.body(1)), secret);
+  const Ran refused = daemon.run("dest put b --new-secret");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.output.find("whsec_"), std::string::npos) << "it is nobody's secret";
+  EXPECT_EQ(daemon.run("dest put b https://e/h --new-secret --secret-file x").code, 2);
+}
+
+// req: cli.dest.4
+TEST(DestCommand, RotatesASecret) {
+  const cli::TemporaryDirectory directory;
+  const std::string file = directory.write("s", "whsec_abc\n");
+  const Reply done{.body = R"({"destination":"b","answer":"done","detail":"changed"})"};
+  Daemon daemon({done, done, done, done});
+  std::string output = daemon.run("dest rotate b", "").output;
+  EXPECT_EQ(daemon.first_line(0), "POST /v1/destinations/b/rotate");
+  const std::string secret = secret_in(daemon.body(0));
+  EXPECT_EQ(daemon.body(0), R"({"secret":")" + secret + R"(","overlap":"24h"})");
+  EXPECT_TRUE(output.starts_with(
+      "b: rotated; the old secret signs for another 24h\nsecret: " + secret + "\n"))
+      << output;
+  output = daemon.run("dest rotate b --overlap 0s --json", "").output;
+  EXPECT_EQ(daemon.body(1), R"({"secret":")" + secret_in(daemon.body(1)) + R"(","overlap":"0s"})");
+  EXPECT_NE(output.find(R"("secret":")" + secret_in(daemon.body(1)) + "\"}"), std::string::npos);
+  EXPECT_EQ(daemon.run("dest rotate b --overlap 0s --secret-file " + file, "").output,
+            "b: rotated; the old secret signs no longer\n");
+  EXPECT_EQ(daemon.body(2), R"({"secret":"whsec_abc","overlap":"0s"})");
+  EXPECT_EQ(daemon.run("dest rotate b --overlap tomorrow").code, 2);
+  EXPECT_EQ(daemon.run("dest rotate").code, 2);
 }
 
 TEST(DestCommand, ListsAndShows) {

@@ -16,11 +16,11 @@ bool mentions(const Ran& ran, std::string_view part) {
 }
 
 constexpr const char* kCommands[] = {
-    "send",        "msg ls",     "msg get",   "msg explain", "msg timeline", "msg cancel",
-    "msg retry",   "dest put",   "dest ls",   "dest show",   "dest pause",   "dest resume",
-    "dest wake",   "dest limit", "dest test", "dest rm",     "dlq ls",       "dlq show",
-    "dlq redrive", "dlq drop",   "tail",      "config init", "config check", "config reference",
-    "check",       "sink"};
+    "explain",      "dest rotate",      "send",        "msg ls",     "msg get",   "msg explain",
+    "msg timeline", "msg cancel",       "msg retry",   "dest put",   "dest ls",   "dest show",
+    "dest pause",   "dest resume",      "dest wake",   "dest limit", "dest test", "dest rm",
+    "dlq ls",       "dlq show",         "dlq redrive", "dlq drop",   "tail",      "config init",
+    "config check", "config reference", "check",       "sink"};
 
 // req: cli.help.1
 TEST(Options, EveryCommandHelpsAndNamesNoOptionTwice) {
@@ -72,11 +72,18 @@ TEST(Options, MistakesAreRepeatedWithoutControlCharacters) {
   }
 }
 
-// req: cli.help.2
+// req: cli.help.2, cli.help.3
 TEST(Options, MistakesAreUsageErrors) {
   const std::pair<const char*, const char*> cases[] = {
       {"msg", "say one of ls, get, explain, timeline, cancel, retry"},
-      {"msg list", "unknown verb 'list'"},
+      {"msg list", "unknown verb 'list', did you mean 'ls'?"},
+      {"dest create shop", "unknown verb 'create', did you mean 'put'?"},
+      {"dest creaet shop", "did you mean 'put'?"},
+      {"dest delete shop", "did you mean 'rm'?"},
+      {"dest enable shop", "did you mean 'resume'?"},
+      {"dlq replay", "did you mean 'redrive'?"},
+      {"dlq delete", "did you mean 'drop'?"},
+      {"dest frobnicate", "unknown verb 'frobnicate' (there are put, ls"},
       {"msg explian x", "did you mean 'explain'?"},
       {"msg get", "it needs ID"},
       {"msg get a b", "'b' is too much: it takes ID"},
@@ -116,6 +123,10 @@ TEST(Options, MistakesAreUsageErrors) {
       {"sink --listen here", "'here' is no address"},
       {"sink --verify nosecret", "a secret begins with whsec_"},
       {"snd", "did you mean 'send'?"},
+      {"destination ls", "unknown command 'destination', did you mean 'dest'?"},
+      {"messages", "did you mean 'msg'?"},
+      {"publish x", "did you mean 'send'?"},
+      {"events", "did you mean 'tail'?"},
   };
   for (const auto& [arguments, complaint] : cases) {
     const Ran ran = run(arguments, "POSTRIDER_URL=http://127.0.0.1:1");
