@@ -7,13 +7,21 @@
 namespace postrider {
 namespace {
 
+// A notice as the profile got it.
+struct Heard {
+  Timestamp at;
+  std::uint16_t attempt = 0;
+  bool by_gate = false;
+  Timestamp witness;
+};
+
 // What the profile says next, whatever arrives.
 struct Says {
   Received received;
   Reading reading;
   std::map<std::string, Reading, std::less<>> to;  // instead of it, by the news' detail
   std::vector<std::uint16_t> attempts;             // that the news was told to be about
-  std::vector<Notice> notices;                     // without what they point to
+  std::vector<Heard> notices;                      // without what they point to
 };
 Says& says() {
   static Says words;
@@ -29,7 +37,7 @@ class Unruly : public TaskRig {
     spec_.news.receive = [](const Inbound&) { return says().received; };
     spec_.news.notice = [](const Facts&, const Notice& notice) {
       says().attempts.push_back(notice.attempt);
-      says().notices.push_back({{}, notice.at, notice.attempt, notice.by_gate, notice.witness});
+      says().notices.push_back({notice.at, notice.attempt, notice.by_gate, notice.witnessed()});
       const auto other = says().to.find(notice.detail);
       return other != says().to.end() ? other->second : says().reading;
     };
@@ -77,9 +85,10 @@ TEST_F(Unruly, AnArrivalIsAboutSoManySubjectsAndNoMore) {
   open_with_task();
   EXPECT_EQ(arrive({}), "0 subjects");
   EXPECT_EQ(arrive({about(id)}), "1 subject");
-  EXPECT_EQ(arrive(std::vector<Subject>(kSubjectsMax, about(id))), "8 subjects");
+  const Subject other = about(std::vector<ExternalName>{{"s", "unknown"}});
+  EXPECT_EQ(arrive(std::vector<Subject>(kSubjectsMax, other)), "8 subjects");
   EXPECT_EQ(refused(), 0U);
-  EXPECT_EQ(arrive(std::vector<Subject>(kSubjectsMax + 2, about(id))), "8 subjects");
+  EXPECT_EQ(arrive(std::vector<Subject>(kSubjectsMax + 2, other)), "8 subjects");
   EXPECT_EQ(refused(), 2U);
   EXPECT_EQ(stats().tallies.arrivals, 4U);
 }
@@ -396,7 +405,7 @@ TEST_F(Unruly, OnlyWhoIsFoundByAGateHearsOfTheWitness) {
   subject.witness = {"s", "w"};
   says().notices.clear();
   arrive({subject});
-  for (const Notice& notice : says().notices) {
+  for (const Heard& notice : says().notices) {
     EXPECT_FALSE(notice.by_gate);
     EXPECT_FALSE(notice.witness.is_set());
     EXPECT_EQ(notice.attempt, 0U);
@@ -412,7 +421,7 @@ TEST_F(Unruly, OnlyWhoIsFoundByAGateHearsOfTheWitness) {
   subject.witness = {"s", "w"};
   says().notices.clear();
   arrive({subject});
-  for (const Notice& notice : says().notices) {
+  for (const Heard& notice : says().notices) {
     EXPECT_TRUE(notice.by_gate);
     EXPECT_EQ(notice.witness, given);
     EXPECT_EQ(notice.attempt, 1U) << "the newest";
