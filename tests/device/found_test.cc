@@ -70,5 +70,53 @@ TEST_F(DeviceFound, ADiscardIsNotAdoptedHoweverOldAnotherNamelessItemIs) {  // r
   EXPECT_EQ(state(act), "AtServer");
 }
 
+// The item of a lost Enqueue lives as long as its own queue said, however short the other's is.
+TEST_F(DeviceFound, AnItemOfAnotherQueueIsNotAdoptedWhileItMayLive) {  // req: device.poll.14
+  open_all({{"spacing", "0"}, {"retry_base", "1h"}});
+  NamedTexts brief = push_settings();
+  put(brief, {"expires_after", "10m"});
+  add_queue("lora.network:8", brief);
+  send(message("READ_CREDIT"));
+  lose(calls("Enqueue").back().attempt);
+  pass(30min);
+  device::DeviceMessage command = message("TURN_ON");
+  command.network = 8;
+  const MessageId act = send(command);
+  ASSERT_EQ(state(act), "Sending");
+  ack("i1", false);
+  EXPECT_EQ(state(act), "Sending");
+  enqueued("i2");
+  EXPECT_EQ(state(act), "AtServer");
+}
+
+TEST_F(DeviceFound, AnExpiryThatTheServerWasNotToldClosesNothing) {  // req: device.poll.14
+  open_all({{"spacing", "0"}});
+  const MessageId act = send(message("TURN_ON"));
+  enqueued("i1");
+  NamedTexts brief = push_settings();
+  put(brief, {"expires_after", "10m"});
+  add_queue(kPushQueue, brief);
+  far_side = [this](const StartAttempt& call) {
+    if (is_call(call, "GetQueue")) lose(call.attempt, WireEnd::kRefused);
+  };
+  pass(24h);
+  EXPECT_FALSE(calls("GetQueue").empty());
+  EXPECT_EQ(calls("Enqueue").size(), 1U) << state(act);
+  pass(3min);
+  EXPECT_EQ(calls("Enqueue").size(), 2U) << "60 s behind what the server was told";
+}
+
+TEST_F(DeviceFound, AnItemIsRecognisedByTheExpiryThatTheServerWasTold) {  // req: device.poll.14
+  open_all({{"spacing", "0"}});
+  const MessageId act = send(message("TURN_ON"));
+  lose(calls("Enqueue").back().attempt);
+  ASSERT_EQ(state(act), "CheckSend");
+  NamedTexts brief = push_settings();
+  put(brief, {"expires_after", "10m"});
+  add_queue(kPushQueue, brief);
+  queue_holds({sent_item(0, "i1")});
+  EXPECT_EQ(state(act), "AtServer");
+}
+
 }  // namespace
 }  // namespace postrider

@@ -1,5 +1,6 @@
 #include "postrider/profiles/device/events.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "postrider/base/hash.h"
@@ -159,7 +160,12 @@ std::vector<ExternalName> names_of_send(const Facts& facts) {
 Aftermath started(const Facts& facts) {
   Aftermath out;
   out.names = names_of_send(facts);
-  if (facts.state.attempts != 1 || setting(facts.destination, "events").empty()) return out;
+  Notes notes = decode_notes(facts.notes);
+  if (is_push(facts)) notes.expires = std::max(expiry_of(facts).value_or(Timestamp()), Timestamp());
+  if (facts.state.attempts != 1 || setting(facts.destination, "events").empty()) {
+    if (is_push(facts)) out.notes = encode_notes(notes);
+    return out;
+  }
   const Told told{.id = facts.id(),
                   .state = kSending,
                   .command = command_of(facts),
@@ -167,7 +173,6 @@ Aftermath started(const Facts& facts) {
                   .response = {},
                   .outcome = {},
                   .may_have_run = false};
-  Notes notes = decode_notes(facts.notes);
   notes.add(Happening::kToldSent, facts.wall);
   out.submits.push_back(event_of(facts, kSending, event_message(told)));
   out.notes = encode_notes(notes);

@@ -134,21 +134,22 @@ bool is_current(const Facts& facts, const Notice& notice) {
   return notice.attempt == 0 || notice.attempt == facts.state.attempts;
 }
 
-// Whether something from before, of which the notice has the time, may still be there.
-bool may_be_there(const Facts& facts, const Notice& notice) {
+// Whether something from before, of which the notice has the time, may still be there when the
+// server keeps it for so long.
+bool may_be_there(const Facts& facts, const Notice& notice, Duration kept) {
   const bool expires = setting(facts.destination, "server_expiry", "true") == "true";
-  const Duration memory = expires_after(facts.destination) + kExpiryMargin;
   const Timestamp before = notice.witnessed();
-  return before.is_set() && (!expires || notice.at - before < memory);
+  return before.is_set() && (!expires || notice.at - before < kept + kExpiryMargin);
 }
 
 // An event that names an item which nobody knows, of a device that has an attempt of unknown name:
-// it is that one, if there can be no other. What has expired leaves the server's queue, and is
-// told, only when the device is heard again, however late.
+// it is that one, if there can be no other. That one may have come by another queue, or before the
+// setting was changed, so only the longest life that can be set is long enough. What has expired
+// leaves the server's queue, and is told, only when the device is heard again, however late.
 bool may_adopt(const Facts& facts, const Notice& notice, News news) {
   const bool unnamed = facts.state.state == kSending || facts.state.state == kCheckSend;
-  const bool other =
-      news == News::kDiscarded ? notice.witnessed().is_set() : may_be_there(facts, notice);
+  const bool other = news == News::kDiscarded ? notice.witnessed().is_set()
+                                              : may_be_there(facts, notice, kExpiresAfterMax);
   return unnamed && wire_of(facts.destination) == Wire::kChirpstack && !other;
 }
 
@@ -181,7 +182,8 @@ Reading failed_at(const Facts& facts, const Notice& notice, const Detail& detail
     out.notes = encode_notes(notes);
     return out;
   }
-  notes.alone = nack && !notice.by_gate && !may_be_there(facts, notice);
+  notes.alone =
+      nack && !notice.by_gate && !may_be_there(facts, notice, expires_after(facts.destination));
   return closed(facts, std::move(notes), proof,
                 nack ? "the device did not acknowledge it" : "the server discarded it");
 }
@@ -252,10 +254,10 @@ Reading uplink_news(const Facts& facts, const Notice& notice, const Detail& deta
   if (notice.by_gate) {
     const bool waiting = facts.state.state == kOnAir || facts.state.state == kCheckAir ||
                          facts.state.state == kHalfAck;
-    const Duration memory = expires_after(facts.destination) + kExpiryMargin;
-    const bool owed = may_be_there(facts, notice);
+    const Duration kept = expires_after(facts.destination);
+    const bool owed = may_be_there(facts, notice, kept);
     const bool again = notes.earlier_ran_perhaps(facts.state.attempts) &&
-                       notice.at - facts.state.first_attempt < memory;
+                       notice.at - facts.state.first_attempt < kept + kExpiryMargin;
     if (!waiting || !answers || owed || again) return declined();
   }
   if (notice.idle && (!answers || !may_answer_late(facts, notes))) return declined();

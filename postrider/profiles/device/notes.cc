@@ -143,6 +143,7 @@ std::string encode_notes(const Notes& notes) {
           (uuid.empty() ? 0 : kUuid) | (notes.seen ? kSeen : 0) | (notes.alone ? kAlone : 0)))
       .varint(notes.attempt)
       .varint(static_cast<std::uint64_t>(notes.absent_since.ms()))
+      .varint(static_cast<std::uint64_t>(notes.expires.ms()))
       .text(uuid.empty() ? notes.item : uuid)
       .text(notes.proofs)
       .text(notes.former)
@@ -167,6 +168,7 @@ Notes decode_notes(std::string_view bytes) {
   notes.alone = (flags & kAlone) != 0;
   notes.attempt = static_cast<std::uint16_t>(reader.varint());
   notes.absent_since = read_time(reader, Timestamp());
+  notes.expires = read_time(reader, Timestamp());
   notes.item = reader.text();
   if ((flags & kUuid) != 0) notes.item = text_of_uuid(notes.item);
   notes.proofs = reader.text();

@@ -58,6 +58,7 @@ struct Notes {
   bool alone = false;              // when it was not acknowledged, no other answer was owed
   bool refused = false;            // the vendor refused the token
   bool executed = false;           // what the response says
+  Timestamp expires;               // of the last attempt at the server, by the wall; unset: never
   std::string proofs;              // one for each attempt, as far as they are closed
   std::string former;              // hashes of the items of earlier attempts
   std::string response;            // JSON, when there is one

@@ -85,6 +85,7 @@ TEST(DeviceNotes, KeepAnyItemAsItIs) {
     Notes notes;
     notes.item = item;
     notes.attempt = 3;
+    notes.expires = Timestamp(1'700'000'000'000);
     EXPECT_EQ(decode_notes(encode_notes(notes)), notes) << item;
   }
   Notes named;

@@ -171,7 +171,7 @@ Result<void> set_life(Draft& draft, std::string_view value) {
 }
 
 Result<void> set_expires_after(Draft& /*draft*/, std::string_view value) {
-  return checked(duration_of(value, {.low = 1min, .high = 7 * 24h}));
+  return checked(duration_of(value, {.low = 1min, .high = kExpiresAfterMax}));
 }
 
 Result<void> set_poll_first(Draft& draft, std::string_view value) {

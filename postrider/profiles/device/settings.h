@@ -27,7 +27,9 @@ std::string_view setting(const DestinationConfig& queue, std::string_view name,
 Wire wire_of(const DestinationConfig& queue);
 Way way_of(Wire wire);
 Repeat repeat_of(const DestinationConfig& queue, Command command);
-// How long the server may keep a command before it has to forget it.
+// How long the server may keep a command before it has to forget it, and the longest that any queue
+// can say.
+inline constexpr Duration kExpiresAfterMax{7 * 24h};
 Duration expires_after(const DestinationConfig& queue);
 
 }  // namespace postrider::device

@@ -204,7 +204,8 @@ const chirpstack::QueueItem* find_item(const Facts& facts, const Notes& notes,
   const std::string id = notes.item.empty() && is_by_broker(facts)
                              ? uuid_of(facts.id(), facts.intent->at)
                              : notes.item;
-  const chirpstack::QueueItem wanted = item_of(facts);
+  chirpstack::QueueItem wanted = item_of(facts);
+  wanted.expires_at = notes.expires.is_set() ? std::optional(notes.expires) : std::nullopt;
   const chirpstack::QueueItem* newest = nullptr;
   for (const chirpstack::QueueItem& item : queue.items) {
     if (!id.empty()) {
@@ -227,9 +228,9 @@ Reading still_open(Duration again, std::string_view reason) {
   return out;
 }
 
-bool is_long_expired(const Facts& facts) {
-  const auto expiry = expiry_of(facts);
-  return expiry && facts.wall - facts.doubt >= *expiry + kExpiryMargin;
+// By what the server was told when the attempt began: the setting may have changed since.
+bool is_long_expired(const Facts& facts, const Notes& notes) {
+  return notes.expires.is_set() && facts.wall - facts.doubt >= notes.expires + kExpiryMargin;
 }
 
 // A broker keeps commands for a server whose session is away, and nobody can ask it for them. Only
@@ -252,7 +253,7 @@ Reading still_at_broker(const Facts& facts, const Notes& notes) {
 Reading item_absent(const Facts& facts, Notes notes) {
   if (!is_careful(facts) || planted(Bug::kOneLookIsAbsence))
     return closed(facts, std::move(notes), Proof::kAbsent, "the server has it no more");
-  if (is_long_expired(facts))
+  if (is_long_expired(facts, notes))
     return closed(facts, std::move(notes), Proof::kExpired, "its expiry has passed");
   if (!notes.absent_since.is_set()) notes.absent_since = facts.now;
   // From when we heard of the first look to when we asked for the second: an answer may lie about
@@ -279,7 +280,7 @@ Reading classify_look(const Facts& facts, const WireReply& reply) {
   if (!queue) {
     if (planted(Bug::kFailedLookIsAbsence)) return item_absent(facts, std::move(notes));
     // A look that failed says nothing about the item.
-    if (is_long_expired(facts))
+    if (is_long_expired(facts, notes))
       return closed(facts, std::move(notes), Proof::kExpired, "its expiry has passed");
     return reading_of(On::kTimedOut, Certainty::kUnknown,
                       none ? none->failure : FailureClass::kServer,
