@@ -68,6 +68,7 @@ TEST_F(DeviceEnqueue, RefusesWhatIsNotInTheContract) {
   EXPECT_NE(error(400, post("/message/enqueue", R"({"priority":1,"priority":2})")), "");
   EXPECT_NE(error(400, post("/message/enqueue")), "");
   EXPECT_NE(error(415, post("/message/enqueue", "x", {{"content-type", "text/plain"}})), "");
+  EXPECT_NE(error(415, post("/message/enqueue", "{}", {{"content-encoding", "gzip"}})), "");
   EXPECT_EQ(conservation("accepted"), 0);
 }
 
