@@ -12,8 +12,8 @@
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp is not in the C++ one
 
 #include "apps/postrider/commands.h"
-#include "apps/postrider/output.h"
 #include "postrider/base/rng.h"
+#include "postrider/cli/output.h"
 
 namespace postrider {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/postrider/options.h"
+#include "postrider/cli/options.h"
 
 namespace postrider {
 

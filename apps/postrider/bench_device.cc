@@ -18,7 +18,7 @@
 #include "apps/postrider/bench.h"
 #include "apps/postrider/bench_redis.h"
 #include "apps/postrider/commands.h"
-#include "apps/postrider/output.h"
+#include "postrider/cli/output.h"
 #include "postrider/node/postrider.h"
 #include "postrider/profiles/device/dictionary.h"
 #include "postrider/protocols/chirpstack/chirpstack.h"

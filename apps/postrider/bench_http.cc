@@ -8,7 +8,7 @@
 #include "apps/postrider/bench.h"
 #include "apps/postrider/bench_load.h"
 #include "apps/postrider/commands.h"
-#include "apps/postrider/output.h"
+#include "postrider/cli/output.h"
 #include "postrider/sinks/sink.h"
 
 namespace postrider {

@@ -9,7 +9,7 @@
 #include "apps/postrider/bench.h"
 #include "apps/postrider/bench_void.h"
 #include "apps/postrider/commands.h"
-#include "apps/postrider/output.h"
+#include "postrider/cli/output.h"
 #include "postrider/node/postrider.h"
 
 namespace postrider {

@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <vector>
 
-#include "apps/postrider/client.h"
-#include "apps/postrider/json.h"
+#include "postrider/cli/client.h"
+#include "postrider/cli/json.h"
 
 namespace postrider {
 namespace {

@@ -4,9 +4,10 @@
 #include <array>
 #include <cstdio>
 
-#include "apps/postrider/json.h"
-#include "apps/postrider/options.h"
-#include "apps/postrider/output.h"
+#include "apps/postrider/commands.h"
+#include "postrider/cli/json.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/output.h"
 
 namespace postrider {
 namespace {

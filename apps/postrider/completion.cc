@@ -2,9 +2,10 @@
 #include <array>
 #include <map>
 
-#include "apps/postrider/options.h"
-#include "apps/postrider/output.h"
+#include "apps/postrider/commands.h"
 #include "postrider/base/nearest.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/output.h"
 
 namespace postrider {
 namespace {
@@ -18,7 +19,7 @@ using Tree = std::map<std::string, std::vector<Words>, std::less<>>;  // by noun
 
 Tree tree() {
   Tree out;
-  for (const CatalogueEntry& entry : catalogue()) {
+  for (const CatalogueEntry& entry : catalogue(nouns())) {
     const std::string_view name = entry.command.name;
     Words words{entry.noun.empty() ? "" : std::string(name), std::string(entry.command.summary),
                 option_rows(entry.command)};
@@ -55,7 +56,7 @@ std::string flags_of(const Words& words) {
 // Of the options behind which a value stands, for the shells that must be told not to guess.
 std::string valued() {
   std::map<std::string_view, bool> names;
-  for (const CatalogueEntry& entry : catalogue()) {
+  for (const CatalogueEntry& entry : catalogue(nouns())) {
     for (const OptionRow& row : option_rows(entry.command)) {
       if (takes_value(row)) names[row.name] = true;
     }

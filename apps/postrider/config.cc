@@ -8,8 +8,9 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "apps/postrider/options.h"
-#include "apps/postrider/output.h"
+#include "apps/postrider/commands.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/output.h"
 #include "postrider/doors/all.h"
 
 namespace postrider {

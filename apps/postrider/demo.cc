@@ -11,15 +11,16 @@
 #include <thread>
 #include <utility>
 
-#include "apps/postrider/client.h"
+#include "apps/postrider/commands.h"
 #include "apps/postrider/demo_books.h"
 #include "apps/postrider/demo_daemon.h"
 #include "apps/postrider/demo_device.h"
 #include "apps/postrider/demo_display.h"
-#include "apps/postrider/json.h"
-#include "apps/postrider/messages.h"
-#include "apps/postrider/options.h"
-#include "apps/postrider/output.h"
+#include "postrider/cli/client.h"
+#include "postrider/cli/json.h"
+#include "postrider/cli/messages.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/output.h"
 #include "postrider/sinks/sink.h"
 
 namespace postrider {

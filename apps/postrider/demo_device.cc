@@ -13,13 +13,13 @@
 #include <fstream>
 #include <thread>
 
-#include "apps/postrider/client.h"
 #include "apps/postrider/demo_daemon.h"
 #include "apps/postrider/demo_device_books.h"
 #include "apps/postrider/demo_display.h"
-#include "apps/postrider/json.h"
-#include "apps/postrider/options.h"
-#include "apps/postrider/output.h"
+#include "postrider/cli/client.h"
+#include "postrider/cli/json.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/output.h"
 #include "postrider/sinks/sink_calin.h"
 #include "postrider/sinks/sink_chirpstack.h"
 

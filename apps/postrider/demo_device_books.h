@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/postrider/json.h"
 #include "postrider/base/result.h"
+#include "postrider/cli/json.h"
 
 namespace postrider {
 

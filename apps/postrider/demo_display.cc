@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <unistd.h>
 
-#include "apps/postrider/output.h"
+#include "postrider/cli/output.h"
 
 namespace postrider {
 namespace {

@@ -3,11 +3,12 @@
 #include <array>
 #include <sys/random.h>
 
+#include "apps/postrider/commands.h"
 #include "apps/postrider/job.h"
-#include "apps/postrider/messages.h"
-#include "apps/postrider/output.h"
-#include "apps/postrider/session.h"
 #include "postrider/base/check.h"
+#include "postrider/cli/messages.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/session.h"
 #include "postrider/protocols/web/base64.h"
 
 namespace postrider {

@@ -1,7 +1,7 @@
 // Dead letters as lines of JSON: to the standard output, and from a file.
 #pragma once
 
-#include "apps/postrider/options.h"
+#include "postrider/cli/options.h"
 
 namespace postrider {
 

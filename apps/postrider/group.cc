@@ -2,10 +2,11 @@
 // together, each what it subscribes to.
 #include <array>
 
-#include "apps/postrider/messages.h"
-#include "apps/postrider/output.h"
+#include "apps/postrider/commands.h"
 #include "apps/postrider/send.h"
-#include "apps/postrider/session.h"
+#include "postrider/cli/messages.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/session.h"
 #include "postrider/json/json_writer.h"
 
 namespace postrider {

@@ -1,9 +1,10 @@
 // postrider hold put | ls | rm: pause everything that a rule fits.
 #include <array>
 
-#include "apps/postrider/messages.h"
-#include "apps/postrider/output.h"
-#include "apps/postrider/session.h"
+#include "apps/postrider/commands.h"
+#include "postrider/cli/messages.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/session.h"
 #include "postrider/json/json_writer.h"
 
 namespace postrider {

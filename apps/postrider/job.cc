@@ -7,12 +7,12 @@
 #include <cstdlib>
 
 #include "apps/postrider/commands.h"
-#include "apps/postrider/messages.h"
-#include "apps/postrider/output.h"
-#include "apps/postrider/session.h"
 #include "postrider/api/texts.h"
 #include "postrider/base/durations.h"
 #include "postrider/base/nearest.h"
+#include "postrider/cli/messages.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/session.h"
 #include "postrider/json/json_writer.h"
 #include "postrider/model/jobs.h"
 

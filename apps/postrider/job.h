@@ -1,8 +1,8 @@
 // Jobs by options: what names a filter, a rate and a dry run, for `job run` and for `dlq`.
 #pragma once
 
-#include "apps/postrider/options.h"
-#include "apps/postrider/session.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/session.h"
 
 namespace postrider {
 

@@ -4,13 +4,14 @@
 #include <vector>
 
 #include "apps/postrider/commands.h"
-#include "apps/postrider/output.h"
-#include "apps/postrider/wording.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/wording.h"
+#include "postrider/doors/all.h"
 
 namespace postrider {
 namespace {
 
-constexpr auto kNouns = std::to_array<Noun>({
+constexpr auto kOwnNouns = std::to_array<Noun>({
     {"serve", run_serve, "the daemon"},
     {"send", run_send, "send a message"},
     {"msg", run_msg,
@@ -25,8 +26,6 @@ constexpr auto kNouns = std::to_array<Noun>({
     {"job", run_job, "run | ls | show | cancel: one action for many at once"},
     {"hold", run_hold, "put | ls | rm: pause everything that a rule fits"},
     {"audit", run_audit, "what operators did"},
-    {"device", run_device,
-     "send | show | history | cancel | queue: commands for meters, and what became of them"},
     {"tail", run_tail, "what happens, as it happens"},
     {"top", run_top, "what each destination is doing, live"},
     {"shape", run_shape, "how old the messages are that wait, by destination"},
@@ -42,12 +41,27 @@ constexpr auto kNouns = std::to_array<Noun>({
     {"man", run_man, "the manual pages"},
 });
 
+}  // namespace
+
+// The program's own, then those of the profiles.
+Nouns nouns() {
+  static const std::vector<Noun> kAll = [] {
+    std::vector<Noun> all(kOwnNouns.begin(), kOwnNouns.end());
+    for (const doors::ProfileDoor* door : doors::all_doors())
+      all.insert(all.end(), door->nouns.begin(), door->nouns.end());
+    return all;
+  }();
+  return kAll;
+}
+
+namespace {
+
 void print_help(std::FILE* out) {
   std::fputs(
       "Postrider delivers messages to destinations that are often not there.\n\nUsage: postrider "
       "COMMAND …\n\n",
       out);
-  for (const Noun& command : kNouns) {
+  for (const Noun& command : nouns()) {
     std::fprintf(out, "  %-10s %s\n", std::string(command.name).c_str(),
                  std::string(command.summary).c_str());
   }
@@ -56,8 +70,8 @@ void print_help(std::FILE* out) {
 }
 
 int unknown_command(std::string_view name) {
-  std::array<std::string_view, kNouns.size()> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kNouns[i].name;
+  std::vector<std::string_view> names;
+  for (const Noun& noun : nouns()) names.push_back(noun.name);
   return usage_error(
       "", "unknown command '" + std::string(name) + "'" + did_you_mean_verb(name, names));
 }
@@ -76,29 +90,13 @@ int dispatch(Arguments arguments) {
     std::puts("postrider " POSTRIDER_VERSION);
     return kExitOk;
   }
-  for (const Noun& command : kNouns) {
+  for (const Noun& command : nouns()) {
     if (command.name == name) return command.run(arguments.subspan(1));
   }
   return unknown_command(name);
 }
 
 }  // namespace
-
-std::span<const Noun> nouns() { return kNouns; }
-
-int usage_error(std::string_view command, std::string_view complaint) {
-  complain(command, complaint);
-  const std::string name = command.empty() ? "postrider" : "postrider " + std::string(command);
-  std::fprintf(stderr, "Try '%s --help'.\n", name.c_str());
-  return kExitUsage;
-}
-
-bool wants_help(Arguments arguments) {
-  for (const std::string& argument : arguments) {
-    if (argument == "--help" || argument == "-h") return true;
-  }
-  return false;
-}
 
 }  // namespace postrider
 

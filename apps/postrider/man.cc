@@ -6,9 +6,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include "apps/postrider/options.h"
-#include "apps/postrider/output.h"
+#include "apps/postrider/commands.h"
 #include "postrider/base/nearest.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/output.h"
 
 namespace postrider {
 namespace {
@@ -146,7 +147,7 @@ int write_pages(const Parsed& parsed, const Catalogue& all) {
 }
 
 int man(const Parsed& parsed) {
-  const Catalogue all = catalogue();
+  const Catalogue all = catalogue(nouns());
   if (parsed.has("--directory")) return write_pages(parsed, all);
   if (parsed.operands.empty()) {
     print(main_page());

@@ -2,10 +2,11 @@
 // messages and where they are.
 #include <array>
 
+#include "apps/postrider/commands.h"
 #include "apps/postrider/job.h"
-#include "apps/postrider/messages.h"
-#include "apps/postrider/output.h"
-#include "apps/postrider/session.h"
+#include "postrider/cli/messages.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/session.h"
 
 namespace postrider {
 namespace {

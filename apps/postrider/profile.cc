@@ -3,10 +3,11 @@
 #include <optional>
 #include <vector>
 
-#include "apps/postrider/output.h"
+#include "apps/postrider/commands.h"
 #include "apps/postrider/profile_live.h"
-#include "apps/postrider/session.h"
 #include "postrider/base/nearest.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/session.h"
 #include "postrider/core/rules/health.h"
 #include "postrider/profiles/all.h"
 #include "postrider/profiles/render.h"

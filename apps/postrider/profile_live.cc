@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/postrider/output.h"
-#include "apps/postrider/session.h"
 #include "apps/postrider/shapes.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/session.h"
 
 namespace postrider {
 namespace {

@@ -1,7 +1,7 @@
 // postrider profile show NAME --live: the state machine with the messages that are in it now.
 #pragma once
 
-#include "apps/postrider/options.h"
+#include "postrider/cli/options.h"
 #include "postrider/model/profile.h"
 #include "postrider/profiles/render.h"
 

@@ -4,9 +4,10 @@
 #include <array>
 #include <span>
 
-#include "apps/postrider/messages.h"
-#include "apps/postrider/output.h"
-#include "apps/postrider/session.h"
+#include "apps/postrider/commands.h"
+#include "postrider/cli/messages.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/session.h"
 #include "postrider/protocols/web/base64.h"
 
 namespace postrider {

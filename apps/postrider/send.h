@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "apps/postrider/json.h"
-#include "apps/postrider/options.h"
-#include "apps/postrider/session.h"
 #include "postrider/base/result.h"
+#include "postrider/cli/json.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/session.h"
 
 namespace postrider {
 

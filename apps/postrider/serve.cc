@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "apps/postrider/commands.h"
-#include "apps/postrider/options.h"
-#include "apps/postrider/output.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/output.h"
 #include "postrider/config/config.h"
 #include "postrider/doors/all.h"
 #include "postrider/node/daemon.h"

@@ -4,10 +4,11 @@
 #include <cstdio>
 #include <unistd.h>
 
-#include "apps/postrider/output.h"
-#include "apps/postrider/session.h"
+#include "apps/postrider/commands.h"
 #include "apps/postrider/shapes.h"
 #include "postrider/base/nearest.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/session.h"
 
 namespace postrider {
 namespace {

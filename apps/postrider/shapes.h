@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/postrider/json.h"
-#include "apps/postrider/session.h"
+#include "postrider/cli/json.h"
+#include "postrider/cli/session.h"
 
 namespace postrider {
 

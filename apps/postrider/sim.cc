@@ -10,8 +10,9 @@
 #include <string>
 #include <unistd.h>
 
-#include "apps/postrider/options.h"
-#include "apps/postrider/output.h"
+#include "apps/postrider/commands.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/output.h"
 #include "postrider/config/config.h"
 #include "postrider/doors/all.h"
 #include "postrider/sim/runner.h"

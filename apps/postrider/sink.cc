@@ -5,9 +5,10 @@
 #include <csignal>
 #include <cstdio>
 
-#include "apps/postrider/options.h"
-#include "apps/postrider/output.h"
+#include "apps/postrider/commands.h"
 #include "apps/postrider/sink_device.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/output.h"
 
 namespace postrider {
 namespace {

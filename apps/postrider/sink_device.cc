@@ -6,8 +6,8 @@
 #include <charconv>
 #include <cstdio>
 
-#include "apps/postrider/options.h"
-#include "apps/postrider/output.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/output.h"
 #include "postrider/sinks/sink_calin.h"
 #include "postrider/sinks/sink_chirpstack.h"
 

@@ -5,8 +5,9 @@
 #include <cstdio>
 #include <thread>
 
-#include "apps/postrider/output.h"
-#include "apps/postrider/session.h"
+#include "apps/postrider/commands.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/session.h"
 
 namespace postrider {
 namespace {

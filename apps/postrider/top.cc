@@ -9,11 +9,12 @@
 #include <chrono>
 #include <cstdio>
 
-#include "apps/postrider/output.h"
-#include "apps/postrider/screen.h"
-#include "apps/postrider/session.h"
+#include "apps/postrider/commands.h"
 #include "apps/postrider/shapes.h"
 #include "postrider/base/nearest.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/screen.h"
+#include "postrider/cli/session.h"
 
 namespace postrider {
 namespace {

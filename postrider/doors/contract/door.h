@@ -12,6 +12,7 @@
 
 #include "postrider/api/door.h"
 #include "postrider/base/result.h"
+#include "postrider/cli/commands.h"
 #include "postrider/config/config_part.h"
 #include "postrider/model/destination.h"
 #include "postrider/model/event.h"
@@ -49,6 +50,7 @@ struct ProfileDoor {
   // Null: the profile has no routes of its own.
   std::shared_ptr<OpenDoor> (*open)(const Config& config, DoorTools tools) = nullptr;
   const DevSink* dev_sink = nullptr;  // null: none
+  Nouns nouns = {};                   // commands of the program
 };
 
 using Doors = std::span<const ProfileDoor* const>;

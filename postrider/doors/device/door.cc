@@ -1,7 +1,9 @@
 #include "postrider/doors/device/door.h"
 
+#include <array>
 #include <utility>
 
+#include "postrider/doors/device/cli.h"
 #include "postrider/doors/device/config.h"
 #include "postrider/doors/device/routes.h"
 
@@ -17,9 +19,15 @@ std::shared_ptr<OpenDoor> open(const Config& config, DoorTools tools) {
   return std::make_shared<device_door::DeviceRoutes>(std::move(options));
 }
 
+constexpr auto kNouns = std::to_array<Noun>(
+    {{"device", device_door::run_device,
+      "send | show | history | cancel | queue: commands for meters, and what became of them"}});
+
 }  // namespace
 
-const ProfileDoor kDeviceDoor{
-    .profile = device_door::kDeviceProfile, .config = &device_door::kConfigPart, .open = open};
+const ProfileDoor kDeviceDoor{.profile = device_door::kDeviceProfile,
+                              .config = &device_door::kConfigPart,
+                              .open = open,
+                              .nouns = kNouns};
 
 }  // namespace postrider::doors

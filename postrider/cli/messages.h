@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "apps/postrider/json.h"
-#include "apps/postrider/session.h"
 #include "postrider/base/time.h"
+#include "postrider/cli/json.h"
+#include "postrider/cli/session.h"
 
 namespace postrider {
 

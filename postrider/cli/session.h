@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "apps/postrider/client.h"
-#include "apps/postrider/json.h"
-#include "apps/postrider/options.h"
-#include "apps/postrider/output.h"
+#include "postrider/cli/client.h"
+#include "postrider/cli/json.h"
+#include "postrider/cli/options.h"
+#include "postrider/cli/output.h"
 
 namespace postrider {
 

@@ -1,11 +1,11 @@
-#include "apps/postrider/messages.h"
+#include "postrider/cli/messages.h"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <thread>
 
-#include "apps/postrider/output.h"
+#include "postrider/cli/output.h"
 #include "postrider/protocols/web/base64.h"
 
 namespace postrider {

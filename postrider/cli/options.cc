@@ -1,13 +1,13 @@
-#include "apps/postrider/options.h"
+#include "postrider/cli/options.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
 
-#include "apps/postrider/wording.h"
 #include "postrider/base/durations.h"
 #include "postrider/base/nearest.h"
+#include "postrider/cli/wording.h"
 
 namespace postrider {
 namespace {
@@ -120,10 +120,10 @@ std::string option_text(const OptionRow& row) {
 
 std::vector<OptionRow> option_rows(const Command& command) { return rows_of(command); }
 
-Catalogue catalogue() {
+Catalogue catalogue(Nouns nouns) {
   Catalogue out;
   open_catalogue = &out;
-  for (const Noun& noun : nouns()) {
+  for (const Noun& noun : nouns) {
     noun.run({});
     for (std::string_view rest = noun.more; !rest.empty();) {
       const std::size_t end = std::min(rest.find(' '), rest.size());

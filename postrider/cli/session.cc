@@ -1,4 +1,4 @@
-#include "apps/postrider/session.h"
+#include "postrider/cli/session.h"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <system_error>
 
-#include "apps/postrider/output.h"
-#include "apps/postrider/screen.h"
-#include "apps/postrider/wording.h"
 #include "postrider/base/nearest.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/screen.h"
+#include "postrider/cli/wording.h"
 
 namespace postrider {
 namespace {

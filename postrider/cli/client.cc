@@ -1,4 +1,4 @@
-#include "apps/postrider/client.h"
+#include "postrider/cli/client.h"
 
 #include <algorithm>
 #include <array>

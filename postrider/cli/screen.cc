@@ -1,4 +1,4 @@
-#include "apps/postrider/screen.h"
+#include "postrider/cli/screen.h"
 
 #include <algorithm>
 #include <array>

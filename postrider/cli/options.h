@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "apps/postrider/commands.h"
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
+#include "postrider/cli/commands.h"
 
 namespace postrider {
 
@@ -67,8 +67,8 @@ struct CatalogueEntry {
   Command command;
 };
 using Catalogue = std::vector<CatalogueEntry>;
-// Of everything that the program's table of nouns leads to, in its order.
-Catalogue catalogue();
+// Of everything that the nouns lead to, in their order.
+Catalogue catalogue(Nouns nouns);
 std::vector<OptionRow> option_rows(const Command& command);  // with those that many share
 std::string usage_line(std::string_view noun, const Command& command);
 bool takes_value(const OptionRow& row);         // and must have one

@@ -1,14 +1,16 @@
 // postrider device send | show | history | cancel | token | queue: commands for devices.
+#include "postrider/doors/device/cli.h"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <thread>
 
-#include "apps/postrider/messages.h"
-#include "apps/postrider/output.h"
-#include "apps/postrider/session.h"
 #include "postrider/base/nearest.h"
+#include "postrider/cli/messages.h"
+#include "postrider/cli/output.h"
+#include "postrider/cli/session.h"
 #include "postrider/model/ids.h"
 #include "postrider/protocols/device/command.h"
 #include "postrider/protocols/device/message.h"
@@ -521,6 +523,10 @@ constexpr auto kVerbTable = std::to_array<Command>({
 
 }  // namespace
 
+namespace device_door {
+
 int run_device(Arguments arguments) { return run_verbs("device", kVerbTable, arguments); }
+
+}  // namespace device_door
 
 }  // namespace postrider

@@ -1,4 +1,4 @@
-#include "apps/postrider/json.h"
+#include "postrider/cli/json.h"
 
 #include <array>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "apps/postrider/output.h"
+#include "postrider/cli/output.h"
 
 #include <algorithm>
 #include <array>

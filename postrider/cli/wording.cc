@@ -1,4 +1,4 @@
-#include "apps/postrider/wording.h"
+#include "postrider/cli/wording.h"
 
 #include <algorithm>
 #include <array>
