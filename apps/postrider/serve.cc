@@ -35,11 +35,14 @@ void welcome(const Config& config, const std::vector<std::string>& addresses, bo
   const auto address = std::find_if_not(addresses.begin(), addresses.end(), is_local);
   // Who listens on a Unix socket only has no sink: it could not be reached.
   if (dev && address != addresses.end()) {
+    const char* const scheme = config.server.tls_certificate.empty() ? "http" : "https";
+    std::printf("The dashboard is at %s://%s/\n", scheme, address->c_str());
     std::puts("\nSend something to the built-in sink:\n");
     std::printf(
         "  curl -s %s://%s/v1/messages -H 'content-type: application/json' \\\n"
-        "       -d '{\"destination\": \"sink\", \"body\": {\"hello\": \"world\"}}'\n\n",
-        config.server.tls_certificate.empty() ? "http" : "https", address->c_str());
+        "       -d '{\"destination\": \"sink\", \"body\": {\"hello\": \"world\"}}'\n",
+        scheme, address->c_str());
+    std::puts("\nThen, in another terminal, ask where it is: postrider explain ID\n");
   }
   std::fflush(stdout);
 }
