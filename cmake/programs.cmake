@@ -35,7 +35,7 @@ endif()
 
 if(POSTRIDER_TESTS)
   file(GLOB_RECURSE acceptance_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*_test.cc)
-  list(FILTER acceptance_sources EXCLUDE REGEX "/tests/crash/") # a program of their own
+  list(FILTER acceptance_sources EXCLUDE REGEX "/tests/(crash|example_profile)/") # programs of their own
   if(acceptance_sources MATCHES "_planted_test\\.cc")
     message(FATAL_ERROR "Planted tests belong beside the module they prove, not into tests/.")
   endif()
@@ -49,6 +49,11 @@ if(POSTRIDER_TESTS)
       add_dependencies(acceptance_test postrider)
     endif()
   endif()
+
+  # The profile of docs/adding-a-profile.md, with lists of its own: no other file of the tree names it.
+  file(GLOB example_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/example_profile/*.cc)
+  postrider_helpers(example_helpers ${modules})
+  postrider_test(example_profile_test "${example_sources}" ${example_helpers} ${POSTRIDER_ALL})
 
   # Drives the gRPC transport for tests/interop.
   add_executable(grpc_call tests/interop/grpc_call.cc)
