@@ -84,8 +84,8 @@ interop: deps-interop build-release ## Against what others wrote: nginx, Standar
 api-test: deps-interop build-release ## Requests drawn from /openapi.json, good and bad, EXAMPLES (50) for each operation
 	scripts/test-api build/release
 
-mutants: deps-mutants build-release ## Mutate core/ and the tables (MUTATE=--sample 300 --seed 1), list what no test notices
-	tools/mutate --build build/release $(MUTATE)
+mutants: deps-mutants build-mutants ## Mutate core/ and the tables (MUTATE=--sample 300 --seed 1), list what no test notices
+	tools/mutate --build build/mutants $(MUTATE)
 
 web-test: deps-web build-release ## The dashboard in real headless Chromium
 	scripts/test-web build/release

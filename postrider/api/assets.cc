@@ -31,7 +31,7 @@ constexpr std::string_view kMissingPage = R"html(<!doctype html>
 </html>
 )html";
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trimmed_item(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
   return text;
@@ -39,7 +39,7 @@ std::string_view trimmed(std::string_view text) {
 
 std::string_view take_item(std::string_view& list) {
   const std::size_t comma = std::min(list.find(','), list.size());
-  const std::string_view item = trimmed(list.substr(0, comma));
+  const std::string_view item = trimmed_item(list.substr(0, comma));
   list.remove_prefix(std::min(comma + 1, list.size()));
   return item;
 }
@@ -50,7 +50,7 @@ bool takes_gzip(std::string_view accept_encoding) {
   while (!accept_encoding.empty()) {
     const std::string item = to_lower(take_item(accept_encoding));
     const std::size_t mark = std::min(item.find(';'), item.size());
-    const std::string_view name = trimmed(std::string_view(item).substr(0, mark));
+    const std::string_view name = trimmed_item(std::string_view(item).substr(0, mark));
     const std::size_t quality = item.find("q=", mark);
     const bool refused = quality != std::string::npos &&
                          item.find_first_of("123456789", quality + 2) == std::string::npos;

@@ -9,7 +9,7 @@
 namespace postrider::api {
 namespace {
 
-constexpr std::string_view kTenant = "events";  // these questions have a share of their own
+constexpr std::string_view kEventsTenant = "events";  // these questions have a share of their own
 constexpr std::string_view kBeginning = "retry: 2000\n\n";
 constexpr std::size_t kPageBytes = 64ULL * 1024;  // a page is read while so much memory is left
 constexpr LogPosition kBehindEverything{UINT32_MAX, UINT64_MAX, 0};
@@ -133,7 +133,7 @@ class Tails::Hub : public std::enable_shared_from_this<Tails::Hub> {
     question.limit = limits_.page_entries;
     const std::uint64_t version = host_.log_version();
     const auto asked = std::make_shared<std::vector<TailPtr>>(std::move(group));
-    const Door door = host_.post(kTenant, std::move(question),
+    const Door door = host_.post(kEventsTenant, std::move(question),
                                  [weak = weak_from_this(), asked, version](const Answer& answer) {
                                    if (const auto self = weak.lock())
                                      self->take(*asked, version, answer);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kJobIdRule = "a job's id has 16 hexadecimal digits";
 constexpr std::uint32_t kRateMax = 100'000;
-constexpr std::size_t kReasonBytesMax = 200;
+constexpr std::size_t kJobReasonBytesMax = 200;
 
 // One of the words of an enumeration.
 template <class Enum, std::size_t kCount>
@@ -121,7 +121,7 @@ std::optional<Problem> read_hold(const JsonValue& root, HoldRule& rule) {
   for (std::size_t i = 0; i < kNames.size() && !problem; ++i) {
     if (found[i]) problem = store(read_line(*found[i], std::string(kNames[i])), *places[i]);
   }
-  if (!problem && rule.reason.size() > kReasonBytesMax)
+  if (!problem && rule.reason.size() > kJobReasonBytesMax)
     return api::complaint(ProblemType::kInvalidField, "a reason is one line of at most 200 bytes",
                           "reason");
   return problem;

@@ -1,3 +1,4 @@
+// unity: alone, its names are those of submit.cc
 #include "postrider/api/letters.h"
 
 #include <array>

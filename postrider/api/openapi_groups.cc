@@ -4,7 +4,7 @@
 namespace postrider::api {
 namespace {
 
-constexpr std::string_view kPaths = R"json("/v1/groups": {
+constexpr std::string_view kGroupPaths = R"json("/v1/groups": {
   "get": {
     "operationId": "listGroups", "tags": ["groups"], "summary": "Groups of destinations, by name",
     "parameters": [{"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
@@ -80,6 +80,6 @@ constexpr std::string_view kPaths = R"json("/v1/groups": {
 
 }  // namespace
 
-std::string_view openapi_group_paths() { return kPaths; }
+std::string_view openapi_group_paths() { return kGroupPaths; }
 
 }  // namespace postrider::api

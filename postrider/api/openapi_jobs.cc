@@ -4,7 +4,7 @@
 namespace postrider::api {
 namespace {
 
-constexpr std::string_view kPaths = R"json("/v1/dead-letters/groups": {
+constexpr std::string_view kJobPaths = R"json("/v1/dead-letters/groups": {
   "get": {
     "operationId": "listDeadGroups", "tags": ["dead letters"], "summary": "How many there are, by destination, phase and cause",
     "parameters": [{"name": "destination", "in": "query", "schema": {"type": "string"}}, {"$ref": "#/components/parameters/Limit"}],
@@ -131,6 +131,6 @@ constexpr std::string_view kPaths = R"json("/v1/dead-letters/groups": {
 
 }  // namespace
 
-std::string_view openapi_job_paths() { return kPaths; }
+std::string_view openapi_job_paths() { return kJobPaths; }
 
 }  // namespace postrider::api

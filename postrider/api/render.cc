@@ -17,14 +17,6 @@ namespace {
 
 constexpr std::string_view kHeaderAttribute = "header.";
 
-void time_field(JsonWriter& json, std::string_view name, Timestamp time) {
-  if (time.is_set()) json.field(name, to_text(time));
-}
-
-void text_field(JsonWriter& json, std::string_view name, std::string_view text) {
-  if (!text.empty()) json.field(name, text);
-}
-
 void failure_field(JsonWriter& json, std::string_view name, FailureClass failure) {
   if (failure != FailureClass::kNone) json.field(name, name_of(failure));
 }
@@ -171,6 +163,14 @@ void write_attempt_entries(JsonWriter& json, const MessageView& view, bool ended
 }
 
 }  // namespace
+
+void time_field(JsonWriter& json, std::string_view name, Timestamp time) {
+  if (time.is_set()) json.field(name, to_text(time));
+}
+
+void text_field(JsonWriter& json, std::string_view name, std::string_view text) {
+  if (!text.empty()) json.field(name, text);
+}
 
 bool is_secret_name(std::string_view name) {
   constexpr auto kWords = std::to_array<std::string_view>(

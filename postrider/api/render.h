@@ -21,6 +21,10 @@ std::string_view name_of(Explanation::Place place);
 std::string_view name_of(Explanation::Next next);
 std::string_view name_of(LogEntry::Kind kind);
 
+// A field that is left out when there is nothing to say.
+void time_field(JsonWriter& json, std::string_view name, Timestamp time);
+void text_field(JsonWriter& json, std::string_view name, std::string_view text);
+
 // Message ids are written as they are known outside, by `ids` of the store.
 void write_accepted(std::string& out, const IdCodec& ids, MessageId id,
                     std::string_view destination);

@@ -5,14 +5,6 @@
 namespace postrider::api {
 namespace {
 
-void time_field(JsonWriter& json, std::string_view name, Timestamp time) {
-  if (time.is_set()) json.field(name, to_text(time));
-}
-
-void text_field(JsonWriter& json, std::string_view name, std::string_view text) {
-  if (!text.empty()) json.field(name, text);
-}
-
 void write_filter(JsonWriter& json, const JobFilter& filter) {
   json.open_object();
   text_field(json, "destination", filter.destination);

@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, kFields> kNames = {
     "event_id",        "attributes",  "lane",        "priority",
     "not_before",      "delay",       "expires_at",  "expires_in",
     "idempotency_key", "type"};
-constexpr std::size_t kNameBytesMax = 200;
+constexpr std::size_t kDestinationBytesMax = 200;
 constexpr std::size_t kAttributeNameBytesMax = 128;
 constexpr std::uint32_t kPriorityMax = 65535;
 
@@ -243,7 +243,7 @@ std::optional<Problem> read_place(const Found& found, Submit& submit) {
   }
   auto destination = read_text(*found[kDestination], kNames[kDestination]);
   if (!destination) return destination.error();
-  if (destination->empty() || destination->size() > kNameBytesMax) {
+  if (destination->empty() || destination->size() > kDestinationBytesMax) {
     return complaint(ProblemType::kInvalidField, std::string(kDestinationNameRule), "destination");
   }
   submit.destination = std::move(*destination);

@@ -1,5 +1,6 @@
 // [brokers.NAME] of a configuration: the rows of one broker, how they are read, and what they mean
 // together.
+// unity: alone, its names are those of config_table.cc
 #include <algorithm>
 #include <array>
 

@@ -12,13 +12,13 @@ namespace {
 constexpr std::string_view kPassword = "a-password-of-many-bytes";
 constexpr std::string_view kField = "[brokers.field]\nhost = \"broker.example\"\n";
 
-std::string problems_of(const std::string& text, const Environment& environment = {}) {
+std::string brokers_problems(const std::string& text, const Environment& environment = {}) {
   const Result<Config> config = parse_config(text, "p.toml", environment);
   return config ? "" : config.error().detail;
 }
 
 std::string problems_of_field(const std::string& lines) {
-  return problems_of(std::string(kField) + lines);
+  return brokers_problems(std::string(kField) + lines);
 }
 
 // req: config.brokers.1
@@ -87,7 +87,7 @@ TEST(ConfigBrokers, MistakesAreToldByTheirLine) {
                 "p.toml:3: broker 'two': has the client_id of broker 'field', which is the same "
                 "one"},
        }) {
-    EXPECT_EQ(problems_of(c.text), c.problem) << c.text;
+    EXPECT_EQ(brokers_problems(c.text), c.problem) << c.text;
   }
 }
 
@@ -120,12 +120,12 @@ TEST(ConfigBrokers, AreBoundedInNumberAndName) {
   const auto broker = [](const std::string& name) {
     return "[brokers." + name + "]\nhost = \"broker.example\"\n";
   };
-  EXPECT_EQ(problems_of(broker(std::string(48, 'n'))), "");
-  EXPECT_NE(problems_of(broker(std::string(49, 'n'))), "");
+  EXPECT_EQ(brokers_problems(broker(std::string(48, 'n'))), "");
+  EXPECT_NE(brokers_problems(broker(std::string(49, 'n'))), "");
   std::string many;
   for (std::size_t i = 0; i < kConfigBrokersMax; ++i) many += broker("b" + std::to_string(i));
-  EXPECT_EQ(problems_of(many), "");
-  EXPECT_EQ(problems_of(many + broker("last")), "p.toml: has more than 64 brokers");
+  EXPECT_EQ(brokers_problems(many), "");
+  EXPECT_EQ(brokers_problems(many + broker("last")), "p.toml: has more than 64 brokers");
 }
 
 TEST(ConfigBrokers, EveryDefaultIsWithinItsBoundsAndEveryNumberHoldsThem) {

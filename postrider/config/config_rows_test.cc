@@ -11,8 +11,8 @@
 namespace postrider {
 namespace {
 
-std::string problems_of(std::string_view text, const Environment& environment = {},
-                        const ConfigOverrides& overrides = {}) {
+std::string rows_problems(std::string_view text, const Environment& environment = {},
+                          const ConfigOverrides& overrides = {}) {
   const Result<Config> config = parse_config(text, "p.toml", environment, overrides);
   return config ? "" : config.error().detail;
 }
@@ -47,20 +47,21 @@ TEST(ConfigRows, EveryNumberHoldsItsBounds) {
   for (const ConfigRow& row : config_rows()) {
     if (!is_numeric(row)) continue;
     const auto [low, high, or_zero] = row.bounds;
-    EXPECT_FALSE(refuses_value(row, problems_of(line_of(row, as_written(row, low)))))
+    EXPECT_FALSE(refuses_value(row, rows_problems(line_of(row, as_written(row, low)))))
         << setting_name(row) << " at its lower bound";
-    EXPECT_FALSE(refuses_value(row, problems_of(line_of(row, as_written(row, high)))))
+    EXPECT_FALSE(refuses_value(row, rows_problems(line_of(row, as_written(row, high)))))
         << setting_name(row) << " at its upper bound";
-    EXPECT_TRUE(refuses_value(row, problems_of(line_of(row, as_written(row, high + 1)))))
+    EXPECT_TRUE(refuses_value(row, rows_problems(line_of(row, as_written(row, high + 1)))))
         << setting_name(row) << " above";
     if (low > 0) {
-      const bool refused = refuses_value(row, problems_of(line_of(row, as_written(row, low - 1))));
+      const bool refused =
+          refuses_value(row, rows_problems(line_of(row, as_written(row, low - 1))));
       EXPECT_EQ(refused, !or_zero || low > 1) << setting_name(row) << " below";
-      const bool zero_refused = refuses_value(row, problems_of(line_of(row, "0")));
+      const bool zero_refused = refuses_value(row, rows_problems(line_of(row, "0")));
       EXPECT_EQ(zero_refused, !or_zero) << setting_name(row) << " at 0";
     }
     if (row.kind != ConfigKind::kDuration) {
-      EXPECT_TRUE(refuses_value(row, problems_of(line_of(row, "-1")))) << setting_name(row);
+      EXPECT_TRUE(refuses_value(row, rows_problems(line_of(row, "-1")))) << setting_name(row);
     }
   }
 }
@@ -68,7 +69,7 @@ TEST(ConfigRows, EveryNumberHoldsItsBounds) {
 TEST(ConfigRows, EveryDefaultIsWithinItsBounds) {
   const Config defaults;
   for (const ConfigRow& row : config_rows()) {
-    const std::string problems = problems_of(line_of(row, written_value(row, defaults)));
+    const std::string problems = rows_problems(line_of(row, written_value(row, defaults)));
     EXPECT_EQ(problems, "") << setting_name(row);
   }
 }
@@ -88,7 +89,7 @@ TEST(ConfigRows, EveryRowCanBeGivenByTheEnvironmentWhichWins) {
     EXPECT_EQ(written_value(row, *config), written_value(row, defaults)) << setting_name(row);
 
     const Environment wrong = {{variable_name(row), as_variable(row, other + 1)}};
-    EXPECT_EQ(problems_of("", wrong), variable_name(row) + " must be " + may_be(row));
+    EXPECT_EQ(rows_problems("", wrong), variable_name(row) + " must be " + may_be(row));
   }
   const Result<Config> config = parse_config("[engine]\nopen_attempts_max = 7\n", "p.toml",
                                              {{"POSTRIDER_ENGINE_OPEN_ATTEMPTS_MAX", "9"},
@@ -110,7 +111,7 @@ TEST(ConfigRows, TheCommandLineWinsOverBoth) {
       {{.setting = "store.directory", .value = "option", .origin = "--data"}});
   ASSERT_TRUE(config) << config.error().detail;
   EXPECT_EQ(config->store.directory, "option");
-  EXPECT_EQ(problems_of("", {}, {{"store.directory", "", "--data"}}),
+  EXPECT_EQ(rows_problems("", {}, {{"store.directory", "", "--data"}}),
             "--data must be a text of 1 to 4096 bytes");
 }
 

@@ -119,7 +119,7 @@ std::string_view words_of(DoubtNews::Kind kind) {
   return {};
 }
 
-NodeOptions node_options(const DaemonOptions& options) {
+NodeOptions daemon_options(const DaemonOptions& options) {
   const Config& config = options.config;
   NodeOptions node;
   node.store.directory = config.store.directory;
@@ -227,7 +227,7 @@ Result<void> Daemon::Impl::share_out_descriptors() {
 
 Result<void> Daemon::Impl::start() {
   if (auto shared = share_out_descriptors(); !shared) return shared;
-  NodeOptions options = node_options(options_);
+  NodeOptions options = daemon_options(options_);
   options.store.faults = faults_;
   options.store.tell = [this](const StoreNotice& notice) {
     constexpr std::string_view kSays = "the database of the store says";

@@ -20,7 +20,7 @@ namespace {
 constexpr int kSilent = 400;
 constexpr int kHealthy = 30;
 constexpr int kRounds = 6;
-constexpr auto kPatience = std::chrono::seconds(60);
+constexpr auto kIsolationPatience = std::chrono::seconds(60);
 
 class NodeIsolation : public ::testing::TestWithParam<std::uint32_t> {
  protected:
@@ -48,7 +48,7 @@ class NodeIsolation : public ::testing::TestWithParam<std::uint32_t> {
   }
 
   bool until(const std::function<bool()>& so) {
-    const auto give_up = std::chrono::steady_clock::now() + kPatience;
+    const auto give_up = std::chrono::steady_clock::now() + kIsolationPatience;
     while (!so()) {
       loop_.restart();
       loop_.poll();

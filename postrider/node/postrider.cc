@@ -11,7 +11,7 @@
 namespace postrider {
 namespace {
 
-constexpr Duration kLookAtSpace(100);  // in a second a quick disk is full
+constexpr Duration kLibraryLooksAtSpace(100);  // in a second a quick disk is full
 constexpr Duration kLookAtEnd(5);
 constexpr Duration kLookAtLog(20);
 constexpr std::uint32_t kLogRows = 200;
@@ -51,7 +51,7 @@ class Postrider::Impl {
     node_ = std::move(node);
     ids_.emplace(node_->id_key());
     node_->before_turn([this] { take_asked(); });
-    node_->loop().every(kLookAtSpace, [this] { node_->look_at_space(); });
+    node_->loop().every(kLibraryLooksAtSpace, [this] { node_->look_at_space(); });
     node_->loop().every(kLookAtLog, [this] { look_at_log(); });
     thread_ = std::thread([this] { node_->loop().run(); });
     return {};

@@ -19,7 +19,7 @@
 namespace postrider {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(20);
+constexpr auto kLibraryPatience = std::chrono::seconds(20);
 
 // What was started, in order; the test says when each ends.
 struct Wire {
@@ -31,7 +31,7 @@ struct Wire {
 
   std::vector<std::string> bodies(std::size_t count) {
     std::unique_lock lock(mutex);
-    EXPECT_TRUE(changed.wait_for(lock, kPatience, [&] { return started.size() >= count; }));
+    EXPECT_TRUE(changed.wait_for(lock, kLibraryPatience, [&] { return started.size() >= count; }));
     std::vector<std::string> out;
     for (const auto& [attempt, request] : started) out.emplace_back(request.body);
     return out;

@@ -31,7 +31,7 @@ class KernelClock final : public Clock {
   bool vouched = true;  // by the kernel
 };
 
-class NotedTransport final : public Transport {
+class RestartTransport final : public Transport {
  public:
   void start(AttemptId attempt, WireRequest /*request*/) override { started.push_back(attempt); }
   void abort(AttemptId /*attempt*/) override {}
@@ -122,7 +122,7 @@ class RestartTest : public ::testing::Test {
 
   KernelClock clock;
   MemoryStore store;
-  NotedTransport transport;
+  RestartTransport transport;
   std::vector<DoubtNews::Kind> news;
   std::unique_ptr<Host> host;
 };

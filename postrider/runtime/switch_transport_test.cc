@@ -12,9 +12,9 @@ struct Told {
   std::vector<std::uint64_t> aborted;
 };
 
-class Noting final : public Transport {
+class NotingWay final : public Transport {
  public:
-  Noting(Told& told, std::size_t connections) : told_(told), connections_(connections) {}
+  NotingWay(Told& told, std::size_t connections) : told_(told), connections_(connections) {}
   void start(AttemptId attempt, WireRequest /*request*/) override {
     told_.started.push_back(attempt.value());
   }
@@ -37,9 +37,9 @@ TEST(SwitchTransport, GoesByTheVerb) {
   Told http;
   Told grpc;
   Told mqtt;
-  SwitchTransport way(std::make_unique<Noting>(http, 1));
-  way.add("CALL", std::make_unique<Noting>(grpc, 10));
-  way.add("PUBLISH", std::make_unique<Noting>(mqtt, 100));
+  SwitchTransport way(std::make_unique<NotingWay>(http, 1));
+  way.add("CALL", std::make_unique<NotingWay>(grpc, 10));
+  way.add("PUBLISH", std::make_unique<NotingWay>(mqtt, 100));
   way.start(AttemptId(1), request("POST"));
   way.start(AttemptId(2), request("CALL"));
   way.start(AttemptId(3), request("PUBLISH"));
@@ -57,13 +57,13 @@ TEST(SwitchTransport, GoesByTheLoginWhenOneIsNeeded) {
   Told http;
   Told grpc;
   Told login;
-  SwitchTransport way(std::make_unique<Noting>(http, 1));
-  way.add("CALL", std::make_unique<Noting>(grpc, 10));
+  SwitchTransport way(std::make_unique<NotingWay>(http, 1));
+  way.add("CALL", std::make_unique<NotingWay>(grpc, 10));
   WireRequest wants = request("POST");
   wants.login = std::make_shared<LoginCall>();
   way.start(AttemptId(1), wants);  // nobody is there who could log in
   EXPECT_EQ(http.started, (std::vector<std::uint64_t>{1}));
-  way.add_login(std::make_unique<Noting>(login, 1));
+  way.add_login(std::make_unique<NotingWay>(login, 1));
   way.start(AttemptId(2), wants);
   way.start(AttemptId(3), request("POST"));
   wants.verb = "CALL";

@@ -25,7 +25,7 @@
 namespace postrider {
 namespace {
 
-constexpr std::size_t kReadBytes = 65'536;
+constexpr std::size_t kSinkReadBytes = 65'536;
 constexpr int kEvents = 512;
 constexpr int kBacklog = 4096;
 
@@ -157,7 +157,7 @@ class Sink::Impl {
   std::uint64_t last_number_ = 0;
   std::vector<int> touched_;
   std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
-  std::vector<char> buffer_ = std::vector<char>(kReadBytes);
+  std::vector<char> buffer_ = std::vector<char>(kSinkReadBytes);
   std::string log_text_;
   SinkJudge judge_;
   std::string good_answer_;

@@ -56,9 +56,9 @@ class Running {
 };
 
 // Our own transports as clients, and a listener for events, on one loop.
-class Client {
+class DeviceClient {
  public:
-  Client() {
+  DeviceClient() {
     HttpTransportOptions http;
     http.allow = {"127.0.0.0/8"};
     http.reply_bytes_max = 1 << 20;
@@ -146,7 +146,7 @@ class Client {
   std::uint64_t last_ = 0;
 };
 
-ChirpstackSinkOptions hasty(const Client& client) {
+ChirpstackSinkOptions hasty(const DeviceClient& client) {
   ChirpstackSinkOptions options;
   options.events = {client.events_url()};
   options.server.radio_percent = 1;
@@ -155,7 +155,7 @@ ChirpstackSinkOptions hasty(const Client& client) {
 }
 
 TEST(ChirpstackSink, TakesACommandOverGrpcAndTellsItsEvents) {
-  Client client;
+  DeviceClient client;
   ChirpstackSinkOptions options = hasty(client);
   options.header_name = "authorization";
   options.header_value = "shared secret";
@@ -182,7 +182,7 @@ TEST(ChirpstackSink, TakesACommandOverGrpcAndTellsItsEvents) {
 }
 
 TEST(ChirpstackSink, AnswersQuestionsAndRefusals) {
-  Client client;
+  DeviceClient client;
   ChirpstackSinkOptions options = hasty(client);
   options.server.api_key = "key";
   options.server.is_class_a = true;
@@ -202,7 +202,7 @@ TEST(ChirpstackSink, AnswersQuestionsAndRefusals) {
 }
 
 TEST(ChirpstackSink, CutsHangsAndChangesItsFaultsWhileItRuns) {
-  Client client;
+  DeviceClient client;
   ChirpstackSinkOptions options = hasty(client);
   options.faults.lose_replies = 100;
   Running<ChirpstackSink> running(options);
@@ -232,7 +232,7 @@ TEST(ChirpstackSink, CutsHangsAndChangesItsFaultsWhileItRuns) {
 
 TEST(ChirpstackSink, TakesCommandsAndTellsEventsOverMqtt) {
   if (!Broker::is_installed()) GTEST_SKIP() << "no broker; to have it: scripts/install-deps broker";
-  Client client;
+  DeviceClient client;
   const Broker broker("allow_anonymous true\n");
   ChirpstackSinkOptions options = hasty(client);
   options.events.clear();
@@ -264,7 +264,7 @@ TEST(ChirpstackSink, TakesCommandsAndTellsEventsOverMqtt) {
 }
 
 TEST(ChirpstackSink, GoesOnWhenNobodyHearsItsEvents) {
-  Client client;
+  DeviceClient client;
   ChirpstackSinkOptions options = hasty(client);
   options.events = {"http://127.0.0.1:1/"};
   Running<ChirpstackSink> running(options);
@@ -289,7 +289,7 @@ TEST(ChirpstackSink, SaysWhatIsWrongWithItsOptions) {
 }
 
 TEST(CalinSink, CreatesAndRunsATaskInVersion1) {
-  Client client;
+  DeviceClient client;
   CalinSinkOptions options;
   options.faults.task_ms = 20;
   Running<CalinSink> running(options);
@@ -316,7 +316,7 @@ TEST(CalinSink, CreatesAndRunsATaskInVersion1) {
 }
 
 TEST(CalinSink, WantsALoginInVersion2) {
-  Client client;
+  DeviceClient client;
   CalinSinkOptions options;
   options.vendor.version = 2;
   options.vendor.user = "u";
@@ -340,7 +340,7 @@ TEST(CalinSink, WantsALoginInVersion2) {
 }
 
 TEST(CalinSink, CutsPagesAndAnswersTwice) {
-  Client client;
+  DeviceClient client;
   CalinSinkOptions options;
   options.faults.lose_replies = 100;
   Running<CalinSink> running(options);

@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr std::size_t kReadBytes = 16'384;
+constexpr std::size_t kGrpcReadBytes = 16'384;
 constexpr std::size_t kHeaderBytesMax = 16'384;  // of the fields that we keep
 
 using Fields = std::vector<std::pair<std::string_view, std::string>>;
@@ -100,7 +100,7 @@ class SinkGrpcResponder::Connection
   std::weak_ptr<SinkGrpc::Impl> owner_;
   SinkGrpcLimits limits_;
   nghttp2_session* session_ = nullptr;
-  std::array<std::uint8_t, kReadBytes> in_{};
+  std::array<std::uint8_t, kGrpcReadBytes> in_{};
   std::string out_;
   std::string on_wire_;
   bool writing_ = false;

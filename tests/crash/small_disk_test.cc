@@ -18,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t kMiB = 1U << 20;
-constexpr milliseconds kEndMax(60'000);
+constexpr milliseconds kSmallEndMax(60'000);
 constexpr milliseconds kPatience(90'000);
 constexpr std::size_t kLong = 20'000;
 
@@ -68,7 +68,7 @@ class SmallDiskDaemon : public ::testing::Test {
   }
   void expect_stops_whole() {
     stage.daemon().signal(SIGTERM);
-    EXPECT_EQ(stage.daemon().wait_end(kEndMax), 0) << stage.log();
+    EXPECT_EQ(stage.daemon().wait_end(kSmallEndMax), 0) << stage.log();
     const auto report = check_store(stage.store());
     ASSERT_TRUE(report.has_value()) << report.error().detail;
     EXPECT_TRUE(report->whole());
@@ -92,7 +92,7 @@ TEST_F(SmallDiskDaemon, ThatFindsItsDiskFullSaysSoAndStartsWithRoom) {
   for (const std::uint64_t leave : {0 * kMiB, 1 * kMiB, 3 * kMiB}) {
     disk.fill(leave);
     EXPECT_FALSE(start());
-    EXPECT_EQ(stage.daemon().wait_end(kEndMax), 1) << stage.log();
+    EXPECT_EQ(stage.daemon().wait_end(kSmallEndMax), 1) << stage.log();
   }
   const std::string log = stage.log();
   EXPECT_NE(log.find("postrider serve: the disk has no room to open the store in " + stage.store()),

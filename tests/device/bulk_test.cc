@@ -16,7 +16,7 @@ class DeviceBulk : public DeviceRig {
     return out;
   }
 };
-using Ids = std::vector<MessageId>;
+using BulkIds = std::vector<MessageId>;
 
 // req: device.adm.15
 TEST_F(DeviceBulk, CommandsHandedInTogetherStartWithTheHighestPriority) {
@@ -29,9 +29,9 @@ TEST_F(DeviceBulk, CommandsHandedInTogetherStartWithTheHighestPriority) {
     post(one);
     ids.push_back(id_of(ticket));
   }
-  EXPECT_EQ(order(), Ids{ids[4]});
+  EXPECT_EQ(order(), BulkIds{ids[4]});
   pass(8s);
-  EXPECT_EQ(order(), (Ids{ids[4], ids[3], ids[2], ids[1], ids[0]}));
+  EXPECT_EQ(order(), (BulkIds{ids[4], ids[3], ids[2], ids[1], ids[0]}));
 }
 // req: device.adm.15
 TEST_F(DeviceBulk, CommandsWhoseLastNeverComesWaitForASecond) {
@@ -43,7 +43,7 @@ TEST_F(DeviceBulk, CommandsWhoseLastNeverComesWaitForASecond) {
   pass(999ms);
   EXPECT_TRUE(order().empty());
   pass(1ms);
-  EXPECT_EQ(order(), Ids{id_of(ticket)});
+  EXPECT_EQ(order(), BulkIds{id_of(ticket)});
 }
 // req: device.adm.15
 TEST_F(DeviceBulk, ALastCommandThatIsRefusedLetsTheOthersStart) {
@@ -53,7 +53,7 @@ TEST_F(DeviceBulk, ALastCommandThatIsRefusedLetsTheOthersStart) {
   one.more = true;
   post(one);
   send_in_vain(message("READ_VERSION", meter(2)));
-  EXPECT_EQ(order(), Ids{id_of(ticket)});
+  EXPECT_EQ(order(), BulkIds{id_of(ticket)});
 }
 
 }  // namespace

@@ -192,31 +192,31 @@ TEST_P(DevicePushReply, MeansWhatTheTableSaysForARead) {
   EXPECT_TRUE(calls("GetQueue").empty());
 }
 
-constexpr WireEnd kSaid = WireEnd::kAnswered;
+constexpr WireEnd kPushSaid = WireEnd::kAnswered;
 INSTANTIATE_TEST_SUITE_P(
     Replies, DevicePushReply,
     ::testing::Values(
-        SendCase{"Ok", kSaid, 0, "", "AtServer", "AtServer"},
+        SendCase{"Ok", kPushSaid, 0, "", "AtServer", "AtServer"},
         SendCase{"ConnectionRefused", WireEnd::kRefused, 0, "", "ToRetry", "ToRetry"},
         SendCase{"NoName", WireEnd::kNoName, 0, "", "ToRetry", "ToRetry"},
         SendCase{"NoTls", WireEnd::kNoTls, 0, "", "ToRetry", "ToRetry"},
-        SendCase{"InvalidArgument", kSaid, 3, "invalid f_port", "Failed", "Failed"},
-        SendCase{"NotFound", kSaid, 5, "", "Failed", "Failed"},
-        SendCase{"ForeignKeyOfPostgres", kSaid, 13,
+        SendCase{"InvalidArgument", kPushSaid, 3, "invalid f_port", "Failed", "Failed"},
+        SendCase{"NotFound", kPushSaid, 5, "", "Failed", "Failed"},
+        SendCase{"ForeignKeyOfPostgres", kPushSaid, 13,
                  "insert or update on table \"device_queue_item\" violates foreign key constraint "
                  "\"device_queue_item_dev_eui_fkey\"",
                  "Failed", "Failed"},
-        SendCase{"ForeignKeyOfSqlite", kSaid, 13, "FOREIGN KEY constraint failed", "Failed",
+        SendCase{"ForeignKeyOfSqlite", kPushSaid, 13, "FOREIGN KEY constraint failed", "Failed",
                  "Failed"},
-        SendCase{"Unauthenticated", kSaid, 16, "", "ToRetry", "ToRetry", true},
-        SendCase{"PermissionDenied", kSaid, 7, "", "ToRetry", "ToRetry", true},
-        SendCase{"ResourceExhausted", kSaid, 8, "", "ToRetry", "ToRetry", true},
-        SendCase{"Deadline", kSaid, 4, "", "CheckSend", "ToRetry"},
-        SendCase{"OtherInternal", kSaid, 13, "database is locked", "CheckSend", "ToRetry"},
-        SendCase{"Unknown", kSaid, 2, "", "CheckSend", "ToRetry"},
-        SendCase{"Unavailable", kSaid, 14, "", "CheckSend", "ToRetry"},
-        SendCase{"Cancelled", kSaid, 1, "", "CheckSend", "ToRetry"},
-        SendCase{"Aborted", kSaid, 10, "", "CheckSend", "ToRetry"},
+        SendCase{"Unauthenticated", kPushSaid, 16, "", "ToRetry", "ToRetry", true},
+        SendCase{"PermissionDenied", kPushSaid, 7, "", "ToRetry", "ToRetry", true},
+        SendCase{"ResourceExhausted", kPushSaid, 8, "", "ToRetry", "ToRetry", true},
+        SendCase{"Deadline", kPushSaid, 4, "", "CheckSend", "ToRetry"},
+        SendCase{"OtherInternal", kPushSaid, 13, "database is locked", "CheckSend", "ToRetry"},
+        SendCase{"Unknown", kPushSaid, 2, "", "CheckSend", "ToRetry"},
+        SendCase{"Unavailable", kPushSaid, 14, "", "CheckSend", "ToRetry"},
+        SendCase{"Cancelled", kPushSaid, 1, "", "CheckSend", "ToRetry"},
+        SendCase{"Aborted", kPushSaid, 10, "", "CheckSend", "ToRetry"},
         SendCase{"TimedOut", WireEnd::kTimedOut, 0, "", "CheckSend", "ToRetry"},
         SendCase{"Reset", WireEnd::kReset, 0, "", "CheckSend", "ToRetry"}),
     [](const auto& one) { return std::string(one.param.name); });

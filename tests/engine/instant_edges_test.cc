@@ -93,6 +93,18 @@ TEST_F(InstantEdges, OnlyATimerThatIsDueIsLate) {
   EXPECT_EQ(late(), before + 1);
 }
 
+// The wheel stands still while nothing is due, and knows a timer that is armed afterwards by the
+// start of a coarse slot, which has passed already. req: engine.timer.1
+TEST_F(InstantEdges, ATimerThatIsArmedAfterAnIdleTimeIsNotLate) {
+  open_mill({{"base", "1000"}, {"strikes", "1000"}});
+  for (int second = 0; second < 140; ++second) {
+    id = sent({{"method", "post"}});
+    post(answer(last_attempt(), 200));
+    pass(1s);
+  }
+  EXPECT_EQ(stats().tallies.timers_late.sum_ms, 0U);
+}
+
 class JobInstants : public Bulk {};
 
 // req: engine.job.3

@@ -11,7 +11,7 @@
 namespace postrider {
 namespace {
 
-Answer answer_with(AnswerCode code, std::string detail) {
+Answer fanout_answer(AnswerCode code, std::string detail) {
   Answer answer;
   answer.code = code;
   answer.detail = std::move(detail);
@@ -19,11 +19,11 @@ Answer answer_with(AnswerCode code, std::string detail) {
 }
 
 Answer no_group(const std::string& name) {
-  return answer_with(AnswerCode::kNotFound, "there is no group '" + name + "'");
+  return fanout_answer(AnswerCode::kNotFound, "there is no group '" + name + "'");
 }
 
 Answer of_member(AnswerCode code, const std::string& member, std::string_view why) {
-  return answer_with(
+  return fanout_answer(
       code, "member '" + member + "': " + std::string(why) + "; nothing was accepted for anybody");
 }
 
@@ -55,9 +55,9 @@ void Engine::Impl::on(Step& step, const FanOut& fanout) {
     return reply(step, fanout.caller.ticket, std::move(*refusal));
   if (!fanout.type.empty() && !is_event_type(fanout.type)) {
     return reply(step, fanout.caller.ticket,
-                 answer_with(AnswerCode::kInvalid,
-                             "an event type has 1 to " + std::to_string(kEventTypeBytesMax) +
-                                 " letters, digits, dots, hyphens and underscores"));
+                 fanout_answer(AnswerCode::kInvalid,
+                               "an event type has 1 to " + std::to_string(kEventTypeBytesMax) +
+                                   " letters, digits, dots, hyphens and underscores"));
   }
   const bool keyed = fanout.caller.key.kind != OperationKey::Kind::kNone;
   once(step, fanout.caller, keyed ? canonical(fanout) : std::string(),
@@ -93,9 +93,9 @@ std::optional<Answer> Engine::Impl::choose_members(Step& step, const FanOut& fan
   }
   if (step.lacks()) return std::nullopt;
   if (subscribed.size() > limits_.group_members_max) {
-    return answer_with(AnswerCode::kTooLarge,
-                       std::to_string(subscribed.size()) + " members subscribe, at most " +
-                           std::to_string(limits_.group_members_max) + " are served at once");
+    return fanout_answer(AnswerCode::kTooLarge,
+                         std::to_string(subscribed.size()) + " members subscribe, at most " +
+                             std::to_string(limits_.group_members_max) + " are served at once");
   }
   std::uint64_t bounded = 0;
   for (const auto& [member, destined] : subscribed) {
@@ -205,8 +205,9 @@ void Engine::Impl::on(Step& step, const ChangeGroup& change) {
 std::optional<Answer> Engine::Impl::invalid(const ChangeGroup& change) const {
   const FanoutGroup& group = change.group;
   if (group.name.empty() || group.name.size() > limits_.name_bytes_max) {
-    return answer_with(AnswerCode::kInvalid, "a group's name has 1 to " +
-                                                 std::to_string(limits_.name_bytes_max) + " bytes");
+    return fanout_answer(
+        AnswerCode::kInvalid,
+        "a group's name has 1 to " + std::to_string(limits_.name_bytes_max) + " bytes");
   }
   const bool names_only = change.what == ChangeGroup::What::kRemove;
   std::vector<std::string_view> seen;
@@ -214,20 +215,21 @@ std::optional<Answer> Engine::Impl::invalid(const ChangeGroup& change) const {
     seen.emplace_back(member.destination);
     if (names_only) continue;
     if (member.types.size() > limits_.member_types_max) {
-      return answer_with(AnswerCode::kTooLarge,
-                         "member '" + member.destination + "' subscribes to more than " +
-                             std::to_string(limits_.member_types_max) + " types");
+      return fanout_answer(AnswerCode::kTooLarge,
+                           "member '" + member.destination + "' subscribes to more than " +
+                               std::to_string(limits_.member_types_max) + " types");
     }
     for (const std::string& type : member.types) {
       if (is_subscription(type)) continue;
-      return answer_with(AnswerCode::kInvalid,
-                         "'" + type + "' is no event type, and no beginning of one such as 'a.*'");
+      return fanout_answer(
+          AnswerCode::kInvalid,
+          "'" + type + "' is no event type, and no beginning of one such as 'a.*'");
     }
   }
   std::sort(seen.begin(), seen.end());
   const auto twice = std::adjacent_find(seen.begin(), seen.end());
   if (twice == seen.end()) return std::nullopt;
-  return answer_with(AnswerCode::kInvalid, "member '" + std::string(*twice) + "' is given twice");
+  return fanout_answer(AnswerCode::kInvalid, "member '" + std::string(*twice) + "' is given twice");
 }
 
 std::optional<Answer> Engine::Impl::change_group(Step& step, const ChangeGroup& change) {
@@ -243,13 +245,13 @@ std::optional<Answer> Engine::Impl::change_group(Step& step, const ChangeGroup& 
   }
   if (step.lacks()) return std::nullopt;
   if (!missing.empty())
-    return answer_with(AnswerCode::kNotFound, "there is no destination '" + missing + "'");
+    return fanout_answer(AnswerCode::kNotFound, "there is no destination '" + missing + "'");
   if (change.what == What::kDrop || change.what == What::kRemove) {
     if (!before) return no_group(name);
   }
   if (change.what == What::kDrop) {
     step.out.writes.remove(keys::fanout_group(name));
-    return answer_with(AnswerCode::kDone, {});
+    return fanout_answer(AnswerCode::kDone, {});
   }
   FanoutGroup after = change.what == What::kPut || !before ? FanoutGroup{} : *before;
   after.name = name;
@@ -263,21 +265,21 @@ std::optional<Answer> Engine::Impl::change_group(Step& step, const ChangeGroup& 
       after.members.begin(), after.members.end(),
       [](const FanoutMember& a, const FanoutMember& b) { return a.destination < b.destination; });
   if (before && before->members == after.members && before->skip_closed == after.skip_closed)
-    return answer_with(AnswerCode::kNothing, "it is so already");
+    return fanout_answer(AnswerCode::kNothing, "it is so already");
   if (after.members.size() > limits_.group_members_max) {
-    return answer_with(
+    return fanout_answer(
         AnswerCode::kTooLarge,
         "a group has at most " + std::to_string(limits_.group_members_max) + " members");
   }
   after.changed = step.now;
   const std::string record = encode_fanout_group(after);
   if (record.size() > limits_.group_bytes_max) {
-    return answer_with(AnswerCode::kTooLarge, "the group has more than " +
-                                                  std::to_string(limits_.group_bytes_max) +
-                                                  " bytes of names and types");
+    return fanout_answer(AnswerCode::kTooLarge, "the group has more than " +
+                                                    std::to_string(limits_.group_bytes_max) +
+                                                    " bytes of names and types");
   }
   step.out.writes.put(keys::fanout_group(name), record);
-  return answer_with(AnswerCode::kDone, {});
+  return fanout_answer(AnswerCode::kDone, {});
 }
 
 std::optional<Answer> Engine::Impl::show_group(Step& step, const Query& query) {
@@ -292,7 +294,7 @@ std::optional<Answer> Engine::Impl::show_group(Step& step, const Query& query) {
 std::optional<Answer> Engine::Impl::list_fanout_groups(Step& step, const Query& query) {
   const std::string first = query.cursor.empty() ? keys::space(keys::kFanout) : query.cursor;
   if (first[0] != keys::kFanout)
-    return answer_with(AnswerCode::kInvalid, "this cursor does not belong to groups");
+    return fanout_answer(AnswerCode::kInvalid, "this cursor does not belong to groups");
   const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   const Rows* rows = step.scan({first, keys::after_prefix(keys::space(keys::kFanout)), limit});
   if (rows == nullptr) return std::nullopt;

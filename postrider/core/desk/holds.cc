@@ -15,7 +15,7 @@ std::string reason_of(const HoldRule& rule) {
   return std::string(kMark) + rule.name + "': " + rule.reason;
 }
 
-Answer answer_with(AnswerCode code, std::string detail) {
+Answer hold_answer(AnswerCode code, std::string detail) {
   Answer answer;
   answer.code = code;
   answer.detail = std::move(detail);
@@ -112,16 +112,16 @@ void Engine::Impl::on(Step& step, const PutHold& put) {
     for (const std::string* text :
          {&rule.name, &rule.destination_prefix, &rule.profile, &rule.tenant}) {
       if (text->size() > limits_.name_bytes_max)
-        return answer_with(
+        return hold_answer(
             AnswerCode::kInvalid,
             "names have at most " + std::to_string(limits_.name_bytes_max) + " bytes");
     }
-    if (rule.name.empty()) return answer_with(AnswerCode::kInvalid, "a hold has a name");
+    if (rule.name.empty()) return hold_answer(AnswerCode::kInvalid, "a hold has a name");
     const auto known = holds_.find(rule.name);
     if (known != holds_.end() && known->second.rule == rule)
-      return answer_with(AnswerCode::kNothing, "unchanged");
+      return hold_answer(AnswerCode::kNothing, "unchanged");
     if (known == holds_.end() && holds_.size() >= limits_.holds_max)
-      return answer_with(AnswerCode::kInvalid,
+      return hold_answer(AnswerCode::kInvalid,
                          "there are " + std::to_string(limits_.holds_max) + " holds already");
     const bool is_new = known == holds_.end();
     Hold hold{rule, put.caller.actor, step.now};
@@ -129,7 +129,7 @@ void Engine::Impl::on(Step& step, const PutHold& put) {
     holds_.insert_or_assign(rule.name, std::move(hold));
     apply_holds_to_all(step);
     if (!is_new) look_at_all_held(step);  // it may fit fewer than before
-    return answer_with(AnswerCode::kDone, is_new ? "held" : "changed");
+    return hold_answer(AnswerCode::kDone, is_new ? "held" : "changed");
   });
 }
 
@@ -139,12 +139,12 @@ void Engine::Impl::on(Step& step, const DropHold& drop) {
        [&]() -> std::optional<Answer> {
          const auto hold = holds_.find(drop.name);
          if (hold == holds_.end())
-           return answer_with(AnswerCode::kNotFound, "there is no hold '" + drop.name + "'");
+           return hold_answer(AnswerCode::kNotFound, "there is no hold '" + drop.name + "'");
          holds_.erase(hold);
          step.out.writes.remove(keys::hold(drop.name));
          apply_holds_to_all(step);
          look_at_all_held(step);
-         return answer_with(AnswerCode::kDone, "released");
+         return hold_answer(AnswerCode::kDone, "released");
        });
 }
 

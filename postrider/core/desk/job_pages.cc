@@ -248,6 +248,7 @@ Engine::Impl::Acted Engine::Impl::retry_parked(Step& step, const JobItem& item) 
   const Slot resident = entry.destination;
   const Transition* row = find_row(method_of(entry).rows, entry.state.state, On::kDue);
   // What is parked has such a row, and that leads on: a table without it is not sound.
+  POSTRIDER_CHECK(row != nullptr);
   const bool waits = residents_[resident].bound->profile->states[row->to].phase == Phase::kQueued;
   if (!entry.visitor || !waits) {
     retry_now(step, slot);

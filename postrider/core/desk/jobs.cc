@@ -15,7 +15,7 @@ constexpr std::uint32_t kPagesPerSecond = 20;  // of a job that is held back by 
 constexpr Duration kRestoreWait{100};
 constexpr Duration kTurnWait{1000};  // until another job has ended
 
-Answer answer_with(AnswerCode code, std::string detail, JobId id = {}) {
+Answer job_answer(AnswerCode code, std::string detail, JobId id = {}) {
   Answer answer;
   answer.code = code;
   answer.id = {0, id.value()};
@@ -67,12 +67,12 @@ std::optional<std::string> Engine::Impl::invalid(const JobOrder& order) const {
 
 void Engine::Impl::on(Step& step, const StartJob& start) {
   const auto refused = [&]() -> std::optional<Answer> {
-    if (auto wrong = invalid(start.order)) return answer_with(AnswerCode::kInvalid, *wrong);
+    if (auto wrong = invalid(start.order)) return job_answer(AnswerCode::kInvalid, *wrong);
     if (start.order.filter.destination.empty()) return std::nullopt;
     const Destined destined = find_destination(step, start.order.filter.destination);
     if (destined.known && destined.slot == kNoSlot)
-      return answer_with(AnswerCode::kNotFound,
-                         "there is no destination '" + start.order.filter.destination + "'");
+      return job_answer(AnswerCode::kNotFound,
+                        "there is no destination '" + start.order.filter.destination + "'");
     return std::nullopt;
   };
   if (start.dry_run) {
@@ -88,9 +88,9 @@ void Engine::Impl::on(Step& step, const StartJob& start) {
     std::optional<Answer> answer = refused();
     if (step.lacks() || answer) return answer;
     if (jobs_running() >= std::max<std::uint32_t>(1, limits_.jobs_running_max))
-      return answer_with(AnswerCode::kBusy,
-                         "as many jobs run as may run at a time; wait for one "
-                         "to end, or cancel one");
+      return job_answer(AnswerCode::kBusy,
+                        "as many jobs run as may run at a time; wait for one "
+                        "to end, or cancel one");
     return start_job(step, start);
   });
 }
@@ -107,7 +107,7 @@ Answer Engine::Impl::start_job(Step& step, const StartJob& start) {
   begin_round(step, added);
   begin_job(step, id);
   forget_old_jobs(step);
-  return answer_with(AnswerCode::kDone, std::string(name_of(start.order.action)), id);
+  return job_answer(AnswerCode::kDone, std::string(name_of(start.order.action)), id);
 }
 
 void Engine::Impl::begin_round(Step& step, Job& job) {
@@ -170,13 +170,13 @@ void Engine::Impl::on(Step& step, const CancelJob& cancel) {
        [&]() -> std::optional<Answer> {
          const auto job = jobs_.find(cancel.job.value());
          if (job == jobs_.end())
-           return answer_with(AnswerCode::kNotFound, "there is no such job, or no longer",
-                              cancel.job);
+           return job_answer(AnswerCode::kNotFound, "there is no such job, or no longer",
+                             cancel.job);
          if (job->second.state != JobState::kRunning && job->second.state != JobState::kWaiting)
-           return answer_with(AnswerCode::kNothing,
-                              "the job is " + std::string(name_of(job->second.state)), cancel.job);
+           return job_answer(AnswerCode::kNothing,
+                             "the job is " + std::string(name_of(job->second.state)), cancel.job);
          end_job(step, job->second, JobState::kCancelled);
-         return answer_with(AnswerCode::kDone, "cancelled", cancel.job);
+         return job_answer(AnswerCode::kDone, "cancelled", cancel.job);
        });
 }
 
@@ -231,7 +231,7 @@ std::optional<Answer> Engine::Impl::begin_dry_run(Step& step, const StartJob& st
     return answer_of(run.job, true);
   }
   if (dry_runs_.size() >= std::max<std::uint32_t>(1, limits_.dry_runs_max))
-    return answer_with(AnswerCode::kBusy, "too much is being counted; ask again later");
+    return job_answer(AnswerCode::kBusy, "too much is being counted; ask again later");
   const std::uint64_t number = ++last_dry_run_;
   dry_runs_.emplace(number, std::move(run));
   step.out.chores.push_back({.kind = Chore::Kind::kDryRun, .job = JobId(number)});
@@ -387,7 +387,7 @@ std::optional<Answer> Engine::Impl::list_jobs(const Query& query) const {
   if (query.what == Query::What::kJob) {
     const auto job = jobs_.find(query.job.value());
     if (job == jobs_.end())
-      return answer_with(AnswerCode::kNotFound, "there is no such job, or no longer", query.job);
+      return job_answer(AnswerCode::kNotFound, "there is no such job, or no longer", query.job);
     list.jobs.push_back(job->second);
   } else {
     const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);

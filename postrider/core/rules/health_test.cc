@@ -10,7 +10,7 @@
 namespace postrider {
 namespace {
 
-constexpr Timestamp kStart(1'700'000'000'000);
+constexpr Timestamp kHealthStart(1'700'000'000'000);
 constexpr HealthRule kRule{
     .strikes_max = 3, .wait_base = 5s, .wait_max = 60s, .disable_after = 24h};
 
@@ -42,13 +42,13 @@ Route route_in(Health health, const HealthRule& rule = kRule) {
   Route route;
   switch (health) {
     case Health::kNormal: break;
-    case Health::kWait: apply(route, HealthOn::kTrip, rule, kStart); break;
+    case Health::kWait: apply(route, HealthOn::kTrip, rule, kHealthStart); break;
     case Health::kProbe:
-      apply(route, HealthOn::kTrip, rule, kStart);
-      apply(route, HealthOn::kOpen, rule, kStart);
+      apply(route, HealthOn::kTrip, rule, kHealthStart);
+      apply(route, HealthOn::kOpen, rule, kHealthStart);
       break;
-    case Health::kPaused: apply(route, HealthOn::kPause, rule, kStart); break;
-    case Health::kDisabled: apply(route, HealthOn::kGone, rule, kStart); break;
+    case Health::kPaused: apply(route, HealthOn::kPause, rule, kHealthStart); break;
+    case Health::kDisabled: apply(route, HealthOn::kGone, rule, kHealthStart); break;
   }
   EXPECT_EQ(route.health, health);
   return route;
@@ -59,36 +59,36 @@ TEST(HealthApply, FollowsTheTable) {
   for (const HealthRow& row : health_table()) {
     Route route = route_in(row.from);
     route.strikes = 0;
-    const HealthChange change = apply(route, row.on, kRule, kStart + 1s);
+    const HealthChange change = apply(route, row.on, kRule, kHealthStart + 1s);
     EXPECT_EQ(change.before, row.from) << name_of(row.from) << " " << name_of(row.on);
     EXPECT_EQ(change.after, row.to) << name_of(row.from) << " " << name_of(row.on);
     EXPECT_EQ(route.health, row.to) << name_of(row.from) << " " << name_of(row.on);
     EXPECT_EQ(change.changed(), row.from != row.to);
-    EXPECT_EQ(route.health_since == kStart + 1s, change.changed());
+    EXPECT_EQ(route.health_since == kHealthStart + 1s, change.changed());
   }
 }
 
 TEST(HealthApply, NotesSinceWhenOnlyOnAChange) {
   Route route = route_in(Health::kPaused);
-  apply(route, HealthOn::kPause, kRule, kStart + 1h);
-  EXPECT_EQ(route.health_since, kStart);
+  apply(route, HealthOn::kPause, kRule, kHealthStart + 1h);
+  EXPECT_EQ(route.health_since, kHealthStart);
 }
 
 // req: engine.health.2
 TEST(HealthApply, TheConfiguredNumberOfStrikesCloses) {
   Route route;
-  EXPECT_FALSE(apply(route, HealthOn::kFail, kRule, kStart).changed());
-  EXPECT_FALSE(apply(route, HealthOn::kFail, kRule, kStart + 1s).changed());
+  EXPECT_FALSE(apply(route, HealthOn::kFail, kRule, kHealthStart).changed());
+  EXPECT_FALSE(apply(route, HealthOn::kFail, kRule, kHealthStart + 1s).changed());
   EXPECT_FALSE(route.closed_until.is_set());
-  EXPECT_EQ(apply(route, HealthOn::kFail, kRule, kStart + 2s).after, Health::kWait);
-  EXPECT_EQ(route.closed_until, kStart + 2s + 5s);
+  EXPECT_EQ(apply(route, HealthOn::kFail, kRule, kHealthStart + 2s).after, Health::kWait);
+  EXPECT_EQ(route.closed_until, kHealthStart + 2s + 5s);
   EXPECT_EQ(route.waits, 1);
 }
 
 // req: engine.health.2
 TEST(HealthApply, OneStrikeCanBeEnough) {
   Route route;
-  EXPECT_EQ(apply(route, HealthOn::kFail, {.strikes_max = 1, .wait_base = 1s}, kStart).after,
+  EXPECT_EQ(apply(route, HealthOn::kFail, {.strikes_max = 1, .wait_base = 1s}, kHealthStart).after,
             Health::kWait);
 }
 
@@ -97,9 +97,9 @@ TEST(HealthApply, StrikesThatAreNotInARowDoNotClose) {
   for (const HealthOn between : {HealthOn::kOk, HealthOn::kSeen}) {
     Route route;
     for (int i = 0; i < 10; ++i) {
-      apply(route, HealthOn::kFail, kRule, kStart);
-      apply(route, HealthOn::kFail, kRule, kStart);
-      apply(route, between, kRule, kStart);
+      apply(route, HealthOn::kFail, kRule, kHealthStart);
+      apply(route, HealthOn::kFail, kRule, kHealthStart);
+      apply(route, between, kRule, kHealthStart);
       EXPECT_EQ(route.strikes, 0);
     }
     EXPECT_EQ(route.health, Health::kNormal);
@@ -108,7 +108,7 @@ TEST(HealthApply, StrikesThatAreNotInARowDoNotClose) {
 
 TEST(HealthApply, WithoutALimitNoStrikeCloses) {
   Route route;
-  for (int i = 0; i < 70'000; ++i) apply(route, HealthOn::kFail, {}, kStart + Duration(i));
+  for (int i = 0; i < 70'000; ++i) apply(route, HealthOn::kFail, {}, kHealthStart + Duration(i));
   EXPECT_EQ(route.health, Health::kNormal);
   EXPECT_EQ(route.strikes, UINT16_MAX) << "and the count does not run over";
 }
@@ -116,7 +116,7 @@ TEST(HealthApply, WithoutALimitNoStrikeCloses) {
 // req: engine.health.3
 TEST(HealthApply, EachFailedProbeDoublesTheWait) {
   Route route = route_in(Health::kWait);
-  Timestamp now = kStart;
+  Timestamp now = kHealthStart;
   for (const Duration want : {5s, 10s, 20s, 40s, 60s, 60s}) {
     EXPECT_EQ(route.closed_until - now, want);
     now = route.closed_until;
@@ -166,14 +166,14 @@ TEST(HealthApply, OneMillisecondOfFailingMayBeTooLong) {
 TEST(HealthApply, ADeliveryClearsStrikesAndWaits) {
   for (const Health from : {Health::kNormal, Health::kWait, Health::kProbe}) {
     Route route = route_in(from);
-    apply(route, HealthOn::kFail, kRule, kStart);
-    EXPECT_EQ(apply(route, HealthOn::kOk, kRule, kStart + 1s).after, Health::kNormal)
+    apply(route, HealthOn::kFail, kRule, kHealthStart);
+    EXPECT_EQ(apply(route, HealthOn::kOk, kRule, kHealthStart + 1s).after, Health::kNormal)
         << name_of(from);
     EXPECT_EQ(route.strikes, 0);
     EXPECT_EQ(route.waits, 0);
     EXPECT_FALSE(route.closed_until.is_set());
     EXPECT_FALSE(route.failing_since.is_set());
-    EXPECT_EQ(route.seen_at, kStart + 1s);
+    EXPECT_EQ(route.seen_at, kHealthStart + 1s);
   }
 }
 
@@ -181,21 +181,21 @@ TEST(HealthApply, ADeliveryClearsStrikesAndWaits) {
 TEST(HealthApply, ContactBringsTheProbeForwardAndClearsNoWait) {
   Route route = route_in(Health::kWait);
   const Route before = route;
-  EXPECT_EQ(apply(route, HealthOn::kSeen, kRule, kStart + 1s).after, Health::kProbe);
+  EXPECT_EQ(apply(route, HealthOn::kSeen, kRule, kHealthStart + 1s).after, Health::kProbe);
   EXPECT_EQ(route.strikes, before.strikes);
   EXPECT_EQ(route.waits, before.waits);
   EXPECT_EQ(route.failing_since, before.failing_since);
-  EXPECT_EQ(route.seen_at, kStart + 1s);
-  EXPECT_EQ(apply(route, HealthOn::kSeen, kRule, kStart + 2s).after, Health::kProbe);
-  apply(route, HealthOn::kFail, kRule, kStart + 2s);
-  EXPECT_EQ(route.closed_until, kStart + 2s + 10s) << "the doubling goes on";
+  EXPECT_EQ(route.seen_at, kHealthStart + 1s);
+  EXPECT_EQ(apply(route, HealthOn::kSeen, kRule, kHealthStart + 2s).after, Health::kProbe);
+  apply(route, HealthOn::kFail, kRule, kHealthStart + 2s);
+  EXPECT_EQ(route.closed_until, kHealthStart + 2s + 10s) << "the doubling goes on";
 }
 
 TEST(HealthApply, LateFailuresNeitherLengthenNorDoubleTheWait) {
   Route route = route_in(Health::kWait);
   const Route before = route;
   for (int i = 0; i < 20; ++i) {
-    EXPECT_FALSE(apply(route, HealthOn::kFail, kRule, kStart + 1s).changed());
+    EXPECT_FALSE(apply(route, HealthOn::kFail, kRule, kHealthStart + 1s).changed());
   }
   EXPECT_EQ(route.closed_until, before.closed_until);
   EXPECT_EQ(route.waits, before.waits);
@@ -205,43 +205,43 @@ TEST(HealthApply, LateFailuresNeitherLengthenNorDoubleTheWait) {
 // req: engine.health.8
 TEST(HealthApply, FailingForTooLongDisables) {
   Route route;
-  apply(route, HealthOn::kFail, {.disable_after = 24h}, kStart);
-  EXPECT_EQ(apply(route, HealthOn::kFail, {.disable_after = 24h}, kStart + 24h - 1ms).after,
+  apply(route, HealthOn::kFail, {.disable_after = 24h}, kHealthStart);
+  EXPECT_EQ(apply(route, HealthOn::kFail, {.disable_after = 24h}, kHealthStart + 24h - 1ms).after,
             Health::kNormal);
-  EXPECT_EQ(apply(route, HealthOn::kFail, {.disable_after = 24h}, kStart + 24h).after,
+  EXPECT_EQ(apply(route, HealthOn::kFail, {.disable_after = 24h}, kHealthStart + 24h).after,
             Health::kDisabled);
 }
 
 // req: engine.health.8
 TEST(HealthApply, OneSuccessBeginsTheTimeAnew) {
   Route route;
-  apply(route, HealthOn::kFail, kRule, kStart);
-  apply(route, HealthOn::kOk, kRule, kStart + 23h);
-  apply(route, HealthOn::kFail, kRule, kStart + 24h);
+  apply(route, HealthOn::kFail, kRule, kHealthStart);
+  apply(route, HealthOn::kOk, kRule, kHealthStart + 23h);
+  apply(route, HealthOn::kFail, kRule, kHealthStart + 24h);
   EXPECT_EQ(route.health, Health::kNormal);
-  EXPECT_EQ(route.failing_since, kStart + 24h);
+  EXPECT_EQ(route.failing_since, kHealthStart + 24h);
 }
 
 // req: engine.health.8 — contact is no success
 TEST(HealthApply, ContactDoesNotBeginTheTimeAnew) {
   Route route;
-  apply(route, HealthOn::kFail, kRule, kStart);
-  apply(route, HealthOn::kSeen, kRule, kStart + 23h);
-  EXPECT_EQ(apply(route, HealthOn::kFail, kRule, kStart + 24h).after, Health::kDisabled);
+  apply(route, HealthOn::kFail, kRule, kHealthStart);
+  apply(route, HealthOn::kSeen, kRule, kHealthStart + 23h);
+  EXPECT_EQ(apply(route, HealthOn::kFail, kRule, kHealthStart + 24h).after, Health::kDisabled);
 }
 
 // req: engine.health.8
 TEST(HealthApply, AProbeThatFailsForTooLongDisables) {
   Route route = route_in(Health::kProbe);
-  EXPECT_EQ(apply(route, HealthOn::kFail, kRule, kStart + 24h).after, Health::kDisabled);
+  EXPECT_EQ(apply(route, HealthOn::kFail, kRule, kHealthStart + 24h).after, Health::kDisabled);
   EXPECT_FALSE(route.closed_until.is_set());
-  EXPECT_EQ(route.held_since, kStart + 24h);
+  EXPECT_EQ(route.held_since, kHealthStart + 24h);
 }
 
 TEST(HealthApply, WithoutATimeNothingIsDisabledByFailing) {
   Route route;
-  apply(route, HealthOn::kFail, {}, kStart);
-  EXPECT_FALSE(apply(route, HealthOn::kFail, {}, kStart + 24h * 10'000).changed());
+  apply(route, HealthOn::kFail, {}, kHealthStart);
+  EXPECT_FALSE(apply(route, HealthOn::kFail, {}, kHealthStart + 24h * 10'000).changed());
 }
 
 // req: engine.health.9
@@ -249,7 +249,7 @@ TEST(HealthApply, GoneDisablesFromEverywhere) {
   for (const Health from :
        {Health::kNormal, Health::kWait, Health::kProbe, Health::kPaused, Health::kDisabled}) {
     Route route = route_in(from);
-    EXPECT_EQ(apply(route, HealthOn::kGone, kRule, kStart + 1s).after, Health::kDisabled)
+    EXPECT_EQ(apply(route, HealthOn::kGone, kRule, kHealthStart + 1s).after, Health::kDisabled)
         << name_of(from);
     EXPECT_FALSE(route.closed_until.is_set());
   }
@@ -258,63 +258,63 @@ TEST(HealthApply, GoneDisablesFromEverywhere) {
 // req: engine.health.12
 TEST(HealthApply, HeldTimeIsSummedUp) {
   Route route;
-  EXPECT_EQ(held_time(route, kStart), 0s);
-  apply(route, HealthOn::kPause, kRule, kStart);
-  EXPECT_EQ(held_time(route, kStart + 10s), 10s);
-  apply(route, HealthOn::kGone, kRule, kStart + 10s);
-  EXPECT_EQ(held_time(route, kStart + 15s), 15s) << "disabled is held as well, without a gap";
-  apply(route, HealthOn::kResume, kRule, kStart + 20s);
-  EXPECT_EQ(held_time(route, kStart + 1h), 20s);
+  EXPECT_EQ(held_time(route, kHealthStart), 0s);
+  apply(route, HealthOn::kPause, kRule, kHealthStart);
+  EXPECT_EQ(held_time(route, kHealthStart + 10s), 10s);
+  apply(route, HealthOn::kGone, kRule, kHealthStart + 10s);
+  EXPECT_EQ(held_time(route, kHealthStart + 15s), 15s) << "disabled is held as well, without a gap";
+  apply(route, HealthOn::kResume, kRule, kHealthStart + 20s);
+  EXPECT_EQ(held_time(route, kHealthStart + 1h), 20s);
   EXPECT_FALSE(route.held_since.is_set());
-  apply(route, HealthOn::kPause, kRule, kStart + 2h);
-  EXPECT_EQ(held_time(route, kStart + 2h + 5s), 25s);
-  EXPECT_EQ(held_time(route, kStart + 1h), 20s) << "a time before the pause";
+  apply(route, HealthOn::kPause, kRule, kHealthStart + 2h);
+  EXPECT_EQ(held_time(route, kHealthStart + 2h + 5s), 25s);
+  EXPECT_EQ(held_time(route, kHealthStart + 1h), 20s) << "a time before the pause";
 }
 
 // req: engine.health.12
 TEST(HealthApply, HeldTimeIsNotCountedAsFailing) {
   Route route;
-  apply(route, HealthOn::kFail, kRule, kStart);
-  apply(route, HealthOn::kPause, kRule, kStart + 1h);
-  apply(route, HealthOn::kResume, kRule, kStart + 48h);
-  EXPECT_EQ(apply(route, HealthOn::kFail, kRule, kStart + 49h).after, Health::kNormal);
-  EXPECT_EQ(route.failing_since, kStart + 49h);
+  apply(route, HealthOn::kFail, kRule, kHealthStart);
+  apply(route, HealthOn::kPause, kRule, kHealthStart + 1h);
+  apply(route, HealthOn::kResume, kRule, kHealthStart + 48h);
+  EXPECT_EQ(apply(route, HealthOn::kFail, kRule, kHealthStart + 49h).after, Health::kNormal);
+  EXPECT_EQ(route.failing_since, kHealthStart + 49h);
 }
 
 // req: engine.pause.1
 TEST(HealthApply, OutcomesDuringAPauseOnlyKeepTheBooks) {
   for (const Health held : {Health::kPaused, Health::kDisabled}) {
     Route route = route_in(held);
-    for (int i = 0; i < 10; ++i) apply(route, HealthOn::kFail, kRule, kStart + 48h * i);
+    for (int i = 0; i < 10; ++i) apply(route, HealthOn::kFail, kRule, kHealthStart + 48h * i);
     EXPECT_EQ(route.health, held);
     EXPECT_EQ(route.strikes, 10);
     EXPECT_TRUE(route.failing_since.is_set());
-    apply(route, HealthOn::kOk, kRule, kStart + 1000h);
+    apply(route, HealthOn::kOk, kRule, kHealthStart + 1000h);
     EXPECT_EQ(route.health, held);
     EXPECT_EQ(route.strikes, 0);
     EXPECT_FALSE(route.failing_since.is_set());
-    EXPECT_EQ(route.seen_at, kStart + 1000h);
+    EXPECT_EQ(route.seen_at, kHealthStart + 1000h);
   }
 }
 
 // req: engine.resume.1
 TEST(HealthApply, ResumeStartsAfresh) {
   Route route = route_in(Health::kProbe);
-  apply(route, HealthOn::kFail, kRule, kStart);
-  apply(route, HealthOn::kPause, kRule, kStart + 1s);
+  apply(route, HealthOn::kFail, kRule, kHealthStart);
+  apply(route, HealthOn::kPause, kRule, kHealthStart + 1s);
   EXPECT_FALSE(route.closed_until.is_set());
-  EXPECT_EQ(apply(route, HealthOn::kResume, kRule, kStart + 2s).after, Health::kNormal);
+  EXPECT_EQ(apply(route, HealthOn::kResume, kRule, kHealthStart + 2s).after, Health::kNormal);
   EXPECT_EQ(route.waits, 0);
   EXPECT_EQ(route.strikes, 0);
   EXPECT_FALSE(route.failing_since.is_set());
-  EXPECT_FALSE(apply(route, HealthOn::kFail, kRule, kStart + 3s).changed())
+  EXPECT_FALSE(apply(route, HealthOn::kFail, kRule, kHealthStart + 3s).changed())
       << "one strike does not close it again";
 }
 
 // req: engine.resume.3
 TEST(HealthApply, ResumeOfAWaitingRouteProbesAtOnce) {
   Route route = route_in(Health::kWait);
-  EXPECT_EQ(apply(route, HealthOn::kResume, kRule, kStart + 1s).after, Health::kProbe);
+  EXPECT_EQ(apply(route, HealthOn::kResume, kRule, kHealthStart + 1s).after, Health::kProbe);
   EXPECT_FALSE(route.closed_until.is_set());
 }
 
@@ -324,7 +324,7 @@ TEST(HealthApply, NothingButResumeOpensAHeldRoute) {
     for (std::size_t signal = 0; signal < kHealthSignals; ++signal) {
       const auto on = static_cast<HealthOn>(signal);
       Route route = route_in(held);
-      const Health after = apply(route, on, kRule, kStart + 1s).after;
+      const Health after = apply(route, on, kRule, kHealthStart + 1s).after;
       EXPECT_EQ(after == Health::kPaused || after == Health::kDisabled, on != HealthOn::kResume)
           << name_of(on);
     }
@@ -340,7 +340,7 @@ RC_GTEST_PROP(HealthApply, BooksAgreeWithTheHealth, ()) {
   rule.wait_max = Duration(*rc::gen::inRange(0, 60'000));
   rule.disable_after = Duration(*rc::gen::inRange(0, 200'000));
   Route route;
-  Timestamp now = kStart;
+  Timestamp now = kHealthStart;
   Duration held{0};
   for (int i = 0; i < 60; ++i) {
     const Duration passed(*rc::gen::inRange(0, 20'000));

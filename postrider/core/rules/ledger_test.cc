@@ -7,17 +7,17 @@ namespace {
 
 using Kind = LedgerVerdict::Kind;
 
-constexpr LedgerRule kRule{Duration(1000), Duration(100)};
-constexpr Timestamp kNow{50'000};
+constexpr LedgerRule kLedgerRule{Duration(1000), Duration(100)};
+constexpr Timestamp kLedgerNow{50'000};
 
 Kind judge(OperationKey::Kind kind, Duration made_after, std::uint64_t sequence = 0,
            const std::optional<SessionEntry>& session = std::nullopt) {
   OperationKey key;
   key.kind = kind;
   key.key = "k";
-  key.made = kNow + made_after;
+  key.made = kLedgerNow + made_after;
   key.sequence = sequence;
-  return judge_key(key, Fingerprint{}, std::nullopt, session, kRule, kNow).kind;
+  return judge_key(key, Fingerprint{}, std::nullopt, session, kLedgerRule, kLedgerNow).kind;
 }
 
 // req: engine.ledger.7
@@ -59,8 +59,8 @@ TEST(LedgerKeys, AreRememberedForTheWindowAndWhatIsAllowedAhead) {
   done.code = AnswerCode::kDone;
   const Fingerprint print = fingerprint("x");
   const auto judged = [&](std::int64_t age, std::string answer, const Fingerprint& asked) {
-    const LedgerEntry entry{print, kNow - Duration(age), std::move(answer)};
-    return judge_key(key, asked, entry, std::nullopt, kRule, kNow);
+    const LedgerEntry entry{print, kLedgerNow - Duration(age), std::move(answer)};
+    return judge_key(key, asked, entry, std::nullopt, kLedgerRule, kLedgerNow);
   };
   EXPECT_EQ(judged(1099, encode_answer(done), print).kind, Kind::kReplay);
   EXPECT_TRUE(judged(1099, encode_answer(done), print).answer.replayed);
@@ -96,18 +96,18 @@ TEST(LedgerKeys, EveryFieldOfACommandCounts) {
 
 // req: engine.time.8 — a caller may go by a wall that we do not believe yet, or by the right time
 TEST(Ledger, ATimedKeyMayBeByAWallThatIsInDoubt) {
-  const LedgerRule rule{kRule.window, kRule.ahead, 60h};
+  const LedgerRule rule{kLedgerRule.window, kLedgerRule.ahead, 60h};
   const auto judge = [&](Timestamp made) {
     OperationKey key;
     key.kind = OperationKey::Kind::kTimed;
     key.made = made;
-    return judge_key(key, Fingerprint{}, std::nullopt, std::nullopt, rule, kNow).kind;
+    return judge_key(key, Fingerprint{}, std::nullopt, std::nullopt, rule, kLedgerNow).kind;
   };
-  EXPECT_EQ(judge(kNow + 60h + rule.ahead), Kind::kNew);
-  EXPECT_EQ(judge(kNow + 60h + rule.ahead + 1ms), Kind::kTooEarly);
-  EXPECT_EQ(judge(kNow), Kind::kNew) << "nothing was forgotten since";
-  EXPECT_EQ(judge(kNow - rule.window), Kind::kNew);
-  EXPECT_EQ(judge(kNow - rule.window - 1ms), Kind::kExpired);
+  EXPECT_EQ(judge(kLedgerNow + 60h + rule.ahead), Kind::kNew);
+  EXPECT_EQ(judge(kLedgerNow + 60h + rule.ahead + 1ms), Kind::kTooEarly);
+  EXPECT_EQ(judge(kLedgerNow), Kind::kNew) << "nothing was forgotten since";
+  EXPECT_EQ(judge(kLedgerNow - rule.window), Kind::kNew);
+  EXPECT_EQ(judge(kLedgerNow - rule.window - 1ms), Kind::kExpired);
 }
 
 }  // namespace

@@ -190,7 +190,7 @@ Timer Timers::release(std::uint32_t index) {
   node.behind = free_;
   free_ = index;
   --size_;
-  return {.kind = node.kind, .id = node.id, .slot = node.slot};
+  return {.kind = node.kind, .id = node.id, .slot = node.slot, .due = Timestamp(node.at)};
 }
 
 void Timers::overdue_add(std::uint32_t index) {

@@ -32,6 +32,7 @@ struct Timer {
   TimerKind kind = TimerKind::kState;
   MessageId id;            // the message, or {value, 0} for routes and gates
   std::uint32_t slot = 0;  // free for the owner
+  Timestamp due = {};      // of a fired timer: the time that it was armed for
 };
 
 // 0 is no timer. The generation in the upper half makes a stale handle harmless.

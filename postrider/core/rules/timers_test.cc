@@ -16,7 +16,7 @@ namespace postrider {
 namespace {
 
 constexpr std::size_t kAll = SIZE_MAX;
-constexpr Timestamp kStart(1'700'000'000'000);
+constexpr Timestamp kTimersStart(1'700'000'000'000);
 
 Timer numbered(std::uint32_t number) {
   return {.kind = TimerKind::kState, .id = {number, ~std::uint64_t{number}}, .slot = number};
@@ -34,10 +34,10 @@ std::vector<std::uint32_t> advance(Timers& timers, Timestamp now, std::size_t li
 using Numbers = std::vector<std::uint32_t>;
 
 TEST(Timers, GiveBackWhatWasArmed) {
-  Timers timers(kStart);
-  timers.arm(kStart + 5ms, {.kind = TimerKind::kGate, .id = {7, 8}, .slot = 9});
+  Timers timers(kTimersStart);
+  timers.arm(kTimersStart + 5ms, {.kind = TimerKind::kGate, .id = {7, 8}, .slot = 9});
   std::vector<Timer> fired;
-  timers.advance(kStart + 5ms, kAll, fired);
+  timers.advance(kTimersStart + 5ms, kAll, fired);
   ASSERT_EQ(fired.size(), 1U);
   EXPECT_EQ(fired[0].kind, TimerKind::kGate);
   EXPECT_EQ(fired[0].id, (MessageId{7, 8}));
@@ -49,32 +49,32 @@ TEST(Timers, FireAtTheirTimeNotBeforeAndOnce) {
   for (const Duration after :
        {1ms, 255ms, 256ms, 257ms, 65'535ms, 65'536ms, 16'777'216ms, 4'294'967'296ms,
         Duration(1'099'511'627'776), Duration(4'000'000'000'000)}) {
-    Timers timers(kStart);
-    timers.arm(kStart + after, numbered(1));
-    EXPECT_EQ(advance(timers, kStart + after - 1ms), Numbers{}) << after.count();
-    EXPECT_EQ(advance(timers, kStart + after), Numbers{1}) << after.count();
-    EXPECT_EQ(advance(timers, kStart + after + 1ms), Numbers{}) << after.count();
+    Timers timers(kTimersStart);
+    timers.arm(kTimersStart + after, numbered(1));
+    EXPECT_EQ(advance(timers, kTimersStart + after - 1ms), Numbers{}) << after.count();
+    EXPECT_EQ(advance(timers, kTimersStart + after), Numbers{1}) << after.count();
+    EXPECT_EQ(advance(timers, kTimersStart + after + 1ms), Numbers{}) << after.count();
     EXPECT_EQ(timers.size(), 0U);
   }
 }
 
 // req: engine.timer.2
 TEST(Timers, OfThePresentAndThePastFireAtTheNextLook) {
-  Timers timers(kStart);
-  timers.arm(kStart, numbered(1));
-  timers.arm(kStart - 1h, numbered(2));
+  Timers timers(kTimersStart);
+  timers.arm(kTimersStart, numbered(1));
+  timers.arm(kTimersStart - 1h, numbered(2));
   timers.arm(Timestamp(-5), numbered(3));
-  EXPECT_EQ(advance(timers, kStart), (Numbers{3, 2, 1}));
+  EXPECT_EQ(advance(timers, kTimersStart), (Numbers{3, 2, 1}));
 }
 
 // req: engine.timer.1 — the second one is armed when only its own slot is near
 TEST(Timers, OfOneInstantKeepTheOrderOfArmingAcrossCascades) {
   for (const Duration distance : {260ms, 70'000ms, 20'000'000ms}) {
-    Timers timers(kStart);
-    const Timestamp at = kStart + distance;
+    Timers timers(kTimersStart);
+    const Timestamp at = kTimersStart + distance;
     timers.arm(at, numbered(1));
     for (std::uint32_t step = 2; step < 12; ++step) {
-      EXPECT_EQ(advance(timers, kStart + distance * (step - 1) / 11), Numbers{});
+      EXPECT_EQ(advance(timers, kTimersStart + distance * (step - 1) / 11), Numbers{});
       timers.arm(at, numbered(step));
     }
     advance(timers, at - 1ms);
@@ -85,24 +85,25 @@ TEST(Timers, OfOneInstantKeepTheOrderOfArmingAcrossCascades) {
 
 // req: engine.timer.6
 TEST(Timers, ALimitLeavesTheRestDueInOrder) {
-  Timers timers(kStart);
-  for (std::uint32_t i = 0; i < 10; ++i) timers.arm(kStart + Duration(1 + i / 3), numbered(i));
-  EXPECT_EQ(advance(timers, kStart + 1h, 4), (Numbers{0, 1, 2, 3}));
-  EXPECT_LE(*timers.next(), kStart + 2ms);
-  timers.arm(kStart + 1ms, numbered(20));
-  timers.arm(kStart + 2ms, numbered(21));
-  EXPECT_EQ(advance(timers, kStart + 1h, 0), Numbers{});
-  EXPECT_EQ(advance(timers, kStart + 1h, 4), (Numbers{20, 4, 5, 21}));
-  EXPECT_EQ(advance(timers, kStart + 1h), (Numbers{6, 7, 8, 9}));
+  Timers timers(kTimersStart);
+  for (std::uint32_t i = 0; i < 10; ++i)
+    timers.arm(kTimersStart + Duration(1 + i / 3), numbered(i));
+  EXPECT_EQ(advance(timers, kTimersStart + 1h, 4), (Numbers{0, 1, 2, 3}));
+  EXPECT_LE(*timers.next(), kTimersStart + 2ms);
+  timers.arm(kTimersStart + 1ms, numbered(20));
+  timers.arm(kTimersStart + 2ms, numbered(21));
+  EXPECT_EQ(advance(timers, kTimersStart + 1h, 0), Numbers{});
+  EXPECT_EQ(advance(timers, kTimersStart + 1h, 4), (Numbers{20, 4, 5, 21}));
+  EXPECT_EQ(advance(timers, kTimersStart + 1h), (Numbers{6, 7, 8, 9}));
 }
 
 // req: engine.timer.3
 TEST(Timers, CancelledOnesDoNotFire) {
-  Timers timers(kStart);
-  const TimerHandle first = timers.arm(kStart + 5ms, numbered(1));
-  const TimerHandle middle = timers.arm(kStart + 5ms, numbered(2));
-  timers.arm(kStart + 5ms, numbered(3));
-  const TimerHandle past = timers.arm(kStart - 5ms, numbered(4));
+  Timers timers(kTimersStart);
+  const TimerHandle first = timers.arm(kTimersStart + 5ms, numbered(1));
+  const TimerHandle middle = timers.arm(kTimersStart + 5ms, numbered(2));
+  timers.arm(kTimersStart + 5ms, numbered(3));
+  const TimerHandle past = timers.arm(kTimersStart - 5ms, numbered(4));
   const TimerHandle far = timers.arm(Timestamp::never(), numbered(5));
   for (const TimerHandle handle : {first, middle, past, far}) {
     EXPECT_TRUE(timers.armed(handle));
@@ -110,30 +111,30 @@ TEST(Timers, CancelledOnesDoNotFire) {
     EXPECT_FALSE(timers.armed(handle));
   }
   EXPECT_EQ(timers.size(), 1U);
-  EXPECT_EQ(advance(timers, kStart + 1h), Numbers{3});
+  EXPECT_EQ(advance(timers, kTimersStart + 1h), Numbers{3});
   EXPECT_EQ(timers.next(), std::nullopt);
 }
 
 // req: engine.timer.3
 TEST(Timers, AStaleHandleIsHarmless) {
-  Timers timers(kStart);
-  const TimerHandle fired = timers.arm(kStart + 1ms, numbered(1));
-  advance(timers, kStart + 1ms);
+  Timers timers(kTimersStart);
+  const TimerHandle fired = timers.arm(kTimersStart + 1ms, numbered(1));
+  advance(timers, kTimersStart + 1ms);
   timers.cancel(fired + (TimerHandle{1} << 32));
-  const TimerHandle successor = timers.arm(kStart + 5ms, numbered(2));
+  const TimerHandle successor = timers.arm(kTimersStart + 5ms, numbered(2));
   EXPECT_FALSE(timers.armed(fired));
   timers.cancel(fired);
   timers.cancel(0);
   timers.cancel(~TimerHandle{0});
   EXPECT_TRUE(timers.armed(successor));
-  EXPECT_EQ(advance(timers, kStart + 5ms), Numbers{2});
+  EXPECT_EQ(advance(timers, kTimersStart + 5ms), Numbers{2});
   timers.cancel(successor);
   EXPECT_EQ(timers.size(), 0U);
 }
 
 TEST(Timers, NoHandleIsZero) {
-  Timers timers(kStart);
-  EXPECT_NE(timers.arm(kStart, numbered(0)), 0U);
+  Timers timers(kTimersStart);
+  EXPECT_NE(timers.arm(kTimersStart, numbered(0)), 0U);
 }
 
 // req: engine.timer.2 — the wheel turns over in the year 2039, and a timer may be armed for beyond
@@ -154,8 +155,8 @@ TEST(Timers, GoOnWhenTheWheelTurnsOver) {
 
 // req: engine.timer.5 — ten thousand looks, each a month later, would be 2.6·10^13 ticks
 TEST(Timers, IdleTimeIsFree) {
-  Timers timers(kStart);
-  Timestamp now = kStart;
+  Timers timers(kTimersStart);
+  Timestamp now = kTimersStart;
   std::size_t fired = 0;
   for (int i = 0; i < 10'000; ++i) {
     timers.arm(now + 30 * 24h - 1ms, numbered(1));
@@ -167,10 +168,10 @@ TEST(Timers, IdleTimeIsFree) {
 
 // req: engine.timer.5 — nodes are used again
 TEST(Timers, MemoryFollowsTheGreatestNumberAtOneTime) {
-  Timers timers(kStart);
-  for (std::uint32_t i = 0; i < 1000; ++i) timers.arm(kStart + Duration(i), numbered(i));
+  Timers timers(kTimersStart);
+  for (std::uint32_t i = 0; i < 1000; ++i) timers.arm(kTimersStart + Duration(i), numbered(i));
   const std::size_t before = timers.memory_bytes();
-  Timestamp now = kStart;
+  Timestamp now = kTimersStart;
   for (std::uint32_t i = 0; i < 100'000; ++i) {
     now = now + 1ms;
     for (std::size_t left = advance(timers, now).size(); left > 0; --left)
@@ -183,7 +184,8 @@ TEST(Timers, MemoryFollowsTheGreatestNumberAtOneTime) {
 // order of arming.
 class Oracle {
  public:
-  explicit Oracle(std::uint64_t seed) : rng_(seed), now_(kStart.ms()), timers_(kStart) {}
+  explicit Oracle(std::uint64_t seed)
+      : rng_(seed), now_(kTimersStart.ms()), timers_(kTimersStart) {}
 
   void arm() {
     const std::int64_t at = pick_time();
@@ -318,12 +320,12 @@ TEST(Timers, OfThePastFireInOrderHoweverManyAreCancelled) {
 }
 
 TEST(Timers, AMillionFireAtTheirMillisecondAndNoOther) {
-  Timers timers(kStart);
+  Timers timers(kTimersStart);
   constexpr std::int64_t kCount = 1'000'000;
   // Spread over an hour, in an order that is not that of their times.
   for (std::int64_t i = 0; i < kCount; ++i) {
     const Duration after((i * 2'654'435'761) % 3'600'000 + 1);
-    timers.arm(kStart + after,
+    timers.arm(kTimersStart + after,
                {.kind = TimerKind::kState, .id = {static_cast<std::uint64_t>(after.count()), 0}});
   }
   std::vector<Timer> fired;
@@ -332,7 +334,7 @@ TEST(Timers, AMillionFireAtTheirMillisecondAndNoOther) {
     fired.clear();
     timers.advance(*next, 1'000'000, fired);
     for (const Timer& timer : fired)
-      ASSERT_EQ(kStart + Duration(static_cast<std::int64_t>(timer.id.high)), *next);
+      ASSERT_EQ(kTimersStart + Duration(static_cast<std::int64_t>(timer.id.high)), *next);
     count += static_cast<std::int64_t>(fired.size());
   }
   EXPECT_EQ(count, kCount);

@@ -23,7 +23,7 @@ Result<Config> read(const std::string& text, const Environment& environment = {}
   return parse_config(text, "p.toml", environment, {}, parts);
 }
 
-std::string problems_of(const std::string& text, const Environment& environment = {}) {
+std::string plugins_problems(const std::string& text, const Environment& environment = {}) {
   const Result<Config> config = read(text, environment);
   return config ? "" : config.error().detail;
 }
@@ -116,13 +116,13 @@ TEST(ConfigPlugins, MistakesAreToldByTheirLine) {
                 "p.toml:2: plugin 'lorawan': way: 'chirpstak' is unknown, did you mean "
                 "'chirpstack'?; it may be chirpstack, chirpstack-mqtt, calin-v1 or calin-v2"},
        }) {
-    const std::string problems = problems_of(c.text, {{"X", "x"}});
+    const std::string problems = plugins_problems(c.text, {{"X", "x"}});
     EXPECT_NE(("\n" + problems + "\n").find("\n" + c.problem + "\n"), std::string::npos)
         << c.text << "gave:\n"
         << problems;
   }
-  EXPECT_NE(problems_of("[plugins.\"a.b\".settings]\nway = \"chirpstack\"\n"
-                        "url = \"http://127.0.0.1:8080\"\n")
+  EXPECT_NE(plugins_problems("[plugins.\"a.b\".settings]\nway = \"chirpstack\"\n"
+                             "url = \"http://127.0.0.1:8080\"\n")
                 .find("a plugin's name has 1 to 64"),
             std::string::npos);
 }
@@ -135,8 +135,8 @@ TEST(ConfigPlugins, AreAtMostAHundred) {
               ".settings]\nway = \"chirpstack\"\nurl = \"http://127.0.0.1:8080\"\n";
     return text;
   };
-  EXPECT_EQ(problems_of(many(100)), "");
-  EXPECT_EQ(problems_of(many(101)), "p.toml: has more than 100 plugins");
+  EXPECT_EQ(plugins_problems(many(100)), "");
+  EXPECT_EQ(plugins_problems(many(101)), "p.toml: has more than 100 plugins");
 }
 
 // req: device.api.10
@@ -151,7 +151,8 @@ TEST(ConfigPlugins, WarnWhenOthersCouldBringEvents) {
   EXPECT_EQ(
       warnings_of(open + token + "[plugins.lorawan]\nsecret = \"s\"\n" + std::string(kSettings)),
       "");
-  EXPECT_NE(problems_of(open + std::string(kSettings)).find("needs a token"), std::string::npos)
+  EXPECT_NE(plugins_problems(open + std::string(kSettings)).find("needs a token"),
+            std::string::npos)
       << "without tokens it does not even start";
 }
 
@@ -190,7 +191,7 @@ TEST(ConfigPlugins, NameDestinationsForTheirEventsThatAreNotInTheFile) {
 
 // req: config.plugins.2
 TEST(ConfigPlugins, AllMistakesOfOneAreToldAtOnce) {
-  const std::string problems = problems_of(
+  const std::string problems = plugins_problems(
       "[plugins.lorawan.settings]\nway = \"chirpstack\"\nurl = \"ftp://x\"\nspacing = \"soon\"\n"
       "retrys = 3\nretries = \"many\"\n[destinations.shop.settings]\nurl = \"https://s.example\"\n"
       "rate = \"fast\"\ntime_out = \"x\"\n");
@@ -208,7 +209,7 @@ TEST(ConfigPlugins, AllMistakesOfOneAreToldAtOnce) {
 // req: config.plugins.2
 TEST(ConfigPlugins, WhatFollowsFromAMistakeIsNotToldAsAnother) {
   const auto count = [](const std::string& text) {
-    const std::string problems = problems_of(text);
+    const std::string problems = plugins_problems(text);
     return std::count(problems.begin(), problems.end(), '\n') + (problems.empty() ? 0 : 1);
   };
   EXPECT_EQ(count("[plugins.p.settings]\nway = \"chirpstak\"\nurl = \"http://127.0.0.1:1\"\n"), 1);
@@ -242,8 +243,8 @@ TEST(ConfigPlugins, WarnOfBrokersThatAreNotThere) {
 
 TEST(ConfigPlugins, NeverShowASecret) {
   const std::string problems =
-      problems_of("[plugins.lorawan]\nsecret = \"my hidden word\\u0001\"\n" +
-                  std::string(kSettings) + "password = \"my hidden word\\u0001\"\n");
+      plugins_problems("[plugins.lorawan]\nsecret = \"my hidden word\\u0001\"\n" +
+                       std::string(kSettings) + "password = \"my hidden word\\u0001\"\n");
   EXPECT_NE(problems, "");
   EXPECT_EQ(problems.find("hidden word"), std::string::npos) << problems;
 }

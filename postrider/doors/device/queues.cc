@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::uint32_t kPageRows = 200;
 constexpr std::size_t kKnownMax = 100'000;
-constexpr std::string_view kTenant = "plugins";
+constexpr std::string_view kQueuesTenant = "plugins";
 constexpr std::string_view kActor = "device";  // in the audit
 
 }  // namespace
@@ -51,7 +51,7 @@ void DeviceQueues::look() {
   query.limit = kPageRows;
   running_ = true;
   const Door door =
-      host_.post(kTenant, std::move(query), [weak = weak_from_this()](const Answer& answer) {
+      host_.post(kQueuesTenant, std::move(query), [weak = weak_from_this()](const Answer& answer) {
         const std::shared_ptr<DeviceQueues> self = weak.lock();
         if (!self || self->closed_) return;
         self->running_ = false;
@@ -99,7 +99,7 @@ void DeviceQueues::mend(const DestinationView& queue) {
 
 void DeviceQueues::post(Event event, std::string queue) {
   const Door door = host_.post(
-      kTenant, std::move(event),
+      kQueuesTenant, std::move(event),
       [weak = weak_from_this(), queue = std::move(queue)](const Answer& answer) {
         const std::shared_ptr<DeviceQueues> self = weak.lock();
         if (!self || self->closed_) return;

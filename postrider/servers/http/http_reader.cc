@@ -10,9 +10,9 @@ namespace {
 constexpr std::uint32_t kChunkLineBytesMax = 256;
 constexpr std::uint32_t kChunkDigitsMax = 15;  // so that a size never overflows
 
-constexpr HttpRefusal bad(std::string_view detail) { return {400, detail}; }
-constexpr HttpRefusal kBadChunk = bad("a chunk of the body is malformed");
-constexpr HttpRefusal kBadTrailer = bad("a trailer is malformed");
+constexpr HttpRefusal bad_request(std::string_view detail) { return {400, detail}; }
+constexpr HttpRefusal kBadChunk = bad_request("a chunk of the body is malformed");
+constexpr HttpRefusal kBadTrailer = bad_request("a trailer is malformed");
 
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -62,7 +62,7 @@ HttpReader::Found HttpReader::next(std::span<char>& input, const HttpReaderLimit
     case State::kTrailerEnd:
     case State::kBodyEnd: return read_chunks(input, limits, piece);
   }
-  return refuse(bad("unknown state"));
+  return refuse(bad_request("unknown state"));
 }
 
 // Looks for the empty line, each byte once, however the head is cut into pieces.
@@ -71,7 +71,7 @@ HttpReader::Found HttpReader::find_head(std::span<char>& input, const HttpReader
   while (true) {
     if (input.empty()) return Found::kMore;
     if (searched_ == 0 && input[0] != '\r' && input[0] != '\n' && !is_http_token_char(input[0])) {
-      return refuse(bad("this is not HTTP"));  // TLS on a plain port, for example
+      return refuse(bad_request("this is not HTTP"));  // TLS on a plain port, for example
     }
     const std::size_t within = std::min<std::size_t>(input.size(), limits.head_bytes_max);
     const void* found = std::memchr(input.data() + searched_, '\n', within - searched_);
@@ -82,7 +82,8 @@ HttpReader::Found HttpReader::find_head(std::span<char>& input, const HttpReader
     }
     const auto line_end =
         static_cast<std::uint32_t>(static_cast<const char*>(found) - input.data());
-    if (line_end == 0 || input[line_end - 1] != '\r') return refuse(bad("a line ends without CR"));
+    if (line_end == 0 || input[line_end - 1] != '\r')
+      return refuse(bad_request("a line ends without CR"));
     searched_ = line_end + 1;
     if (line_end - 1 != line_begin_) {
       line_begin_ = searched_;
@@ -91,7 +92,7 @@ HttpReader::Found HttpReader::find_head(std::span<char>& input, const HttpReader
     if (line_begin_ != 0) break;
     // One empty line before a request is forgiven (RFC 9112 §2.2): old clients send it after a
     // body.
-    if (skipped_empty_line_) return refuse(bad("empty lines instead of a request"));
+    if (skipped_empty_line_) return refuse(bad_request("empty lines instead of a request"));
     skipped_empty_line_ = true;
     take(input, searched_);
     searched_ = 0;
@@ -162,7 +163,7 @@ HttpReader::Found HttpReader::read_chunks(std::span<char>& input, const HttpRead
 
 // 1*HEXDIG [";" text] CRLF. `line_bytes_` counts the digits first, for an empty size is no size.
 HttpRefusal HttpReader::step_size(char c) {
-  if (++line_bytes_ > kChunkLineBytesMax) return bad("a chunk extension is too long");
+  if (++line_bytes_ > kChunkLineBytesMax) return bad_request("a chunk extension is too long");
   if (state_ == State::kChunkSizeEnd) {
     if (c != '\n') return kBadChunk;
     line_bytes_ = 0;

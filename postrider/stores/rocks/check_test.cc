@@ -393,7 +393,7 @@ StoreOptions in(const TemporaryDirectory& directory) {
   return options;
 }
 
-std::map<std::string, std::string> files_of(const TemporaryDirectory& directory) {
+std::map<std::string, std::string> contents_of(const TemporaryDirectory& directory) {
   std::map<std::string, std::string> out;
   for (const auto& entry : std::filesystem::directory_iterator(directory.path()))
     out[entry.path().filename().string()] = read_whole(entry.path().string());
@@ -403,12 +403,12 @@ std::map<std::string, std::string> files_of(const TemporaryDirectory& directory)
 TEST(CheckStore, FindsNothingInASoundStoreAndChangesNothing) {
   const TemporaryDirectory directory;
   write_to(**RocksStore::open(in(directory)), SoundStore());
-  const auto before = files_of(directory);
+  const auto before = contents_of(directory);
   const auto report = check_store(directory.path());
   ASSERT_TRUE(report) << report.error().detail;
   EXPECT_EQ(report->damage, std::vector<std::string>());
   EXPECT_EQ(report->notes, std::vector<std::string>{"the store was not closed cleanly"});
-  EXPECT_EQ(files_of(directory), before);
+  EXPECT_EQ(contents_of(directory), before);
 }
 
 TEST(CheckStore, NamesDamagedFiles) {
@@ -421,7 +421,7 @@ TEST(CheckStore, NamesDamagedFiles) {
   // The second opening puts everything into tables.
   ASSERT_TRUE((*RocksStore::open(in(directory)))->close());
   int tables = 0;
-  for (const auto& [name, content] : files_of(directory)) {
+  for (const auto& [name, content] : contents_of(directory)) {
     if (!name.ends_with(".sst") && !name.ends_with(".log")) continue;
     if (content.empty()) continue;
     std::string changed = content;

@@ -14,7 +14,7 @@
 namespace postrider {
 namespace {
 
-StoreOptions small(const std::string& directory) {
+StoreOptions small_at(const std::string& directory) {
   StoreOptions options;
   options.directory = directory;
   options.cache_bytes = 1U << 20;
@@ -25,10 +25,10 @@ StoreOptions small(const std::string& directory) {
 // req: engine.store.16
 TEST(ErrorNames, ALockThatCannotBeOpenedIsNotAnotherProcess) {
   const TemporaryDirectory directory;
-  ASSERT_TRUE(RocksStore::open(small(directory.path())));
+  ASSERT_TRUE(RocksStore::open(small_at(directory.path())));
   std::filesystem::remove(directory.file("LOCK"));
   std::filesystem::create_directory(directory.file("LOCK"));
-  const auto opened = RocksStore::open(small(directory.path()));
+  const auto opened = RocksStore::open(small_at(directory.path()));
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().code, ErrorCode::kConflict);
   EXPECT_EQ(opened.error().detail.find("another"), std::string::npos) << opened.error().detail;
@@ -40,23 +40,23 @@ TEST(ErrorNames, ALockThatCannotBeOpenedIsNotAnotherProcess) {
 // req: engine.store.16
 TEST(ErrorNames, ALockThatIsHeldIsAnotherProcess) {
   const TemporaryDirectory directory;
-  ASSERT_TRUE(RocksStore::open(small(directory.path())));
+  ASSERT_TRUE(RocksStore::open(small_at(directory.path())));
   rocksdb::FileLock* lock = nullptr;
   ASSERT_TRUE(rocksdb::Env::Default()->LockFile(directory.file("LOCK"), &lock).ok());
-  const auto opened = RocksStore::open(small(directory.path()));
+  const auto opened = RocksStore::open(small_at(directory.path()));
   EXPECT_TRUE(rocksdb::Env::Default()->UnlockFile(lock).ok());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kConflict) << opened.error().detail;
   EXPECT_NE(opened.error().detail.find("another process uses " + directory.path()),
             std::string::npos)
       << opened.error().detail;
-  EXPECT_TRUE(RocksStore::open(small(directory.path())));
+  EXPECT_TRUE(RocksStore::open(small_at(directory.path())));
 }
 
 // req: engine.store.18
 TEST(ErrorNames, AReadThatFailsInTheBackgroundIsToldWithWhatFailed) {
   const TemporaryDirectory directory;
-  StoreOptions options = small(directory.path());
+  StoreOptions options = small_at(directory.path());
   options.faults = std::make_shared<FileFaults>();
   const auto store = RocksStore::open(options);
   ASSERT_TRUE(store);

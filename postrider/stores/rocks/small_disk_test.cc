@@ -26,7 +26,7 @@ namespace postrider {
 namespace {
 
 constexpr std::uint64_t kKiB = 1024;
-constexpr std::uint64_t kMiB = 1024 * kKiB;
+constexpr std::uint64_t kDiskMiB = 1024 * kKiB;
 
 // Bytes that do not pack, the same for the same seed.
 std::string noise(std::uint64_t seed, std::size_t bytes) {
@@ -47,10 +47,10 @@ class SmallDiskTest : public ::testing::Test {
   void SetUp() override {
     if (!disk.is_there()) GTEST_SKIP() << SmallDisk::kRefused;
     options.directory = disk.path("store");
-    options.cache_bytes = kMiB;
+    options.cache_bytes = kDiskMiB;
     options.memtable_bytes = 256 * kKiB;
     options.memtables_max = 4;
-    options.wal_bytes_max = 4 * kMiB;
+    options.wal_bytes_max = 4 * kDiskMiB;
     options.notices_per_minute_max = 1'000'000;
     options.tell = [this](const StoreNotice& notice) {
       const std::lock_guard lock(mutex);
@@ -119,7 +119,7 @@ class SmallDiskTest : public ::testing::Test {
         }));
   }
 
-  SmallDisk disk{48 * kMiB};
+  SmallDisk disk{48 * kDiskMiB};
   StoreOptions options;
   std::unique_ptr<RocksStore> store;
   Epoch epoch;
@@ -132,14 +132,15 @@ class SmallDiskTest : public ::testing::Test {
 
 // req: engine.disk.3, engine.disk.4
 TEST_F(SmallDiskTest, FullAtTheStartIsToldAndChangesNothing) {
-  options.memtable_bytes = 32 * kMiB;
-  options.wal_bytes_max = 64 * kMiB;
+  options.memtable_bytes = 32 * kDiskMiB;
+  options.wal_bytes_max = 64 * kDiskMiB;
   ASSERT_TRUE(open());
   for (std::uint64_t i = 0; i < 1200; ++i)
     ASSERT_EQ(put("C" + std::to_string(i), noise(i, 8000)), CommitOutcome::kDurable);
-  store.reset();                      // as a kill does: all is in the logs, …
-  options.memtable_bytes = 2 * kMiB;  // … and goes into several tables
-  for (const std::uint64_t leave : {0 * kMiB, 1 * kMiB, 3 * kMiB, 5 * kMiB, 7 * kMiB, 8 * kMiB}) {
+  store.reset();                          // as a kill does: all is in the logs, …
+  options.memtable_bytes = 2 * kDiskMiB;  // … and goes into several tables
+  for (const std::uint64_t leave :
+       {0 * kDiskMiB, 1 * kDiskMiB, 3 * kDiskMiB, 5 * kDiskMiB, 7 * kDiskMiB, 8 * kDiskMiB}) {
     disk.fill(leave);
     const std::uint64_t before = disk.free_bytes();
     const auto opened = open();
@@ -179,8 +180,8 @@ TEST_F(SmallDiskTest, FullBeforeThereIsAStoreIsToldAndLeavesNothingInTheWay) {
 
 // req: engine.store.17, engine.disk.3
 TEST_F(SmallDiskTest, FullWhileAcceptingIsAmbiguousAndGoesOnWithRoom) {
-  options.memtable_bytes = 8 * kMiB;
-  options.wal_bytes_max = 64 * kMiB;
+  options.memtable_bytes = 8 * kDiskMiB;
+  options.wal_bytes_max = 64 * kDiskMiB;
   ASSERT_TRUE(open());
   for (const std::uint64_t leave : {0 * kKiB, 4 * kKiB, 100 * kKiB, 3000 * kKiB, 40 * kKiB}) {
     disk.fill(leave);
@@ -250,22 +251,22 @@ INSTANTIATE_TEST_SUITE_P(
     Of, SmallDiskMoments,
     ::testing::Values(Moment{.name = "WritingATable",
                              .notice = "Waiting after background flush error",
-                             .manifest_bytes_max = 16 * kMiB,
+                             .manifest_bytes_max = 16 * kDiskMiB,
                              .value_bytes = 4000,
                              .key_bytes = 0,
-                             .leave_max = 2 * kMiB},
+                             .leave_max = 2 * kDiskMiB},
                       Moment{.name = "Compacting",
                              .notice = "Waiting after background compaction error",
-                             .manifest_bytes_max = 16 * kMiB,
+                             .manifest_bytes_max = 16 * kDiskMiB,
                              .value_bytes = 8000,
                              .key_bytes = 0,
-                             .leave_max = 6 * kMiB},
+                             .leave_max = 6 * kDiskMiB},
                       Moment{.name = "RewritingTheManifest",
                              .notice = "Error in committing version edit to MANIFEST",
                              .manifest_bytes_max = 1,
                              .value_bytes = 1000,
                              .key_bytes = 4000,
-                             .leave_max = 2 * kMiB}),
+                             .leave_max = 2 * kDiskMiB}),
     [](const ::testing::TestParamInfo<Moment>& name) { return std::string(name.param.name); });
 
 // req: engine.disk.6
@@ -281,14 +282,14 @@ TEST_F(SmallDiskTest, NothingOfRocksDBsOwnLogLiesInTheDirectory) {
 // Messages come and go until the disk is nearly full of those that are gone.
 // req: engine.disk.5
 TEST_F(SmallDiskTest, GivesTheRoomOfDeadRecordsBack) {
-  options.memtable_bytes = 2 * kMiB;
+  options.memtable_bytes = 2 * kDiskMiB;
   options.memtables_max = 12;
-  options.wal_bytes_max = 64 * kMiB;
+  options.wal_bytes_max = 64 * kDiskMiB;
   ASSERT_TRUE(open());
   const std::uint64_t before = disk.free_bytes();
   std::vector<std::string> live;
   std::uint64_t number = 0;
-  while (disk.free_bytes() > 12 * kMiB) {
+  while (disk.free_bytes() > 12 * kDiskMiB) {
     WriteBatch batch;
     for (int i = 0; i < 8; ++i) {
       live.push_back("H" + std::to_string(1'000'000 + ++number));
@@ -308,9 +309,9 @@ TEST_F(SmallDiskTest, GivesTheRoomOfDeadRecordsBack) {
     live.erase(live.begin());
   }
   ASSERT_EQ(store->write(epoch, rest).outcome, CommitOutcome::kDurable);
-  EXPECT_GT(store->reclaim(), 10 * kMiB);
-  EXPECT_GT(disk.free_bytes() + 4 * kMiB, before) << "little lives, and little is taken";
-  EXPECT_LT(store->reclaim(), kMiB) << "nothing is dead any more";
+  EXPECT_GT(store->reclaim(), 10 * kDiskMiB);
+  EXPECT_GT(disk.free_bytes() + 4 * kDiskMiB, before) << "little lives, and little is taken";
+  EXPECT_LT(store->reclaim(), kDiskMiB) << "nothing is dead any more";
   for (const std::string& key : live) {
     const auto found = store->read({.keys = {key}, .scans = {}});
     ASSERT_TRUE(found);
@@ -327,7 +328,7 @@ TEST_F(SmallDiskTest, GivesTheRoomOfDeadRecordsBack) {
 // may be dead by then.
 // req: engine.disk.5
 TEST_F(SmallDiskTest, GivesTheRoomBackAfterACompactionMetTheFullDisk) {
-  options.memtable_bytes = kMiB;
+  options.memtable_bytes = kDiskMiB;
   ASSERT_TRUE(open());
   constexpr std::string_view kMet = "Waiting after background compaction error";
   std::uint64_t number = 0;
@@ -346,7 +347,7 @@ TEST_F(SmallDiskTest, GivesTheRoomBackAfterACompactionMetTheFullDisk) {
   };
   // Twelve tables are compacted; from the tenth on there is room for some of them.
   for (int i = 0; i < 10; ++i) put_table();
-  disk.fill(4 * kMiB);
+  disk.fill(4 * kDiskMiB);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   for (int i = 0; i < 3 && heard(kMet) == 0; ++i) {
     put_table();
@@ -360,8 +361,8 @@ TEST_F(SmallDiskTest, GivesTheRoomBackAfterACompactionMetTheFullDisk) {
   WriteBatch all;
   for (std::uint64_t i = 1; i <= number; ++i) all.remove_once(key_of(i));
   ASSERT_EQ(store->write(epoch, all).outcome, CommitOutcome::kDurable);
-  ASSERT_LT(disk.free_bytes(), 8 * kMiB) << "all of it is dead, and nothing of it has gone";
-  EXPECT_GT(store->reclaim(), 8 * kMiB);
+  ASSERT_LT(disk.free_bytes(), 8 * kDiskMiB) << "all of it is dead, and nothing of it has gone";
+  EXPECT_GT(store->reclaim(), 8 * kDiskMiB);
 }
 
 }  // namespace

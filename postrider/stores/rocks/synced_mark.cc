@@ -23,7 +23,7 @@ constexpr std::string_view kWord = "postrider-synced";
 
 bool is_list(std::string_view name) { return name.starts_with("MANIFEST-"); }
 
-tl::unexpected<Error> system_error(const std::string& what) {
+tl::unexpected<Error> mark_error(const std::string& what) {
   const int number = errno;
   const bool full = number == ENOSPC || number == EDQUOT;
   return fail(full ? ErrorCode::kLimit : ErrorCode::kUnavailable,
@@ -113,10 +113,10 @@ SyncedFile::~SyncedFile() {
 
 Result<void> SyncedFile::open_files(int flags) {
   directory_handle_ = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory_handle_ < 0) return system_error("cannot open the directory " + directory_);
+  if (directory_handle_ < 0) return mark_error("cannot open the directory " + directory_);
   const std::string name(kSyncedFile);
   handle_ = ::openat(directory_handle_, name.c_str(), O_RDWR | O_CLOEXEC | flags, 0600);
-  if (handle_ < 0) return system_error("cannot write " + directory_ + "/" + name);
+  if (handle_ < 0) return mark_error("cannot write " + directory_ + "/" + name);
   return {};
 }
 
@@ -136,10 +136,10 @@ Result<std::shared_ptr<SyncedFile>> SyncedFile::create(const std::string& direct
   constexpr std::array<char, kSlots * kPage> kNothing{};
   if (made && ::pwrite(out->handle_, kNothing.data(), kNothing.size(), 0) !=
                   static_cast<ssize_t>(kNothing.size()))
-    made = system_error("cannot write " + directory + "/" + std::string(kSyncedFile));
+    made = mark_error("cannot write " + directory + "/" + std::string(kSyncedFile));
   for (std::size_t slot = 0; made && slot < kSlots; ++slot) made = out->write_slot();
   if (made) made = out->sync();
-  if (made && ::fsync(out->directory_handle_) != 0) made = system_error("cannot sync " + directory);
+  if (made && ::fsync(out->directory_handle_) != 0) made = mark_error("cannot sync " + directory);
   if (!made) return tl::unexpected<Error>(made.error());
   return out;
 }
@@ -158,7 +158,7 @@ Result<void> SyncedFile::claim(const SyncedPart& part) {
     first = std::none_of(mark_.files.begin(), mark_.files.end(), named);
   }
   // A name that a power cut may take back must not be claimed.
-  if (first && ::fsync(directory_handle_) != 0) return system_error("cannot sync " + directory_);
+  if (first && ::fsync(directory_handle_) != 0) return mark_error("cannot sync " + directory_);
   bool lasting = first || is_list(part.name);
   {
     const std::lock_guard lock(mutex_);
@@ -205,7 +205,7 @@ Result<void> SyncedFile::put(const std::string& slot, std::size_t index) {
   } while (written < 0 && errno == EINTR);
   if (written == static_cast<ssize_t>(slot.size())) return {};
   if (written >= 0) errno = ENOSPC;
-  return system_error("cannot write " + directory_ + "/" + std::string(kSyncedFile));
+  return mark_error("cannot write " + directory_ + "/" + std::string(kSyncedFile));
 }
 
 Result<void> SyncedFile::sync() {
@@ -219,7 +219,7 @@ Result<void> SyncedFile::sync() {
     }
   }
   if (::fdatasync(handle_) == 0) return {};
-  return system_error("cannot sync " + directory_ + "/" + std::string(kSyncedFile));
+  return mark_error("cannot sync " + directory_ + "/" + std::string(kSyncedFile));
 }
 
 }  // namespace postrider::rocks

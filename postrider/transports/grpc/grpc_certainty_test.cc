@@ -16,14 +16,14 @@ const Certificate& authority() {
   return kAuthority;
 }
 
-GrpcPeer::Handler always_good() {
+GrpcPeer::Handler good_always() {
   return [](const GrpcPeer::Call& call) { call.answer(good_answer("ok")); };
 }
 
 // req: daemon.grpc.6
 TEST(GrpcNotSent, WhenNobodyListens) {
   GrpcRig rig;
-  GrpcPeer peer(rig.loop, always_good());
+  GrpcPeer peer(rig.loop, good_always());
   const std::string url = peer.url();
   peer.stop();
   EXPECT_EQ(rig.call(url).end, WireEnd::kRefused);
@@ -47,7 +47,7 @@ TEST(GrpcNotSent, WhenTheGuardForbidsAllAddresses) {
   EXPECT_EQ(rig.call("http://inner.example:1/a.B/C").end, WireEnd::kForbidden);
   EXPECT_EQ(rig.call("http://10.0.0.1:1/a.B/C").end, WireEnd::kForbidden);
   GrpcRig strict{GrpcTransportOptions{}};
-  GrpcPeer peer(strict.loop, always_good());
+  GrpcPeer peer(strict.loop, good_always());
   EXPECT_EQ(strict.call(peer.url()).end, WireEnd::kForbidden);
   EXPECT_EQ(peer.accepted, 0);
 }
@@ -362,7 +362,7 @@ TEST(GrpcTls, APeerThatHangsInTheHandshakeIsGivenUp) {
 // req: daemon.grpc.6
 TEST(GrpcNotSent, TheNextAddressIsTriedWhenOneRefuses) {
   GrpcRig rig;
-  GrpcPeer peer(rig.loop, always_good());
+  GrpcPeer peer(rig.loop, good_always());
   rig.names.known["two.example"] = {{"127.0.0.9"}, {"127.0.0.1"}};
   EXPECT_EQ(rig.call(peer.url("/a.B/C", "two.example")).end, WireEnd::kAnswered);
 }

@@ -74,7 +74,7 @@ TEST(HttpTls, TrustsTheFileOfTheOptions) {
 
 // req: webhook.wire.3
 TEST(HttpTls, TrustsNobodyElse) {
-  struct Case {
+  struct TlsCase {
     const char* name;
     Certificate certificate;
     std::string trust;
@@ -83,7 +83,7 @@ TEST(HttpTls, TrustsNobodyElse) {
   const Certificate other = make_certificate({.name = "", .authority = true});
   const Certificate good = make_certificate({.name = "DNS:hook.example"}, &authority());
   const Certificate inner = make_certificate({.name = "DNS:hook.example"}, &good);
-  const Case cases[] = {
+  const TlsCase cases[] = {
       {"the system's authorities do not know ours", good, ""},
       {"another authority", good, other.pem()},
       {"another name", make_certificate({.name = "DNS:other.example"}, &authority()),
@@ -105,7 +105,7 @@ TEST(HttpTls, TrustsNobodyElse) {
       {"an address as a name", make_certificate({.name = "DNS:127.0.0.1"}, &authority()),
        authority().pem(), "127.0.0.1"},
   };
-  for (const Case& c : cases) {
+  for (const TlsCase& c : cases) {
     Rig rig;
     bool served = false;
     TlsPeer peer(rig, c.certificate, [&](Link& link) -> Task {

@@ -20,7 +20,7 @@ constexpr std::int64_t kReceiveWindow = 1000;  // class A listens so long after 
 constexpr std::int64_t kAtOnce = 50;
 constexpr std::int64_t kOnAirMax = 800;
 
-constexpr auto kRows = std::to_array<FaultRow<NetworkFaults>>({
+constexpr auto kNetworkRows = std::to_array<FaultRow<NetworkFaults>>({
     {"refuse", "P", 100, &NetworkFaults::refuse, "refuse so many Enqueue calls"},
     {"refuse-status", "N", 16, &NetworkFaults::refuse_status, "with this status of gRPC (14)"},
     {"lose-calls", "P", 100, &NetworkFaults::lose_calls, "break off Enqueue, nothing is taken"},
@@ -57,7 +57,7 @@ constexpr auto kRows = std::to_array<FaultRow<NetworkFaults>>({
 
 }  // namespace
 
-std::span<const FaultRow<NetworkFaults>> network_fault_rows() { return kRows; }
+std::span<const FaultRow<NetworkFaults>> network_fault_rows() { return kNetworkRows; }
 
 NetworkServer::NetworkServer(NetworkServerOptions options, Meters& meters, Rng rng, Timestamp start)
     : options_(std::move(options)), meters_(meters), rng_(rng), agenda_(start) {}

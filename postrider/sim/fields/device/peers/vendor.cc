@@ -17,7 +17,7 @@ constexpr std::size_t kTokenDigits = 20;
 constexpr std::string_view kPage =
     "<html><head><title>Server Error</title></head><body>Runtime Error</body></html>";
 
-constexpr auto kRows = std::to_array<FaultRow<VendorFaults>>({
+constexpr auto kVendorRows = std::to_array<FaultRow<VendorFaults>>({
     {"hang", "P", 100, &VendorFaults::hang, "take the task and never answer"},
     {"lose-calls", "P", 100, &VendorFaults::lose_calls, "break off a create, nothing is taken"},
     {"lose-replies", "P", 100, &VendorFaults::lose_replies, "take the task, break off the call"},
@@ -46,7 +46,7 @@ constexpr auto kRows = std::to_array<FaultRow<VendorFaults>>({
 
 }  // namespace
 
-std::span<const FaultRow<VendorFaults>> vendor_fault_rows() { return kRows; }
+std::span<const FaultRow<VendorFaults>> vendor_fault_rows() { return kVendorRows; }
 
 Vendor::Vendor(VendorOptions options, Meters& meters, Rng rng, Timestamp start)
     : options_(std::move(options)), meters_(meters), rng_(rng), agenda_(start) {}

@@ -15,9 +15,9 @@ using device::PollVerdict;
 using device::Request;
 using device::SendVerdict;
 
-constexpr Timestamp kStart(1'786'536'000'000);
+constexpr Timestamp kVendorStart(1'786'536'000'000);
 
-Request ask(Command command, std::string token = "") {
+Request ask_vendor(Command command, std::string token = "") {
   Request request;
   request.command = command;
   request.meter = "47003333623";
@@ -27,15 +27,15 @@ Request ask(Command command, std::string token = "") {
 }
 
 // A vendor of one version, and our own codec as its client.
-class Rig {
+class VendorRig {
  public:
-  explicit Rig(int version, std::uint64_t seed = 1) : version_(version) {
+  explicit VendorRig(int version, std::uint64_t seed = 1) : version_(version) {
     VendorOptions options;
     options.version = version;
     options.company = "acme";
     options.user = "u";
     options.password = "p";
-    vendor = std::make_unique<Vendor>(options, meters, Rng(seed), kStart);
+    vendor = std::make_unique<Vendor>(options, meters, Rng(seed), kVendorStart);
   }
 
   VendorReply call(const calin::Call& call) {
@@ -86,7 +86,7 @@ class Rig {
 
   Meters meters;
   std::unique_ptr<Vendor> vendor;
-  Timestamp now = kStart;
+  Timestamp now = kVendorStart;
   std::string authorization;
 
  private:
@@ -99,7 +99,7 @@ class VendorVersions : public testing::TestWithParam<int> {
   void SetUp() override {
     if (GetParam() == 2) rig.log_in();
   }
-  Rig rig{GetParam()};
+  VendorRig rig{GetParam()};
 };
 INSTANTIATE_TEST_SUITE_P(Both, VendorVersions, testing::Values(1, 2));
 
@@ -109,7 +109,8 @@ TEST_P(VendorVersions, RunsATaskAndTellsHowItWent) {
                               Command::kReadVersion, Command::kTurnOff,        Command::kTurnOn,
                               Command::kSetDate,     Command::kTopUpKwh};
   for (const Command command : kAll) {
-    const Request request = ask(command, device::is_token(command) ? "12345678901234567890" : "");
+    const Request request =
+        ask_vendor(command, device::is_token(command) ? "12345678901234567890" : "");
     const device::SendReply created = rig.create(request);
     ASSERT_EQ(created.verdict, SendVerdict::kAccepted) << device::name_of(command);
     EXPECT_EQ(rig.poll(request, created.item).verdict, PollVerdict::kPending);
@@ -129,14 +130,15 @@ TEST_P(VendorVersions, MakesTokensOrFailsAsTheFaultSays) {
   device::Mint mint;
   mint.plugin = "calin";
   mint.meter = "47003333623";
-  mint.issued = kStart;
+  mint.issued = kVendorStart;
   mint.kwh = device::make_decimal(5, 0);
   const auto made = [&] {
     const bool v1 = GetParam() == 1;
     const VendorReply reply =
         rig.call(v1 ? device::mint_call_v1({{"acme", "u", "p"}, "v"}, mint)
                     : device::mint_call_v2({{"u", "p", "acme", "c"}, "v", "serial"}, mint));
-    return v1 ? device::read_mint_v1(Rig::http(reply)) : device::read_mint_v2(Rig::http(reply));
+    return v1 ? device::read_mint_v1(VendorRig::http(reply))
+              : device::read_mint_v2(VendorRig::http(reply));
   };
   const auto first = made();
   EXPECT_EQ(first.verdict, SendVerdict::kAccepted) << first.reason;
@@ -155,7 +157,7 @@ TEST_P(VendorVersions, MakesTokensOrFailsAsTheFaultSays) {
 }
 
 TEST_P(VendorVersions, RejectsAUsedToken) {
-  const Request token = ask(Command::kTopUpKwh, "12345678901234567890");
+  const Request token = ask_vendor(Command::kTopUpKwh, "12345678901234567890");
   const std::string first = rig.create(token).item;
   const std::string second = rig.create(token).item;
   rig.wait(20s);
@@ -170,7 +172,7 @@ TEST_P(VendorVersions, RejectsAUsedToken) {
 }
 
 TEST_P(VendorVersions, KnowsNoOtherTask) {
-  EXPECT_EQ(rig.poll(ask(Command::kTurnOn), "77").verdict, PollVerdict::kError);
+  EXPECT_EQ(rig.poll(ask_vendor(Command::kTurnOn), "77").verdict, PollVerdict::kError);
 }
 
 TEST_P(VendorVersions, EndsACreateAsTheFaultSays) {
@@ -191,25 +193,25 @@ TEST_P(VendorVersions, EndsACreateAsTheFaultSays) {
   for (const Row& row : kRows) {
     rig.vendor->faults = {};
     rig.vendor->faults.*row.fault = 100;
-    EXPECT_EQ(rig.create(ask(Command::kTurnOn)).verdict, row.verdict);
+    EXPECT_EQ(rig.create(ask_vendor(Command::kTurnOn)).verdict, row.verdict);
     taken += row.taken;
     EXPECT_EQ(rig.vendor->counts().taken, taken);
   }
   rig.vendor->faults = {};
   rig.vendor->faults.lose_calls = 100;
-  EXPECT_EQ(rig.create_raw(ask(Command::kTurnOn)).end, CallEnd::kCut);
+  EXPECT_EQ(rig.create_raw(ask_vendor(Command::kTurnOn)).end, CallEnd::kCut);
   EXPECT_EQ(rig.vendor->counts().taken, taken);
   rig.vendor->faults = {};
   rig.vendor->faults.lose_replies = 100;
-  EXPECT_EQ(rig.create_raw(ask(Command::kTurnOn)).end, CallEnd::kCut);
+  EXPECT_EQ(rig.create_raw(ask_vendor(Command::kTurnOn)).end, CallEnd::kCut);
   rig.vendor->faults = {};
   rig.vendor->faults.hang = 100;
-  EXPECT_EQ(rig.create_raw(ask(Command::kTurnOn)).end, CallEnd::kSilent);
+  EXPECT_EQ(rig.create_raw(ask_vendor(Command::kTurnOn)).end, CallEnd::kSilent);
   EXPECT_EQ(rig.vendor->counts().taken, taken + 2);
 }
 
 TEST_P(VendorVersions, LiesAboutAnotherItem) {
-  const Request request = ask(Command::kReadCredit);
+  const Request request = ask_vendor(Command::kReadCredit);
   const std::string task = rig.create(request).item;
   rig.wait(10s);
   rig.vendor->faults.lies = 100;
@@ -220,7 +222,7 @@ TEST_P(VendorVersions, LiesAboutAnotherItem) {
 }
 
 TEST_P(VendorVersions, FailsPollsInManyWaysButNeverTheTask) {
-  const Request request = ask(Command::kTurnOff);
+  const Request request = ask_vendor(Command::kTurnOff);
   const std::string task = rig.create(request).item;
   rig.vendor->faults.fail_polls = 100;
   for (int i = 0; i < 30; ++i) {
@@ -233,7 +235,7 @@ TEST_P(VendorVersions, FailsPollsInManyWaysButNeverTheTask) {
 }
 
 TEST_P(VendorVersions, HasTasksThatFailAndTasksThatTakeLong) {
-  const Request request = ask(Command::kTurnOff);
+  const Request request = ask_vendor(Command::kTurnOff);
   rig.vendor->faults.fail_tasks = 100;
   const std::string failed = rig.create(request).item;
   rig.vendor->faults.fail_tasks = 0;
@@ -253,50 +255,50 @@ TEST_P(VendorVersions, HasTasksThatFailAndTasksThatTakeLong) {
 
 TEST_P(VendorVersions, AnswersTwice) {
   rig.vendor->faults.twice = 100;
-  EXPECT_TRUE(rig.create_raw(ask(Command::kTurnOn)).twice);
+  EXPECT_TRUE(rig.create_raw(ask_vendor(Command::kTurnOn)).twice);
 }
 
 TEST(VendorV1, RefusesATokenWithCode99) {
-  Rig rig(1);
+  VendorRig rig(1);
   rig.vendor->faults.code_99 = 100;
-  EXPECT_EQ(rig.create(ask(Command::kTopUpKwh, "1234")).verdict, SendVerdict::kRejected);
-  EXPECT_EQ(rig.create(ask(Command::kTurnOn)).verdict, SendVerdict::kAccepted);
+  EXPECT_EQ(rig.create(ask_vendor(Command::kTopUpKwh, "1234")).verdict, SendVerdict::kRejected);
+  EXPECT_EQ(rig.create(ask_vendor(Command::kTurnOn)).verdict, SendVerdict::kAccepted);
 }
 
 TEST(VendorV1, LooksAtTheCredentials) {
-  Rig rig(1);
+  VendorRig rig(1);
   const calin::Call call =
-      calin::create_call_v1({"acme", "u", "wrong"}, ask(Command::kTurnOn)).value();
+      calin::create_call_v1({"acme", "u", "wrong"}, ask_vendor(Command::kTurnOn)).value();
   const VendorReply reply = rig.call(call);
-  EXPECT_EQ(calin::read_create_v1(ask(Command::kTurnOn), Rig::http(reply)).verdict,
+  EXPECT_EQ(calin::read_create_v1(ask_vendor(Command::kTurnOn), VendorRig::http(reply)).verdict,
             SendVerdict::kFailed);
   EXPECT_EQ(rig.call({"/nowhere", "{}"}).status, 404);
   EXPECT_EQ(rig.call({"/COMM_RemoteControl", "no json"}).status, 400);
 }
 
 TEST(VendorV2, WantsALoginUntilItsVeryEnd) {
-  Rig rig(2);
-  EXPECT_EQ(rig.create(ask(Command::kTurnOn)).verdict, SendVerdict::kLoginNeeded);
+  VendorRig rig(2);
+  EXPECT_EQ(rig.create(ask_vendor(Command::kTurnOn)).verdict, SendVerdict::kLoginNeeded);
   rig.log_in();
-  EXPECT_EQ(rig.create(ask(Command::kTurnOn)).verdict, SendVerdict::kAccepted);
+  EXPECT_EQ(rig.create(ask_vendor(Command::kTurnOn)).verdict, SendVerdict::kAccepted);
   rig.vendor->faults.forget_logins = 100;
-  EXPECT_EQ(rig.create(ask(Command::kTurnOn)).verdict, SendVerdict::kLoginNeeded);
+  EXPECT_EQ(rig.create(ask_vendor(Command::kTurnOn)).verdict, SendVerdict::kLoginNeeded);
   rig.vendor->faults.forget_logins = 0;
-  EXPECT_EQ(rig.create(ask(Command::kTurnOn)).verdict, SendVerdict::kLoginNeeded);
+  EXPECT_EQ(rig.create(ask_vendor(Command::kTurnOn)).verdict, SendVerdict::kLoginNeeded);
   rig.log_in();
-  EXPECT_EQ(rig.create(ask(Command::kTurnOn)).verdict, SendVerdict::kAccepted);
+  EXPECT_EQ(rig.create(ask_vendor(Command::kTurnOn)).verdict, SendVerdict::kAccepted);
   rig.wait(600s);
-  EXPECT_EQ(rig.create(ask(Command::kTurnOn)).verdict, SendVerdict::kLoginNeeded);
+  EXPECT_EQ(rig.create(ask_vendor(Command::kTurnOn)).verdict, SendVerdict::kLoginNeeded);
   EXPECT_EQ(rig.vendor->counts().logins, 2U);
 }
 
 TEST(VendorV2, RefusesALogin) {
-  Rig rig(2);
+  VendorRig rig(2);
   const VendorReply wrong = rig.call(calin::login_call_v2({"u", "wrong", "acme", "c"}));
-  EXPECT_FALSE(calin::read_login_v2(Rig::http(wrong)).has_value());
+  EXPECT_FALSE(calin::read_login_v2(VendorRig::http(wrong)).has_value());
   rig.vendor->faults.fail_logins = 100;
   const VendorReply refused = rig.call(calin::login_call_v2({"u", "p", "acme", "c"}));
-  EXPECT_FALSE(calin::read_login_v2(Rig::http(refused)).has_value());
+  EXPECT_FALSE(calin::read_login_v2(VendorRig::http(refused)).has_value());
 }
 
 TEST(VendorFaults, AreSetByTheirNames) {
