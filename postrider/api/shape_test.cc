@@ -198,6 +198,7 @@ TEST_F(ApiShape, DestinationsTellWhatTheyAreDoing) {
   EXPECT_NE(reply.text("last_error").find("500"), std::string::npos);
   EXPECT_FALSE(reply.text("last_failure").empty());
   EXPECT_FALSE(reply.text("last_failure_at").empty());
+  EXPECT_FALSE(reply.text("counted_since").empty()) << "from its making on";
   pass(15s);
   answer_last(200);
   settle();

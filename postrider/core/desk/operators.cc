@@ -372,6 +372,7 @@ std::optional<Answer> Engine::Impl::put_destination(Step& step, Slot slot,
     Resident resident;
     resident.id = *id;
     resident.bound = bound;
+    resident.activity.since = step.now;
     begin_throttle(resident);
     const Slot added = residents_.add(std::move(resident));
     by_destination_[id->value()] = added;
