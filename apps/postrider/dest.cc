@@ -1,10 +1,13 @@
 // postrider dest put | ls | show | pause | resume | wake | limit | rotate | test | recover | rm:
 // where messages go.
+#include <algorithm>
 #include <array>
+#include <map>
 #include <sys/random.h>
 
 #include "apps/postrider/commands.h"
 #include "apps/postrider/job.h"
+#include "apps/postrider/shapes.h"
 #include "postrider/base/check.h"
 #include "postrider/cli/messages.h"
 #include "postrider/cli/output.h"
@@ -173,9 +176,29 @@ std::vector<Table::Cell> row_of(const Json& destination, Timestamp now) {
           {shown(destination.at("profile"))},
           {health, colour_of_health(health)},
           {moment_text(destination.at("health_since"), now)},
-          {destination.at("in_window") + (destination.at("owed") == "true" ? "+" : "")},
+          {destination.at("waiting")},
           {destination.at("open_attempts")},
           {settings == nullptr ? "" : shown(settings->at("url"), 100)}};
+}
+
+// What is not on the wire, wherever it is: in memory, on disk, in back-off or parked.
+bool add_waiting(const Session& session, std::vector<Json>& destinations) {
+  if (destinations.empty()) return true;
+  std::map<std::string, std::uint64_t> live;
+  const bool counted = session.walk("/v1/queues", "queues", [&](const Json& queue) {
+    live[queue.at("destination_id")] = number_of(queue, "live");
+  });
+  if (!counted) return false;
+  for (Json& destination : destinations) {
+    const std::uint64_t all = live[destination.at("destination_id")];
+    const std::uint64_t open = number_of(destination, "open_attempts");
+    destination.names.emplace_back("waiting");
+    destination.items.push_back({.kind = Json::Kind::kNumber,
+                                 .text = std::to_string(all - std::min(all, open)),
+                                 .items = {},
+                                 .names = {}});
+  }
+  return true;
 }
 
 int list(const Parsed& parsed) {
@@ -184,8 +207,8 @@ int list(const Parsed& parsed) {
   if (!session) return code;
   const std::string query = query_of(parsed, {{"--prefix", "prefix"}, {"--health", "health"}});
   Table table({"NAME", "PROFILE", "HEALTH", "SINCE", "WAITING", "OPEN", "URL"});
-  return session->list(parsed, "/v1/destinations" + query, "destinations", std::move(table),
-                       row_of);
+  return session->list(parsed, "/v1/destinations" + query, "destinations", std::move(table), row_of,
+                       {.by = "name", .complete = add_waiting});
 }
 
 std::string describe(const Json& destination, Timestamp now) {
@@ -296,13 +319,32 @@ int test(const Parsed& parsed) {
   return kExitOk;
 }
 
+// What is not kept is not sent again, and a count of nothing does not say why.
+int tell_history(const Parsed& parsed) {
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  ClientRequest request;
+  request.path = path_of(parsed);
+  const std::optional<Json> destination = session->ask(request, false);
+  if (!destination) return kExitFailure;
+  const Json* settings = destination->find("settings");
+  if (settings != nullptr && settings->at("history") == "on") return kExitOk;
+  session->complain(
+      "history is off: what " + parsed.operands[0] +
+      " was given is not kept, so of what was delivered nothing can be sent again; the setting "
+      "history=on keeps it from now on");
+  return kExitOk;
+}
+
 // Its far side lost what it was given since then.
 int recover(const Parsed& parsed) {
   if (!parsed.has("--since"))
     return usage_error(parsed.command, "say since when: --since 2h, or a time");
   const std::string& name = parsed.operands[0];
-  const int code = start_job(parsed, {.action = "redrive", .destination = name});
+  int code = start_job(parsed, {.action = "redrive", .destination = name});
   if (code != kExitOk || parsed.has("--dead-only")) return code;
+  if (code = tell_history(parsed); code != kExitOk) return code;
   return start_job(parsed, {.action = "resend", .destination = name, .key_suffix = "#delivered"});
 }
 

@@ -1,6 +1,7 @@
 // postrider dlq ls | groups | show | redrive | drop | export | import: dead letters.
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "apps/postrider/commands.h"
 #include "apps/postrider/dlq_files.h"
@@ -12,7 +13,8 @@
 namespace postrider {
 namespace {
 
-constexpr auto kListOptions = std::to_array<OptionRow>({kLimitRow, kCursorRow, kAllRow, kWatchRow});
+constexpr auto kListOptions =
+    std::to_array<OptionRow>({kJobDestination, kLimitRow, kCursorRow, kAllRow, kWatchRow});
 constexpr auto kShowOptions =
     std::to_array<OptionRow>({{"--body", "", "the body as it is, and nothing else"}});
 constexpr auto kDropOptions = std::to_array<OptionRow>(
@@ -26,7 +28,9 @@ constexpr auto kGroupOptions = std::to_array<OptionRow>({kJobDestination, kLimit
 
 std::vector<Table::Cell> row_of(const Json& letter, Timestamp now) {
   const std::string phase = shown(letter.at("phase"));
+  const std::string destination = shown(letter.at("destination"));
   return {{shown(letter.at("id"))},
+          {destination.empty() ? "(gone)" : destination},
           {phase, colour_of_phase(phase)},
           {moment_text(letter.at("at"), now)},
           {letter.at("attempts")},
@@ -34,12 +38,39 @@ std::vector<Table::Cell> row_of(const Json& letter, Timestamp now) {
           {shown(letter.at("reason"), 100), Colour::kFaint}};
 }
 
+// Letters know the numbers of their destinations.
+bool add_names(const Session& session, std::vector<Json>& letters) {
+  if (letters.empty()) return true;
+  std::map<std::string, std::string> names;
+  const bool known = session.walk("/v1/destinations", "destinations", [&](const Json& item) {
+    names[item.at("destination_id")] = item.at("name");
+  });
+  if (!known) return false;
+  for (Json& letter : letters) {
+    const auto found = names.find(letter.at("destination_id"));
+    if (found == names.end()) continue;
+    letter.names.emplace_back("destination");
+    letter.items.push_back(
+        {.kind = Json::Kind::kText, .text = found->second, .items = {}, .names = {}});
+  }
+  return true;
+}
+
 int list(const Parsed& parsed) {
   int code = kExitOk;
   const std::optional<Session> session = Session::open(parsed, code);
   if (!session) return code;
-  Table table({"ID", "PHASE", "WHEN", "ATTEMPTS", "CAUSE", "REASON"});
-  return session->list(parsed, "/v1/dead-letters", "dead_letters", std::move(table), row_of);
+  Table table({"ID", "DESTINATION", "PHASE", "WHEN", "ATTEMPTS", "CAUSE", "REASON"});
+  std::string path = "/v1/dead-letters";
+  if (const std::string* name = parsed.find("--destination")) {
+    ClientRequest request;
+    request.path = "/v1/destinations/" + percent_encode(*name);
+    const std::optional<Json> destination = session->ask(request, false);
+    if (!destination) return kExitFailure;
+    path += "?destination_id=" + percent_encode(destination->at("destination_id"));
+  }
+  return session->list(parsed, path, "dead_letters", std::move(table), row_of,
+                       {.by = {}, .complete = add_names});
 }
 
 int show(const Parsed& parsed) {

@@ -17,6 +17,7 @@ constexpr auto kOwnNouns = std::to_array<Noun>({
     {"msg", run_msg,
      "ls | get | explain | timeline | cancel | retry | resend: messages, and where they are"},
     {"explain", run_explain, "where a message is, why, and what comes next"},
+    {"status", run_status, "how a daemon is: messages, destinations, the oldest, disk"},
     {"dest", run_dest,
      "put | ls | show | pause | resume | wake | limit | rotate | test | recover | rm: where they "
      "go"},

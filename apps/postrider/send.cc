@@ -3,6 +3,7 @@
 
 #include <array>
 #include <span>
+#include <unistd.h>
 
 #include "apps/postrider/commands.h"
 #include "postrider/cli/messages.h"
@@ -38,6 +39,9 @@ constexpr std::string_view kMore =
 Result<std::string> body_member(const Parsed& parsed) {
   const std::string given = parsed.operands.size() > 1 ? parsed.operands[1] : "-";
   std::string body = given;
+  if (given == "-" && isatty(STDIN_FILENO) == 1)
+    complain(parsed.command,
+             "reads the body from the terminal; Ctrl-D at the start of a line ends it");
   if (given == "-" || given.starts_with('@')) {
     POSTRIDER_TRY(bytes, read_file(given == "-" ? given : given.substr(1), kBodyBytesMax));
     body = std::move(bytes);

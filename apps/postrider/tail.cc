@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <thread>
 
 #include "apps/postrider/commands.h"
@@ -21,6 +22,12 @@ constexpr auto kOptions = std::to_array<OptionRow>({
     {"--from", "now|start",
      "only what happens from now on (the default), or all that is remembered"},
     {"--last-event", "ID", "go on behind this event"},
+    {"--until-now", "", "what is remembered up to now, and then end; --from is start then"},
+    {"--destination", "NAME", "of this destination only"},
+    {"--kind", "KIND,…",
+     "only these: end, delivered, dead, expired, cancelled, indeterminate, parked, gap, late, "
+     "alarm, "
+     "removed, quarantined, destination-closed, destination-open, destination-disabled"},
     {"--limit", "N", "stop after N events"},
     {"--once", "", "do not come back when the connection breaks"},
 });
@@ -28,7 +35,8 @@ constexpr auto kOptions = std::to_array<OptionRow>({
 // Server-sent events, line by line (WHATWG HTML §9.2).
 class Events {
  public:
-  Events(bool json, std::uint64_t limit) : json_(json), left_(limit) {}
+  Events(const Session& session, std::uint64_t limit)
+      : session_(session), json_(session.json()), left_(limit) {}
 
   // False: enough, or something is wrong.
   bool take(std::string_view piece) {
@@ -81,7 +89,7 @@ class Events {
     const std::string data = std::move(data_);
     data_.clear();
     if (json_) {
-      print(data + "\n");
+      print(with_member(data, "event", last_id_) + "\n");
     } else if (const Result<Json> event = parse_json(data)) {
       print_event(*event);
     }
@@ -89,14 +97,31 @@ class Events {
     if (limited()) --left_;
   }
 
-  static void print_event(const Json& event) {
+  // The name of a destination, or its number when it is gone. Names are asked for again when one is
+  // not known, so that new destinations have theirs.
+  std::string name_of(const std::string& id) {
+    if (id.empty()) return id;
+    if (!names_.contains(id)) {
+      std::string complaints;  // events matter more than names
+      Session quiet = session_;
+      quiet.gather_complaints(&complaints);
+      quiet.walk("/v1/destinations", "destinations", [&](const Json& item) {
+        names_[item.at("destination_id")] = shown(item.at("name"));
+      });
+      names_.try_emplace(id, shown(id));
+    }
+    return names_[id];
+  }
+
+  void print_event(const Json& event) {
     const std::string phase = shown(event.at("phase"));
     const std::string kind = shown(event.at("kind"));
     const bool about_message = !event.at("id").empty();
     std::string line = coloured(shown(event.at("at")), Colour::kFaint);
     line.append(line.empty() ? "" : "  ");
     line += kind == "end" ? coloured(phase, colour_of_phase(phase)) : coloured(kind, Colour::kWarn);
-    line.append("  ").append(shown(event.at(about_message ? "id" : "destination_id")));
+    line.append("  ").append(name_of(event.at("destination_id")));
+    if (about_message) line.append("  ").append(shown(event.at("id")));
     if (about_message && event.at("attempts") != "")
       line.append("  attempts ").append(event.at("attempts"));
     for (const std::string_view name : {"cause", "reason", "detail"}) {
@@ -106,6 +131,8 @@ class Events {
     print(line + "\n");
   }
 
+  const Session& session_;
+  std::map<std::string, std::string> names_;  // of destinations, by their numbers
   bool json_;
   std::uint64_t left_;
   bool heard_ = false;
@@ -118,7 +145,8 @@ class Events {
 int tail(const Parsed& parsed) {
   const Result<std::uint64_t> limit = parsed.number("--limit", UINT64_MAX, 1, UINT64_MAX - 1);
   if (!limit) return complain(parsed, limit.error());
-  const std::string from = parsed.text("--from", "now");
+  const bool until_now = parsed.has("--until-now");
+  const std::string from = parsed.text("--from", until_now ? "start" : "now");
   if (from != "now" && from != "start")
     return usage_error(parsed.command, "--from is now or start, not '" + from + "'");
   int code = kExitOk;
@@ -127,11 +155,16 @@ int tail(const Parsed& parsed) {
   ClientOptions client = session->client();
   client.time_out = kSilenceMax;
   client.answer_bytes_max = SIZE_MAX;
-  Events events(session->json(), *limit);
+  Events events(*session, *limit);
   events.set_last_id(parsed.text("--last-event"));
   while (true) {
     ClientRequest request;
-    request.path = "/v1/events?from=" + from;
+    request.path = "/v1/events?from=" + from + (until_now ? "&until=now" : "");
+    for (const auto& [option, parameter] :
+         {std::pair("--destination", "destination"), std::pair("--kind", "kind")}) {
+      if (const std::string* value = parsed.find(option))
+        request.path.append("&").append(parameter).append("=").append(percent_encode(*value));
+    }
     request.headers.emplace_back("accept", "text/event-stream");
     if (!events.last_id().empty()) request.headers.emplace_back("last-event-id", events.last_id());
     events.begin();
@@ -147,7 +180,7 @@ int tail(const Parsed& parsed) {
       session->complain(answer.error().detail);
       return kExitFailure;
     }
-    if (parsed.has("--once")) return kExitOk;
+    if (parsed.has("--once") || (until_now && answer)) return kExitOk;
     std::this_thread::sleep_for(events.pause());
   }
 }

@@ -37,12 +37,32 @@ void append_event(std::string& out, const IdCodec& ids, const LogEntry& entry,
   out.append("\n\n");
 }
 
+bool TailWish::fits(const LogEntry& entry) const {
+  if (destination.value() != 0 && entry.id.destination() != destination) return false;
+  if (kinds.empty()) return true;
+  const bool end = entry.kind == LogEntry::Kind::kEnd;
+  return std::any_of(kinds.begin(), kinds.end(), [&](const std::string& word) {
+    return word == name_of(entry.kind) || (end && word == name_of(entry.phase));
+  });
+}
+
+std::vector<std::string_view> event_words() {
+  std::vector<std::string_view> words;
+  for (std::size_t i = 0; i < LogEntry::kKinds; ++i)
+    words.push_back(name_of(static_cast<LogEntry::Kind>(i)));
+  for (std::size_t i = 0; i < kPhases; ++i) {
+    if (const auto phase = static_cast<Phase>(i); is_end(phase)) words.push_back(name_of(phase));
+  }
+  return words;
+}
+
 class Tails::Hub : public std::enable_shared_from_this<Tails::Hub> {
  public:
   Hub(Host& host, TailLimits limits) : host_(host), limits_(limits) {}
 
   struct Tail {
     HttpExchangePtr exchange;
+    TailWish wish;
     LogPosition next = kBehindEverything;
     bool placed = false;  // its place is known
     bool asking = false;
@@ -54,8 +74,10 @@ class Tails::Hub : public std::enable_shared_from_this<Tails::Hub> {
   };
   using TailPtr = std::shared_ptr<Tail>;  // shared with the question that is under way for it
 
-  void add(HttpExchangePtr exchange, std::optional<LogPosition> from, Timestamp boot) {
+  void add(HttpExchangePtr exchange, std::optional<LogPosition> from, TailWish wish,
+           Timestamp boot) {
     auto tail = std::make_shared<Tail>();
+    tail->wish = std::move(wish);
     tail->exchange = std::move(exchange);
     if (from) tail->next = *from;
     tail->placed = from.has_value();
@@ -144,7 +166,7 @@ class Tails::Hub : public std::enable_shared_from_this<Tails::Hub> {
 
   void take(const std::vector<TailPtr>& group, std::uint64_t version, const Answer& answer) {
     const auto* page = std::get_if<LogPage>(&answer.view);
-    const std::string text = page == nullptr ? std::string() : render(*page);
+    const std::string text = page == nullptr ? std::string() : render(*page, {});
     for (const TailPtr& tail : group) {
       tail->asking = false;
       if (page == nullptr || tail->over) continue;
@@ -153,19 +175,24 @@ class Tails::Hub : public std::enable_shared_from_this<Tails::Hub> {
       tail->placed = true;
       tail->at_end = page->at_end;
       tail->seen_version = version;
-      if (!text.empty()) write(*tail, text);
-      if (!place) continue;
-      // Its place, so that a reader who is cut before the first event misses nothing either.
-      std::string start;
-      append_id(start, tail->next);
-      write(*tail, start.append("\n"));
+      const bool all = tail->wish.fits_all();
+      const std::string own = all ? std::string() : render(*page, tail->wish);
+      if (const std::string& piece = all ? text : own; !piece.empty()) write(*tail, piece);
+      // Its place, so that a reader who is cut before the first event, or behind events that it did
+      // not want, misses nothing and is told nothing twice.
+      if (place || (!all && !page->entries.empty())) {
+        std::string start;
+        append_id(start, tail->next);
+        write(*tail, start.append("\n"));
+      }
+      if (tail->wish.until_now && tail->at_end) cut(*tail);
     }
     // A place at the end is looked at again by the next tick, not at once: the version may change
     // with every turn, and our own question is one.
     if (page != nullptr && !page->at_end) feed();
   }
 
-  std::string render(const LogPage& page) const {
+  std::string render(const LogPage& page, const TailWish& wish) const {
     std::string text;
     if (page.fell_behind) {
       append_notice(text, "fell-behind",
@@ -174,6 +201,7 @@ class Tails::Hub : public std::enable_shared_from_this<Tails::Hub> {
                     page.entries.empty() ? page.next : page.entries.front().position);
     }
     for (const LogEntry& entry : page.entries) {
+      if (!wish.fits(entry)) continue;
       LogPosition next = entry.position;
       ++next.index;
       append_event(text, host_.ids(), entry, next);
@@ -193,8 +221,9 @@ Tails::~Tails() { hub_->cut_all(); }
 bool Tails::full() const { return hub_->size() >= hub_->limits().tails_max; }
 std::size_t Tails::size() const { return hub_->size(); }
 
-void Tails::add(HttpExchangePtr exchange, std::optional<LogPosition> from, Timestamp boot) {
-  hub_->add(std::move(exchange), from, boot);
+void Tails::add(HttpExchangePtr exchange, std::optional<LogPosition> from, TailWish wish,
+                Timestamp boot) {
+  hub_->add(std::move(exchange), from, std::move(wish), boot);
 }
 
 void Tails::tick(Timestamp boot) { hub_->tick(boot); }

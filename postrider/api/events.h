@@ -24,6 +24,18 @@ struct TailLimits {
   Duration heartbeat{15'000};
 };
 
+// Which events a client wants.
+struct TailWish {
+  std::vector<std::string> kinds;  // of events, or phases of ends; none: all
+  DestinationId destination;       // 0: of any
+  bool until_now = false;          // it is ended when the end of the log is reached
+
+  bool fits(const LogEntry& entry) const;
+  bool fits_all() const { return kinds.empty() && destination.value() == 0; }
+};
+// The words that `kinds` may have.
+std::vector<std::string_view> event_words();
+
 class Tails {
  public:
   Tails(Host& host, TailLimits limits);
@@ -34,7 +46,8 @@ class Tails {
   bool full() const;
   std::size_t size() const;
   // `from`: where to go on; unset: at the end of the log as it is now. The head has been sent.
-  void add(HttpExchangePtr exchange, std::optional<LogPosition> from, Timestamp boot);
+  void add(HttpExchangePtr exchange, std::optional<LogPosition> from, TailWish wish,
+           Timestamp boot);
   void tick(Timestamp boot);
   void cut_all();  // resumable, as always
 

@@ -165,6 +165,9 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
   static constexpr std::string_view kProbeTenant =
       "probes";  // health checks have a share of their own
   void get_events(Call& call);
+  void begin_events(const Waiting& waiting, std::optional<LogPosition> position,
+                    api::TailWish wish);
+  void list_queues(Call& call);
   void get_stats(Call& call);
   void get_livez(Call& call);
   void get_readyz(Call& call);

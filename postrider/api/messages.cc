@@ -189,11 +189,18 @@ void HttpApi::Impl::list_dead_letters(Call& call) {
   auto listing = std::make_shared<Listing>();
   listing->name = "dead_letters";
   listing->query.what = Query::What::kDeadLetters;
-  listing->take = [this](JsonWriter& json, const Answer& answer, std::string& next) {
+  const std::string* only = call.query.find("destination_id");
+  listing->take = [this, only = only == nullptr ? std::string() : *only](
+                      JsonWriter& json, const Answer& answer, std::string& next) {
     const auto& page = std::get<DeadLetters>(answer.view);
-    for (const DeadLetter& letter : page.letters) api::write_dead_letter(json, host_.ids(), letter);
+    std::uint32_t taken = 0;
+    for (const DeadLetter& letter : page.letters) {
+      if (!only.empty() && to_string(letter.id.destination()) != only) continue;
+      api::write_dead_letter(json, host_.ids(), letter);
+      ++taken;
+    }
     next = page.next;
-    return static_cast<std::uint32_t>(page.letters.size());
+    return taken;
   };
   begin_listing(call, std::move(listing));
 }

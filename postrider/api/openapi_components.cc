@@ -157,6 +157,13 @@ constexpr std::string_view kSchemas =
   "DestinationPage": {"type": "object", "additionalProperties": false, "required": ["destinations"], "properties": {
     "destinations": {"type": "array", "items": {"$ref": "#/components/schemas/Destination"}}, "next": {"type": "string"}}},
 
+  "QueuePage": {"type": "object", "additionalProperties": false, "required": ["queues"], "properties": {
+    "queues": {"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["destination_id", "live", "on_disk", "in_use", "health"], "properties": {
+      "destination": {"type": "string"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"},
+      "live": {"$ref": "#/components/schemas/Count"}, "on_disk": {"type": "boolean", "description": "Some of them are on disk only"},
+      "oldest_at": {"$ref": "#/components/schemas/Time"}, "in_use": {"$ref": "#/components/schemas/Count"}, "health": {"$ref": "#/components/schemas/Health"}}}},
+    "next": {"type": "string"}}},
+
   "Shape": {"type": "object", "additionalProperties": false, "required": ["ages_s", "destinations", "looked_at"], "properties": {
     "ages_s": {"type": "array", "items": {"$ref": "#/components/schemas/Count"}, "description": "Upper bounds of the columns in seconds; the last column has none"},
     "destinations": {"type": "array", "items": {"type": "object", "additionalProperties": false, "required": ["destination_id", "counts", "total", "phases", "states"], "properties": {

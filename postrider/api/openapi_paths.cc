@@ -169,7 +169,9 @@ constexpr std::string_view kPaths = R"json("/v1/messages": {
 "/v1/dead-letters": {
   "get": {
     "operationId": "listDeadLetters", "tags": ["dead letters"], "summary": "Parked messages, then the dead and the expired",
-    "parameters": [{"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
+    "parameters": [
+      {"name": "destination_id", "in": "query", "description": "Of the destination that has this one, as it tells", "schema": {"$ref": "#/components/schemas/DestinationId"}},
+      {"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
     "responses": {
       "200": {"description": "A page", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/DeadLetterPage"}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}},
@@ -202,9 +204,20 @@ constexpr std::string_view kPaths = R"json("/v1/messages": {
     "description": "`data` of an event is an Event. A client that comes back with Last-Event-ID misses nothing; `fell-behind` tells that retention was faster. A client that does not read is cut.",
     "parameters": [
       {"name": "from", "in": "query", "description": "Without Last-Event-ID; now is the default", "schema": {"enum": ["start", "now"]}},
+      {"name": "until", "in": "query", "description": "The answer ends at the end of the log", "schema": {"enum": ["now"]}},
+      {"name": "destination", "in": "query", "description": "Of this one only", "schema": {"type": "string"}},
+      {"name": "kind", "in": "query", "description": "Kinds of events, or phases of ends, separated by commas", "schema": {"type": "string"}},
       {"name": "Last-Event-ID", "in": "header", "schema": {"type": "string"}}],
     "responses": {
       "200": {"description": "Events", "content": {"text/event-stream": {"schema": {"$ref": "#/components/schemas/Event"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/queues": {
+  "get": {
+    "operationId": "listQueues", "tags": ["status"], "summary": "How many messages of each destination live, and when the oldest was accepted",
+    "description": "Destinations without messages are not there. One may come twice: then the older of both is its oldest.",
+    "parameters": [{"$ref": "#/components/parameters/Cursor"}, {"$ref": "#/components/parameters/Limit"}],
+    "responses": {
+      "200": {"description": "A page", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/QueuePage"}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}},
 "/v1/shape": {
   "get": {

@@ -329,6 +329,15 @@ void write_shape(JsonWriter& json, const ShapeRow& row) {
   json.close_object();
 }
 
+void write_queue(JsonWriter& json, const QueueRow& row) {
+  json.open_object();
+  text_field(json, "destination", row.destination);
+  json.field("destination_id", to_string(row.id)).count("live", row.messages);
+  json.flag("on_disk", row.more);
+  time_field(json, "oldest_at", row.oldest);
+  json.count("in_use", row.slots).field("health", name_of(row.health)).close_object();
+}
+
 void write_destination(JsonWriter& json, const DestinationView& view) {
   json.open_object().field("name", view.config.name).field("destination_id", to_string(view.id));
   json.field("profile", view.config.profile);

@@ -37,6 +37,7 @@ void write_explanation(JsonWriter& json, const IdCodec& ids, const MessageView& 
 void write_message(JsonWriter& json, const IdCodec& ids, const MessageView& view, bool with_body);
 // From what is recorded: attempts between the first and the last are not.
 void write_timeline(JsonWriter& json, const IdCodec& ids, const MessageView& view);
+void write_queue(JsonWriter& json, const QueueRow& row);
 void write_destination(JsonWriter& json, const DestinationView& view);
 void write_shape(JsonWriter& json, const ShapeRow& row);
 void write_dead_letter(JsonWriter& json, const IdCodec& ids, const DeadLetter& letter);

@@ -1,6 +1,9 @@
 // What the daemon says about itself: events, stats, metrics, health, profiles, the API's own
 // description.
+#include <algorithm>
+
 #include "postrider/api/http_api_impl.h"
+#include "postrider/api/listing.h"
 #include "postrider/api/openapi.h"
 #include "postrider/api/render.h"
 #include "postrider/api/texts.h"
@@ -36,6 +39,31 @@ std::optional<Door> door_of(Host::State state) {
   return std::nullopt;
 }
 
+// kind=dead,parked: kinds of events, or phases of ends.
+api::Checked<api::TailWish> read_wish(const api::UrlQuery& query) {
+  api::TailWish wish;
+  if (const std::string* until = query.find("until")) {
+    if (*until != "now")
+      return api::refuse(ProblemType::kInvalidParameter, "until is now, or left out", "until");
+    wish.until_now = true;
+  }
+  const std::string* kinds = query.find("kind");
+  if (kinds == nullptr) return wish;
+  const std::vector<std::string_view> known = api::event_words();
+  for (std::string_view rest = *kinds;;) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    if (std::find(known.begin(), known.end(), word) == known.end()) {
+      Problem problem = api::unknown_word(ProblemType::kInvalidParameter, "kind", word, known);
+      problem.field = "kind";
+      return tl::unexpected<Problem>(std::move(problem));
+    }
+    wish.kinds.emplace_back(word);
+    if (end == rest.size()) return wish;
+    rest.remove_prefix(end + 1);
+  }
+}
+
 // Many who read "tenant" expect a wall.
 constexpr std::string_view kTenantIs =
     "a share of the door and a space of operation keys, and no wall: every token reads the "
@@ -65,19 +93,42 @@ void HttpApi::Impl::get_events(Call& call) {
                          "this is no event of ours; begin without Last-Event-ID", "Last-Event-ID"));
     }
   }
+  auto wish = read_wish(call.query);
+  if (!wish) return refuse(call.waiting, wish.error());
+  const std::string* destination = call.query.find("destination");
+  if (destination == nullptr) return begin_events(call.waiting, position, std::move(*wish));
+  // Its number, by which events know it; a name that is not there is refused.
+  Query query;
+  query.what = Query::What::kDestination;
+  query.destination = *destination;
+  const Door door = host_.post(call.tenant, std::move(query),
+                               [weak = weak_from_this(), waiting = call.waiting, position,
+                                wish = std::move(*wish)](const Answer& answer) mutable {
+                                 const auto self = weak.lock();
+                                 if (!self) return;
+                                 if (const auto problem = api::problem_of(answer))
+                                   return self->refuse(waiting, *problem);
+                                 wish.destination = std::get<DestinationView>(answer.view).id;
+                                 self->begin_events(waiting, position, std::move(wish));
+                               });
+  if (door != Door::kOpen) refuse(call.waiting, api::problem_of(door));
+}
+
+void HttpApi::Impl::begin_events(const Waiting& waiting, std::optional<LogPosition> position,
+                                 api::TailWish wish) {
   if (tails_.full()) {
     Problem problem = api::complaint(
         ProblemType::kTooManyReaders,
         "at most " + std::to_string(options_.tails_max) + " clients follow the events; close one");
     problem.retry_after_s = 5;
-    return refuse(call.waiting, problem);
+    return refuse(waiting, problem);
   }
-  counts_.count(call.waiting.route, 200);
+  counts_.count(waiting.route, 200);
   HttpResponse head;
   head.content_type = "text/event-stream";
   add_usual_headers(head);
-  call.waiting.exchange->begin(std::move(head));
-  tails_.add(call.waiting.exchange, position, clock_.read().boot);
+  waiting.exchange->begin(std::move(head));
+  tails_.add(waiting.exchange, position, std::move(wish), clock_.read().boot);
 }
 
 ProcessFigures HttpApi::Impl::figures() const {
@@ -93,6 +144,20 @@ void HttpApi::Impl::get_stats(Call& call) {
     api::write_stats(json, std::get<Stats>(answer.view), figures());
     return response;
   });
+}
+
+// How deep each queue is and how old its oldest message, wherever they are.
+void HttpApi::Impl::list_queues(Call& call) {
+  auto listing = std::make_shared<Listing>();
+  listing->name = "queues";
+  listing->query.what = Query::What::kQueues;
+  listing->take = [](JsonWriter& json, const Answer& answer, std::string& next) {
+    const auto& page = std::get<QueuePage>(answer.view);
+    for (const QueueRow& row : page.rows) api::write_queue(json, row);
+    next = page.next;
+    return static_cast<std::uint32_t>(page.rows.size());
+  };
+  begin_listing(call, std::move(listing));
 }
 
 void HttpApi::Impl::get_livez(Call& call) { finish(call.waiting, state_response(200, "alive")); }

@@ -21,6 +21,7 @@ constexpr std::uint64_t kLimitMax = 1000;
 constexpr std::uint64_t kWatchSeconds = 2;
 constexpr std::uint64_t kWatchSecondsMax = 86'400;
 constexpr std::size_t kNamesLookedAtMax = 20'000;
+constexpr std::size_t kItemsSortedMax = 20'000;
 constexpr std::size_t kNamesToldMax = 8;
 
 // Where what can be named is listed.
@@ -211,23 +212,31 @@ struct Session::Wanted {
   std::uint64_t limit;
   bool all;
   Row row;
+  Arranged arranged;
 };
+
+std::optional<Json> Session::ask_page(const Wanted& wanted, std::uint64_t limit,
+                                      const std::string& cursor) const {
+  ClientRequest request;
+  request.path = wanted.path;
+  request.path.append(wanted.path.find('?') == std::string_view::npos ? "?" : "&");
+  request.path.append("limit=").append(std::to_string(limit));
+  if (!cursor.empty()) request.path.append("&cursor=").append(percent_encode(cursor));
+  return ask(request);
+}
 
 int Session::list_once(const Wanted& wanted, Table table, std::string& text) const {
   std::string next = wanted.cursor;
   const Timestamp now = wall_now();
   do {
-    ClientRequest request;
-    request.path = wanted.path;
-    request.path.append(wanted.path.find('?') == std::string_view::npos ? "?" : "&");
-    request.path.append("limit=").append(std::to_string(wanted.limit));
-    if (!next.empty()) request.path.append("&cursor=").append(percent_encode(next));
-    const std::optional<Json> page = ask(request);
+    const std::optional<Json> page = ask_page(wanted, wanted.limit, next);
     if (!page) return kExitFailure;
-    for (const Json& item : page->list(wanted.name)) {
-      if (!json_) table.add(wanted.row(item, now));
-    }
     next = page->at("next");
+    if (json_) continue;
+    std::vector<Json> items = page->list(wanted.name);
+    if (wanted.arranged.complete != nullptr && !wanted.arranged.complete(*this, items))
+      return kExitFailure;
+    for (const Json& item : items) table.add(wanted.row(item, now));
   } while (!next.empty() && wanted.all);
   if (json_) return kExitOk;
   text += table.empty() ? "none\n" : table.text();
@@ -235,14 +244,61 @@ int Session::list_once(const Wanted& wanted, Table table, std::string& text) con
   return kExitOk;
 }
 
+// The daemon's order is a stable one and means nothing to people.
+int Session::list_sorted(const Wanted& wanted, Table table, std::string& text) const {
+  std::vector<Json> items;
+  std::string next;
+  do {
+    std::optional<Json> page = ask_page(wanted, kLimitMax, next);
+    if (!page) return kExitFailure;
+    for (const Json& item : page->list(wanted.name)) items.push_back(item);
+    next = page->at("next");
+  } while (!next.empty() && items.size() < kItemsSortedMax);
+  if (wanted.arranged.complete != nullptr && !wanted.arranged.complete(*this, items))
+    return kExitFailure;
+  std::sort(items.begin(), items.end(), [&](const Json& a, const Json& b) {
+    return a.at(wanted.arranged.by) < b.at(wanted.arranged.by);
+  });
+  const std::size_t count =
+      wanted.all ? items.size() : std::min<std::size_t>(items.size(), wanted.limit);
+  const Timestamp now = wall_now();
+  for (std::size_t i = 0; i < count; ++i) table.add(wanted.row(items[i], now));
+  text += table.empty() ? "none\n" : table.text();
+  if (!next.empty()) {
+    text += "these are of the first " + std::to_string(items.size()) +
+            " only: say less with a filter, or page by page with --json\n";
+  } else if (count < items.size()) {
+    text += "there are " + std::to_string(items.size() - count) + " more: --all\n";
+  }
+  return kExitOk;
+}
+
 int Session::list(const Parsed& parsed, std::string_view path, std::string_view name, Table table,
-                  Row row) const {
+                  Row row, const Arranged& arranged) const {
   const Result<std::uint64_t> limit = parsed.number("--limit", kLimitDefault, 1, kLimitMax);
   if (!limit) return postrider::complain(parsed, limit.error());
-  const Wanted wanted{path, name, parsed.text("--cursor"), *limit, parsed.has("--all"), row};
+  const Wanted wanted{path, name,    parsed.text("--cursor"), *limit, parsed.has("--all"),
+                      row,  arranged};
+  const bool sorts = !arranged.by.empty() && !json_ && wanted.cursor.empty();
   return show(parsed, *this, [&](const Session& session, std::string& text) {
-    return session.list_once(wanted, table, text);
+    return sorts ? session.list_sorted(wanted, table, text)
+                 : session.list_once(wanted, table, text);
   });
+}
+
+bool Session::walk(std::string_view path, std::string_view list,
+                   const std::function<void(const Json& item)>& each) const {
+  std::string next;
+  do {
+    ClientRequest request;
+    request.path = std::string(path) + "?limit=" + std::to_string(kLimitMax);
+    if (!next.empty()) request.path.append("&cursor=").append(percent_encode(next));
+    const std::optional<Json> page = ask(request, false);
+    if (!page) return false;
+    for (const Json& item : page->list(list)) each(item);
+    next = page->at("next");
+  } while (!next.empty());
+  return true;
 }
 
 int show(const Parsed& parsed, const Session& session, const Look& look) {

@@ -16,6 +16,15 @@
 
 namespace postrider {
 
+class Session;
+
+// How a list is shown beyond what the daemon tells of it.
+struct Arranged {
+  std::string_view by = {};  // empty: as the daemon lists them
+  // Adds to items of the table what another list tells. False: a complaint is printed.
+  bool (*complete)(const Session& session, std::vector<Json>& items) = nullptr;
+};
+
 class Session {
  public:
   // Empty: the complaint is printed and `code` is the exit code.
@@ -33,10 +42,15 @@ class Session {
 
   // Pages of a list, as --limit, --cursor and --all say, once or, with --watch, until it is
   // stopped. With --json each page is printed as it comes; otherwise `row` makes a row of the
-  // table, which is printed at the end. The exit code.
+  // table, which is printed at the end. A table may be sorted by a member: then all pages are read
+  // first, and --limit rows of them are shown. The exit code.
   using Row = std::vector<Table::Cell> (*)(const Json& item, Timestamp now);
-  int list(const Parsed& parsed, std::string_view path, std::string_view name, Table table,
-           Row row) const;
+  int list(const Parsed& parsed, std::string_view path, std::string_view name, Table table, Row row,
+           const Arranged& arranged = {}) const;
+
+  // Calls `each` with every item of every page of a list. False: a complaint is printed.
+  bool walk(std::string_view path, std::string_view list,
+            const std::function<void(const Json& item)>& each) const;
 
   // A refusal or a failure, in words on the standard error, or to whoever gathers complaints.
   void gather_complaints(std::string* where) { complaints_ = where; }
@@ -50,6 +64,9 @@ class Session {
                    std::vector<std::string>& names) const;
   std::optional<std::string> answer_to(const ClientRequest& request) const;
   int list_once(const Wanted& wanted, Table table, std::string& text) const;
+  int list_sorted(const Wanted& wanted, Table table, std::string& text) const;
+  std::optional<Json> ask_page(const Wanted& wanted, std::uint64_t limit,
+                               const std::string& cursor) const;
 
   ClientOptions client_;
   std::string* complaints_ = nullptr;

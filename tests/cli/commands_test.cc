@@ -439,20 +439,28 @@ TEST(DestCommand, RotatesASecret) {
   EXPECT_EQ(daemon.run("dest rotate").code, 2);
 }
 
+// req: cli.dest.5
 TEST(DestCommand, ListsAndShows) {
   const std::string since = moment(-172800);
   const std::string one =
-      "{\"name\":\"billing\",\"profile\":\"webhook\",\"settings\":{\"url\":\"https://e/"
+      "{\"name\":\"billing\",\"destination_id\":\"d1\",\"profile\":\"webhook\",\"settings\":{"
+      "\"url\":\"https://e/"
       "h\",\"secret\":"
       "\"***\"},\"secrets\":1,\"health\":\"wait\",\"health_since\":\"" +
       since +
       "\",\"reason\":\"HTTP 503\",\"strikes\":5,\"in_window\":8,\"open_attempts\":1,\"owed\":true,"
       "\"draining\":false}";
-  Daemon daemon({{.body = "{\"destinations\":[" + one + "]}"}, {.body = one}});
+  const std::string other = R"({"name":"acme","destination_id":"d2","open_attempts":0})";
+  Daemon daemon({{.body = "{\"destinations\":[" + one + "," + other + "]}"},
+                 {.body = R"({"queues":[{"destination_id":"d1","live":41}]})"},
+                 {.body = one}});
+  // Sorted by name; what waits is counted wherever it is, less what is on the wire.
   EXPECT_EQ(daemon.run("dest ls --prefix b --health wait", "").output,
             "NAME     PROFILE  HEALTH  SINCE   WAITING  OPEN  URL\n"
-            "billing  webhook  wait    2d ago  8+       1     https://e/h\n");
-  EXPECT_EQ(daemon.first_line(0), "GET /v1/destinations?prefix=b&health=wait&limit=100");
+            "acme                              0        0\n"
+            "billing  webhook  wait    2d ago  40       1     https://e/h\n");
+  EXPECT_EQ(daemon.first_line(0), "GET /v1/destinations?prefix=b&health=wait&limit=1000");
+  EXPECT_EQ(daemon.first_line(1), "GET /v1/queues?limit=1000");
   EXPECT_EQ(
       daemon.run("dest show billing", "").output,
       "name           billing\nprofile        webhook\nhealth         wait\n"
@@ -494,9 +502,9 @@ TEST(DestCommand, TestsADestination) {
 // req: cli.dest.12
 TEST(DestCommand, RecoversByTwoJobs) {
   const Reply job = {.body = "{\"id\":\"00000000000000aa\",\"action\":\"redrive\"}", .status = 202};
-  Daemon daemon({job, job, job});
+  Daemon daemon({job, {.body = R"({"name":"b","settings":{"url":"x"}})"}, job, job});
   const std::string both =
-      daemon.run("dest recover b --since 2026-01-02T03:04:05Z --rate 50 --idempotency-key k", "")
+      daemon.run("dest recover b --since 2026-01-02T03:04:05Z --rate 50 --idempotency-key k")
           .output;
   EXPECT_NE(both.find("job 00000000000000aa runs"), std::string::npos) << both;
   EXPECT_EQ(daemon.first_line(0), "POST /v1/jobs");
@@ -504,31 +512,38 @@ TEST(DestCommand, RecoversByTwoJobs) {
                                    "\"since\":\"2026-01-02T03:04:05Z\"},\"rate\":50}"),
             std::string::npos)
       << daemon.request(0);
-  EXPECT_NE(daemon.request(1).find("\"action\":\"resend\""), std::string::npos);
-  EXPECT_NE(daemon.request(1).find("k#delivered"), std::string::npos);
+  EXPECT_EQ(daemon.first_line(1), "GET /v1/destinations/b");
+  EXPECT_NE(daemon.request(2).find("\"action\":\"resend\""), std::string::npos);
+  EXPECT_NE(daemon.request(2).find("k#delivered"), std::string::npos);
+  EXPECT_NE(both.find("history is off"), std::string::npos) << both;
   EXPECT_EQ(daemon.run("dest recover b --since 2h --dead-only").code, 0);
-  EXPECT_NE(daemon.request(2).find("\"since\":\"20"), std::string::npos) << "two hours ago";
+  EXPECT_NE(daemon.request(3).find("\"since\":\"20"), std::string::npos) << "two hours ago";
   EXPECT_EQ(daemon.run("dest recover b").code, 2);
 }
 
 // req: cli.dlq.1
 TEST(DlqCommand, ListsShowsRedrivesAndDrops) {
   Daemon daemon(
-      {{.body = "{\"dead_letters\":[{\"id\":\"" + kId + "\",\"phase\":\"dead\",\"at\":\"" +
-                moment(-600) +
+      {{.body = R"({"name":"shop","destination_id":"d1"})"},
+       {.body = "{\"dead_letters\":[{\"id\":\"" + kId +
+                "\",\"destination_id\":\"d1\",\"phase\":\"dead\",\"at\":\"" + moment(-600) +
                 "\",\"cause\":\"rejected\",\"attempts\":1,\"reason\":\"HTTP 400\"}]}"},
+       {.body = R"({"destinations":[{"name":"shop","destination_id":"d1"}]})"},
        {.body = "{\"id\":\"n2\",\"redrives\":\"n1\",\"durability\":\"synced\"}", .status = 202},
        {.body = "{\"id\":\"n1\",\"answer\":\"done\"}"},
        {.body = ended_message("dead")}});
-  EXPECT_EQ(daemon.run("dlq ls", "").output,
-            "ID                                PHASE  WHEN     ATTEMPTS  CAUSE     REASON\n" + kId +
-                "  dead   10m ago  1         rejected  HTTP 400\n");
+  EXPECT_EQ(daemon.run("dlq ls --destination shop", "").output,
+            "ID                                DESTINATION  PHASE  WHEN     ATTEMPTS  CAUSE     "
+            "REASON\n" +
+                kId + "  shop         dead   10m ago  1         rejected  HTTP 400\n");
+  EXPECT_EQ(daemon.first_line(0), "GET /v1/destinations/shop");
+  EXPECT_EQ(daemon.first_line(1), "GET /v1/dead-letters?destination_id=d1&limit=100");
   EXPECT_EQ(daemon.run("dlq redrive n1", "").output, "n1: redriven as n2\n");
   EXPECT_EQ(daemon.run("dlq drop n1", "").output, "n1: done\n");
   EXPECT_TRUE(daemon.run("dlq show n1", "").output.starts_with("id "));
-  EXPECT_EQ(daemon.first_line(1), "POST /v1/dead-letters/n1/redrive");
-  EXPECT_EQ(daemon.first_line(2), "DELETE /v1/dead-letters/n1");
-  EXPECT_EQ(daemon.first_line(3), "GET /v1/dead-letters/n1");
+  EXPECT_EQ(daemon.first_line(3), "POST /v1/dead-letters/n1/redrive");
+  EXPECT_EQ(daemon.first_line(4), "DELETE /v1/dead-letters/n1");
+  EXPECT_EQ(daemon.first_line(5), "GET /v1/dead-letters/n1");
 }
 
 // req: cli.group.1
@@ -605,22 +620,60 @@ TEST(TailCommand, ShowsEventsAndComesBackBehindTheLastOne) {
   const auto stream = [](std::string body) {
     return Reply{.body = std::move(body), .content_type = "text/event-stream", .chunked = true};
   };
-  Daemon daemon({stream(first), stream(second)});
+  const Reply names{.body = R"({"destinations":[{"name":"shop","destination_id":"d"}]})"};
+  Daemon daemon({stream(first), names, stream(second)});
   const Ran ran = daemon.run("tail --from start --limit 3", "");
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.output,
-            "T1  delivered  m1  attempts 1\nT2  destination-closed  d  HTTP 503\n"
-            "T3  dead  m2  attempts 3  rejected  HTTP 400\n");
+            "T1  delivered  shop  m1  attempts 1\nT2  destination-closed  shop  HTTP 503\n"
+            "T3  dead    m2  attempts 3  rejected  HTTP 400\n");
   EXPECT_EQ(daemon.first_line(0), "GET /v1/events?from=start");
   EXPECT_EQ(daemon.request(0).find("last-event-id"), std::string::npos);
-  EXPECT_NE(daemon.request(1).find("last-event-id: 1.1.3\r\n"), std::string::npos);
+  EXPECT_NE(daemon.request(2).find("last-event-id: 1.1.3\r\n"), std::string::npos);
 
   Daemon once({stream(second), problem(503, "Too many readers follow the events", "close one")});
   EXPECT_EQ(once.run("tail --once --json --last-event 1.1.2", "").output,
             "{\"kind\":\"end\",\"at\":\"T3\",\"id\":\"m2\",\"phase\":\"dead\",\"attempts\":3,"
-            "\"cause\":\"rejected\",\"reason\":\"HTTP 400\"}\n");
+            "\"cause\":\"rejected\",\"reason\":\"HTTP 400\",\"event\":\"1.1.3\"}\n");
   EXPECT_NE(once.request(0).find("last-event-id: 1.1.2\r\n"), std::string::npos);
   EXPECT_EQ(once.run("tail").code, 1);
+}
+
+// req: cli.tail.2
+TEST(TailCommand, ChoosesEventsAndEndsWithThePresent) {
+  Daemon daemon({{.body = "retry: 1\n\n", .content_type = "text/event-stream", .chunked = true},
+                 problem(400, "A parameter has a value that it cannot have",
+                         "unknown kind 'daed', did you mean 'dead'?")});
+  EXPECT_EQ(daemon.run("tail --until-now --destination 'a b' --kind dead,parked").code, 0);
+  EXPECT_EQ(daemon.first_line(0),
+            "GET /v1/events?from=start&until=now&destination=a%20b&kind=dead%2Cparked");
+  EXPECT_EQ(daemon.run("tail --kind daed").output,
+            "postrider tail: unknown kind 'daed', did you mean 'dead'?\n");
+}
+
+// req: cli.status.1
+TEST(StatusCommand, ShowsTheDaemonAtOneLook) {
+  const std::vector<Reply> replies = {
+      {.body = R"({"tenant":"t","scopes":[],"version":"1.2.3"})"},
+      {.body = R"({"conservation":{"accepted":9,"delivered":5,"dead":1,"expired":0,"cancelled":0,)"
+               R"("indeterminate":0,"live":3},"dead_letters":{"there":1,"parked":0},)"
+               R"("quarantined":0,"jobs_running":0,"open_attempts":1,"restoring":false,)"
+               R"("process":{"free_bytes":3221225472,"resident_bytes":1048576}})"},
+      {.body = R"({"destinations":[{"health":"normal"},{"health":"wait"},{"health":"normal"}]})"},
+      {.body = R"({"queues":[{"destination":"a","live":1,"oldest_at":")" + moment(-60) +
+               R"("},{"destination":"b","live":2,"oldest_at":")" + moment(-7200) + R"("}]})"}};
+  Daemon daemon({replies[0], replies[1], replies[2], replies[3], replies[0], replies[1], replies[2],
+                 replies[3]});
+  const std::string output = daemon.run("status", "").output;
+  for (const std::string part :
+       {"postrider 1.2.3 at http://127.0.0.1:", "9 accepted = 5 delivered + 1 dead + 3 live\n",
+        "2h ago (", ") for b\n", "3: 2 normal, 1 wait\n", "1 attempts\n", "3.0 GiB free\n",
+        "1.0 MiB\n"})
+    EXPECT_NE(output.find(part), std::string::npos) << part << " is not in\n" << output;
+  const std::string json = daemon.run("status --json", "").output;
+  EXPECT_TRUE(json.starts_with(R"({"version":"1.2.3","conservation":{"accepted":9,)")) << json;
+  EXPECT_NE(json.find(R"("destinations":{"normal":2,"wait":1},"oldest_at":)"), std::string::npos);
+  EXPECT_TRUE(json.ends_with("\"restoring\":false}\n")) << json;
 }
 
 // req: cli.colour.1

@@ -114,8 +114,11 @@ TEST(TopCommand, FailsWithoutADaemon) {
 // req: cli.watch.1
 TEST(Watch, ComesAgainUntilTheDaemonIsGoneAndTellsIt) {
   const Reply page{.body = R"({"destinations":[{"name":"shop","profile":"webhook"}]})"};
+  const Reply queues{.body = R"({"queues":[]})"};
   Daemon daemon({page,
+                 queues,
                  page,
+                 queues,
                  {.body = R"({"type":"x","title":"Stopping","status":503})",
                   .status = 503,
                   .content_type = "application/problem+json"}});
