@@ -50,11 +50,11 @@ class Readme(Case):
             words = [str(BINARY) if word == PROGRAM else word.replace("8470", str(port))
                      for word in shlex.split(line.rstrip(" &"))]
             if line.endswith("&"):
-                sink = subprocess.Popen(words, cwd=self.directory, env=environment, stdout=subprocess.PIPE)
+                sink = subprocess.Popen(words, cwd=self.directory, env=environment, stderr=subprocess.PIPE)
                 self.addCleanup(sink.wait)
-                self.addCleanup(sink.stdout.close)
+                self.addCleanup(sink.stderr.close)
                 self.addCleanup(sink.terminate)
-                sink.stdout.readline()  # it listens
+                sink.stderr.readline()  # it listens
                 continue
             done = subprocess.run([sent if word == "ID" else word for word in words], cwd=self.directory, text=True,
                                   env=environment, timeout=PATIENCE, capture_output=True, check=False)
@@ -62,7 +62,7 @@ class Readme(Case):
             if "--new-secret" in line:
                 self.assertIn("whsec_", done.stdout)
             if words[1] == "send":
-                sent = done.stdout.split()[0]
+                sent = re.search(r"\b[0-9a-f]{32}\b", done.stdout).group()
             if words[1] in ("send", "explain"):
                 self.assertIn("delivered", done.stdout)
         self.assertIsNotNone(sent)
