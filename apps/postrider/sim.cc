@@ -15,9 +15,9 @@
 #include "postrider/cli/output.h"
 #include "postrider/config/config.h"
 #include "postrider/doors/all.h"
+#include "postrider/sim/fields/all.h"
 #include "postrider/sim/runner.h"
 #include "postrider/sim/world/plan.h"
-#include "postrider/sim/world/world.h"
 
 namespace postrider {
 namespace {
@@ -28,7 +28,7 @@ using sim::Summary;
 
 constexpr auto kOptions = std::to_array<OptionRow>({
     {"--profile", "NAME",
-     "webhook (the default), device, or drill, a protocol that uses everything the engine has"},
+     "whose field it is (webhook); drill is a protocol that uses everything the engine has"},
     {"--config", "FILE",
      "the destinations of a daemon's own file, with their settings; nothing is sent anywhere"},
     {"--world", "NAME",
@@ -78,9 +78,16 @@ std::string set_number(Wanted& wanted, std::string_view name, std::string_view t
   return {};
 }
 
+std::string no_such_profile(const std::string& name) {
+  std::string names;
+  for (const sim::Field* field : sim::all_fields().list())
+    names += (names.empty() ? "" : ", ") + std::string(field->profile().name);
+  return "there is no profile '" + name + "'; there are " + names;
+}
+
 std::string set_value(Wanted& wanted, std::string_view name, const std::string& value) {
   if (name == "--profile") {
-    if (sim::find_sim_profile(value) == nullptr) return "there is no profile '" + value + "'";
+    if (sim::all_fields().find(value) == nullptr) return no_such_profile(value);
     wanted.options.profile = value;
     return {};
   }
@@ -102,6 +109,7 @@ std::string set_value(Wanted& wanted, std::string_view name, const std::string& 
 }
 
 std::string read(const Parsed& parsed, Wanted& wanted) {
+  wanted.options.profile = sim::all_fields().list().front()->profile().name;
   wanted.options.span = 30 * 24h;
   wanted.options.destinations = 50;
   wanted.options.messages = 2000;
@@ -131,7 +139,7 @@ std::string load_own(Wanted& wanted) {
   auto config = load_config(wanted.config, process_environment(), {}, doors::all_config_parts());
   if (!config) return config.error().detail;
   if (config->destinations.empty()) return wanted.config + " has no destinations to rehearse";
-  auto own = sim::own_destinations(std::move(config->destinations));
+  auto own = sim::own_destinations(sim::all_fields(), std::move(config->destinations));
   if (!own) return own.error().detail;
   wanted.options.destinations = static_cast<std::uint32_t>(own->size());
   wanted.options.own = std::move(*own);

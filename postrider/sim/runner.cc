@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "postrider/base/hash.h"
-#include "postrider/sim/world/coverage.h"
+#include "postrider/sim/checkers/all.h"
+#include "postrider/sim/fields/all.h"
 
 namespace postrider::sim {
 namespace {
@@ -54,6 +55,10 @@ void add_figures(Summary& summary, const Report& report) {
 
 }  // namespace
 
+Equipment equipment() { return {all_fields(), make_checkers}; }
+
+Report simulate(const SimOptions& options) { return simulate(options, equipment()); }
+
 void add(Summary& summary, const Report& report) {
   ++summary.seeds;
   summary.events += report.events;
@@ -96,8 +101,7 @@ std::vector<Fault> Summary::never_struck(const FaultSet& enabled) const {
 std::vector<Summary::Missed> Summary::rows_never_hit() const {
   std::vector<Missed> list;
   for (const RowUse& row : rows) {
-    if (row.times == 0)
-      list.push_back({row.method + " " + row.row, std::string(unreachable_reason(row))});
+    if (row.times == 0) list.push_back({row.method + " " + row.row, row.unreachable});
   }
   return list;
 }

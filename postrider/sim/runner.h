@@ -7,9 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "postrider/sim/options.h"
+#include "postrider/sim/world/options.h"
+#include "postrider/sim/world/world.h"
 
 namespace postrider::sim {
+
+// The fields and checkers of this tree.
+Equipment equipment();
+// A world of these.
+Report simulate(const SimOptions& options);
 
 struct Summary {
   std::uint64_t seeds = 0;

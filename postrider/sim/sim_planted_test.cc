@@ -11,7 +11,7 @@
 
 #include "postrider/base/planted.h"
 #include "postrider/sim/fields/device/plan.h"
-#include "postrider/sim/world/world.h"
+#include "postrider/sim/runner.h"
 
 namespace postrider::sim {
 namespace {

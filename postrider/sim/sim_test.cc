@@ -13,39 +13,33 @@
 #include <gtest/gtest.h>
 
 #include "postrider/base/hash.h"
+#include "postrider/sim/fields/all.h"
 #include "postrider/sim/runner.h"
-#include "postrider/sim/world/plan.h"
-#include "postrider/sim/world/world.h"
 
 namespace postrider::sim {
 namespace {
 
 const std::string kSource = POSTRIDER_SOURCE_DIR;
 
-SimOptions small(const std::string& profile, std::uint64_t seed) {
+SimOptions world_of(const Field& field, const Trials::Size& size, std::uint64_t seed) {
   SimOptions options;
-  options.profile = profile;
+  options.profile = field.profile().name;
   options.seed = seed;
-  options.span = 10 * 24h;
-  options.destinations = 8;
-  options.messages = 300;
+  options.span = size.span;
+  options.destinations = size.destinations;
+  options.messages = size.messages;
   options.faults.set();
   return options;
+}
+
+// The same for all fields, whatever their own trials are.
+SimOptions small(const Field& field, std::uint64_t seed) {
+  return world_of(field, {10 * 24h, 8, 300}, seed);
 }
 
 void expect_well(const Report& report, const SimOptions& options) {
   for (const std::string& violation : report.violations) {
     ADD_FAILURE() << violation << "\nto see it again: " << reproduction(options, options.seed);
-  }
-}
-
-TEST(Simulation, IsTheSameForTheSameSeed) {  // req: engine.sim.1, engine.sim.10
-  for (const char* profile : {"webhook", "drill"}) {
-    const Report once = simulate(small(profile, 11));
-    const Report again = simulate(small(profile, 11));
-    EXPECT_EQ(once.trace_hash, again.trace_hash);
-    EXPECT_EQ(once.events, again.events);
-    EXPECT_NE(once.trace_hash, simulate(small(profile, 12)).trace_hash);
   }
 }
 
@@ -55,12 +49,12 @@ TEST(Simulation, HasTheTraceHashesThatAreWrittenDown) {  // req: engine.sim.1
       "# profile, seed, trace hash of 10 days, 8 destinations, 300 messages, all faults; the same "
       "in every build.\n";
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    for (const char* profile : {"webhook", "device", "drill"}) {
-      const SimOptions options = small(profile, seed);
+    for (const Field* field : all_fields().list()) {
+      const SimOptions options = small(*field, seed);
       const Report report = simulate(options);
       expect_well(report, options);
       char line[64];
-      std::snprintf(line, sizeof line, "%s %llu %016llx\n", profile,
+      std::snprintf(line, sizeof line, "%s %llu %016llx\n", options.profile.c_str(),
                     static_cast<unsigned long long>(seed),
                     static_cast<unsigned long long>(report.trace_hash));
       now += line;
@@ -74,28 +68,45 @@ TEST(Simulation, HasTheTraceHashesThatAreWrittenDown) {  // req: engine.sim.1
                                    "POSTRIDER_REWRITE=1 and look at the difference";
 }
 
-class StandardRun : public ::testing::TestWithParam<const char*> {};
+class WorldsOf : public ::testing::TestWithParam<const Field*> {
+ protected:
+  const Field& field() const { return *GetParam(); }
+};
 
+TEST_P(WorldsOf, AreTheSameForTheSameSeed) {  // req: engine.sim.1, engine.sim.10
+  const Trials::Size size = field().trials().fresh;
+  const Report once = simulate(world_of(field(), size, 11));
+  const Report again = simulate(world_of(field(), size, 11));
+  EXPECT_EQ(once.trace_hash, again.trace_hash);
+  EXPECT_EQ(once.events, again.events);
+  EXPECT_NE(once.trace_hash, simulate(world_of(field(), size, 12)).trace_hash);
+}
+
+// A row that says the same as that of another method is used when that is, if the field says so.
+bool is_used_elsewhere(const Field& field, const Summary& summary, const RowUse& missed) {
+  return std::any_of(summary.rows.begin(), summary.rows.end(), [&](const RowUse& row) {
+    return row.times > 0 && row.row == missed.row && field.rows_alike(row.method, missed.method);
+  });
+}
+
+// What no world reaches, and why, is said by the field; nothing else may be missed.
 // req: engine.sim.17, engine.sim.18, engine.sim.19, engine.sim.22, engine.sim.23, engine.sim.24
-TEST_P(StandardRun, HasEveryFaultAndEveryRow) {
-  SimOptions options;
-  options.profile = GetParam();
-  options.span = 30 * 24h;
-  options.destinations = 50;
-  options.messages = 2000;
-  options.faults.set();
+TEST_P(WorldsOf, HaveEveryFaultAndUseEveryRow) {
+  const Trials trials = field().trials();
+  SimOptions options = world_of(field(), trials.standard, 1);
   Summary summary;
-  for (options.seed = 1; options.seed <= 20; ++options.seed) {
+  for (; options.seed <= trials.standard_seeds; ++options.seed) {
     const Report report = simulate(options);
     expect_well(report, options);
     add(summary, report);
   }
-  ASSERT_TRUE(is_standard(options, 20));
+  for (const RowUse& row : summary.rows) {
+    if (row.times > 0 || is_used_elsewhere(field(), summary, row)) continue;
+    EXPECT_NE(row.unreachable, "") << "never used: " << row.method << " " << row.row;
+  }
+  if (!is_standard(options, trials.standard_seeds)) return;  // too short for rare faults
   for (const Fault fault : summary.never_struck(options.faults))
     ADD_FAILURE() << name_of(fault) << " never struck";
-  for (const Summary::Missed& missed : summary.rows_never_hit()) {
-    EXPECT_NE(missed.reason, "") << "never used: " << missed.row;
-  }
   EXPECT_GT(summary.comparisons, 1000U) << "restored copies are compared";
 }
 
@@ -112,87 +123,36 @@ std::uint64_t seed_of_commit() {
   return hash64(commit) % 1'000'000'000;
 }
 
-TEST_P(StandardRun, PassesSeedsOfThisCommit) {  // req: engine.sim.19
-  const std::uint64_t first = seed_of_commit();
-  for (std::uint64_t i = 0; i < 100; ++i) {
-    const SimOptions options = small(GetParam(), first + i);
-    expect_well(simulate(options), options);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Profiles, StandardRun, ::testing::Values("webhook", "drill"),
-                         [](const ::testing::TestParamInfo<const char*>& name) {
-                           return std::string(name.param);
-                         });
-
-constexpr std::uint64_t kDeviceWorlds = 60;  // so many meet every row that they can
-SimOptions devices(std::uint64_t seed) {
-  SimOptions options = small("device", seed);
-  options.span = 4 * 24h;
-  options.messages = 120;
-  return options;
-}
-
-constexpr std::array<std::string_view, 3> kPushTables = {"push-free", "push-closed", "push-never"};
-
-bool has_row(const Summary& summary, std::string_view method, std::string_view text) {
-  return std::any_of(summary.rows.begin(), summary.rows.end(),
-                     [&](const RowUse& row) { return row.method == method && row.row == text; });
-}
-
-// The list of rows that no world reaches, and why (coverage.cc), is all that may be missed.
-// req: engine.sim.18
-TEST(DeviceWorlds, UseEveryRowThatTheyCanReach) {
-  Summary summary;
-  for (std::uint64_t seed = 1; seed <= kDeviceWorlds; ++seed) {
-    const SimOptions options = devices(seed);
-    const Report report = simulate(options);
-    expect_well(report, options);
-    add(summary, report);
-  }
-  std::set<std::string> missed_rows;
-  for (const Summary::Missed& missed : summary.rows_never_hit()) missed_rows.insert(missed.row);
-  // Some pairs of news are rare, and few commands must never be repeated. A row that says the same
-  // as that of another push table is used when that is.
-  const auto is_used_elsewhere = [&](const std::string& row) {
-    const std::size_t space = row.find(' ');
-    const std::string text = row.substr(space + 1);
-    if (!row.starts_with("push-")) return false;
-    return std::any_of(kPushTables.begin(), kPushTables.end(), [&](std::string_view table) {
-      return has_row(summary, table, text) &&
-             !missed_rows.contains(std::string(table) + " " + text);
-    });
-  };
-  for (const Summary::Missed& missed : summary.rows_never_hit()) {
-    if (!is_used_elsewhere(missed.row)) {
-      EXPECT_NE(missed.reason, "") << "never used: " << missed.row;
-    }
-  }
-}
-
-// req: device.adm.6, device.adm.10, device.adm.11, device.ev.1, device.poll.5
+// req: engine.sim.19, device.adm.6, device.adm.10, device.adm.11, device.ev.1, device.poll.5
 // req: device.crash.2 by scenario A20
-TEST(DeviceWorlds, PassSeedsOfThisCommit) {
+TEST_P(WorldsOf, PassSeedsOfThisCommit) {
   const std::uint64_t first = seed_of_commit();
-  for (std::uint64_t i = 0; i < 8; ++i) {
-    const SimOptions options = devices(first + i);
+  const Trials trials = field().trials();
+  for (std::uint64_t i = 0; i < trials.fresh_seeds; ++i) {
+    const SimOptions options = world_of(field(), trials.fresh, first + i);
     expect_well(simulate(options), options);
   }
 }
 
-TEST(DeviceWorlds, AreTheSameForTheSameSeed) {
-  EXPECT_EQ(simulate(devices(3)).trace_hash, simulate(devices(3)).trace_hash);
-  EXPECT_NE(simulate(devices(3)).trace_hash, simulate(devices(4)).trace_hash);
-}
-
-TEST(DeviceWorlds, WithoutFaultsHaveNoOpenFates) {
-  SimOptions options = devices(2);
+// Nothing is lost on the way, so no fate stays open, and everything ends.
+TEST_P(WorldsOf, HaveNoFaultsWithoutFaults) {
+  SimOptions options = world_of(field(), field().trials().fresh, 2);
   options.faults.reset();
   const Report report = simulate(options);
   expect_well(report, options);
+  EXPECT_EQ(report.restarts, 1U);
+  for (const std::uint64_t struck : report.faults) EXPECT_EQ(struck, 0U);
   EXPECT_EQ(report.counters.indeterminate, 0U);
-  EXPECT_GT(report.counters.delivered, options.messages);  // commands, and events about them
+  EXPECT_EQ(report.counters.live(), 0U);
+  EXPECT_GT(report.counters.delivered, options.messages / 2);
 }
+
+INSTANTIATE_TEST_SUITE_P(Fields, WorldsOf,
+                         ::testing::ValuesIn(all_fields().list().begin(),
+                                             all_fields().list().end()),
+                         [](const ::testing::TestParamInfo<const Field*>& field) {
+                           return std::string(field.param->profile().name);
+                         });
 
 TEST(Seeds, ThatFoundABugPass) {  // req: engine.sim.25, engine.gate.22
   std::ifstream file(kSource + "/tests/seeds/found.txt");
@@ -210,23 +170,12 @@ TEST(Seeds, ThatFoundABugPass) {  // req: engine.sim.25, engine.gate.22
     const auto set = parse_faults(faults);
     ASSERT_TRUE(set.has_value()) << line;
     options.faults = *set;
-    ASSERT_NE(find_sim_profile(options.profile), nullptr) << line;
+    ASSERT_NE(all_fields().find(options.profile), nullptr) << line;
     SCOPED_TRACE(line);
     expect_well(simulate(options), options);
     ++count;
   }
   EXPECT_GT(count, 5);
-}
-
-TEST(Simulation, WithoutFaultsHasNone) {
-  SimOptions options = small("webhook", 1);
-  options.faults.reset();
-  const Report report = simulate(options);
-  expect_well(report, options);
-  EXPECT_EQ(report.restarts, 1U);
-  for (const std::uint64_t struck : report.faults) EXPECT_EQ(struck, 0U);
-  EXPECT_GT(report.counters.delivered, 200U);
-  EXPECT_EQ(report.counters.live(), 0U);
 }
 
 Report staged(WorldKind world, std::uint32_t messages = 0) {
@@ -284,9 +233,10 @@ TEST(FaultList, NamesWhatItDoesNotKnow) {
 }
 
 TEST(Reproduction, IsACommandThatDoesItAgain) {  // req: engine.sim.16
-  SimOptions options = small("drill", 5);
+  SimOptions options = small(*all_fields().list().front(), 5);
+  options.profile = "x";
   EXPECT_EQ(reproduction(options, 7),
-            "postrider sim --profile drill --seed 7 --days 10 --destinations 8 --messages 300 "
+            "postrider sim --profile x --seed 7 --days 10 --destinations 8 --messages 300 "
             "--faults all");
   options.faults = *parse_faults("clog");
   EXPECT_NE(reproduction(options, 7).find("--faults clog"), std::string::npos);

@@ -8,8 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "postrider/sim/runner.h"
-#include "postrider/sim/world/plan.h"
-#include "postrider/sim/world/world.h"
 
 namespace postrider::sim {
 namespace {

@@ -1,44 +1,29 @@
 #include "postrider/sim/checkers/all.h"
 
-#include <charconv>
-
 namespace postrider::sim {
 
-std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& context,
-                                                    Notebook& notebook) {
-  std::vector<std::unique_ptr<Checker>> list;
+CheckerList make_checkers(const CheckerContext& context, Notebook& notebook) {
+  CheckerList list;
   for (CheckerMaker* maker :
-       {make_ends_checker,       make_receipts_checker,  make_retention_checker,
-        make_durability_checker, make_log_checker,       make_once_checker,
-        make_keys_checker,       make_order_checker,     make_line_checker,
-        make_expiry_checker,     make_limits_checker,    make_health_checker,
-        make_retry_checker,      make_budget_checker,    make_explain_checker,
-        make_listing_checker,    make_drain_checker,     make_news_checker,
-        make_intent_checker,     make_following_checker, make_revival_checker,
-        make_frail_checker,      make_holder_checker,    make_trail_checker,
-        make_fairness_checker,   make_groups_checker,    make_jobs_checker,
-        make_audit_checker,      make_holds_checker,     make_priorities_checker,
-        make_gaps_checker,       make_fanout_checker,    make_history_checker,
-        make_census_checker,     make_attempts_checker,  make_turns_checker,
-        make_imports_checker,    make_lost_checker,      make_clock_checker}) {
+       {make_ends_checker,       make_receipts_checker, make_retention_checker,
+        make_durability_checker, make_log_checker,      make_once_checker,
+        make_keys_checker,       make_order_checker,    make_line_checker,
+        make_expiry_checker,     make_limits_checker,   make_health_checker,
+        make_retry_checker,      make_budget_checker,   make_explain_checker,
+        make_listing_checker,    make_drain_checker,    make_news_checker,
+        make_following_checker,  make_revival_checker,  make_trail_checker,
+        make_fairness_checker,   make_groups_checker,   make_jobs_checker,
+        make_audit_checker,      make_holds_checker,    make_priorities_checker,
+        make_gaps_checker,       make_fanout_checker,   make_history_checker,
+        make_census_checker,     make_attempts_checker, make_turns_checker,
+        make_imports_checker,    make_lost_checker,     make_clock_checker}) {
     list.push_back(maker(context, notebook));
   }
   if (context.world == WorldKind::kStorm) list.push_back(make_storm_checker(context, notebook));
-  if (context.ledger == nullptr) return list;
-  for (CheckerMaker* maker : {make_meter_checker, make_event_checker, make_proof_checker,
-                              make_places_checker, make_radio_checker}) {
-    list.push_back(maker(context, notebook));
-  }
   return list;
 }
 
-std::optional<Timestamp> decided_at(const Left& left) {
-  const std::string_view text = left.start.request.headers.find("drill-now");
-  if (text.empty()) return std::nullopt;
-  std::int64_t ms = 0;
-  std::from_chars(text.data(), text.data() + text.size(), ms);
-  return Timestamp(ms);
-}
+std::optional<Timestamp> decided_at(const Left& left) { return left.call.decided_at; }
 
 bool is_send(const Call& call) { return call.sends; }
 

@@ -31,12 +31,9 @@ CheckerMaker make_budget_checker;      // 13: records and bytes
 CheckerMaker make_explain_checker;     // 14: what was said to come next comes next
 CheckerMaker make_listing_checker;     // 15: what is listed and shown is what there is
 CheckerMaker make_drain_checker;       // 16: nothing enters what is drained, and it goes when empty
-CheckerMaker make_news_checker;        // 17: news finds its message, once it was acknowledged
-CheckerMaker make_intent_checker;      // 18: a resend is the same bytes; questions go by the ladder
+CheckerMaker make_news_checker;        // 17: news that was acknowledged is durable
 CheckerMaker make_following_checker;   // 19: supersession, nested submits, gates held to the end
 CheckerMaker make_revival_checker;     // 20: what is parked for want of reach comes back
-CheckerMaker make_frail_checker;       // 26: a gate that failures close lets nobody pass, then one
-CheckerMaker make_holder_checker;      // 27: whoever holds a gate hears what is said of it
 CheckerMaker make_trail_checker;       // 28: every step is in the trail
 CheckerMaker make_fairness_checker;    // 29: groups, and routes that learnt or start slowly
 
@@ -57,18 +54,10 @@ CheckerMaker make_clock_checker;       // 45: a leap of the clock at a start is 
 
 CheckerMaker make_storm_checker;  // 42, of a world with a storm: attempts in a second
 
-// Of device worlds.
-CheckerMaker make_meter_checker;  // 21: what the meters really did, and what was said about it
-CheckerMaker make_event_checker;  // 22: one end, one event; and the first start has one, too
-CheckerMaker make_proof_checker;  // 23: an act is sent again only when the former attempt is closed
-CheckerMaker make_places_checker;  // 24: places of gateways and devices, spacing, order of acts
-CheckerMaker make_radio_checker;   // 25: news of a network server reaches its command
+// Those of all worlds. Fields add their own.
+CheckerList make_checkers(const CheckerContext& context, Notebook& notebook);
 
-std::vector<std::unique_ptr<Checker>> make_checkers(const CheckerContext& context,
-                                                    Notebook& notebook);
-
-// Engine time at which an attempt was decided, when its request carries it; the drill's requests
-// do.
+// Engine time at which an attempt was decided, when its request carries it.
 std::optional<Timestamp> decided_at(const Left& left);
 // Sends take gates and count as attempts; questions do not.
 bool is_send(const Call& call);

@@ -11,6 +11,7 @@
 #include "postrider/model/records/keys.h"
 #include "postrider/model/records/records.h"
 #include "postrider/sim/checkers/all.h"
+#include "postrider/sim/fields/all.h"
 
 namespace postrider::sim {
 
@@ -138,7 +139,7 @@ class CheckerBench {
                              {"drill-now", std::to_string(engine_now().ms())}};
     start.request.owner = message.record;
     start.request.body = message.body;
-    const Call call = read_call(start.request, IdCodec(IdKey()));
+    const Call call = all_fields().read_call(start.request, IdCodec(IdKey()));
     checker->left({moment(), engine_now() - Duration(1), start, call});
     return start.attempt;
   }
@@ -168,7 +169,7 @@ class CheckerBench {
   Verdicts verdicts{agenda};
   ShardOptions shard;
   std::vector<DestinationConfig> destinations;
-  Notebook notebook;
+  Notebook notebook{all_fields(), *all_fields().find("drill")};
   std::unique_ptr<CheckerContext> context;
   std::unique_ptr<Checker> checker;
   DestinationId destination = destination_id("destination-0", "destination-0", 0);

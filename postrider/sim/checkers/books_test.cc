@@ -290,7 +290,7 @@ TEST(OnceChecker, SeesASecondRun) {  // req: engine.sim.4
   CheckerBench bench(make_once_checker);
   Call call;
   call.id = bench.message(1).id;
-  call.method = "once";
+  call.once = true;
   const auto reach = [&](std::uint64_t attempt) {
     bench.checker->reached({bench.moment(), AttemptId(attempt), call, 0, true});
   };

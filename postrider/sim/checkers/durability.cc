@@ -43,7 +43,7 @@ class DurabilityChecker final : public Checker {
     // A replaced owner that does not know it may send, and its engine time is another one.
     if (note->end && left.when.incarnation == newest_ && decided > note->end->at)
       verdicts_.violation(1, "an attempt of a message that has ended: " + to_string(note->id));
-    const bool carries_body = is_send(left.call) && !left.call.to_device;
+    const bool carries_body = is_send(left.call) && left.call.carries_body;
     if (carries_body && left.call.body_hash != note->body_hash)
       verdicts_.violation(2, "a request carries another body than was accepted");
     if (note->destination == nullptr || note->destination->profile == nullptr || note->end) return;
@@ -168,7 +168,7 @@ class OnceChecker final : public Checker {
       : verdicts_(context.verdicts) {}
 
   void reached(const Reached& reached) override {
-    if (!reached.executed || reached.call.method != "once") return;
+    if (!reached.executed || !reached.call.once) return;
     const std::pair<Incarnation, std::uint64_t> attempt{reached.when.incarnation,
                                                         reached.attempt.value()};
     const auto [at, is_new] = ran_.try_emplace(reached.call.id, attempt);

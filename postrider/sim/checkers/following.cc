@@ -1,7 +1,6 @@
 // Checker 19: what follows from other messages. A newer message of a key ends the older ones that
 // wait, and no others; an end that sends a message on sends exactly one, or says why not; and of
-// those that hold a gate until their end no two are under way. A first start that sends a message
-// on does so in its own commit, and once.
+// those that hold a gate until their end no two are under way.
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -56,7 +55,6 @@ class FollowingChecker final : public Checker {
       }
       if (!note->supersedes.empty()) of_key_[key_of(*note)].erase(note->id);
     }
-    check_starts(batch);
     for (const EndRecord& end : batch.ends) check_end(end);
     for (const LogEntry& entry : batch.log) {
       if (entry.kind == LogEntry::Kind::kUnsent) owed_.erase(entry.id);
@@ -83,23 +81,6 @@ class FollowingChecker final : public Checker {
   using Key = std::pair<std::uint64_t, std::string>;
   static Key key_of(const MessageNote& note) {
     return {note.id.destination().value(), note.supersedes};
-  }
-
-  void check_starts(const Batch& batch) {
-    std::set<MessageId> told;
-    for (const NestedRecord& nested : batch.nested) {
-      const auto texts = decode_texts(nested.attributes);
-      if (!texts || find_text(*texts, "began") == nullptr) continue;
-      if (!told.insert(nested.from).second || begun_.contains(nested.from))
-        verdicts_.violation(19, "a start was told twice: " + to_string(nested.from));
-    }
-    for (const auto& [note, state] : batch.steps) {
-      if (note->begins.empty() || state.attempts == 0 || note->damaged ||
-          note->destination == nullptr || !begun_.insert(note->id).second)
-        continue;
-      if (!told.contains(note->id))
-        verdicts_.violation(19, "a start was not told in its commit: " + to_string(note->id));
-    }
   }
 
   void check_end(const EndRecord& end) {
@@ -152,7 +133,6 @@ class FollowingChecker final : public Checker {
   std::map<Key, std::set<MessageId>> of_key_;
   std::set<Key> crowded_;        // keys that once had more than the engine looks at
   std::set<MessageId> changed_;  // by this batch
-  std::set<MessageId> begun_;    // those with a start that is told
   std::set<MessageId> owed_;     // ends from which a message must follow
 };
 

@@ -146,22 +146,18 @@ class ExpiryChecker final : public Checker {
     for (const EndRecord& end : batch.ends) {
       const MessageNote* note = notebook_.find(end.id);
       if (note == nullptr || end.phase != Phase::kExpired) continue;
-      if (may_be_late(*note, end)) continue;
+      if (may_be_early(*note, end)) continue;
       if (!note->expires.is_set() || end.at < notebook_.expires_of(*note))
         verdicts_.violation(6, "a message expired before its time: " + to_string(end.id));
     }
   }
 
  private:
-  // A command may also say by the wall's clock when it is over; and a clock that is set late would
-  // be set wrong, so that command does not wait for its expiry.
-  bool may_be_late(const MessageNote& note, const EndRecord& end) const {
-    if (note.command == nullptr) return false;
-    const device::DeviceMessage& command = note.command->command;
-    const Timestamp wall = clock_.read().wall + 2 * clock_.worst_error_since(Timestamp());
-    if (command.expires_at && wall >= *command.expires_at) return true;
-    return command.request.command == device::Command::kSetTime &&
-           end.at - notebook_.accepted_of(note) >= Duration(60'000);
+  bool may_be_early(const MessageNote& note, const EndRecord& end) const {
+    const Field* field = note.destination == nullptr ? nullptr : note.destination->field;
+    const Timestamp wall_max = clock_.read().wall + 2 * clock_.worst_error_since(Timestamp());
+    return field != nullptr &&
+           field->may_expire_early(note, {end, notebook_.accepted_of(note), wall_max});
   }
 
   Verdicts& verdicts_;

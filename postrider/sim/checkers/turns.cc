@@ -137,8 +137,9 @@ class TurnsChecker final : public Checker {
       return;
     }
     if (line.live++ > 0 || line.open > 0 || batch.when.incarnation != newest_) return;
-    const bool proven = line.proven && remembers_ && note.destination != nullptr &&
-                        note.destination->config.profile == "webhook";
+    const Field* field = note.destination == nullptr ? nullptr : note.destination->field;
+    const bool proven =
+        line.proven && remembers_ && field != nullptr && field->customs().answers_prove;
     if (!is_plain(note) || !(all_alike_ || proven)) return;
     Wait& wait = waits_[number_of(note)];
     wait.name = note.destination->config.name;

@@ -5,7 +5,6 @@
 
 #include "postrider/model/letters.h"
 #include "postrider/model/message.h"
-#include "postrider/sim/fields/device/plan.h"
 #include "postrider/sim/world/clients.h"
 
 namespace postrider::sim {
@@ -78,7 +77,7 @@ void Clients::start_job() {
   if (keyed) {
     start.caller.key.kind = OperationKey::Kind::kOpaque;
     start.caller.key.scope = "operators";
-    start.caller.key.key = "job-" + std::to_string(++last_key_);
+    start.caller.key.key = "job-" + std::to_string(draws_.next_key());
   }
   wish(std::move(start), keyed);
   if (!job_rng_.chance(1, 4)) return;
@@ -93,7 +92,7 @@ void Clients::start_job() {
 // stay what they were.
 std::string Clients::some_tenant() {
   for (std::size_t i = 0; i < around_.destinations.size(); ++i) {
-    const std::size_t at = (last_operation_ + i) % around_.destinations.size();
+    const std::size_t at = (draws_.last_operation() + i) % around_.destinations.size();
     const std::string* tenant = find_text(around_.destinations[at].settings, "tenant");
     if (tenant != nullptr) return *tenant;
   }
@@ -107,7 +106,7 @@ void Clients::hold_some() {
   put.rule.name = "hold-" + std::to_string(job_rng_.below(3));
   put.rule.reason = "maintenance of all";
   switch (job_rng_.below(4)) {
-    case 0: put.rule.profile = around_.options.profile == "drill" ? "drill" : "webhook"; break;
+    case 0: put.rule.profile = around_.destinations.front().profile; break;
     case 1: put.rule.tenant = some_tenant(); break;
     default:
       put.rule.destination_prefix =
@@ -130,7 +129,7 @@ void Clients::release(const std::string& name) {
 
 // In some worlds letters are carried out, and in again: some of them twice, at once or later.
 void Clients::plan_imports() {
-  if (around_.options.profile == kDeviceProfile || !import_rng_.chance(1, 4)) return;
+  if (!around_.field.customs().imports || !import_rng_.chance(1, 4)) return;
   for (std::uint32_t i = 0; i < around_.options.messages / 40 + 1; ++i) {
     const Duration at(import_rng_.between(0, around_.options.span.count()));
     around_.agenda.after(at, [this] {

@@ -1,11 +1,14 @@
 #include "postrider/sim/world/checkers.h"
 
-#include "postrider/sim/checkers/all.h"
-
 namespace postrider::sim {
 
-Checkers::Checkers(const CheckerContext& context)
-    : verdicts_(context.verdicts), checkers_(make_checkers(context, notebook_)) {}
+Checkers::Checkers(const CheckerContext& context, const Parts& parts)
+    : verdicts_(context.verdicts),
+      notebook_(parts.fields, parts.field),
+      checkers_(parts.general(context, notebook_)) {
+  parts.field.add_checkers(context, notebook_, checkers_);
+  if (parts.far_sides != nullptr) parts.far_sides->add_checkers(context, notebook_, checkers_);
+}
 Checkers::~Checkers() = default;
 
 void Checkers::began(const Moment& when, Epoch epoch) {

@@ -1,5 +1,5 @@
-// Checkers: twenty-four laws, and five more for devices, each written once and independently of
-// the engine. They see what clients and peers saw, and what became durable; a law that is broken is
+// Checkers: laws of all worlds and of the world's field, each written once and independently of the
+// engine. They see what clients and peers saw, and what became durable; a law that is broken is
 // a violation, and a violation fails the simulation.
 #pragma once
 
@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "postrider/shard/shard.h"
-#include "postrider/sim/fields/device/peers/meter_ledger.h"
-#include "postrider/sim/options.h"
 #include "postrider/sim/world/clock.h"
+#include "postrider/sim/world/field.h"
 #include "postrider/sim/world/history.h"
 #include "postrider/sim/world/notebook.h"
+#include "postrider/sim/world/options.h"
 #include "postrider/sim/world/verdicts.h"
 
 namespace postrider::sim {
@@ -22,7 +22,6 @@ struct CheckerContext {
   const ShardOptions& shard;
   const std::vector<DestinationConfig>& destinations;
   const SimClock& clock;
-  const MeterLedger* ledger = nullptr;  // of a device world
   WorldKind world = WorldKind::kDrawn;
   std::vector<Figure>* figures = nullptr;  // where those of a staged world go
 };
@@ -33,9 +32,18 @@ class Checker : public Witness {
   virtual void batch(const Batch& /*batch*/) {}
 };
 
+// Makes the checkers of all worlds.
+using CheckerLister = CheckerList(const CheckerContext& context, Notebook& notebook);
+
 class Checkers final : public Witness {
  public:
-  explicit Checkers(const CheckerContext& context);
+  struct Parts {
+    CheckerLister* general;  // those of all worlds
+    const Fields& fields;
+    const Field& field;
+    const FarSides* far_sides = nullptr;
+  };
+  Checkers(const CheckerContext& context, const Parts& parts);
   ~Checkers() override;
 
   void began(const Moment& when, Epoch epoch) override;
@@ -58,7 +66,7 @@ class Checkers final : public Witness {
  private:
   Verdicts& verdicts_;
   Notebook notebook_;
-  std::vector<std::unique_ptr<Checker>> checkers_;
+  CheckerList checkers_;
 };
 
 }  // namespace postrider::sim

@@ -4,14 +4,11 @@
 #include <array>
 
 #include "postrider/base/check.h"
-#include "postrider/sim/fields/device/plan.h"
-#include "postrider/sim/fields/drill/drill.h"
 
 namespace postrider::sim {
 namespace {
 
 constexpr std::size_t kKnownMax = 2048;
-constexpr std::size_t kSessions = 6;
 constexpr std::uint8_t kRushLane = 7;
 
 // The events that a client can ask for name their caller; the others have none.
@@ -31,19 +28,14 @@ Ticket* ticket_of(Asking& event) {
 Clients::Clients(Surroundings around, Rng rng)
     : around_(std::move(around)),
       rng_(rng),
-      line_rng_(Rng(rng).fork(10)),
-      task_rng_(Rng(rng).fork(9)),
-      gate_rng_(Rng(rng).fork(11)),
+      draws_({around_.options, around_.destinations, around_.engine_now, around_.agenda.now()},
+             rng_),
+      workload_(around_.field.make_workload(draws_, rng)),
       job_rng_(Rng(rng).fork(12)),
       fan_rng_(Rng(rng).fork(13)),
       rush_rng_(Rng(rng).fork(14)),
       import_rng_(Rng(rng).fork(15)),
-      bulk_(job_rng_.chance(1, 4)) {
-  sessions_.resize(kSessions);
-  for (std::size_t i = 0; i < kSessions; ++i) {
-    sessions_[i] = {"session-" + std::to_string(i) + "-0", around_.agenda.now(), 0};
-  }
-}
+      bulk_(job_rng_.chance(1, 4)) {}
 
 void Clients::begin_staged() {
   for (const DestinationConfig& config : around_.destinations) {
@@ -57,7 +49,7 @@ void Clients::send(std::uint32_t destination, std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; ++i) {
     Submit submit;
     submit.destination = around_.destinations[destination].name;
-    submit.body = "{\"operation\":" + std::to_string(++last_operation_) + "}";
+    submit.body = "{\"operation\":" + std::to_string(draws_.next_operation()) + "}";
     wish(std::move(submit), false);
   }
 }
@@ -172,7 +164,7 @@ void Clients::burst(std::uint32_t destination, std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; ++i) {
     around_.agenda.after(Duration(rng_.chance(1, 2) ? 0 : rng_.between(0, 30'000)),
                          [this, destination] {
-                           Submit submit = draw_submit(destination);
+                           Submit submit = workload_->draw_submit(destination);
                            const bool keyed = submit.caller.key.kind != OperationKey::Kind::kNone;
                            if (keyed && rng_.chance(1, 20))
                              wish(submit, true);  // the same at the same time
@@ -185,7 +177,7 @@ void Clients::burst(std::uint32_t destination, std::uint32_t count) {
 // They have a lane of their own, where nothing but their turn holds them up.
 void Clients::plan_rushes() {
   const SimOptions& options = around_.options;
-  if (options.profile == kDeviceProfile || !options.own.empty() || !rush_rng_.chance(1, 3)) return;
+  if (!around_.field.customs().rushes || !options.own.empty() || !rush_rng_.chance(1, 3)) return;
   for (std::uint32_t i = 0; i < options.messages / 80 + 1; ++i) {
     // Those that the plan gives few places.
     const std::uint64_t few = (around_.destinations.size() + 1) / 3;
@@ -202,52 +194,9 @@ void Clients::rush(std::uint32_t destination) {
     submit.destination = around_.destinations[destination].name;
     submit.lane = kRushLane;
     if (i >= 2) submit.priority = static_cast<std::uint16_t>(1 + rush_rng_.below(3));
-    if (around_.options.profile == "drill") submit.attributes = encode_texts({{"method", "post"}});
-    submit.body = "{\"operation\":" + std::to_string(++last_operation_) + "}";
+    submit.attributes = workload_->rush_attributes();
+    submit.body = "{\"operation\":" + std::to_string(draws_.next_operation()) + "}";
     wish(std::move(submit), false);
-  }
-}
-
-std::string Clients::draw_body() {
-  std::string body = "{\"operation\":" + std::to_string(++last_operation_) + ",\"padding\":\"";
-  body.append(rng_.chance(1, 10) ? rng_.below(4000) : rng_.below(100), 'x');
-  return body + "\"}";
-}
-
-std::string Clients::draw_attributes() {
-  NamedTexts texts;
-  if (around_.options.profile == "drill") {
-    constexpr std::array<std::string_view, 3> kNames = {"relay", "post", "once"};
-    texts.emplace_back("method", std::string(kNames[rng_.below(kNames.size())]));
-    for (const DrillGate& gate : drill_gates()) {
-      if (rng_.chance(1, 6)) texts.emplace_back(std::string(gate.name), "");
-    }
-    draw_task(texts);
-    if (line_rng_.chance(1, 5))
-      texts.emplace_back("line", std::to_string(line_rng_.below(kDrillLines)));
-  } else if (rng_.chance(1, 4)) {
-    texts.emplace_back("content-type", "text/plain");
-  }
-  if (around_.options.profile == "webhook" && line_rng_.chance(1, 3))
-    texts.emplace_back("order-key", "key-" + std::to_string(line_rng_.below(kDrillLines)));
-  return texts.empty() ? std::string() : encode_texts(texts);
-}
-
-void Clients::draw_task(NamedTexts& texts) {
-  if (task_rng_.chance(1, 3)) texts.front().second = "task";
-  const bool ordered = texts.front().second == "task" || texts.front().second == "once";
-  if (ordered && task_rng_.chance(1, 4))
-    texts.emplace_back("order", std::to_string(task_rng_.below(kDrillOrders)));
-  if (task_rng_.chance(1, 8))
-    texts.emplace_back("supersede", "key-" + std::to_string(task_rng_.below(3)));
-  if (ordered && gate_rng_.chance(1, 3)) texts.emplace_back(std::string(kDrillFrail), "");
-  if (ordered && gate_rng_.chance(1, 6))
-    texts.emplace_back("begins",
-                       around_.destinations[gate_rng_.below(around_.destinations.size())].name);
-  if (task_rng_.chance(1, 10)) {
-    const std::size_t which = task_rng_.below(around_.destinations.size() + 1);
-    texts.emplace_back(
-        "then", which == around_.destinations.size() ? "nobody" : around_.destinations[which].name);
   }
 }
 
@@ -257,89 +206,14 @@ void Clients::arrive(std::string text) {
   arrived.caller.key.kind = OperationKey::Kind::kOpaque;
   arrived.caller.key.scope = "peers";
   arrived.caller.key.key = "news-" + std::to_string(++last_news_);
-  arrived.profile = around_.options.profile;
+  arrived.profile = around_.field.profile().name;
   arrived.source.origin = "peer";
   arrived.bytes = std::move(text);
-  if (task_rng_.chance(1, 8)) wish(arrived, true);
+  if (workload_->repeats_news()) wish(arrived, true);
   wish(std::move(arrived), true);
 }
 
 void Clients::bring(Arrived event, bool repeats) { wish(std::move(event), repeats); }
-
-void Clients::draw_times(Submit& submit) {
-  const Timestamp now = around_.engine_now();
-  constexpr std::array<Duration, 5> kAhead = {2s, 1min, 20min, 5h, 30h};
-  if (rng_.chance(1, 8)) submit.not_before = now + up_to(kAhead[rng_.below(kAhead.size())]);
-  if (rng_.chance(1, 5))
-    submit.expires = std::max(now, submit.not_before) + up_to(kAhead[rng_.below(kAhead.size())]);
-}
-
-OperationKey Clients::draw_key() {
-  OperationKey key;
-  if (rng_.chance(1, 2)) return key;
-  const Timestamp now = around_.engine_now();
-  key.scope = rng_.chance(1, 2) ? "tenant" : "another";
-  key.key = "key-" + std::to_string(++last_key_);
-  switch (rng_.below(4)) {
-    case 0:
-      key.kind = OperationKey::Kind::kTimed;
-      key.made = now - up_to(1h);
-      if (rng_.chance(1, 20)) key.made = now - Duration(25h) - up_to(10h);
-      if (rng_.chance(1, 20)) key.made = now + Duration(130min) + up_to(10h);
-      break;
-    case 1: {
-      key.kind = OperationKey::Kind::kSequenced;
-      const std::size_t which = rng_.below(sessions_.size());
-      Session& session = sessions_[which];
-      if (rng_.chance(1, 30))
-        session = {"session-" + std::to_string(which) + "-" + std::to_string(last_key_), now, 0};
-      key.scope = "tenant";
-      key.key = session.name;
-      key.made = session.began;
-      key.sequence = ++session.sequence;
-      break;
-    }
-    default: key.kind = OperationKey::Kind::kOpaque; break;
-  }
-  return key;
-}
-
-// As the API hands it on. A client that names no correlation id cannot ask for the same again.
-Submit Clients::draw_device_submit(std::uint32_t destination) {
-  while (is_consumer(destination))
-    destination = static_cast<std::uint32_t>(rng_.below(around_.destinations.size()));
-  device::DeviceMessage command =
-      draw_command(around_.options, destination, ++last_operation_, rng_);
-  Submit submit;
-  submit.destination = rng_.chance(1, 200) ? "nobody" : around_.destinations[destination].name;
-  submit.priority = command.priority;
-  draw_times(submit);
-  submit.not_before = Timestamp();
-  if (submit.expires.is_set()) command.expires_at = submit.expires;
-  if (rng_.chance(1, 4)) command.correlation.clear();
-  submit.body = encode_device_message(command);
-  if (command.correlation.empty()) return submit;
-  submit.caller.key = {.kind = OperationKey::Kind::kOpaque,
-                       .scope = "device",
-                       .key = correlation_key(command),
-                       .made = {},
-                       .sequence = 0};
-  submit.caller.said = submit.body;
-  return submit;
-}
-
-Submit Clients::draw_submit(std::uint32_t destination) {
-  if (around_.options.profile == kDeviceProfile) return draw_device_submit(destination);
-  Submit submit;
-  submit.caller.key = draw_key();
-  submit.destination = rng_.chance(1, 200) ? "nobody" : around_.destinations[destination].name;
-  submit.lane = static_cast<std::uint8_t>(rng_.chance(1, 3) ? rng_.below(3) : 0);
-  if (rng_.chance(1, 4)) submit.priority = static_cast<std::uint16_t>(rng_.below(4));
-  draw_times(submit);
-  submit.attributes = draw_attributes();
-  submit.body = draw_body();
-  return submit;
-}
 
 void Clients::submit_told(const Submit& submit, const Answer& answer) {
   note_key(submit.caller.key);
@@ -362,11 +236,7 @@ void Clients::submit_told(const Submit& submit, const Answer& answer) {
 void Clients::ask_same_again(const Submit& submit) {
   constexpr std::array<Duration, 7> kWaits = {10ms, 5s, 10min, 5h, 23h, 30h, 40h};
   Submit again = submit;
-  if (rng_.chance(1, 3)) {
-    const bool device = around_.options.profile == kDeviceProfile;
-    again.body = device ? draw_device_submit(1).body : draw_body();
-    if (device) again.caller.said = again.body;
-  }
+  if (rng_.chance(1, 3)) workload_->draw_other_content(again);
   const Duration wait = kWaits[rng_.below(kWaits.size())];
   around_.agenda.after(wait, [this, again] {
     if (!calm_) wish(again, true);

@@ -6,14 +6,17 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "postrider/base/rng.h"
 #include "postrider/model/event.h"
-#include "postrider/sim/options.h"
 #include "postrider/sim/world/agenda.h"
+#include "postrider/sim/world/field.h"
 #include "postrider/sim/world/history.h"
+#include "postrider/sim/world/options.h"
+#include "postrider/sim/world/submit_draws.h"
 #include "postrider/sim/world/trace.h"
 
 namespace postrider::sim {
@@ -25,6 +28,8 @@ class Clients {
     Trace& trace;
     Witness& witness;
     const SimOptions& options;
+    const Fields& fields;
+    const Field& field;  // of the world
     std::vector<DestinationConfig> destinations;
     std::function<Incarnation()> running;
     std::function<bool(Incarnation, Event)> post;
@@ -33,6 +38,8 @@ class Clients {
     std::function<void(MessageId)> rumour;
   };
   Clients(Surroundings around, Rng rng);
+  Clients(const Clients&) = delete;
+  Clients& operator=(const Clients&) = delete;
 
   void begin();  // enters everything that will be asked
   // In a staged world only destinations are made; messages come when they are sent for.
@@ -58,11 +65,6 @@ class Clients {
     std::uint64_t wish;
     Incarnation process;
   };
-  struct Session {
-    std::string name;
-    Timestamp began;
-    std::uint64_t sequence = 0;
-  };
 
   std::uint64_t wish(Event event, bool insists);
   void ask(std::uint64_t number);
@@ -72,13 +74,6 @@ class Clients {
   void plan_rushes();
   void rush(std::uint32_t destination);
   void burst(std::uint32_t destination, std::uint32_t count);
-  Submit draw_submit(std::uint32_t destination);
-  Submit draw_device_submit(std::uint32_t destination);
-  OperationKey draw_key();
-  std::string draw_attributes();
-  void draw_task(NamedTexts& texts);
-  std::string draw_body();
-  void draw_times(Submit& submit);
   void submit_told(const Submit& submit, const Answer& answer);
   void ask_same_again(const Submit& submit);
   void follow_up(const Submit& submit, MessageId id);
@@ -136,10 +131,9 @@ class Clients {
 
   Surroundings around_;
   Rng rng_;
-  Rng line_rng_;  // of its own, so that the other draws stay what they were
-  Rng task_rng_;
-  Rng gate_rng_;
-  Rng job_rng_;
+  SubmitDraws draws_;
+  std::unique_ptr<Workload> workload_;
+  Rng job_rng_;  // of its own, as those below, so that the other draws stay what they were
   Rng fan_rng_;
   Rng rush_rng_;
   Rng import_rng_;
@@ -149,12 +143,9 @@ class Clients {
   std::map<std::uint64_t, Waiting> waiting_;  // by ticket
   std::uint64_t last_wish_ = 0;
   std::uint64_t last_ticket_ = 0;
-  std::uint64_t last_operation_ = 0;
-  std::uint64_t last_key_ = 0;
   std::uint64_t last_news_ = 0;
   std::uint64_t last_fanout_ = 0;
   std::uint64_t accepted_ = 0;
-  std::vector<Session> sessions_;
   std::vector<MessageId> known_;  // the last few, as a ring
   std::size_t known_next_ = 0;
   LogPosition log_from_;

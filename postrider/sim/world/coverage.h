@@ -8,20 +8,18 @@
 #include <vector>
 
 #include "postrider/core/engine.h"
-#include "postrider/sim/options.h"
+#include "postrider/sim/world/field.h"
+#include "postrider/sim/world/options.h"
 
 namespace postrider::sim {
 
 class Coverage {
  public:
   void add(const std::vector<Engine::RowUse>& uses);
-  std::vector<RowUse> rows(const std::string& profile) const;
+  std::vector<RowUse> rows(const Field& field) const;
 
  private:
   std::map<std::tuple<std::string, std::size_t, std::size_t>, std::uint64_t> times_;
 };
-
-// Rows that no world can reach, with the reason; empty for all others.
-std::string_view unreachable_reason(const RowUse& row);
 
 }  // namespace postrider::sim

@@ -3,8 +3,6 @@
 #include <map>
 
 #include "postrider/base/check.h"
-#include "postrider/sim/world/plan.h"
-#include "postrider/sim/world/world.h"
 
 namespace postrider::sim {
 
@@ -12,12 +10,13 @@ namespace {
 
 constexpr std::uint64_t kSeedsMax = 4000;
 
-SimOptions small_world(const std::string& profile) {
+SimOptions small_world(const Field& field) {
   SimOptions options;
-  options.profile = profile;
-  options.span = 12h;
-  options.destinations = 4;
-  options.messages = profile == "drill" ? 40 : 24;
+  const Trials::Size size = field.trials().crash;
+  options.profile = field.profile().name;
+  options.span = size.span;
+  options.destinations = size.destinations;
+  options.messages = size.messages;
   options.twins = false;
   // Peers and network misbehave, so that there is something to survive; store, process and clocks
   // do not.
@@ -45,43 +44,42 @@ bool visits_everything(const Report& report) {
 
 }  // namespace
 
-std::vector<Phase> phases_never_visited(const std::string& profile, const Report& report) {
-  const ProfileSpec* spec = find_sim_profile(profile);
-  POSTRIDER_CHECK(spec != nullptr);
+std::vector<Phase> phases_never_visited(const ProfileSpec& profile, const Report& report) {
   std::vector<Phase> list;
   for (std::size_t i = 0; i < kPhases; ++i) {
     const auto phase = static_cast<Phase>(i);
     bool used = false;
-    for (const StateRow& state : spec->states) used = used || state.phase == phase;
+    for (const StateRow& state : profile.states) used = used || state.phase == phase;
     if (used && report.visits[i] == 0) list.push_back(phase);
   }
   return list;
 }
 
-std::optional<SimOptions> reference_world(const std::string& profile) {
-  SimOptions options = small_world(profile);
-  // Few worlds of the drill are so small and visit everything; the search begins near one.
-  for (options.seed = profile == "drill" ? 1600 : 1; options.seed <= kSeedsMax; ++options.seed) {
-    const Report report = simulate(options);
-    if (visits_everything(report) && phases_never_visited(profile, report).empty()) return options;
+std::optional<SimOptions> reference_world(const Field& field, const Equipment& equipment) {
+  SimOptions options = small_world(field);
+  // Where few worlds are so small and visit everything, the search begins near one.
+  for (options.seed = field.trials().crash_from_seed; options.seed <= kSeedsMax; ++options.seed) {
+    const Report report = simulate(options, equipment);
+    if (visits_everything(report) && phases_never_visited(field.profile(), report).empty())
+      return options;
   }
   return std::nullopt;
 }
 
-std::vector<SimOptions> device_worlds(std::uint64_t points) {
+std::vector<SimOptions> small_worlds(const Field& field, std::uint64_t points,
+                                     const Equipment& equipment) {
   std::vector<SimOptions> list;
-  SimOptions options = small_world("device");
-  options.destinations = 5;
+  SimOptions options = small_world(field);
   for (std::uint64_t sum = 0; sum < points; ++options.seed) {
     list.push_back(options);
-    sum += simulate(options).points;
+    sum += simulate(options, equipment).points;
   }
   return list;
 }
 
-CrashPoints crash_everywhere(const SimOptions& options, Share share) {
+CrashPoints crash_everywhere(const SimOptions& options, Share share, const Equipment& equipment) {
   CrashPoints result;
-  result.reference = simulate(options);
+  result.reference = simulate(options, equipment);
   result.points = result.reference.points;
   for (const std::string& what : result.reference.violations)
     result.failures.push_back({0, false, what});
@@ -90,7 +88,7 @@ CrashPoints crash_everywhere(const SimOptions& options, Share share) {
       SimOptions crashing = options;
       crashing.crash_point = {point, keep};
       ++result.runs;
-      const Report report = simulate(crashing);
+      const Report report = simulate(crashing, equipment);
       for (const std::string& what : report.violations)
         result.failures.push_back({point, keep, what});
     }

@@ -8,20 +8,22 @@
 #include <string>
 #include <vector>
 
-#include "postrider/sim/options.h"
+#include "postrider/sim/world/options.h"
+#include "postrider/sim/world/world.h"
 
 namespace postrider::sim {
 
 // The first small world in which every verb of the profile's tables is used and every end is
 // reached; small enough to be run thousands of times. nullopt when there is none among the first
 // thousand.
-std::optional<SimOptions> reference_world(const std::string& profile);
+std::optional<SimOptions> reference_world(const Field& field, const Equipment& equipment);
 
-// Small worlds of devices, as many as have so many points together.
-std::vector<SimOptions> device_worlds(std::uint64_t points);
+// Small worlds, as many as have so many points together.
+std::vector<SimOptions> small_worlds(const Field& field, std::uint64_t points,
+                                     const Equipment& equipment);
 
 // Phases that states of the profile have, and that no message came into.
-std::vector<Phase> phases_never_visited(const std::string& profile, const Report& report);
+std::vector<Phase> phases_never_visited(const ProfileSpec& profile, const Report& report);
 
 struct CrashPoints {
   std::uint64_t points = 0;  // in the run without a crash
@@ -40,6 +42,6 @@ struct Share {
   std::uint64_t first = 1;
   std::uint64_t stride = 1;
 };
-CrashPoints crash_everywhere(const SimOptions& options, Share share);
+CrashPoints crash_everywhere(const SimOptions& options, Share share, const Equipment& equipment);
 
 }  // namespace postrider::sim

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "postrider/sim/fields/device/plan.h"
 #include "postrider/sim/world/clients.h"
 
 namespace postrider::sim {
@@ -18,7 +17,7 @@ constexpr std::array<std::string_view, 5> kSubscriptions = {"order.new", "order.
 }  // namespace
 
 void Clients::plan_fanouts() {
-  if (around_.options.profile == kDeviceProfile) return;
+  if (!around_.field.customs().fans_out) return;
   for (std::uint32_t i = 0; i < kGroups; ++i) change_group(i, true);
   const std::uint32_t count = around_.options.messages / 12 + 2;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -59,7 +58,7 @@ void Clients::fan_out() {
   if (keyed) {
     event.caller.key.kind = OperationKey::Kind::kOpaque;
     event.caller.key.scope = "fans";
-    event.caller.key.key = "fan-" + std::to_string(++last_key_);
+    event.caller.key.key = "fan-" + std::to_string(draws_.next_key());
   }
   event.group = "group-" + std::to_string(fan_rng_.below(kGroups));
   if (!fan_rng_.chance(1, 8)) event.type = kTypes[fan_rng_.below(kTypes.size())];
@@ -73,13 +72,7 @@ void Clients::fan_out() {
   if (fan_rng_.chance(1, 4))
     event.expires = std::max(now, event.not_before) +
                     Duration(fan_rng_.between(0, kAhead[fan_rng_.below(kAhead.size())].count()));
-  if (around_.options.profile == "drill") {
-    constexpr std::array<std::string_view, 4> kMethods = {"relay", "post", "once", "task"};
-    NamedTexts texts{{"method", std::string(kMethods[fan_rng_.below(kMethods.size())])}};
-    if (fan_rng_.chance(1, 8))
-      texts.emplace_back("supersede", "key-" + std::to_string(fan_rng_.below(3)));
-    event.attributes = encode_texts(texts);
-  }
+  event.attributes = workload_->fanout_attributes(fan_rng_);
   event.body = "{\"fanout\":" + std::to_string(++last_fanout_) + ",\"padding\":\"";
   event.body.append(fan_rng_.chance(1, 10) ? fan_rng_.below(4000) : fan_rng_.below(100), 'x');
   event.body += "\"}";

@@ -258,8 +258,8 @@ void Machine::carry_out(Process& process, const Action& action) {
 }
 
 void Machine::leave(Process& process, const StartAttempt& start) {
-  Call call = read_call(start.request, ids_);
-  if (call.to_device) call.id = start.message;  // nobody out there knows our names
+  Call call = around_.fields.read_call(start.request, ids_);
+  if (call.to_field) call.id = start.message;  // far sides do not know our ids
   around_.trace.line(around_.agenda.now(), "attempt")
       .number(start.attempt.value())
       .id(start.message)

@@ -29,6 +29,7 @@ class Machine {
     StoreSurroundings& store;
     Trace& trace;
     Witness& witness;
+    const Fields& fields;
     ShardOptions shard;
     std::function<void(Incarnation, const StartAttempt&, const Call&)> start;
     std::function<void(Incarnation, AttemptId)> abort;

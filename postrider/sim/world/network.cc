@@ -6,16 +6,18 @@
 namespace postrider::sim {
 namespace {
 
-// What a connection that was given up still carries to a far side of devices. Two looks at a
-// server's queue prove that a command is not there only because this is shorter than the time
-// between them.
+// What a connection that was given up still carries to a far side. Two looks at the queue of a far
+// side prove that a request is not there only because this is shorter than the time between them.
 constexpr Duration kLingers{2'000};
 
 }  // namespace
 
 Network::Network(Surroundings around, std::uint32_t peers, Rng rng)
     : around_(std::move(around)), rng_(rng), cuts_(peers) {
-  for (std::uint32_t i = 0; i < peers; ++i) peers_.emplace_back(rng_.fork(i));
+  for (std::uint32_t i = 0; i < peers; ++i) {
+    const Rng own = rng_.fork(i);
+    peers_.emplace_back(own, around_.field.make_application(own));
+  }
 }
 
 Timestamp Network::arrival(Duration travel) const {
@@ -40,7 +42,7 @@ void Network::cut(std::uint32_t peer, Direction direction, Timestamp until) {
 void Network::heal() {
   for (Cut& cut : cuts_) cut = Cut{};
   for (Peer& peer : peers_) peer.set_mood(Mood::kHealthy);
-  if (around_.field != nullptr) around_.field->heal();
+  if (around_.far_sides != nullptr) around_.far_sides->heal();
   clogged_until_ = Timestamp();
 }
 
@@ -50,7 +52,7 @@ void Network::start(Incarnation process, const StartAttempt& start, const Call& 
   const Timestamp now = around_.agenda.now();
   Attempt& attempt = open_[key];
   attempt = Attempt{call, number, now, start.request.time_out, false, false};
-  if (call.to_device) return send_to_field(key, start, number);
+  if (call.to_field) return send_to_far_side(key, start, number);
 
   const WireEnd end = peer(number).reach();
   if (end != WireEnd::kAnswered && end != WireEnd::kTimedOut) {
@@ -76,7 +78,7 @@ void Network::start(Incarnation process, const StartAttempt& start, const Call& 
   });
   // The second copy of a request that was refused could be obeyed, which only its sender could
   // prevent: what must not run twice goes over a connection, where copies do not happen.
-  if (call.method != "once" && around_.faults.strikes(Fault::kDuplicateRequest, now)) {
+  if (!call.once && around_.faults.strikes(Fault::kDuplicateRequest, now)) {
     const Duration apart(rng_.between(0, 5'000));
     const Duration later = travel() + apart;
     around_.agenda.at(arrival(later),
@@ -85,7 +87,7 @@ void Network::start(Incarnation process, const StartAttempt& start, const Call& 
 }
 
 // One connection, so no copies; and what it is about cannot be read from outside, so no rumours.
-void Network::send_to_field(Key key, const StartAttempt& start, std::uint32_t number) {
+void Network::send_to_far_side(Key key, const StartAttempt& start, std::uint32_t number) {
   Attempt& attempt = open_[key];
   attempt.connection = std::make_shared<Connection>();
   const Timestamp now = around_.agenda.now();
@@ -108,12 +110,12 @@ void Network::send_to_field(Key key, const StartAttempt& start, std::uint32_t nu
     if (closed.is_set() && around_.agenda.now() - closed > kLingers) return;
     if (peer(number).reach() != WireEnd::kAnswered) return;
     asked_[ticket] = {key, number, answers};
-    around_.field->set_mood(number, peer(number).mood());
-    around_.field->request(ticket, tag, number, request);
+    around_.far_sides->set_mood(number, peer(number).mood());
+    around_.far_sides->request(ticket, tag, number, request);
   });
 }
 
-void Network::answered_by_field(std::uint64_t ticket, WireReply reply) {
+void Network::answered_by_far_side(std::uint64_t ticket, WireReply reply) {
   const auto found = asked_.find(ticket);
   if (found == asked_.end()) return;
   const Asked asked = found->second;
@@ -220,7 +222,7 @@ void Network::send_receipt(const Receipt& receipt) {
 void Network::send_false_receipts(const Call& call, bool executed, bool answers) {
   const Timestamp now = around_.agenda.now();
   // Lies are told about what is probably still alive.
-  if (!executed || !answers || call.method == "relay" || recent_.empty()) remember(call);
+  if (!executed || !answers || call.lingers || recent_.empty()) remember(call);
   const bool unheard = executed && !answers && rng_.chance(1, 2);
   if (executed && (unheard || around_.faults.strikes(Fault::kLateReceipt, now))) {
     const Duration wait(unheard ? rng_.between(1'000, 600'000) : rng_.between(60'000, 90'000'000));
@@ -247,7 +249,7 @@ void Network::rumour(MessageId about) {
 }
 
 void Network::remember(const Call& call) {
-  const Recent about{call.id, call.method == "once"};
+  const Recent about{call.id, call.once};
   if (recent_.size() < kRecentMax) {
     recent_.push_back(about);
   } else {

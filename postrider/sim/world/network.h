@@ -12,9 +12,9 @@
 
 #include "postrider/base/rng.h"
 #include "postrider/model/event.h"
-#include "postrider/sim/fields/device/field.h"
 #include "postrider/sim/world/agenda.h"
 #include "postrider/sim/world/faults.h"
+#include "postrider/sim/world/field.h"
 #include "postrider/sim/world/history.h"
 #include "postrider/sim/world/peer.h"
 
@@ -31,7 +31,8 @@ class Network {
     std::function<bool(Incarnation, Event)> post;
     std::function<Incarnation()> running;     // who hears what comes unasked; 0: nobody
     std::function<void(std::string)> arrive;  // news for the profile, until it is acknowledged
-    DeviceField* field = nullptr;             // of a world with devices; outlives it
+    const Field& field;
+    FarSides* far_sides = nullptr;  // of a field that has some; outlive it
   };
   Network(Surroundings around, std::uint32_t peers, Rng rng);
 
@@ -40,7 +41,7 @@ class Network {
   void process_died(Incarnation process);
 
   void rumour(MessageId about);  // somebody will say something wrong about a message
-  void answered_by_field(std::uint64_t ticket, WireReply reply);
+  void answered_by_far_side(std::uint64_t ticket, WireReply reply);
 
   Peer& peer(std::uint32_t number) { return peers_[number % peers_.size()]; }
   std::uint32_t peers() const { return static_cast<std::uint32_t>(peers_.size()); }
@@ -65,7 +66,7 @@ class Network {
     // Shared with the request that is on its way over it.
     std::shared_ptr<Connection> connection = {};
   };
-  struct Asked {  // of a far side of a device world
+  struct Asked {  // of a far side
     std::pair<Incarnation, std::uint64_t> key;
     std::uint32_t peer = 0;
     bool answers = true;
@@ -85,7 +86,7 @@ class Network {
   Duration travel();
   bool cut_off(std::uint32_t peer, Direction direction) const;
   void arrive(Key key, const Call& call, std::uint32_t peer, bool answers);
-  void send_to_field(Key key, const StartAttempt& start, std::uint32_t peer);
+  void send_to_far_side(Key key, const StartAttempt& start, std::uint32_t peer);
   void close(Attempt& attempt);
   void end_with(Key key, Timestamp at, WireReply reply);
   void tell(Key key, const WireReply& reply);

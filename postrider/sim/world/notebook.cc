@@ -1,32 +1,10 @@
 #include "postrider/sim/world/notebook.h"
 
-#include <charconv>
-
 #include "postrider/base/codec.h"
 #include "postrider/base/hash.h"
-#include "postrider/sim/fields/device/peers/meter_ledger.h"
-#include "postrider/sim/fields/device/plan.h"
-#include "postrider/sim/world/plan.h"
 
 namespace postrider::sim {
 namespace {
-
-Dictionaries sim_dictionaries() {
-  static const std::vector<const Dictionary*> all = dictionaries_of(sim_profiles());
-  return all;
-}
-
-std::uint64_t operation_in(std::string_view body) {
-  for (const std::string_view marker : {"\"operation\":", "\"correlationId\":\"corr-"}) {
-    const std::size_t at = body.find(marker);
-    if (at == std::string_view::npos) continue;
-    std::uint64_t number = 0;
-    const std::string_view digits = body.substr(at + marker.size());
-    std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    return number;
-  }
-  return 0;
-}
 
 bool is_put(Write::Kind kind) { return kind == Write::Kind::kPut || kind == Write::Kind::kPutOnce; }
 
@@ -36,28 +14,7 @@ std::optional<MessageId> letter_in(std::string_view key) {
   return MessageId{parsed->high, parsed->low};
 }
 
-std::string text_behind(std::string_view json, std::string_view name) {
-  const std::string marker = "\"" + std::string(name) + "\":\"";
-  const std::size_t at = json.find(marker);
-  if (at == std::string_view::npos) return {};
-  const std::string_view rest = json.substr(at + marker.size());
-  return std::string(rest.substr(0, rest.find('"')));
-}
-
 }  // namespace
-
-// Naive on purpose: the words that are looked for stand nowhere else in such a body.
-std::optional<EventNote> read_event(const NamedTexts& attributes, std::string_view body) {
-  const std::string* id = find_text(attributes, "event-id");
-  if (id == nullptr) return std::nullopt;
-  EventNote event;
-  event.id = *id;
-  event.status = text_behind(body, "deliveryStatus");
-  event.outcome = text_behind(body, "outcome");
-  event.may_have_run = body.find("\"mayHaveRun\":true") != std::string_view::npos;
-  event.unsolicited = body.find("\"unsolicited\":true") != std::string_view::npos;
-  return event;
-}
 
 keys::Bucket bucket_in(std::string_view key) {
   keys::Bucket number = 0;
@@ -219,11 +176,11 @@ void Notebook::read_put(Reading& reading, const Write& write) {
         reading.batch.names.push_back({tail_in(write.key), std::move(*entry)});
       return;
     case keys::kArrival:
-      if (auto arrival = decode_arrival(write.value.view(), sim_dictionaries()))
+      if (auto arrival = decode_arrival(write.value.view(), dictionaries_))
         reading.batch.arrivals.push_back(std::move(*arrival));
       return;
     case keys::kNested:
-      if (auto nested = decode_nested(write.value.view(), sim_dictionaries()))
+      if (auto nested = decode_nested(write.value.view(), dictionaries_))
         reading.batch.nested.push_back(std::move(*nested));
       return;
     case keys::kSession: ++reading.batch.session_puts; return;
@@ -256,7 +213,7 @@ void Notebook::share(MessageNote& note) {
 }
 
 void Notebook::read_message(Reading& reading, const Write& write) {
-  auto message = decode_message(write.value, sim_dictionaries());
+  auto message = decode_message(write.value, dictionaries_);
   if (!message || message->is_closed()) {
     reading.faults.push_back("a message was written that cannot be read");
     return;
@@ -280,20 +237,7 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     note.method = message->method;
     note.gates = message->gates;
     note.lasting = message->lasting;
-    if (const auto texts = decode_texts(message->attributes)) {
-      if (const std::string* key = find_text(*texts, "supersede")) note.supersedes = *key;
-      if (const std::string* then = find_text(*texts, "then")) note.then = *then;
-      if (const std::string* begins = find_text(*texts, "begins")) note.begins = *begins;
-      if (const std::string* order = find_text(*texts, "order")) note.order = *order;
-      for (const char* name : {"line", "order-key"}) {
-        const std::string* line = message->ordered ? find_text(*texts, name) : nullptr;
-        if (line != nullptr) note.line = *line;
-      }
-      const std::string* after = find_text(*texts, "after");
-      note.nested = after != nullptr && *after == to_string(message->origin);
-      note.event = read_event(*texts, message->body);
-    }
-    note.operation = operation_in(message->body);
+    note.operation = digits_after(message->body, "\"operation\":");
     note.body_hash = hash64(message->body);
     note.shared = message->shared.id;
     // A packed body may be smaller than the body itself.
@@ -301,7 +245,7 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     note.overhead =
         static_cast<std::uint32_t>(write.value.size() - std::min(write.value.size(), content));
     note.destination = find(message->id.destination());
-    read_command(note, message->body);
+    read_own(note, *message);
     note.hot = hot;
     note.cold = !hot;
     note.was_cold = !hot;
@@ -322,22 +266,12 @@ void Notebook::read_message(Reading& reading, const Write& write) {
   reading.batch.moved.push_back(&note);
 }
 
-void Notebook::read_command(MessageNote& note, std::string_view body) {
-  const bool to_device =
-      note.destination != nullptr && note.destination->config.profile == kDeviceProfile;
-  if (!to_device) return;
-  auto read = device::parse_device_message(body);
-  if (!read) return;
-  auto command = std::make_shared<CommandNote>();
-  command->device = without_zeros(read->request.meter);
-  command->is_act = device::is_act(read->request.command);
-  const DestinationConfig& queue = note.destination->config;
-  command->is_push = device::way_of(device::wire_of(queue)) == device::Way::kPush;
-  command->is_told = !device::setting(queue, "events").empty();
-  command->cancel_is_told =
-      command->is_told && device::setting(queue, "events_cancelled") == "true";
-  command->command = std::move(*read);
-  note.command = std::move(command);
+void Notebook::read_own(MessageNote& note, const Message& message) const {
+  const auto texts = decode_texts(message.attributes);
+  const NamedTexts attributes = texts ? *texts : NamedTexts();
+  const Field* its = note.destination == nullptr ? nullptr : note.destination->field;
+  if (its != nullptr && its != &field_) its->read_message(message, attributes, note);
+  field_.read_message(message, attributes, note);
 }
 
 void Notebook::read_state(Reading& reading, const Write& write) {
@@ -437,7 +371,8 @@ void Notebook::read_config(Reading& reading, const Write& write) {
     place->route.reset();
     return;
   }
-  place->profile = find_sim_profile(config->profile);
+  place->field = fields_.find(config->profile);
+  place->profile = place->field == nullptr ? nullptr : &place->field->profile();
   if (place->profile == nullptr) {
     reading.faults.push_back("a destination with an unknown profile");
     return;
@@ -497,7 +432,7 @@ void Notebook::read_letter(Reading& reading, const Write& write) {
 
 void Notebook::read_history(Reading& reading, const Write& write) {
   const auto dead = decode_dead(write.value.view());
-  const auto message = dead ? decode_message(Blob::copy_of(dead->message), sim_dictionaries())
+  const auto message = dead ? decode_message(Blob::copy_of(dead->message), dictionaries_)
                             : Result<Message>(fail(ErrorCode::kCorrupt, {}));
   if (!message || dead->letter.id != message->id)
     return reading.faults.push_back("history that cannot be read");

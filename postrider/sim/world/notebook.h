@@ -20,7 +20,7 @@
 #include "postrider/model/profile.h"
 #include "postrider/model/records/keys.h"
 #include "postrider/model/records/records.h"
-#include "postrider/protocols/device/message.h"
+#include "postrider/sim/world/field.h"
 #include "postrider/sim/world/history.h"
 
 namespace postrider::sim {
@@ -34,6 +34,7 @@ struct EndTally {
 struct DestinationNote {
   DestinationId id;
   DestinationConfig config;
+  const Field* field = nullptr;
   const ProfileSpec* profile = nullptr;
   Policy policy;
   std::optional<Route> route;  // as the disk has it
@@ -41,27 +42,6 @@ struct DestinationNote {
   Timestamp configured;        // engine time of the last change, as far as the disk tells
   EndTally tally;
 };
-
-// A command to a device, read from its message.
-struct CommandNote {
-  device::DeviceMessage command;
-  std::string device;  // without zeros in front
-  bool is_act = false;
-  // Of its queue, when it was accepted.
-  bool is_push = false;
-  bool is_told = false;         // somebody hears what becomes of it …
-  bool cancel_is_told = false;  // … also when it is cancelled
-};
-
-// What an event tells about a command, as its consumer reads it.
-struct EventNote {
-  std::string id;
-  std::string status;   // "SENT_TO_NS"
-  std::string outcome;  // empty: it tells no end
-  bool may_have_run = false;
-  bool unsolicited = false;
-};
-std::optional<EventNote> read_event(const NamedTexts& attributes, std::string_view body);
 
 struct MessageNote {
   MessageId id;
@@ -72,19 +52,19 @@ struct MessageNote {
   std::uint8_t method = 0;
   std::array<GateName, kGatesMax> gates{};
   std::uint8_t lasting = 0;
-  std::string line;             // what orders it with others of its destination and lane
-  std::string supersedes;       // attribute of the drill
-  std::string then;             // attribute of the drill: where its end sends a message
-  std::string begins;           // attribute of the drill: where its first start sends one
-  std::string order;            // attribute of the drill: whom it is sent one after the other with
+  std::string line;  // what orders it with others of its destination and lane
+  // As far as its field reads these in it.
+  std::string supersedes;       // the key whose older messages it ends
+  std::string then;             // where its end sends a message
+  std::string begins;           // where its first start sends a message
+  std::string order;            // the gate that it holds to its end is that of this order
   bool nested = false;          // it followed from its origin
   std::uint64_t operation = 0;  // number in the body
   std::uint64_t body_hash = 0;
   std::uint64_t shared = 0;    // the body that it shares; 0: it has its own
   std::uint32_t overhead = 0;  // bytes of its record beyond body and attributes
   DestinationNote* destination = nullptr;
-  std::shared_ptr<const CommandNote> command;  // shared because notes are copied; of a device queue
-  std::optional<EventNote> event;
+  std::shared_ptr<const FieldNote> own;  // of the field's checkers; shared because notes are copied
 
   bool hot = false;  // where its record lies
   bool cold = false;
@@ -184,6 +164,10 @@ keys::Bucket bucket_in(std::string_view key);
 
 class Notebook {
  public:
+  // Of a world of `field`; both outlive it.
+  Notebook(const Fields& fields, const Field& field)
+      : fields_(fields), field_(field), dictionaries_(dictionaries_of(fields.profiles())) {}
+
   // Reads a batch; what cannot be read is reported in `faults`, because our own engine wrote it.
   Batch read(const Durable& durable, std::vector<std::string>& faults);
 
@@ -234,7 +218,7 @@ class Notebook {
   void read_put(Reading& reading, const Write& write);
   void read_remove(Reading& reading, std::string_view key, bool once);
   void read_message(Reading& reading, const Write& write);
-  static void read_command(MessageNote& note, std::string_view body);
+  void read_own(MessageNote& note, const Message& message) const;
   void read_state(Reading& reading, const Write& write);
   void read_config(Reading& reading, const Write& write);
   void read_route(Reading& reading, const Write& write);
@@ -250,6 +234,9 @@ class Notebook {
   void share(MessageNote& note);
   void visit(Phase phase) { ++visits_[static_cast<std::size_t>(phase)]; }
 
+  const Fields& fields_;
+  const Field& field_;
+  std::vector<const Dictionary*> dictionaries_;
   std::unordered_map<std::uint64_t, MessageNote> messages_;  // by sequence; never iterated
   struct SharedNote {
     Blob record;

@@ -21,7 +21,7 @@ Caller Clients::draw_caller() {
   if (rng_.chance(1, 3)) {
     caller.key.kind = OperationKey::Kind::kOpaque;
     caller.key.scope = "operators";
-    caller.key.key = "operation-" + std::to_string(++last_key_);
+    caller.key.key = "operation-" + std::to_string(draws_.next_key());
   }
   return caller;
 }
@@ -107,7 +107,7 @@ void Clients::change_settings(std::uint32_t destination) {
     return;
   }
   SimOptions options = around_.options;
-  known = draw_destination(options, destination, rng_);
+  known = draw_destination(around_.fields, options, destination, rng_);
   configure.config = known;
   wish(std::move(configure), true);
 }
@@ -174,10 +174,10 @@ void Clients::dead_told(const DeadLetters& letters) {
 
 void Clients::treat_letter(const DeadLetter& letter) {
   if (letter.phase == Phase::kParked) {
-    // Webhooks are parked for want of reach, and then they must come back by themselves when all is
-    // well; or because they were in the way of others, and then somebody must help.
+    // A message that is parked for want of reach comes back by itself when all is well, if its
+    // field says so; one that was in the way of others waits for an operator.
     const bool stays =
-        around_.options.profile == "webhook" && !letter.reason.starts_with("in the way");
+        around_.field.customs().parked_return && !letter.reason.starts_with("in the way");
     const bool helps = calm_ ? !stays : rng_.chance(1, 4);
     if (helps) wish(RetryNow{{}, letter.id}, false);
     if (!calm_ && rng_.chance(1, 4)) around_.rumour(letter.id);

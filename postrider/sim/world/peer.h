@@ -1,12 +1,14 @@
-// Peer: a modelled receiver. It answers as its mood of the moment says, keeps a log of what it saw,
-// and, for the drill protocol, holds what it took and tells later what became of it. It knows only
+// Peer: a modelled receiver. It answers as its mood of the moment says; what it does with a request
+// that its mood lets through is the matter of its application, if its field has one. It knows only
 // what a request carries.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "postrider/base/rng.h"
@@ -31,20 +33,27 @@ enum class Mood : std::uint8_t {
   kLimited,   // 503 above a number of requests per second; thinks for a while about each
 };
 
-// What a request says about itself, as any receiver could read it.
+// What a request says about itself, as any receiver could read it. Fields add what they know.
 struct Call {
   MessageId id;
-  std::string verb;    // of the request
-  std::string method;  // drill only
+  std::string verb;  // of the request
   std::uint64_t body_hash = 0;
   std::uint64_t operation = 0;  // number in the body; 0: none
-  std::string task;             // drill only: the name by which it is asked about
-  std::string order;            // drill only: what it is sent one after the other with
   std::string text;             // of the whole request
-  bool to_device = false;       // it is for the far side of a device world, and names no message
   bool sends = false;           // a send takes gates and counts as an attempt; a question does not
+  bool carries_body = true;     // a send has the accepted body as it is
+  bool to_field = false;        // it is for the far sides of the field, and names no message
+  bool once = false;            // it must not run twice, and goes where copies do not happen
+  bool lingers = false;         // the far side keeps it for a while after its answer
+  // As far as the protocol says these.
+  std::string method = {};
+  std::string task = {};                     // the name by which it is asked about
+  std::string order = {};                    // what it is sent one after the other with
+  std::optional<Timestamp> decided_at = {};  // engine time
 };
-Call read_call(const WireRequest& request, const IdCodec& ids);
+
+// The number behind a marker; 0: there is none.
+std::uint64_t digits_after(std::string_view text, std::string_view marker);
 
 // Which peer a target names; the targets of this simulation end in "peer-<number>".
 std::uint32_t peer_of(std::string_view target);
@@ -63,9 +72,18 @@ struct Receipt {
   std::string text = {};  // news for the profile, in its own words, instead
 };
 
+class Peer;
+
+// What one peer does with the requests that its mood lets through.
+class Application {
+ public:
+  virtual ~Application() = default;
+  virtual PeerAnswer take(Peer& peer, const Call& call, std::vector<Receipt>& receipts) = 0;
+};
+
 class Peer {
  public:
-  explicit Peer(Rng rng);
+  Peer(Rng rng, std::unique_ptr<Application> application);
 
   Mood mood() const { return mood_; }
   void set_mood(Mood mood) { mood_ = mood; }
@@ -80,29 +98,20 @@ class Peer {
   WireEnd reach() const;
   PeerAnswer receive(const Call& call, std::vector<Receipt>& receipts);
 
- private:
-  struct Held {
-    bool finished = false;
-    std::string task = {};
-  };
+  // For its application.
   PeerAnswer answer_status(int status, bool executed);
+  Rng& rng() { return rng_; }
+
+ private:
   PeerAnswer throttle();
   PeerAnswer take_limited();
-  PeerAnswer take_relay(const Call& call, std::vector<Receipt>& receipts);
-  PeerAnswer take_probe(const Call& call, std::vector<Receipt>& receipts);
-  PeerAnswer take_task(const Call& call, std::vector<Receipt>& receipts);
-  PeerAnswer answer_task(const Call& call);
-  void promise_nudges(const Call& call, std::vector<Receipt>& receipts);
-  void promise_news(const Call& call, std::vector<Receipt>& receipts);
-  void promise_receipts(const Call& call, std::vector<Receipt>& receipts);
 
   Rng rng_;
-  Rng nudges_;  // apart, so that the other draws of older worlds stay what they were
+  std::unique_ptr<Application> application_;
   Mood mood_ = Mood::kHealthy;
   bool reject_next_ = false;
   Timestamp now_;
   std::deque<Timestamp> taken_;  // in the last second; never more than the limit
-  std::map<MessageId, Held> held_;
 };
 
 }  // namespace postrider::sim

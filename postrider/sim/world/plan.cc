@@ -3,126 +3,16 @@
 #include <algorithm>
 #include <array>
 
-#include "postrider/base/planted.h"
-#include "postrider/profiles/all.h"
-#include "postrider/profiles/device/table.h"
+#include "postrider/base/check.h"
 #include "postrider/shard/limits.h"
-#include "postrider/sim/fields/device/plan.h"
-#include "postrider/sim/fields/drill/drill.h"
 #include "postrider/sim/world/staged.h"
 
 namespace postrider::sim {
 namespace {
 
-template <std::size_t kCount>
-std::string_view one_of(const std::array<std::string_view, kCount>& choices, Rng& rng) {
-  return choices[rng.below(kCount)];
-}
-
 template <class Value, std::size_t kCount>
 Value pick(const std::array<Value, kCount>& choices, Rng& rng) {
   return choices[rng.below(kCount)];
-}
-
-// Sets `name` in one of `often` destinations; the others keep the default.
-template <std::size_t kCount>
-void maybe(NamedTexts& settings, std::string_view name, std::uint32_t often,
-           const std::array<std::string_view, kCount>& choices, Rng& rng) {
-  const std::string_view value = one_of(choices, rng);
-  if (rng.chance(1, often)) settings.emplace_back(std::string(name), std::string(value));
-}
-
-void change(NamedTexts& settings, std::string_view name, std::string_view value) {
-  std::erase_if(settings, [name](const NamedText& setting) { return setting.first == name; });
-  settings.emplace_back(std::string(name), std::string(value));
-}
-
-constexpr std::string_view kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-
-std::string peer_address(std::uint32_t peer) {
-  return "https://peer-" + std::to_string(peer) + ".example/hook";
-}
-
-NamedTexts webhook_settings(std::uint32_t peer, Rng& rng) {
-  using Texts3 = std::array<std::string_view, 3>;
-  NamedTexts settings{{"url", peer_address(peer)}};
-  maybe(settings, "secret", 2, Texts3{kSecret, kSecret, kSecret}, rng);
-  maybe(settings, "ladder", 3, Texts3{"1s,5s", "10s,1m,10m", "1s,2s,4s,8s,5m"}, rng);
-  maybe(settings, "jitter_percent", 4, Texts3{"0", "50", "100"}, rng);
-  maybe(settings, "budget", 3, Texts3{"1m", "2h", "20h"}, rng);
-  maybe(settings, "retry_after_max", 4, Texts3{"0", "1m", "2h"}, rng);
-  maybe(settings, "time_out", 4, Texts3{"2s", "20s", "1m"}, rng);
-  maybe(settings, "in_flight_max", 3, Texts3{"1", "2", "20"}, rng);
-  maybe(settings, "rate", 5, Texts3{"1", "3", "10"}, rng);
-  maybe(settings, "strikes_max", 4, Texts3{"0", "1", "3"}, rng);
-  maybe(settings, "wait_max", 4, Texts3{"5s", "1m", "1h"}, rng);
-  maybe(settings, "disable_after", 4, Texts3{"10m", "6h", "0"}, rng);
-  maybe(settings, "order", 2, Texts3{"fifo", "fifo", "none"}, rng);
-  maybe(settings, "reject", 4, Texts3{"retry", "retry", "dead"}, rng);
-  maybe(settings, "when_disabled", 3, Texts3{"hold", "hold", "refuse"}, rng);
-  // Apart, so that the other draws of older worlds stay what they were.
-  Rng more = Rng(rng).fork(1);
-  maybe(settings, "when_exhausted", 2, Texts3{"park", "park", "dead"}, more);
-  maybe(settings, "attempts_max", 3, Texts3{"1", "3", "6"}, more);
-  Rng fair = Rng(rng).fork(2);
-  maybe(settings, "adapt", 3, Texts3{"off", "off", "on"}, fair);
-  maybe(settings, "tenant", 2, Texts3{"a", "b", "c"}, fair);
-  if (fair.chance(1, 3)) {
-    settings.emplace_back("group", "site");
-    settings.emplace_back("group_in_flight_max", "2");
-  }
-  Rng kept = Rng(rng).fork(4);
-  maybe(settings, "history", 3, Texts3{"on", "on", "off"}, kept);
-  Rng lanes = Rng(rng).fork(3);
-  maybe(settings, "lower_priority_every", 2, Texts3{"2", "2", "3"}, lanes);
-  maybe(settings, "priority_ageing", 4, Texts3{"1s", "1m", "1h"}, lanes);
-  maybe(settings, "on_poison", 2, Texts3{"park", "skip", "park"}, lanes);
-  maybe(settings, "poison_after", 2, Texts3{"1", "2", "3"}, lanes);
-  if (peer % 3 == 1 && lanes.chance(1, 2)) change(settings, "in_flight_max", "1");
-  return settings;
-}
-
-NamedTexts drill_settings(std::uint32_t peer, Rng& rng) {
-  using Texts3 = std::array<std::string_view, 3>;
-  NamedTexts settings{{"peer", "peer-" + std::to_string(peer)}};
-  maybe(settings, "window", 2, Texts3{"1", "2", "5"}, rng);
-  maybe(settings, "fifo", 2, Texts3{"65535", "2", "1"}, rng);
-  maybe(settings, "in-use", 2, Texts3{"1", "2", "4"}, rng);
-  maybe(settings, "spacing", 5, Texts3{"100", "1000", "7000"}, rng);
-  maybe(settings, "tokens", 5, Texts3{"1", "2", "5"}, rng);
-  maybe(settings, "burst", 5, Texts3{"1", "2", "10"}, rng);
-  maybe(settings, "strikes", 2, Texts3{"1", "3", "5"}, rng);
-  maybe(settings, "wait-max", 3, Texts3{"5000", "60000", "3600000"}, rng);
-  maybe(settings, "disable-after", 5, Texts3{"600000", "7200000", "86400000"}, rng);
-  maybe(settings, "attempts", 2, Texts3{"1", "3", "8"}, rng);
-  maybe(settings, "budget", 3, Texts3{"60000", "3600000", "36000000"}, rng);
-  maybe(settings, "base", 2, Texts3{"1000", "10000", "60000"}, rng);
-  maybe(settings, "cap", 3, Texts3{"1000", "60000", "7200000"}, rng);
-  maybe(settings, "cap-after", 4, Texts3{"1", "2", "4"}, rng);
-  maybe(settings, "tick", 2, Texts3{"1000", "60000", "7000"}, rng);
-  maybe(settings, "jitter", 3, Texts3{"0", "50", "100"}, rng);
-  maybe(settings, "stage", 3, Texts3{"5000", "60000", "900000"}, rng);
-  maybe(settings, "hold", 3, Texts3{"1", "1", "0"}, rng);
-  maybe(settings, "route", 2, Texts3{"ask", "stale", "known"}, rng);
-  maybe(settings, "link", 6, Texts3{"cold", "cold", "warm"}, rng);
-  maybe(settings, "poll", 3, Texts3{"1000", "30000", "300000"}, rng);
-  maybe(settings, "poll-error", 3, Texts3{"0", "1000", "60000"}, rng);
-  maybe(settings, "life", 4, Texts3{"600000", "36000000", "172800000"}, rng);
-  Rng more = Rng(rng).fork(1);
-  maybe(settings, "strand", 2, Texts3{"1", "1", "0"}, more);
-  Rng fair = Rng(rng).fork(2);
-  maybe(settings, "adapt", 2, Texts3{"1", "1", "0"}, fair);
-  maybe(settings, "tenant", 2, Texts3{"1", "2", "3"}, fair);
-  maybe(settings, "group", 3, Texts3{"1", "2", "3"}, fair);
-  Rng kept = Rng(rng).fork(4);
-  maybe(settings, "history", 3, Texts3{"1", "1", "0"}, kept);
-  Rng lanes = Rng(rng).fork(3);
-  maybe(settings, "lower", 2, Texts3{"2", "2", "3"}, lanes);
-  maybe(settings, "ageing", 4, Texts3{"1000", "60000", "3600000"}, lanes);
-  maybe(settings, "poison", 2, Texts3{"1", "2", "1"}, lanes);
-  maybe(settings, "poison-after", 2, Texts3{"1", "2", "3"}, lanes);
-  if (peer % 3 == 1 && lanes.chance(1, 2)) change(settings, "in-use", "1");
-  return settings;
 }
 
 // Hours and kilobytes instead of weeks and gigabytes, so that a short world sees things go.
@@ -189,93 +79,38 @@ IdKey id_key_from(std::uint64_t seed) {
   return key;
 }
 
-// The device profile with one row that is wrong: a question that failed sends the command again.
-const ProfileSpec& resending_twin(const ProfileSpec& truth) {
-  static std::vector<std::vector<Transition>> tables;
-  static std::vector<Method> methods;
-  static ProfileSpec twin = truth;
-  for (const Method& method : truth.methods) {
-    std::vector<Transition>& rows = tables.emplace_back(method.rows.begin(), method.rows.end());
-    for (Transition& row : rows) {
-      if (row.from != in(device::kPolling) || row.on != On::kFailed) continue;
-      row.to = device::kToRetry;
-      row.verb = Do::kRetry;
-    }
-    methods.push_back(method);
-  }
-  for (std::size_t i = 0; i < methods.size(); ++i) methods[i].rows = tables[i];
-  twin.methods = methods;
-  return twin;
-}
-
 }  // namespace
 
-std::span<const ProfileSpec* const> sim_profiles() {
-  static const std::vector<const ProfileSpec*> kProfiles = [] {
-    const auto real = all_profiles();
-    std::vector<const ProfileSpec*> list(real.begin(), real.end());
-    list.push_back(&drill_profile());
-    return list;
-  }();
-  if (!planted(Bug::kFailedPollResends)) return kProfiles;
-  static const std::vector<const ProfileSpec*> kTwins = [] {
-    std::vector<const ProfileSpec*> list = kProfiles;
-    for (const ProfileSpec*& profile : list) {
-      if (profile->name == kDeviceProfile) profile = &resending_twin(*profile);
-    }
-    return list;
-  }();
-  return kTwins;
-}
-
-const ProfileSpec* find_sim_profile(std::string_view name) {
-  for (const ProfileSpec* profile : sim_profiles()) {
-    if (profile->name == name) return profile;
-  }
-  return nullptr;
-}
-
-Result<std::vector<DestinationConfig>> own_destinations(std::vector<DestinationConfig> real) {
+Result<std::vector<DestinationConfig>> own_destinations(const Fields& fields,
+                                                        std::vector<DestinationConfig> real) {
   std::uint32_t peer = 0;
   for (DestinationConfig& config : real) {
-    if (config.profile != "webhook")
+    const Field* field = fields.find(config.profile);
+    if (field == nullptr)
       return fail(ErrorCode::kInvalid, "destination '" + config.name + "': the profile '" +
                                            config.profile + "' cannot be rehearsed");
-    NamedTexts settings;
-    for (auto& [name, value] : config.settings) {
-      if (name == "trust") continue;
-      if (name == "url") value = peer_address(peer);
-      if (name == "secret") value = kSecret;
-      if (name.starts_with("headers.")) value = "x";
-      if (name == "id_header") continue;
-      settings.emplace_back(name, value);
-    }
-    // Peers know a message by this header, which one of the signatures leaves out.
-    const std::string* signature = find_text(settings, "signature");
-    if (signature != nullptr && *signature == "hmac-sha256-body")
-      settings.emplace_back("id_header", "webhook-id");
-    config.settings = std::move(settings);
-    ++peer;
+    POSTRIDER_TRY(own, field->rehearse(std::move(config), peer++));
+    config = std::move(own);
   }
   return real;
 }
 
-DestinationConfig draw_destination(const SimOptions& options, std::uint32_t number, Rng& rng) {
-  if (options.world != WorldKind::kDrawn) return staged_destination(options, number);
+DestinationConfig draw_destination(const Fields& fields, const SimOptions& options,
+                                   std::uint32_t number, Rng& rng) {
+  const Field& field = fields.of(options);
+  if (options.world != WorldKind::kDrawn) {
+    auto staged = field.stage(staged_destination(options, number));
+    POSTRIDER_CHECK(staged.has_value());
+    return std::move(*staged);
+  }
   if (!options.own.empty()) return options.own[number % options.own.size()];
-  if (options.profile == kDeviceProfile && !is_consumer(number))
-    return draw_device_queue(options, number, rng);
-  DestinationConfig config;
-  config.name = "destination-" + std::to_string(number);
-  config.profile = options.profile == "drill" ? "drill" : "webhook";
-  config.settings =
-      options.profile == "drill" ? drill_settings(number, rng) : webhook_settings(number, rng);
-  return config;
+  const Field* its = fields.find(field.profile_of(number));
+  POSTRIDER_CHECK(its != nullptr);
+  return its->draw_destination(options, number, rng);
 }
 
 ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng) {
   ShardOptions shard;
-  shard.engine.profiles = sim_profiles();
   shard.engine.seed = rng.next();
   shard.engine.id_key = id_key_from(shard.engine.seed);
   stage_limits(options, shard);

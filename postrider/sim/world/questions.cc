@@ -66,7 +66,7 @@ void Clients::note_key(const OperationKey& key) {
 }
 
 OperationKey Clients::any_key() {
-  if (used_keys_.empty() || rng_.chance(1, 20)) return draw_key();  // that nobody will use
+  if (used_keys_.empty() || rng_.chance(1, 20)) return draws_.draw_key();  // that nobody will use
   return used_keys_[rng_.below(used_keys_.size())];
 }
 

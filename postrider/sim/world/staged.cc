@@ -36,7 +36,7 @@ std::optional<WorldKind> parse_world(std::string_view name) {
 std::string_view name_of(WorldKind world) { return kNames[static_cast<std::size_t>(world)]; }
 
 SimOptions staged(SimOptions options) {
-  options.profile = "webhook";
+  options.profile.clear();  // the first field can stage
   options.faults.reset();
   options.twins = false;  // it is never quiet
   switch (options.world) {
@@ -60,28 +60,26 @@ SimOptions staged(SimOptions options) {
   return options;
 }
 
-DestinationConfig staged_destination(const SimOptions& options, std::uint32_t number) {
-  DestinationConfig config;
-  config.profile = "webhook";
-  config.name = "destination-" + std::to_string(number);
-  config.settings = {{"url", "https://peer-" + std::to_string(number) + ".example/hook"}};
+StagedDestination staged_destination(const SimOptions& options, std::uint32_t number) {
+  StagedDestination wanted;
+  wanted.name = "destination-" + std::to_string(number);
+  wanted.peer = number;
   if (options.world == WorldKind::kHang) {
-    config.name = (number < kHealthyInHang ? "well-" : "hangs-") + std::to_string(number);
+    wanted.name = (number < kHealthyInHang ? "well-" : "hangs-") + std::to_string(number);
     // Long back-offs and closed routes would only make it easier for the others.
-    for (const char* setting : {"wait_base", "wait_max", "ladder"})
-      config.settings.emplace_back(setting, "1s");
+    wanted.wait = wanted.wait_max = 1s;
   } else if (options.world == WorldKind::kFlood) {
     const bool quiet = number < kQuiet;
-    config.name = (quiet ? "quiet-" : "loud-") + std::to_string(number);
-    config.settings.emplace_back("tenant", quiet ? config.name : "loud");
-    config.settings.emplace_back("tenant_weight", quiet ? "1" : std::to_string(kFloodWeight));
+    wanted.name = (quiet ? "quiet-" : "loud-") + std::to_string(number);
+    wanted.tenant = quiet ? wanted.name : "loud";
+    wanted.tenant_weight = quiet ? 1 : kFloodWeight;
   } else if (options.world == WorldKind::kStorm) {
-    config.name = "weak";
-    config.settings.emplace_back("in_flight_max", "64");
-    for (const char* setting : {"wait_base", "ladder"}) config.settings.emplace_back(setting, "1s");
-    config.settings.emplace_back("wait_max", "1m");
+    wanted.name = "weak";
+    wanted.in_flight_max = 64;
+    wanted.wait = 1s;
+    wanted.wait_max = 1min;
   }
-  return config;
+  return wanted;
 }
 
 void stage_limits(const SimOptions& options, ShardOptions& shard) {

@@ -7,11 +7,11 @@
 #include <functional>
 #include <vector>
 
-#include "postrider/model/destination.h"
 #include "postrider/shard/shard.h"
-#include "postrider/sim/options.h"
 #include "postrider/sim/world/agenda.h"
+#include "postrider/sim/world/field.h"
 #include "postrider/sim/world/network.h"
+#include "postrider/sim/world/options.h"
 
 namespace postrider::sim {
 
@@ -19,7 +19,7 @@ namespace postrider::sim {
 // have otherwise. Of a flood the number of messages is free, of the others fixed.
 SimOptions staged(SimOptions options);
 
-DestinationConfig staged_destination(const SimOptions& options, std::uint32_t number);
+StagedDestination staged_destination(const SimOptions& options, std::uint32_t number);
 void stage_limits(const SimOptions& options, ShardOptions& shard);
 
 // What its figures are about, by name of the destination.

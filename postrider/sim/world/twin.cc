@@ -5,7 +5,6 @@
 
 #include "postrider/base/check.h"
 #include "postrider/model/records/keys.h"
-#include "postrider/sim/world/plan.h"
 
 namespace postrider::sim {
 namespace {
@@ -75,14 +74,6 @@ std::string in_words(const Route& route) {
 
 // In flight without a durable intent is queued again by a crash.
 Phase settled(Phase phase) { return phase == Phase::kInFlight ? Phase::kQueued : phase; }
-
-// A command that cannot be sent, or not any more, is found out when its turn comes.
-bool judged(const MessageNote& note, const Explanation& restored) {
-  if (note.command == nullptr) return false;
-  const bool sets_time = note.command->command.request.command == device::Command::kSetTime;
-  return (restored.phase == Phase::kDead && restored.attempts == 0) ||
-         (restored.phase == Phase::kExpired && sets_time);
-}
 
 }  // namespace
 
@@ -211,7 +202,8 @@ void Twins::compare_messages(const Explanation& running, const Explanation& rest
     if (running.expires.is_set() && restored.phase == Phase::kExpired)
       return;  // the open attempt had the benefit
     if (running.cancel_wanted && restored.phase == Phase::kCancelled) return;  // of the doubt
-    if (judged(*note, restored)) return;  // its gates were free there
+    const Field* field = note->destination->field;
+    if (field != nullptr && field->may_end_unsent(*note, restored)) return;
     if (settled(restored.phase) != Phase::kQueued && restored.phase != Phase::kParked &&
         restored.phase != Phase::kBackoff && restored.phase != Phase::kAwaiting) {
       differ("phase");

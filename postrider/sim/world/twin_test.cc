@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/model/records/keys.h"
-#include "postrider/sim/world/plan.h"
+#include "postrider/sim/fields/all.h"
 
 namespace postrider::sim {
 namespace {
@@ -52,7 +52,8 @@ class TwinTest : public ::testing::Test {
 
   static ShardOptions shard_options() {
     ShardOptions options;
-    options.engine.profiles = sim_profiles();
+    static const std::vector<const ProfileSpec*> kProfiles = all_fields().profiles();
+    options.engine.profiles = kProfiles;
     return options;
   }
 
@@ -64,7 +65,7 @@ class TwinTest : public ::testing::Test {
       .agenda = agenda, .disk = disk, .after_operation = [this] { machine.store_operation(); }};
   Witness nobody;
   Verdicts verdicts{agenda};
-  Notebook notebook;
+  Notebook notebook{all_fields(), *all_fields().find("drill")};
   ShardOptions options = shard_options();
   Answer last;
   Machine machine{{.agenda = agenda,
@@ -72,6 +73,7 @@ class TwinTest : public ::testing::Test {
                    .store = store,
                    .trace = trace,
                    .witness = nobody,
+                   .fields = all_fields(),
                    .shard = options,
                    .start = [](Incarnation, const StartAttempt&, const Call&) {},
                    .abort = [](Incarnation, AttemptId) {},

@@ -6,8 +6,6 @@
 
 #include "postrider/base/check.h"
 #include "postrider/model/records/keys.h"
-#include "postrider/sim/fields/device/field.h"
-#include "postrider/sim/fields/device/plan.h"
 #include "postrider/sim/world/agenda.h"
 #include "postrider/sim/world/checkers.h"
 #include "postrider/sim/world/clients.h"
@@ -60,7 +58,7 @@ std::vector<DestinationReport> reports_of(const Notebook& notebook) {
 
 class World {
  public:
-  explicit World(const SimOptions& options);
+  World(const SimOptions& options, const Equipment& equipment);
   Report run();
 
  private:
@@ -72,10 +70,13 @@ class World {
   bool given_up() const { return verdicts_.size() >= kViolationsMax || spins_; }
   void trace_limits();
   ShardOptions shard_options();
-  std::unique_ptr<DeviceField> make_field();
+  std::unique_ptr<FarSides> make_far_sides();
   std::vector<DestinationConfig> draw_destinations();
 
   SimOptions options_;
+  const Fields& fields_;
+  const Field& field_;
+  std::vector<const ProfileSpec*> profiles_;
   Rng rng_;
   Agenda agenda_;
   SimClock clock_;
@@ -86,8 +87,8 @@ class World {
   Verdicts verdicts_;
   std::vector<DestinationConfig> destinations_;
   ShardOptions shard_;
-  std::unique_ptr<DeviceField> field_;  // of a device world; else null
-  std::vector<Figure> figures_;         // of a staged world
+  std::unique_ptr<FarSides> far_sides_;  // null: the field has none
+  std::vector<Figure> figures_;          // of a staged world
   Checkers checkers_;
   Coverage coverage_;
   Machine machine_;
@@ -99,8 +100,11 @@ class World {
   bool spins_ = false;  // time stands still: nothing more to learn
 };
 
-World::World(const SimOptions& options)
+World::World(const SimOptions& options, const Equipment& equipment)
     : options_(options.world == WorldKind::kDrawn ? options : staged(options)),
+      fields_(equipment.fields),
+      field_(fields_.of(options_)),
+      profiles_(fields_.profiles()),
       rng_(options.seed * 0x9E3779B97F4A7C15ULL + 1),
       agenda_(Timestamp(kBeginning)),
       clock_(agenda_),
@@ -110,11 +114,11 @@ World::World(const SimOptions& options)
       verdicts_(agenda_),
       destinations_(draw_destinations()),
       shard_(shard_options()),
-      field_(make_field()),
-      checkers_({verdicts_, shard_, destinations_, clock_,
-                 field_ == nullptr ? nullptr : &field_->ledger(), options_.world, &figures_}),
+      far_sides_(make_far_sides()),
+      checkers_({verdicts_, shard_, destinations_, clock_, options_.world, &figures_},
+                {equipment.checkers, fields_, field_, far_sides_.get()}),
       machine_(
-          {agenda_, clock_, store_, trace_, checkers_, shard_,
+          {agenda_, clock_, store_, trace_, checkers_, fields_, shard_,
            [this](Incarnation process, const StartAttempt& start, const Call& call) {
              twins_.disturb();
              network_.start(process, start, call);
@@ -143,9 +147,10 @@ World::World(const SimOptions& options)
                   return machine_.post(process, std::move(event));
                 },
                 [this] { return machine_.running(); },
-                [this](std::string text) { clients_.arrive(std::move(text)); }, field_.get()},
+                [this](std::string text) { clients_.arrive(std::move(text)); }, field_,
+                far_sides_.get()},
                options_.destinations, rng_.fork(3)),
-      clients_({agenda_, trace_, checkers_, options_, destinations_,
+      clients_({agenda_, trace_, checkers_, options_, fields_, field_, destinations_,
                 [this] { return machine_.running(); },
                 [this](Incarnation process, Event event) {
                   return machine_.post(process, std::move(event));
@@ -184,7 +189,7 @@ std::vector<DestinationConfig> World::draw_destinations() {
   Rng rng = rng_.fork(6);
   std::vector<DestinationConfig> list;
   for (std::uint32_t i = 0; i < options_.destinations; ++i)
-    list.push_back(draw_destination(options_, i, rng));
+    list.push_back(draw_destination(fields_, options_, i, rng));
   return list;
 }
 
@@ -192,18 +197,19 @@ ShardOptions World::shard_options() {
   Rng rng = rng_.fork(7);
   const bool tight = faults_.enabled(Fault::kTightLimits);
   if (tight) faults_.count(Fault::kTightLimits);
-  return draw_shard_options(options_, tight, rng);
+  ShardOptions shard = draw_shard_options(options_, tight, rng);
+  shard.engine.profiles = profiles_;
+  return shard;
 }
 
-std::unique_ptr<DeviceField> World::make_field() {
-  if (options_.profile != kDeviceProfile) return nullptr;
-  DeviceField::Surroundings around{
+std::unique_ptr<FarSides> World::make_far_sides() {
+  FarSides::Surroundings around{
       agenda_,
       [this](std::uint64_t ticket, WireReply reply) {
-        network_.answered_by_field(ticket, std::move(reply));
+        network_.answered_by_far_side(ticket, std::move(reply));
       },
       [this](Arrived event, bool repeats) { clients_.bring(std::move(event), repeats); }};
-  return std::make_unique<DeviceField>(std::move(around), options_, rng_.fork(8));
+  return field_.make_far_sides(std::move(around), options_, rng_);
 }
 
 void World::run_until(Timestamp end) {
@@ -228,7 +234,7 @@ Duration World::bound() const {
   Duration longest{0};
   Duration life{0};  // whatever else happens, at this age it is over
   for (const DestinationConfig& config : destinations_) {
-    const auto policy = find_sim_profile(config.profile)->settings.configure(config.settings);
+    const auto policy = fields_.find(config.profile)->profile().settings.configure(config.settings);
     POSTRIDER_CHECK(policy.has_value());
     longest = std::max(longest, longest_wait(*policy));
     life = std::max(life, policy->life_max);
@@ -309,7 +315,7 @@ Report World::run() {
   if (Shard* shard = machine_.owner(); shard != nullptr && shard->ready())
     coverage_.add(shard->engine().rows_used());
   report.destinations = reports_of(checkers_.notebook());
-  report.rows = coverage_.rows(options_.profile);
+  report.rows = coverage_.rows(field_);
   report.trace_hash = trace_.hash();
   report.events = trace_.lines();
   report.messages = clients_.accepted();
@@ -327,8 +333,8 @@ Report World::run() {
 
 }  // namespace
 
-Report simulate(const SimOptions& options) {
-  const auto world = std::make_unique<World>(options);
+Report simulate(const SimOptions& options, const Equipment& equipment) {
+  const auto world = std::make_unique<World>(options, equipment);
   return world->run();
 }
 

@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <array>
 
+#include "postrider/sim/world/settings_draws.h"
+
 namespace postrider::sim {
 namespace {
 
 using device::Command;
 using device::DeviceMessage;
 using device::Wire;
-using Texts3 = std::array<std::string_view, 3>;
 
 constexpr std::uint32_t kConsumerEvery = 8;
 constexpr std::uint32_t kPluginsMax = 12;
 constexpr std::uint32_t kSharedTokens = 4;
-
-void maybe(NamedTexts& settings, std::string_view name, std::uint32_t often, const Texts3& choices,
-           Rng& rng) {
-  const std::string_view value = choices[rng.below(choices.size())];
-  if (rng.chance(1, often)) settings.emplace_back(std::string(name), std::string(value));
-}
 
 std::uint32_t queues_of(const SimOptions& options) {
   return options.destinations - (options.destinations + kConsumerEvery - 1) / kConsumerEvery;

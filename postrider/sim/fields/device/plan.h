@@ -12,7 +12,7 @@
 #include "postrider/model/destination.h"
 #include "postrider/profiles/device/settings.h"
 #include "postrider/protocols/device/message.h"
-#include "postrider/sim/options.h"
+#include "postrider/sim/world/options.h"
 
 namespace postrider::sim {
 

@@ -12,6 +12,7 @@
 #include "postrider/profiles/device/notes.h"
 #include "postrider/profiles/device/profile.h"
 #include "postrider/sim/checkers/all.h"
+#include "postrider/sim/fields/device/checkers/all.h"
 #include "postrider/sim/fields/device/checkers/notes.h"
 
 namespace postrider::sim {
@@ -29,7 +30,7 @@ class EventChecker final : public Checker {
     for (const EndRecord& end : batch.ends) check_end(end);
     told_now_.clear();
     for (const MessageNote* note : batch.entered) {
-      if (note->event) arrive(*note);
+      if (event_of(*note) != nullptr) arrive(*note);
     }
     for (const LogEntry& entry : batch.log) {
       if (entry.kind == LogEntry::Kind::kUnsent) ++unsent_[entry.id];
@@ -106,7 +107,7 @@ class EventChecker final : public Checker {
 
   void check_start(const Batch::StatePut& put) {
     const MessageNote& note = *put.note;
-    if (!is_command(&note) || note.damaged || !note.command->is_told) return;
+    if (!is_command(&note) || note.damaged || !command_of(note)->is_told) return;
     const bool first = put.state.attempts == 1 && (!put.before || put.before->attempts == 0);
     if (first && told_now(note.id, true) == nullptr && stories_[note.id].starts == 0)
       verdicts_.violation(22, "a first start was not told: " + to_string(note.id));
@@ -116,7 +117,7 @@ class EventChecker final : public Checker {
     const MessageNote* note = notebook_.find(end.id);
     if (!is_command(note) || note->damaged) return;
     const bool cancelled = end.phase == Phase::kCancelled;
-    const bool wanted = cancelled ? note->command->cancel_is_told : note->command->is_told;
+    const bool wanted = cancelled ? command_of(*note)->cancel_is_told : command_of(*note)->is_told;
     const EventNote* told = told_now(end.id, false);
     if (wanted != (told != nullptr))
       return verdicts_.violation(
@@ -130,7 +131,8 @@ class EventChecker final : public Checker {
 
   void arrive(const MessageNote& note) {
     const MessageNote* redriven = note.origin.is_set() ? notebook_.find(note.origin) : nullptr;
-    if (redriven != nullptr && redriven->event) return;  // an operator sends it again
+    if (redriven != nullptr && event_of(*redriven) != nullptr)
+      return;  // an operator sends it again
     const auto at = owed_.find(note.origin);
     if (at == owed_.end() || at->second == 0)
       return verdicts_.violation(22, "an event that nobody told of: " + to_string(note.id));
@@ -142,9 +144,9 @@ class EventChecker final : public Checker {
   // there was no destination.
   void check_line(const MessageNote& note) {
     std::vector<std::string>& line = told_[note.origin];
-    const auto place = std::find(line.begin(), line.end(), note.event->id);
+    const auto place = std::find(line.begin(), line.end(), event_of(note)->id);
     if (place == line.end()) {
-      if (!note.event->unsolicited)
+      if (!event_of(note)->unsolicited)
         verdicts_.violation(22, "an event came behind a later one: " + to_string(note.id));
       return;
     }

@@ -9,6 +9,7 @@
 
 #include "postrider/profiles/device/notes.h"
 #include "postrider/sim/checkers/all.h"
+#include "postrider/sim/fields/device/checkers/all.h"
 #include "postrider/sim/fields/device/checkers/notes.h"
 
 namespace postrider::sim {
@@ -16,11 +17,8 @@ namespace {
 
 class MeterChecker final : public Checker {
  public:
-  MeterChecker(const CheckerContext& context, Notebook& notebook)
-      : verdicts_(context.verdicts),
-        notebook_(notebook),
-        clock_(context.clock),
-        ledger_(*context.ledger) {}
+  MeterChecker(const CheckerContext& context, Notebook& notebook, const MeterLedger& ledger)
+      : verdicts_(context.verdicts), notebook_(notebook), clock_(context.clock), ledger_(ledger) {}
 
   void batch(const Batch& batch) override {
     read_ledger();
@@ -94,7 +92,8 @@ class MeterChecker final : public Checker {
       const Copy& newer = ledger_.copy(*at);
       const MessageNote* other = newer.tag == copy.tag ? nullptr : note_of(newer);
       if (other == nullptr || newer.taken_at > run.at || ended_open(*other, *at)) continue;
-      if (other->command->command.request.phase != note.command->command.request.phase) continue;
+      if (command_of(*other)->command.request.phase != command_of(note)->command.request.phase)
+        continue;
       return verdicts_.violation(21, "an act ran when a newer one had been handed over: " +
                                          to_string(note.id) + " and " + to_string(other->id));
     }
@@ -103,7 +102,8 @@ class MeterChecker final : public Checker {
   // No operator here says that he has looked at the meter, so nothing that may have run comes
   // again.
   void check_again(const MessageNote& note) {
-    if (note.nested || !note.origin.is_set() || !is_command(&note) || !note.command->is_act) return;
+    if (note.nested || !note.origin.is_set() || !is_command(&note) || !command_of(note)->is_act)
+      return;
     const auto said = said_.find(note.origin.sequence().value());
     if (said == said_.end() || !said->second.may_have_run) return;
     verdicts_.violation(21, "an act that may have run was sent again: " + to_string(note.origin));
@@ -125,7 +125,7 @@ class MeterChecker final : public Checker {
                                                   kNamelessMemory) < kClockTrust;
     if (notes.outcome == "executed" && executed == 0 && trusted && !was_read(*note))
       verdicts_.violation(21, "said to be executed, and never ran: " + to_string(end.id));
-    if (!note->command->is_act) return;
+    if (!command_of(*note)->is_act) return;
     const bool mistaken = !notes.response.empty() && other_outlived_expiry(*note);
     said_[end.id.sequence().value()] = {notes.may_have_run, mistaken};
     if (executed > 0 && !notes.may_have_run && !mistaken)
@@ -138,7 +138,7 @@ class MeterChecker final : public Checker {
     const std::uint64_t tag = note.id.sequence().value();
     const std::vector<Number>& own = of_message_[tag];
     const Timestamp since = own.empty() ? Timestamp() : ledger_.copy(own.front()).taken_at;
-    const auto& order = ledger_.order_of(note.command->command.request.meter);
+    const auto& order = ledger_.order_of(command_of(note)->command.request.meter);
     return std::any_of(order.begin(), order.end(), [&](std::uint32_t number) {
       const MeterLedger::Run& run = ledger_.runs()[number];
       const Copy& copy = ledger_.copy(run.copy);
@@ -149,10 +149,10 @@ class MeterChecker final : public Checker {
   // Where a server forgets expiries, equal reads of two queues are told apart by nothing, and the
   // answer to one is as good for the other.
   bool was_read(const MessageNote& note) const {
-    const device::Request& request = note.command->command.request;
+    const device::Request& request = command_of(note)->command.request;
     const std::string meter = without_zeros(request.meter);
     const std::string what = describe_act(request);
-    return !note.command->is_act &&
+    return !command_of(note)->is_act &&
            std::any_of(ledger_.copies().begin(), ledger_.copies().end(), [&](const Copy& copy) {
              return copy.meter == meter && copy.what == what && copy.executed > 0;
            });
@@ -172,8 +172,9 @@ class MeterChecker final : public Checker {
 
 }  // namespace
 
-std::unique_ptr<Checker> make_meter_checker(const CheckerContext& context, Notebook& notebook) {
-  return std::make_unique<MeterChecker>(context, notebook);
+std::unique_ptr<Checker> make_meter_checker(const CheckerContext& context, Notebook& notebook,
+                                            const MeterLedger& ledger) {
+  return std::make_unique<MeterChecker>(context, notebook, ledger);
 }
 
 }  // namespace postrider::sim

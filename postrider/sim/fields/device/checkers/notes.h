@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "postrider/profiles/device/table.h"
-#include "postrider/sim/world/notebook.h"
+#include "postrider/sim/fields/device/notes.h"
 
 namespace postrider::sim {
 
@@ -13,7 +13,7 @@ namespace postrider::sim {
 inline constexpr Duration kClockTrust{45'000};
 
 inline bool is_command(const MessageNote* note) {
-  return note != nullptr && note->command != nullptr && note->destination != nullptr;
+  return note != nullptr && command_of(*note) != nullptr && note->destination != nullptr;
 }
 // Its class demands that an attempt is closed before the next one starts.
 inline bool is_careful(const MessageNote& note) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "postrider/sim/checkers/all.h"
+#include "postrider/sim/fields/device/checkers/all.h"
 #include "postrider/sim/fields/device/checkers/notes.h"
 
 namespace postrider::sim {
@@ -27,7 +28,7 @@ class PlacesChecker final : public Checker {
 
   void batch(const Batch& batch) override {
     for (const MessageNote* note : batch.entered) {
-      if (is_command(note) && note->command->is_act)
+      if (is_command(note) && command_of(*note)->is_act)
         unstarted_[line_of(*note)].insert(note->id.sequence().value());
     }
     for (const MessageNote* note : batch.left) {
@@ -49,18 +50,18 @@ class PlacesChecker final : public Checker {
  private:
   using Line = std::tuple<std::uint64_t, std::uint64_t, std::string, device::MeterPhase>;
   static Line line_of(const MessageNote& note) {
-    return {note.id.destination().value(), note.id.high & 0xFFFF, note.command->device,
-            note.command->command.request.phase};
+    return {note.id.destination().value(), note.id.high & 0xFFFF, command_of(note)->device,
+            command_of(note)->command.request.phase};
   }
 
   void forget(const MessageNote& note) {
     release(note);
     attempts_.erase(note.id);
-    if (note.command->is_act) unstarted_[line_of(note)].erase(note.id.sequence().value());
+    if (command_of(note)->is_act) unstarted_[line_of(note)].erase(note.id.sequence().value());
   }
   void release(const MessageNote& note) {
     in_use_[note.id.destination().value()].erase(note.id);
-    busy_[note.command->device].erase(note.id);
+    busy_[command_of(note)->device].erase(note.id);
   }
 
   void start(const MessageNote& note, const State& state) {
@@ -72,7 +73,7 @@ class PlacesChecker final : public Checker {
 
   void take(const MessageNote& note, const State& state) {
     auto& places = in_use_[note.id.destination().value()];
-    auto& device = busy_[note.command->device];
+    auto& device = busy_[command_of(note)->device];
     places.insert(note.id);
     device.insert(note.id);
     const std::uint32_t most = note.destination->policy.route.in_use_max;
@@ -98,7 +99,7 @@ class PlacesChecker final : public Checker {
   }
 
   void check_order(const MessageNote& note) {
-    if (!note.command->is_act) return;
+    if (!command_of(note)->is_act) return;
     auto& line = unstarted_[line_of(note)];
     const std::uint64_t sequence = note.id.sequence().value();
     if (line.erase(sequence) == 0 || line.empty() || *line.begin() > sequence) return;

@@ -9,6 +9,7 @@
 #include "postrider/protocols/chirpstack/chirpstack.h"
 #include "postrider/protocols/chirpstack/events.h"
 #include "postrider/sim/checkers/all.h"
+#include "postrider/sim/fields/device/checkers/all.h"
 #include "postrider/sim/fields/device/checkers/arrivals.h"
 #include "postrider/sim/fields/device/checkers/notes.h"
 
@@ -59,7 +60,7 @@ class ProofChecker final : public Checker {
     if (story.sends != asked.attempt || !is_command(note)) return;
     if (asked.sends) {
       story.not_taken = outcome.reply.of_first || is_refusal(*note, outcome.reply);
-    } else if (note->command->is_push) {
+    } else if (command_of(*note)->is_push) {
       look(story, outcome);
     }
   }
@@ -134,7 +135,8 @@ class ProofChecker final : public Checker {
   // The words of the specification: what says surely that nothing was taken.
   static bool is_refusal(const MessageNote& note, const WireReply& reply) {
     if (reply.end != WireEnd::kAnswered) return was_not_sent(reply.end);
-    if (note.command->is_push) return reply.status == 16 || reply.status == 7 || reply.status == 8;
+    if (command_of(note)->is_push)
+      return reply.status == 16 || reply.status == 7 || reply.status == 8;
     const std::string* type = find_text(reply.headers, "content-type");
     const bool page = type != nullptr && type->find("html") != std::string::npos;
     return (reply.status >= 400 && reply.status < 500) || (reply.status == 200 && !page);

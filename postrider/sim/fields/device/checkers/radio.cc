@@ -7,6 +7,7 @@
 
 #include "postrider/protocols/meter/frame.h"
 #include "postrider/sim/checkers/all.h"
+#include "postrider/sim/fields/device/checkers/all.h"
 #include "postrider/sim/fields/device/checkers/arrivals.h"
 #include "postrider/sim/fields/device/checkers/notes.h"
 
@@ -123,7 +124,7 @@ class RadioChecker final : public Checker {
   }
 
   static bool is_answer(const MessageNote& note, const Event& up) {
-    const device::Request& request = note.command->command.request;
+    const device::Request& request = command_of(note)->command.request;
     const auto read = device::read_uplink(up.data, request.meter, &request);
     return read && read->kind == device::UplinkKind::kAnswer;
   }
@@ -145,7 +146,7 @@ class RadioChecker final : public Checker {
   void check_pairing(const EndRecord& end, const std::map<std::string, std::vector<Half>>& ups) {
     const MessageNote* note = notebook_.find(end.id);
     if (!is_command(note) || end.phase != Phase::kDelivered || !note->last_state || note->damaged ||
-        !note->command->is_push || (kHears & in(note->last_state->state)) != 0)
+        !command_of(*note)->is_push || (kHears & in(note->last_state->state)) != 0)
       return;
     if (waiting_.contains(end.id)) return;  // two halves that came before were joined at last
     for (const auto& [device, halves] : ups) {

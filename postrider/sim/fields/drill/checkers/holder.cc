@@ -6,7 +6,7 @@
 #include <set>
 
 #include "postrider/base/codec.h"
-#include "postrider/sim/checkers/all.h"
+#include "postrider/sim/fields/drill/checkers/all.h"
 #include "postrider/sim/fields/drill/drill.h"
 
 namespace postrider::sim {

@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "postrider/sim/checkers/all.h"
+#include "postrider/sim/fields/drill/checkers/all.h"
 
 namespace postrider::sim {
 namespace {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "postrider/sim/checkers/all.h"
+#include "postrider/sim/fields/drill/checkers/all.h"
 #include "postrider/sim/fields/drill/drill.h"
 
 namespace postrider::sim {

@@ -25,7 +25,7 @@ std::string_view name_of(WorldKind world);
 
 struct SimOptions {
   WorldKind world = WorldKind::kDrawn;
-  std::string profile = "webhook";  // of the destinations
+  std::string profile;  // its field plans the world; empty: the first field
   std::uint64_t seed = 1;
   Duration span = 10 * 24h;  // of the phase with faults
   std::uint32_t destinations = 20;
@@ -54,6 +54,7 @@ struct RowUse {
   std::string method;
   std::string row;  // "(sending, failed) retry → resting"
   std::uint64_t times = 0;
+  std::string unreachable = {};  // why no world can use it; empty: one must
 };
 
 // How the messages of one destination ended.
