@@ -87,19 +87,14 @@ class Figures {
   std::vector<std::pair<std::string, std::string>> rows_;  // the value as JSON
 };
 
+// Of the options that a benchmark knows; defaults for the others.
+Result<BenchOptions> bench_options(const Parsed& parsed);
+
 // The exit code.
 int print_or_complain(const Result<Figures>& figures, bool json);
 
 int bench_lifecycle(const BenchOptions& options);
 int bench_http(const BenchOptions& options);
 int bench_webhook(const BenchOptions& options);
-int bench_backlog(const BenchOptions& options);
-// Dead letters by the million, sent again by a job.
-int bench_redrive(const BenchOptions& options);
-// Destinations that answer, among many that do not.
-int bench_hang(const BenchOptions& options);
-int bench_timers(const BenchOptions& options);
-int bench_device(const BenchOptions& options);
-int bench_queues(const BenchOptions& options);
 
 }  // namespace postrider

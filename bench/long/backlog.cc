@@ -6,9 +6,10 @@
 #include <thread>
 
 #include "apps/postrider/bench.h"
-#include "apps/postrider/bench_fill.h"
 #include "apps/postrider/bench_void.h"
 #include "apps/postrider/commands.h"
+#include "bench/long/benches.h"
+#include "bench/long/fill.h"
 #include "postrider/node/postrider.h"
 
 namespace postrider {

@@ -16,8 +16,9 @@
 #include <boost/asio/post.hpp>
 
 #include "apps/postrider/bench.h"
-#include "apps/postrider/bench_redis.h"
 #include "apps/postrider/commands.h"
+#include "bench/long/benches.h"
+#include "bench/long/redis.h"
 #include "postrider/cli/output.h"
 #include "postrider/node/postrider.h"
 #include "postrider/profiles/device/dictionary.h"

@@ -1,11 +1,13 @@
 // bench timers: arm and fire on the wheel, with `messages` of them pending.
+#include "postrider/core/rules/timers.h"
+
 #include <cstdio>
 #include <vector>
 
 #include "apps/postrider/bench.h"
 #include "apps/postrider/commands.h"
+#include "bench/long/benches.h"
 #include "postrider/base/rng.h"
-#include "postrider/core/rules/timers.h"
 
 namespace postrider {
 

@@ -1,4 +1,4 @@
-#include "apps/postrider/bench_redis.h"
+#include "bench/long/redis.h"
 
 #include <chrono>
 #include <string>

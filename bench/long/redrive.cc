@@ -11,9 +11,10 @@
 #include <malloc.h>
 
 #include "apps/postrider/bench.h"
-#include "apps/postrider/bench_fill.h"
 #include "apps/postrider/bench_void.h"
 #include "apps/postrider/commands.h"
+#include "bench/long/benches.h"
+#include "bench/long/fill.h"
 #include "postrider/node/postrider.h"
 
 namespace postrider {

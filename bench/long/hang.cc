@@ -12,6 +12,7 @@
 
 #include "apps/postrider/bench.h"
 #include "apps/postrider/bench_void.h"
+#include "bench/long/benches.h"
 #include "postrider/node/postrider.h"
 
 namespace postrider {

@@ -9,8 +9,9 @@
 #include <boost/asio/post.hpp>
 
 #include "apps/postrider/bench.h"
-#include "apps/postrider/bench_fill.h"
 #include "apps/postrider/commands.h"
+#include "bench/long/benches.h"
+#include "bench/long/fill.h"
 #include "postrider/node/postrider.h"
 #include "postrider/protocols/chirpstack/chirpstack.h"
 #include "postrider/protocols/device/message.h"

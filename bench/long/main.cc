@@ -1,0 +1,90 @@
+// postrider-bench: the benchmarks that take long or are about one profile, beside those of
+// `postrider bench`.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "apps/postrider/bench.h"
+#include "bench/long/benches.h"
+#include "postrider/cli/output.h"
+
+namespace postrider {
+namespace {
+
+constexpr OptionRow kOptions[] = {
+    {"--depth", "N", "messages under way, or connections (64)"},
+    {"--seconds", "S", "how long to measure (5)"},
+    {"--destinations", "M", "different destinations (10000)"},
+    {"--payload", "B", "bytes of a message's body (512)"},
+    {"--messages", "N", "messages of a backlog (1000000)"},
+    {"--json", "", "one JSON object"},
+};
+constexpr OptionRow kRedriveOptions[] = {
+    {"--messages", "N", "dead letters (1000000)"},
+    {"--payload", "B", "bytes of a message's body (512)"},
+    {"--rate", "N", "sent again per second (10000)"},
+    {"--json", "", "one JSON object"},
+};
+constexpr OptionRow kDeviceOptions[] = {
+    {"--depth", "N", "commands under way (64)"},
+    {"--seconds", "S", "how long to measure (5)"},
+    {"--destinations", "M", "different queues (10000)"},
+    {"--events", "", "with an event to a consumer at the start and at the end"},
+    {"--redis", "HOST:PORT", "replay the original's commands on this server, too"},
+    {"--json", "", "one JSON object"},
+};
+
+template <int (*Bench)(const BenchOptions&)>
+int run(const Parsed& parsed) {
+  const auto options = bench_options(parsed);
+  return options ? Bench(*options) : complain(parsed, options.error());
+}
+
+constexpr Command kBenches[] = {
+    {.name = "backlog",
+     .operands = {},
+     .summary = "many waiting messages: accepting, a kill -9, the start, the drain",
+     .options = kOptions,
+     .asks_daemon = false,
+     .run = run<bench_backlog>},
+    {.name = "redrive",
+     .operands = {},
+     .summary = "many dead letters, a kill -9, and a job that sends all of them again at a rate",
+     .options = kRedriveOptions,
+     .asks_daemon = false,
+     .run = run<bench_redrive>},
+    {.name = "hang",
+     .operands = {},
+     .summary = "ten destinations that answer, alone and among 990 that hang, by turns",
+     .options = kOptions,
+     .asks_daemon = false,
+     .run = run<bench_hang>},
+    {.name = "device",
+     .operands = {},
+     .summary = "commands by push to devices, from enqueue to answer",
+     .options = kDeviceOptions,
+     .asks_daemon = false,
+     .run = run<bench_device>},
+    {.name = "queues",
+     .operands = {},
+     .summary = "many commands that wait in many queues of devices: a kill -9, the start, timers",
+     .options = kOptions,
+     .asks_daemon = false,
+     .run = run<bench_queues>},
+    {.name = "timers",
+     .operands = {},
+     .summary = "arming and firing",
+     .options = kOptions,
+     .asks_daemon = false,
+     .run = run<bench_timers>},
+};
+
+}  // namespace
+}  // namespace postrider
+
+int main(int count, char** values) {
+  const std::vector<std::string> arguments(values + (count > 0 ? 1 : 0), values + count);
+  const int code = postrider::run_verbs("bench", postrider::kBenches, arguments);
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  return code == postrider::kExitOk && !written ? postrider::kExitFailure : code;
+}
