@@ -279,7 +279,7 @@ void World::trace_limits() {
   say("restore_rows_max", limits.restore_rows_max);
   say("timers_per_step_max", limits.timers_per_step_max);
   say("answer_rows_max", limits.answer_rows_max);
-  say("mailbox_max", shard_.event_queue_max);
+  say("event_queue_max", shard_.event_queue_max);
   say("parked_max", shard_.parked_max);
   say("turn_events_max", shard_.turn_events_max);
   say("turn_bytes_max", shard_.turn_bytes_max);
