@@ -69,6 +69,7 @@ class Daemon {
     stop_ = true;
     shutdown(fd_, SHUT_RDWR);
     thread_.join();
+    for (const int client : answered_) close(client);
     close(fd_);
   }
   Daemon(const Daemon&) = delete;
@@ -171,9 +172,8 @@ class Daemon {
         send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
       }
       shutdown(client, SHUT_WR);
-      std::array<char, 256> rest{};
-      while (recv(client, rest.data(), rest.size(), 0) > 0) continue;
-      close(client);
+      // Closed at the end: a program may ask something else while it reads a stream.
+      answered_.push_back(client);
     }
   }
 
@@ -183,6 +183,7 @@ class Daemon {
   std::atomic<bool> stop_ = false;
   std::mutex mutex_;
   std::vector<std::string> requests_;
+  std::vector<int> answered_;  // of the thread
   std::thread thread_;
 };
 

@@ -32,7 +32,8 @@ class FirstCommand(harness.Case):
         daemon = self.daemon("--dev")
         self.assertIn("Stop it with Ctrl-C", daemon.welcome)
         self.assertIn(f"Messages are kept in {daemon.directory / 'data'}", daemon.welcome)
-        line = daemon.welcome[daemon.welcome.index("curl "):]
+        self.assertIn(f"The dashboard is at {daemon.url}/", daemon.welcome)
+        line = daemon.welcome[daemon.welcome.index("curl "):].split("\n\n")[0]
         done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=ENVIRONMENT, check=False)
         self.assertEqual(done.returncode, 0, done)
         message = re.search(r'"id":"([0-9a-f]{32})"', done.stdout)
@@ -57,7 +58,8 @@ class FirstCommand(harness.Case):
         daemon = self.daemon("--dev", environment={
             "POSTRIDER_SERVER_TLS_CERTIFICATE": str(authority.directory / "good.crt"),
             "POSTRIDER_SERVER_TLS_KEY": str(authority.directory / "good.key")})
-        line = daemon.welcome[daemon.welcome.index("curl "):]
+        self.assertIn(f"The dashboard is at {daemon.url}/", daemon.welcome)
+        line = daemon.welcome[daemon.welcome.index("curl "):].split("\n\n")[0]
         done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False,
                               env={**ENVIRONMENT, "CURL_CA_BUNDLE": str(authority.file)})
         self.assertIn('"durability":"synced"', done.stdout, done)
