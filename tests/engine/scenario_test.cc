@@ -1,6 +1,6 @@
 // Plays every transcript of tests/scenarios and compares it with what is written there. With
 // POSTRIDER_REWRITE=1 the files are rewritten instead; read the difference before you keep it.
-#include "tests/support/scenario.h"
+#include "tests/support/scenario/scenario.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "tests/support/scenario_text.h"
+#include "tests/support/scenario/text.h"
 
 #include <array>
 #include <cstdio>

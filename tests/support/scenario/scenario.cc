@@ -1,6 +1,6 @@
-#include "tests/support/scenario.h"
+#include "tests/support/scenario/scenario.h"
 
-#include "tests/support/scenario_world.h"
+#include "tests/support/scenario/world.h"
 
 namespace postrider::scenario {
 

@@ -7,7 +7,7 @@
 
 #include "postrider/base/time.h"
 #include "postrider/model/seams/transport.h"
-#include "tests/support/scenario_words.h"
+#include "tests/support/scenario/words.h"
 
 namespace postrider::scenario {
 

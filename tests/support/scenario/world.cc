@@ -1,4 +1,4 @@
-#include "tests/support/scenario_world.h"
+#include "tests/support/scenario/world.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include "postrider/model/id_address.h"
 #include "postrider/profiles/all.h"
 #include "postrider/sim/fields/drill/drill.h"
-#include "tests/support/scenario.h"
+#include "tests/support/scenario/scenario.h"
 
 namespace postrider::scenario {
 namespace {
@@ -131,16 +131,23 @@ void World::act(Action&& action) {
 }
 
 void World::start(StartAttempt&& attempt) {
+  name_event(attempt);
   const int number = ++attempts_seen_[attempt.message];
   const std::string name = name_of_message(attempt.message);
   const Behaviour behaviour = peer_.meet(destination_of_[attempt.message]);
-  open_[attempt.attempt] = {attempt.message, number, behaviour.regardless};
+  open_[attempt.attempt] = {attempt.message, number, behaviour.regardless, attempt.request.target,
+                            std::string(attempt.request.body)};
   if (quiet_) {
     ++quiet_attempts_;
   } else {
     const std::string& verb = attempt.request.verb;
+    const std::string& target = attempt.request.target;
+    // A command is told by the call that it makes, everything else by its verb.
+    const bool calls = commands_.contains(attempt.message);
     const bool sends = verb == "POST" || verb == "SEND";
-    say(name + " attempt " + std::to_string(number) + " starts" + (sends ? "" : ": " + verb));
+    const std::string what = calls ? target.substr(target.rfind('/') + 1) : verb;
+    say(name + " attempt " + std::to_string(number) + " starts" +
+        (sends && !calls ? "" : ": " + what));
   }
   if (peer_.shows_requests()) {
     lines_.push_back("    " + attempt.request.verb + " " + attempt.request.target);

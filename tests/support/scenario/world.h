@@ -11,11 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "postrider/protocols/chirpstack/chirpstack.h"
+#include "postrider/protocols/device/message.h"
 #include "postrider/shard/shard.h"
 #include "postrider/stores/memory.h"
-#include "tests/support/scenario_peer.h"
-#include "tests/support/scenario_text.h"
-#include "tests/support/scenario_words.h"
+#include "tests/support/scenario/peer.h"
+#include "tests/support/scenario/text.h"
+#include "tests/support/scenario/words.h"
 
 namespace postrider::scenario {
 
@@ -35,6 +37,8 @@ class World {
     MessageId message;
     int number = 0;
     bool regardless = false;
+    std::string target = {};  // of its request, and the body
+    std::string body = {};
   };
   struct Coming {  // an answer on its way
     AttemptId attempt;
@@ -82,6 +86,16 @@ class World {
   void record(Words& words);
   void damage(Words& words);
 
+  // device.cc: the words of network servers, vendors and meters
+  void command(Words& words);
+  void status(Words& words);
+  void server(Words& words);
+  void server_says(Words& words);
+  void vendor(Words& words);
+  void answer(MessageId message, WireReply reply);  // to its open attempt
+  Open* open_of(MessageId message);
+  void name_event(const StartAttempt& attempt);
+
   template <class Command>
   void command_on_message(const std::string& verb, Words& words);
   template <class Command>
@@ -127,6 +141,8 @@ class World {
   std::map<std::string, std::pair<Health, Timestamp>> health_;
   std::map<MessageId, int> attempts_seen_;
   std::map<AttemptId, Open> open_;
+  std::map<MessageId, device::DeviceMessage> commands_;
+  std::map<MessageId, chirpstack::QueueItem> items_;  // as they were last sent
   std::multimap<Duration, Coming> coming_;
   Peer peer_;
   LogPosition cursor_;                          // of the transcript's own reader

@@ -1,10 +1,10 @@
-#include "tests/support/scenario_words.h"
+#include "tests/support/scenario/words.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "postrider/base/durations.h"
-#include "tests/support/scenario.h"
+#include "tests/support/scenario/scenario.h"
 
 namespace postrider::scenario {
 

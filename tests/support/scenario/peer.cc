@@ -1,4 +1,4 @@
-#include "tests/support/scenario_peer.h"
+#include "tests/support/scenario/peer.h"
 
 #include <optional>
 #include <utility>

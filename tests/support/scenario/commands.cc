@@ -5,8 +5,8 @@
 
 #include "postrider/model/message.h"
 #include "postrider/model/records/keys.h"
-#include "tests/support/scenario.h"
-#include "tests/support/scenario_world.h"
+#include "tests/support/scenario/scenario.h"
+#include "tests/support/scenario/world.h"
 
 namespace postrider::scenario {
 
@@ -46,6 +46,10 @@ const std::map<std::string, World::Handler, std::less<>>& World::handlers() {
       {"memory", &World::memory},
       {"record", &World::record},
       {"damage", &World::damage},
+      {"command", &World::command},
+      {"status", &World::status},
+      {"server", &World::server},
+      {"vendor", &World::vendor},
   };
   return kHandlers;
 }
