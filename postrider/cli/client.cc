@@ -26,7 +26,9 @@ namespace {
 constexpr std::size_t kHeadBytesMax = 65'536;
 constexpr std::size_t kChunkLineBytesMax = 256;
 
-tl::unexpected<Error> wrong(std::string what) { return fail(ErrorCode::kInvalid, std::move(what)); }
+tl::unexpected<Error> wrong_reply(std::string what) {
+  return fail(ErrorCode::kInvalid, std::move(what));
+}
 tl::unexpected<Error> gone(std::string what) {
   return fail(ErrorCode::kUnavailable, std::move(what));
 }
@@ -80,7 +82,7 @@ Result<void> Wire::open_unix(const ClientTarget& target, Duration time_out) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (target.host.size() >= sizeof address.sun_path)
-    return wrong("the path is too long for a socket");
+    return wrong_reply("the path is too long for a socket");
   target.host.copy(address.sun_path, target.host.size());
   fd_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   set_time_out(time_out);
@@ -204,14 +206,15 @@ bool read_status(std::string_view line, int& status) {
 Result<void> Reading::read_head(ClientAnswer& answer) {
   std::size_t end = 0;
   while ((end = buffer_.find("\r\n\r\n")) == std::string::npos) {
-    if (buffer_.size() > kHeadBytesMax) return wrong("the answer's head is too large");
+    if (buffer_.size() > kHeadBytesMax) return wrong_reply("the answer's head is too large");
     POSTRIDER_TRY(come, more());
     if (!come && buffer_.empty()) return gone("the daemon closed the connection without an answer");
-    if (!come) return wrong("the answer is not HTTP, or broke off");
+    if (!come) return wrong_reply("the answer is not HTTP, or broke off");
   }
   std::string_view head = std::string_view(buffer_).substr(0, end);
   const std::size_t first = std::min(head.find("\r\n"), head.size());
-  if (!read_status(head.substr(0, first), answer.status)) return wrong("the answer is not HTTP");
+  if (!read_status(head.substr(0, first), answer.status))
+    return wrong_reply("the answer is not HTTP");
   head.remove_prefix(std::min(first + 2, head.size()));
   while (!head.empty()) {
     const std::size_t stop = std::min(head.find("\r\n"), head.size());
@@ -236,7 +239,7 @@ Result<void> Reading::read_counted(std::uint64_t size, const ClientPiece& piece,
     const std::size_t part =
         static_cast<std::size_t>(std::min<std::uint64_t>(size, buffer_.size()));
     taken_ += part;
-    if (taken_ > bytes_max_) return wrong("the answer is too large");
+    if (taken_ > bytes_max_) return wrong_reply("the answer is too large");
     wanted = piece(std::string_view(buffer_).substr(0, part));
     buffer_.erase(0, part);
     size -= part;
@@ -247,7 +250,7 @@ Result<void> Reading::read_counted(std::uint64_t size, const ClientPiece& piece,
 Result<std::string> Reading::read_line() {
   std::size_t end = 0;
   while ((end = buffer_.find("\r\n")) == std::string::npos) {
-    if (buffer_.size() > kChunkLineBytesMax) return wrong("the answer has a broken chunk");
+    if (buffer_.size() > kChunkLineBytesMax) return wrong_reply("the answer has a broken chunk");
     POSTRIDER_TRY(come, more());
     if (!come) return gone("the answer broke off");
   }
@@ -262,12 +265,12 @@ Result<void> Reading::read_chunks(const ClientPiece& piece) {
     POSTRIDER_TRY(line, read_line());
     std::uint64_t size = 0;
     const auto parsed = std::from_chars(line.data(), line.data() + line.size(), size, 16);
-    if (parsed.ec != std::errc()) return wrong("the answer has a broken chunk");
+    if (parsed.ec != std::errc()) return wrong_reply("the answer has a broken chunk");
     if (size == 0) return {};
     Result<void> read = read_counted(size, piece, wanted);
     if (!read || !wanted) return read;
     POSTRIDER_TRY(empty, read_line());
-    if (!empty.empty()) return wrong("the answer has a broken chunk");
+    if (!empty.empty()) return wrong_reply("the answer has a broken chunk");
   }
   return {};
 }
@@ -280,7 +283,7 @@ Result<void> Reading::read_body(const ClientAnswer& answer, const ClientPiece& p
   if (!length.empty()) {
     std::uint64_t size = 0;
     const auto parsed = std::from_chars(length.data(), length.data() + length.size(), size);
-    if (parsed.ec != std::errc()) return wrong("the answer's length is no number");
+    if (parsed.ec != std::errc()) return wrong_reply("the answer's length is no number");
     return read_counted(size, piece, wanted);
   }
   while (wanted) {
@@ -322,8 +325,8 @@ std::string_view ClientAnswer::header(std::string_view lower_case_name) const {
 
 Result<ClientTarget> parse_target(std::string_view url) {
   const auto bad = [&] {
-    return wrong("'" + std::string(url) +
-                 "' is no address: write http://127.0.0.1:8460, https://… or unix:/path");
+    return wrong_reply("'" + std::string(url) +
+                       "' is no address: write http://127.0.0.1:8460, https://… or unix:/path");
   };
   ClientTarget target;
   std::string_view rest = url;

@@ -21,7 +21,7 @@ constexpr auto kDaemonOptions = std::to_array<OptionRow>({
 });
 constexpr OptionRow kHelpRow = {"--help", "", "this text"};
 constexpr std::size_t kIndent = 2;
-constexpr std::size_t kGap = 3;
+constexpr std::size_t kOptionGap = 3;
 
 // While it is set, commands are written down instead of run: so completion and manual pages come
 // from the tables that parse, and no command can be forgotten.
@@ -209,7 +209,7 @@ std::string help_text(std::string_view noun, const Command& command) {
   for (const OptionRow& row : rows) {
     std::string line(kIndent, ' ');
     line.append(option_text(row));
-    line.resize(kIndent + width + kGap, ' ');
+    line.resize(kIndent + width + kOptionGap, ' ');
     text.append(line).append(row.meaning);
     if (row.repeats) text.append(" (may be given several times)");
     text += '\n';

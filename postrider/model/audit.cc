@@ -5,12 +5,12 @@
 namespace postrider {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kAuditVersion = 1;
 
 }  // namespace
 
 std::string encode_audit(const AuditRecord& audit) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kAuditVersion));
   Writer(out)
       .i64(audit.at.ms())
       .text(audit.actor)
@@ -23,7 +23,7 @@ std::string encode_audit(const AuditRecord& audit) {
 }
 
 Result<AuditRecord> decode_audit(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  Reader reader = open_record(record, kAuditVersion);
   AuditRecord audit;
   audit.at = Timestamp(reader.i64());
   audit.actor = reader.text();

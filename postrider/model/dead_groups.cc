@@ -5,7 +5,7 @@
 namespace postrider {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kDeadGroupsVersion = 1;
 constexpr std::size_t kKeyBytes = 15;
 
 }  // namespace
@@ -34,7 +34,7 @@ std::optional<GroupName> parse_group_key(std::string_view key) {
 }
 
 std::string encode_group(const GroupRecord& group) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kDeadGroupsVersion));
   Writer(out)
       .varint(group.count)
       .i64(group.first.ms())
@@ -47,7 +47,7 @@ std::string encode_group(const GroupRecord& group) {
 }
 
 Result<GroupRecord> decode_group(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  Reader reader = open_record(record, kDeadGroupsVersion);
   GroupRecord group;
   group.count = reader.varint();
   group.first = Timestamp(reader.i64());

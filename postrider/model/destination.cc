@@ -6,7 +6,7 @@
 namespace postrider {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kDestinationVersion = 1;
 constexpr std::uint8_t kRemoved = 1;
 constexpr std::uint8_t kDraining = 2;
 constexpr std::array<std::string_view, kHealths> kHealthNames = {"normal", "wait", "probe",
@@ -21,7 +21,7 @@ std::string_view name_of(Health health) {
 }
 
 std::string encode_config(const DestinationConfig& config) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kDestinationVersion));
   Writer(out)
       .u8(static_cast<std::uint8_t>((config.removed ? kRemoved : 0) |
                                     (config.draining ? kDraining : 0)))
@@ -33,7 +33,7 @@ std::string encode_config(const DestinationConfig& config) {
 }
 
 Result<DestinationConfig> decode_config(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  Reader reader = open_record(record, kDestinationVersion);
   DestinationConfig config;
   const std::uint8_t flags = reader.u8();
   config.removed = (flags & kRemoved) != 0;
@@ -47,7 +47,7 @@ Result<DestinationConfig> decode_config(std::string_view record) {
 }
 
 std::string encode_route(const Route& route) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kDestinationVersion));
   Writer(out)
       .u8(static_cast<std::uint8_t>(route.health))
       .u16(route.strikes)
@@ -65,7 +65,7 @@ std::string encode_route(const Route& route) {
 }
 
 Result<Route> decode_route(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  Reader reader = open_record(record, kDestinationVersion);
   Route route;
   const std::uint8_t health = reader.u8();
   if (health >= kHealths) reader.fail();
@@ -85,7 +85,7 @@ Result<Route> decode_route(std::string_view record) {
 }
 
 std::string encode_owed(const Owed& owed) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kDestinationVersion));
   Writer writer(out);
   for (std::uint8_t lane = 0; lane < kLanes; ++lane) {
     if (!owed.heads[lane].is_set()) continue;
@@ -96,7 +96,7 @@ std::string encode_owed(const Owed& owed) {
 }
 
 Result<Owed> decode_owed(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  Reader reader = open_record(record, kDestinationVersion);
   Owed owed;
   while (reader.ok() && !reader.at_end()) {
     const std::uint8_t lane = reader.u8();

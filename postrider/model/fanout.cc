@@ -9,7 +9,7 @@
 namespace postrider {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kFanoutVersion = 1;
 constexpr std::size_t kIdDigits = 16;
 constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr std::string_view kWildcard = ".*";
@@ -47,7 +47,7 @@ std::optional<FanoutId> parse_fanout_id(std::string_view text) {
 }
 
 std::string encode_fanout_group(const FanoutGroup& group) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kFanoutVersion));
   Writer writer(out);
   writer.text(group.name)
       .u8(group.skip_closed ? 1 : 0)
@@ -62,7 +62,7 @@ std::string encode_fanout_group(const FanoutGroup& group) {
 }
 
 Result<FanoutGroup> decode_fanout_group(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  Reader reader = open_record(record, kFanoutVersion);
   FanoutGroup group;
   group.name = reader.text();
   const std::uint8_t skip = reader.u8();
@@ -127,7 +127,7 @@ Result<FanoutView> decode_fanout(std::string_view bytes) {
 Blob encode_body(std::string_view body) {
   const std::size_t content = 1 + body.size();
   return Blob::make(content + 4, [&](char* to) {
-    to[0] = static_cast<char>(kVersion);
+    to[0] = static_cast<char>(kFanoutVersion);
     if (!body.empty()) std::memcpy(to + 1, body.data(), body.size());
     const std::uint32_t crc = crc32c({to, content});
     for (std::size_t i = 0; i < 4; ++i) to[content + i] = static_cast<char>(crc >> (24 - 8 * i));
@@ -135,7 +135,7 @@ Blob encode_body(std::string_view body) {
 }
 
 Result<std::string_view> decode_body(std::string_view record) {
-  const Reader reader = open_record(record, kVersion);
+  const Reader reader = open_record(record, kFanoutVersion);
   if (!reader.ok()) return fail(ErrorCode::kCorrupt, "shared body");
   return reader.rest();
 }
@@ -147,14 +147,14 @@ std::string_view body_in(const Blob& record) {
 }
 
 std::string encode_body_count(const BodyCount& count) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kFanoutVersion));
   Writer(out).u32(count.references).u32(count.bytes);
   seal_record(out);
   return out;
 }
 
 Result<BodyCount> decode_body_count(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  Reader reader = open_record(record, kFanoutVersion);
   BodyCount count;
   count.references = reader.u32();
   count.bytes = reader.u32();

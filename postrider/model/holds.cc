@@ -5,12 +5,12 @@
 namespace postrider {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kHoldsVersion = 1;
 
 }  // namespace
 
 std::string encode_hold(const Hold& hold) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kHoldsVersion));
   Writer(out)
       .text(hold.rule.name)
       .text(hold.rule.reason)
@@ -24,7 +24,7 @@ std::string encode_hold(const Hold& hold) {
 }
 
 Result<Hold> decode_hold(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  Reader reader = open_record(record, kHoldsVersion);
   Hold hold;
   hold.rule.name = reader.text();
   hold.rule.reason = reader.text();

@@ -8,9 +8,9 @@
 namespace postrider {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kJobsVersion = 1;
 constexpr std::uint8_t kNone = 0xFF;  // stands for an unset enumerator
-constexpr std::size_t kIdDigits = 16;
+constexpr std::size_t kJobIdDigits = 16;
 
 template <class Enum>
 Enum get_enum(Reader& reader, std::size_t count) {
@@ -71,14 +71,14 @@ JobOrder get_order(Reader& reader) {
 
 std::string to_string(JobId id) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out(kIdDigits, '0');
+  std::string out(kJobIdDigits, '0');
   std::uint64_t rest = id.value();
-  for (std::size_t i = kIdDigits; i > 0; --i, rest >>= 4) out[i - 1] = kDigits[rest & 15];
+  for (std::size_t i = kJobIdDigits; i > 0; --i, rest >>= 4) out[i - 1] = kDigits[rest & 15];
   return out;
 }
 
 std::optional<JobId> parse_job_id(std::string_view text) {
-  if (text.size() != kIdDigits) return std::nullopt;
+  if (text.size() != kJobIdDigits) return std::nullopt;
   std::uint64_t value = 0;
   for (const char c : text) {
     const bool digit = c >= '0' && c <= '9';
@@ -112,7 +112,7 @@ std::string encode_order(const JobOrder& order) {
 }
 
 std::string encode_job(const Job& job) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kJobsVersion));
   Writer writer(out);
   writer.u64(job.id.value());
   put_order(writer, job.order);
@@ -135,7 +135,7 @@ std::string encode_job(const Job& job) {
 }
 
 Result<Job> decode_job(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  Reader reader = open_record(record, kJobsVersion);
   Job job;
   job.id = JobId(reader.u64());
   job.order = get_order(reader);

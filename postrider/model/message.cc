@@ -9,7 +9,7 @@
 namespace postrider {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kMessageVersion = 1;
 
 // One flag for each optional field keeps the usual record small.
 enum Flag : std::uint8_t {
@@ -55,7 +55,7 @@ std::uint8_t flags_of(const Message& fields) {
 }
 
 void encode_head(std::string& out, const Message& fields, std::size_t attributes_size) {
-  out.push_back(static_cast<char>(kVersion));
+  out.push_back(static_cast<char>(kMessageVersion));
   Writer writer(out);
   const std::uint8_t flags = flags_of(fields);
   writer.u8(flags);
@@ -180,7 +180,7 @@ Blob encode_whole(const Message& message) {
 }
 
 Result<Message> decode_message(Blob record, Dictionaries dictionaries) {
-  Reader reader = open_record(record.view(), kVersion);
+  Reader reader = open_record(record.view(), kMessageVersion);
   Message message;
   const bool packed = reader.ok() && read_head(reader, message);
   message.attributes = reader.text();
@@ -204,7 +204,7 @@ Result<Message> decode_message(Blob record, Dictionaries dictionaries) {
 
 std::string encode_state(const State& state, std::string_view reason, const Intent& intent,
                          std::string_view notes, std::string_view past) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kMessageVersion));
   Writer writer(out);
   const bool recorded = intent != Intent();
   writer.u8(static_cast<std::uint8_t>(
@@ -274,7 +274,7 @@ Intent read_intent(Reader& reader, const State& state) {
 }  // namespace
 
 Result<StoredState> decode_state(std::string_view record) {
-  Reader reader = open_record(record, kVersion);
+  Reader reader = open_record(record, kMessageVersion);
   StoredState stored;
   State& state = stored.state;
   const std::uint8_t flags = read_numbers(reader, state);

@@ -24,7 +24,7 @@ Enum any_enum(std::size_t count) {
 }
 Timestamp any_time() { return Timestamp(any<std::int64_t>()); }
 Duration any_duration() { return Duration(any<std::int64_t>()); }
-MessageId any_id() { return {any<std::uint64_t>(), any<std::uint64_t>()}; }
+MessageId any_record_id() { return {any<std::uint64_t>(), any<std::uint64_t>()}; }
 std::string any_text() { return any<std::string>(); }
 NamedTexts any_texts() {
   NamedTexts texts(*rc::gen::inRange<std::size_t>(0, 4));
@@ -33,7 +33,7 @@ NamedTexts any_texts() {
 }
 // Unset half of the time, because unset fields are encoded in another way.
 Timestamp maybe_time() { return any<bool>() ? any_time() : Timestamp(); }
-MessageId maybe_id() { return any<bool>() ? any_id() : MessageId(); }
+MessageId maybe_id() { return any<bool>() ? any_record_id() : MessageId(); }
 
 // Some are worth packing.
 std::string any_body() {
@@ -44,7 +44,7 @@ std::string any_body() {
 
 Message any_message() {
   Message fields;
-  fields.id = any_id();
+  fields.id = any_record_id();
   fields.accepted = any_time();
   fields.not_before = maybe_time();
   fields.expires = maybe_time();
@@ -82,7 +82,7 @@ Intent any_intent() {
 NameEntry any_name() {
   NameEntry entry{any_time(), {}};
   entry.holders.resize(*rc::gen::inRange<std::size_t>(0, 4));
-  for (NameEntry::Holder& holder : entry.holders) holder = {any_id(), any<std::uint16_t>()};
+  for (NameEntry::Holder& holder : entry.holders) holder = {any_record_id(), any<std::uint16_t>()};
   return entry;
 }
 
@@ -98,7 +98,8 @@ ArrivalRecord any_arrival() {
 }
 
 NestedRecord any_nested() {
-  return {any_id(), any_text(), any<std::uint8_t>(), any<std::uint16_t>(), any_text(), any_body()};
+  return {any_record_id(),      any_text(), any<std::uint8_t>(),
+          any<std::uint16_t>(), any_text(), any_body()};
 }
 
 CensusRecord any_census() {
@@ -115,7 +116,7 @@ std::vector<CensusOf> any_census_page() {
 }
 
 GroupRecord any_group() {
-  return {any<std::uint32_t>(), any_time(), any_time(), any_id(), any_text()};
+  return {any<std::uint32_t>(), any_time(), any_time(), any_record_id(), any_text()};
 }
 
 AuditRecord any_audit() {
@@ -232,7 +233,7 @@ LogEntry any_log_entry() {
   LogEntry entry;
   entry.kind = any_enum<LogEntry::Kind>(LogEntry::kKinds);
   entry.at = any_time();
-  entry.id = any_id();
+  entry.id = any_record_id();
   entry.phase = any_enum<Phase>(kPhases);
   entry.cause = any_enum<FailureClass>(kFailureClasses);
   entry.attempts = any<std::uint16_t>();
@@ -248,7 +249,7 @@ std::vector<LogEntry> any_log() {
 
 EndRecord any_end() {
   EndRecord end;
-  end.id = any_id();
+  end.id = any_record_id();
   end.phase = any_enum<Phase>(kPhases);
   end.cause = any_enum<FailureClass>(kFailureClasses);
   end.attempts = any<std::uint16_t>();
@@ -264,7 +265,7 @@ EndRecord any_end() {
 
 DeadLetter any_letter() {
   DeadLetter letter;
-  letter.id = any_id();
+  letter.id = any_record_id();
   letter.phase = any_enum<Phase>(kPhases);
   letter.at = any_time();
   letter.cause = any_enum<FailureClass>(kFailureClasses);
@@ -276,7 +277,7 @@ DeadLetter any_letter() {
 Answer any_answer() {
   Answer answer;
   answer.code = any_enum<AnswerCode>(kAnswerCodes);
-  answer.id = any_id();
+  answer.id = any_record_id();
   answer.detail = any_text();
   return answer;
 }
@@ -544,8 +545,9 @@ INSTANTIATE_TEST_SUITE_P(
         Sample{"Body", [] { return std::string(encode_body(any_body()).view()); }},
         Sample{"Fanout",
                [] {
-                 return encode_fanout(
-                     {FanoutId(any<std::uint64_t>()), {{any_text(), any_id()}}, {any_text()}});
+                 return encode_fanout({FanoutId(any<std::uint64_t>()),
+                                       {{any_text(), any_record_id()}},
+                                       {any_text()}});
                }},
         Sample{"Trail", [] { return encode_trail(any_trail()); }},
         Sample{"Texts", [] { return encode_texts(any_texts()); }}),

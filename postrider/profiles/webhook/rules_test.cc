@@ -1,3 +1,4 @@
+// unity: alone, its names are those of wire_test.cc
 #include "postrider/profiles/webhook/rules.h"
 
 #include <cctype>

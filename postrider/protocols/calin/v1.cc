@@ -1,3 +1,4 @@
+// unity: alone, its names are those of v2.cc
 #include "postrider/base/check.h"
 #include "postrider/protocols/calin/calin.h"
 #include "postrider/protocols/calin/words.h"

@@ -1,3 +1,4 @@
+// unity: alone, its names are those of v2_test.cc
 #include <gtest/gtest.h>
 
 #include "postrider/protocols/calin/calin.h"

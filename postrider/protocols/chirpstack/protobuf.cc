@@ -1,3 +1,4 @@
+// unity: alone, its names are those of events.cc
 // The protobuf form of the events; the field numbers are those of the server's integration API.
 #include "postrider/protocols/grpc/protobuf.h"
 

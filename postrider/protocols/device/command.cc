@@ -9,25 +9,25 @@
 namespace postrider::device {
 namespace {
 
-constexpr std::array<std::string_view, kCommands> kNames = {"READ_VOLTAGE",
-                                                            "READ_CURRENT",
-                                                            "READ_POWER",
-                                                            "READ_POWER_LIMIT",
-                                                            "READ_CREDIT",
-                                                            "READ_VERSION",
-                                                            "READ_DATE",
-                                                            "READ_TIME",
-                                                            "TURN_ON",
-                                                            "TURN_OFF",
-                                                            "SET_DATE",
-                                                            "SET_TIME",
-                                                            "CLEAR_CREDIT",
-                                                            "CLEAR_TAMPER",
-                                                            "SET_POWER_LIMIT",
-                                                            "TOP_UP_KWH",
-                                                            "DELIVER_PREEXISTING_TOKEN",
-                                                            "READ_REPORT",
-                                                            "JOIN_NETWORK"};
+constexpr std::array<std::string_view, kCommands> kCommandNames = {"READ_VOLTAGE",
+                                                                   "READ_CURRENT",
+                                                                   "READ_POWER",
+                                                                   "READ_POWER_LIMIT",
+                                                                   "READ_CREDIT",
+                                                                   "READ_VERSION",
+                                                                   "READ_DATE",
+                                                                   "READ_TIME",
+                                                                   "TURN_ON",
+                                                                   "TURN_OFF",
+                                                                   "SET_DATE",
+                                                                   "SET_TIME",
+                                                                   "CLEAR_CREDIT",
+                                                                   "CLEAR_TAMPER",
+                                                                   "SET_POWER_LIMIT",
+                                                                   "TOP_UP_KWH",
+                                                                   "DELIVER_PREEXISTING_TOKEN",
+                                                                   "READ_REPORT",
+                                                                   "JOIN_NETWORK"};
 constexpr std::array<std::string_view, 3> kRepeats = {"free", "closed", "never"};
 constexpr std::array<std::string_view, 4> kPhases = {"", "A", "B", "C"};
 
@@ -38,12 +38,14 @@ std::chrono::year_month_day to_chrono(const Date& date) {
 
 }  // namespace
 
-std::string_view name_of(Command command) { return kNames.at(static_cast<std::size_t>(command)); }
+std::string_view name_of(Command command) {
+  return kCommandNames.at(static_cast<std::size_t>(command));
+}
 
 std::optional<Command> parse_command(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Command>(found - kNames.begin());
+  const auto found = std::find(kCommandNames.begin(), kCommandNames.end(), name);
+  if (found == kCommandNames.end()) return std::nullopt;
+  return static_cast<Command>(found - kCommandNames.begin());
 }
 
 std::string_view name_of(Repeat repeat) { return kRepeats.at(static_cast<std::size_t>(repeat)); }

@@ -19,7 +19,7 @@ constexpr auto kTop = std::to_array<std::string_view>(
 constexpr auto kDevice = std::to_array<std::string_view>({"externalReference", "decoderKey"});
 constexpr auto kPayload = std::to_array<std::string_view>({"kwh", "powerLimit"});
 
-tl::unexpected<Error> wrong(std::string_view field, std::string_view what) {
+tl::unexpected<Error> wrong_mint(std::string_view field, std::string_view what) {
   return fail(ErrorCode::kInvalid, std::string(field).append(": ").append(what));
 }
 
@@ -35,8 +35,8 @@ Result<void> check_names(const json::Object& object, std::span<const std::string
 
 Result<std::string> needed(const json::Object& object, std::string_view name, std::size_t most) {
   POSTRIDER_TRY(text, json::text_of(object, name));
-  if (text.empty()) return wrong(name, "is missing");
-  if (text.size() > most) return wrong(name, "is too long");
+  if (text.empty()) return wrong_mint(name, "is missing");
+  if (text.size() > most) return wrong_mint(name, "is too long");
   return text;
 }
 
@@ -45,7 +45,7 @@ Result<std::optional<Decimal>> number_of(const json::Object& object, std::string
   if (value == nullptr) return std::optional<Decimal>();
   const auto text = value->is_number() ? json::word_of(*value) : std::nullopt;
   const auto number = text ? parse_decimal(*text) : std::nullopt;
-  if (!number || number->units <= 0) return wrong(name, "must be a number above 0");
+  if (!number || number->units <= 0) return wrong_mint(name, "must be a number above 0");
   return number;
 }
 
@@ -59,15 +59,15 @@ Result<void> read_amounts(const json::Object& object, Mint& mint) {
     mint.power_limit = limit;
   }
   if (mint.kwh.has_value() != (mint.type == Command::kTopUpKwh))
-    return wrong("payload.kwh", "is what TOP_UP_KWH needs, and nothing else has");
+    return wrong_mint("payload.kwh", "is what TOP_UP_KWH needs, and nothing else has");
   if (mint.power_limit.has_value() != (mint.type == Command::kSetPowerLimit))
-    return wrong("payload.powerLimit", "is what SET_POWER_LIMIT needs, and nothing else has");
+    return wrong_mint("payload.powerLimit", "is what SET_POWER_LIMIT needs, and nothing else has");
   return {};
 }
 
-Result<void> read_device(const json::Object& object, Mint& mint) {
+Result<void> read_mint_device(const json::Object& object, Mint& mint) {
   POSTRIDER_TRY(device, json::object_of(object, "device"));
-  if (device == nullptr) return wrong("device", "is missing");
+  if (device == nullptr) return wrong_mint("device", "is missing");
   if (auto known = check_names(*device, kDevice); !known) return known;
   POSTRIDER_TRY(meter, needed(*device, "externalReference", kIdBytesMax));
   POSTRIDER_TRY(key, json::text_of(*device, "decoderKey"));
@@ -76,7 +76,7 @@ Result<void> read_device(const json::Object& object, Mint& mint) {
   };
   if (!key.empty() &&
       (key.size() != kDecoderKeyDigits || !std::all_of(key.begin(), key.end(), is_hex)))
-    return wrong("device.decoderKey", "must be 16 hexadecimal digits");
+    return wrong_mint("device.decoderKey", "must be 16 hexadecimal digits");
   mint.meter = meter;
   mint.decoder_key = key;
   return {};
@@ -121,21 +121,21 @@ Result<Mint> parse_mint(std::string_view json) {
   POSTRIDER_TRY(type, needed(object, "type", kIdBytesMax));
   const auto command = parse_command(type);
   if (!command || !is_token(*command) || *command == Command::kDeliverPreexistingToken)
-    return wrong("type", "must be TOP_UP_KWH, CLEAR_CREDIT, CLEAR_TAMPER or SET_POWER_LIMIT");
+    return wrong_mint("type", "must be TOP_UP_KWH, CLEAR_CREDIT, CLEAR_TAMPER or SET_POWER_LIMIT");
   mint.type = *command;
   POSTRIDER_TRY(plugin, needed(object, "pluginId", kPluginBytesMax));
-  if (!is_plugin_name(plugin)) return wrong("pluginId", "is no name of a plugin");
+  if (!is_plugin_name(plugin)) return wrong_mint("pluginId", "is no name of a plugin");
   mint.plugin = plugin;
   POSTRIDER_TRY(issued, needed(object, "issueDateString", kIdBytesMax));
   const auto time = parse_rfc3339(issued);
   if (!time || !time->is_set())
-    return wrong("issueDateString", "must be a time like 2026-08-12T14:30:00Z");
+    return wrong_mint("issueDateString", "must be a time like 2026-08-12T14:30:00Z");
   mint.issued = *time;
   if (json::find(object, "correlationId") != nullptr) {
     POSTRIDER_TRY(correlation, needed(object, "correlationId", kIdBytesMax));
     mint.correlation = correlation;
   }
-  Result<void> read = read_device(object, mint);
+  Result<void> read = read_mint_device(object, mint);
   if (read) read = read_amounts(object, mint);
   if (!read) return tl::unexpected<Error>(read.error());
   return mint;
@@ -198,7 +198,8 @@ calin::Call mint_call_v2(const VendorV2& vendor, const Mint& mint) {
 
 Result<calin::Call> mint_call_sts(const Mint& mint, int random_number) {
   if (mint.decoder_key.empty())
-    return wrong("device.decoderKey", "is missing: without a vendor the token is made from it");
+    return wrong_mint("device.decoderKey",
+                      "is missing: without a vendor the token is made from it");
   JsonText out;
   out.begin_object();
   out.text("decoderKey", mint.decoder_key);

@@ -26,7 +26,7 @@ constexpr std::uint16_t kTimeIdentifier = 0xC011;
 constexpr char kOnData = '\x96';
 constexpr char kOffData = '\x35';
 
-auto corrupt(const char* why) { return fail(ErrorCode::kCorrupt, why); }
+auto corrupt_frame(const char* why) { return fail(ErrorCode::kCorrupt, why); }
 auto invalid(const char* why) { return fail(ErrorCode::kInvalid, why); }
 
 std::uint8_t byte_at(std::string_view bytes, std::size_t at) {
@@ -99,7 +99,8 @@ std::string write_data(const Request& request) {
 Result<Request> read_write(const Frame& frame) {
   Request request;
   request.meter = frame.meter;
-  if (frame.body.size() <= kIdentifierBytes + kPasswordBytes) return corrupt("a write has no data");
+  if (frame.body.size() <= kIdentifierBytes + kPasswordBytes)
+    return corrupt_frame("a write has no data");
   const std::string_view data =
       std::string_view(frame.body).substr(kIdentifierBytes + kPasswordBytes);
   switch (identifier_of(frame.body)) {
@@ -108,7 +109,7 @@ Result<Request> read_write(const Frame& frame) {
       const bool on = identifier_of(frame.body) == kOnIdentifier;
       request.command = on ? Command::kTurnOn : Command::kTurnOff;
       if (data != std::string_view(on ? &kOnData : &kOffData, 1))
-        return corrupt("no relay command");
+        return corrupt_frame("no relay command");
       return request;
     }
     case kDateIdentifier:
@@ -119,9 +120,9 @@ Result<Request> read_write(const Frame& frame) {
       request.command = Command::kSetTime;
       request.time = read_time(data);
       break;
-    default: return corrupt("the meter cannot write this");
+    default: return corrupt_frame("the meter cannot write this");
   }
-  if (!request.date && !request.time) return corrupt("the date or time is impossible");
+  if (!request.date && !request.time) return corrupt_frame("the date or time is impossible");
   return request;
 }
 
@@ -129,7 +130,7 @@ Result<Request> read_read(const Frame& frame) {
   constexpr Command kReads[] = {Command::kReadCredit, Command::kReadVoltage, Command::kReadCurrent,
                                 Command::kReadPower,  Command::kReadDate,    Command::kReadTime};
   constexpr MeterPhase kPhases[] = {MeterPhase::kA, MeterPhase::kB, MeterPhase::kC};
-  if (frame.body.size() != kIdentifierBytes) return corrupt("a read has an identifier only");
+  if (frame.body.size() != kIdentifierBytes) return corrupt_frame("a read has an identifier only");
   Request request;
   request.meter = frame.meter;
   for (const Command command : kReads) {
@@ -143,7 +144,7 @@ Result<Request> read_read(const Frame& frame) {
       return request;
     }
   }
-  return corrupt("the meter cannot read this");
+  return corrupt_frame("the meter cannot read this");
 }
 
 std::optional<Report> read_report(std::string_view body) {
@@ -235,19 +236,19 @@ Result<std::string> encode_frame(const Frame& frame) {
 }
 
 Result<Frame> decode_frame(std::string_view bytes) {
-  if (bytes.size() < kHeadBytes + kTailBytes) return corrupt("the frame is too short");
+  if (bytes.size() < kHeadBytes + kTailBytes) return corrupt_frame("the frame is too short");
   if (bytes.size() > kFrameBytesMax) return fail(ErrorCode::kLimit, "the frame is too long");
   if (byte_at(bytes, 0) != kStart || byte_at(bytes, 7) != kStart)
-    return corrupt("the frame begins wrongly");
+    return corrupt_frame("the frame begins wrongly");
   if (byte_at(bytes, 9) != bytes.size() - kHeadBytes - kTailBytes)
-    return corrupt("the frame has another length than it says");
-  if (byte_at(bytes, bytes.size() - 1) != kEnd) return corrupt("the frame ends wrongly");
+    return corrupt_frame("the frame has another length than it says");
+  if (byte_at(bytes, bytes.size() - 1) != kEnd) return corrupt_frame("the frame ends wrongly");
   if (byte_at(bytes, bytes.size() - 2) != sum_of(bytes.substr(0, bytes.size() - kTailBytes)))
-    return corrupt("the checksum is wrong");
+    return corrupt_frame("the checksum is wrong");
   Frame frame;
   for (std::size_t i = kAddressBytes; i > 0; --i) {
     const std::uint8_t digits = byte_at(bytes, i);
-    if (digits >> 4 > 9 || (digits & 0x0F) > 9) return corrupt("the address is not decimal");
+    if (digits >> 4 > 9 || (digits & 0x0F) > 9) return corrupt_frame("the address is not decimal");
     frame.meter.push_back(static_cast<char>('0' + (digits >> 4)));
     frame.meter.push_back(static_cast<char>('0' + (digits & 0x0F)));
   }
@@ -289,16 +290,17 @@ Result<Request> decode_request(std::string_view bytes) {
     return request;
   }
   POSTRIDER_TRY(frame, decode_frame(bytes));
-  if (frame.body.size() < kIdentifierBytes) return corrupt("a request has an identifier");
+  if (frame.body.size() < kIdentifierBytes) return corrupt_frame("a request has an identifier");
   if (frame.control == static_cast<std::uint8_t>(Control::kRead)) return read_read(frame);
   if (frame.control == static_cast<std::uint8_t>(Control::kWrite)) return read_write(frame);
-  if (frame.control != static_cast<std::uint8_t>(Control::kToken)) return corrupt("no request");
-  if (identifier_of(frame.body) != kTokenIdentifier) return corrupt("no token");
+  if (frame.control != static_cast<std::uint8_t>(Control::kToken))
+    return corrupt_frame("no request");
+  if (identifier_of(frame.body) != kTokenIdentifier) return corrupt_frame("no token");
   request.command = Command::kDeliverPreexistingToken;
   request.meter = frame.meter;
   const auto token = read_digits(std::string_view(frame.body).substr(kIdentifierBytes));
   if (!token || token->empty() || token->size() > kTokenDigitsMax)
-    return corrupt("a token is made of digits only");
+    return corrupt_frame("a token is made of digits only");
   request.token = *token;
   return request;
 }
@@ -330,7 +332,7 @@ Result<Uplink> read_uplink(std::string_view bytes, std::string_view meter, const
     return fits ? answer(response) : Uplink();
   }
   POSTRIDER_TRY(frame, decode_frame(bytes));
-  if (padded_meter(meter) != frame.meter) return corrupt("the frame is of another meter");
+  if (padded_meter(meter) != frame.meter) return corrupt_frame("the frame is of another meter");
   if (is_report(frame)) {
     Uplink uplink;
     uplink.kind = UplinkKind::kReport;

@@ -8,12 +8,12 @@
 namespace postrider {
 namespace {
 
-constexpr Timestamp kWall(
+constexpr Timestamp kTextWall(
     784'111'777'000);  // Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110
 
 TEST(HttpDate, ReadsAndWritesTheOneForm) {
-  EXPECT_EQ(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), kWall);
-  EXPECT_EQ(to_http_date(kWall), "Sun, 06 Nov 1994 08:49:37 GMT");
+  EXPECT_EQ(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), kTextWall);
+  EXPECT_EQ(to_http_date(kTextWall), "Sun, 06 Nov 1994 08:49:37 GMT");
   EXPECT_EQ(parse_http_date("Thu, 29 Feb 2024 23:59:59 GMT"), Timestamp(1'709'251'199'000));
   EXPECT_EQ(parse_http_date("Thu, 01 Jan 1970 00:00:00 GMT"), Timestamp(0));
 }
@@ -62,7 +62,7 @@ TEST(RetryAfter, IsSecondsOrADate) {
                                   {"soon", std::nullopt},
                                   {"120 s", std::nullopt}};
   for (const RetryAfterCase& c : cases)
-    EXPECT_EQ(parse_retry_after(c.text, kWall), c.want) << c.text;
+    EXPECT_EQ(parse_retry_after(c.text, kTextWall), c.want) << c.text;
 }
 
 TEST(HeaderText, NamesAreTokensAndValuesHaveNoLineBreaks) {
