@@ -214,7 +214,7 @@ TEST_F(ApiDestinations, RotateTheirSecretAndKeepTheOldOneForAWhile) {
   // The same key: the same answer, although the secret is in use by now.
   reply = post("/v1/destinations/shop/rotate", body, key);
   EXPECT_EQ(reply.text("answer"), "done");
-  EXPECT_EQ(reply.header("idempotency-replayed"), "true");
+  EXPECT_EQ(reply.header("Idempotency-Replayed"), "true");
   EXPECT_EQ(get("/v1/destinations/shop").number("secrets"), 2);
   const RigHeaders other = {{"idempotency-key", "k2"}};
   for (const RigHeaders& headers : {RigHeaders(), other}) {
