@@ -1,9 +1,12 @@
-// How old the messages that live are, by destination, and what each destination is doing.
+// Shape: how old the messages that live are, by destination, and what each destination is doing.
+// For those who watch; nothing here decides anything. Every answer is a bounded piece, so that a
+// look at ten million messages holds nobody up: whoever asks adds the pieces.
 #include <algorithm>
+#include <map>
 
-#include "postrider/core/inquiry/inquiry.h"
+#include "postrider/core/engine_impl.h"
 
-namespace postrider::core {
+namespace postrider {
 namespace {
 
 Answer refusal(AnswerCode code, std::string detail) {
@@ -25,13 +28,23 @@ bool is_message(std::string_view key) {
 
 }  // namespace
 
+// What was counted so far, and what must be known of a destination for that.
+struct Engine::Impl::Census {
+  struct One {
+    ShapeRow row;
+    const ProfileSpec* profile = nullptr;  // null: we do not have it any more
+  };
+  std::map<std::uint64_t, One> by_destination;
+  std::uint64_t messages = 0;
+};
+
 // First the cold space, by destination, then the hot one, by acceptance; `limit` counts records. Of
 // one destination only its own part of the cold space is read, but all of the hot one, which holds
 // what was accepted into windows.
-std::optional<Answer> Inquiry::shape(Step& step, const Query& query) {
+std::optional<Answer> Engine::Impl::shape(Step& step, const Query& query) {
   std::optional<DestinationId> only;
   if (!query.destination.empty()) {
-    const Destinations::Destined destined = destinations_.find_destination(step, query.destination);
+    const Destined destined = find_destination(step, query.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot == kNoSlot)
       return refusal(AnswerCode::kNotFound, "there is no destination '" + query.destination + "'");
@@ -50,7 +63,7 @@ std::optional<Answer> Inquiry::shape(Step& step, const Query& query) {
       std::clamp<std::uint32_t>(query.limit, 2, limits_.answer_rows_max + 1);
   const Rows* found = step.scan({first, last, limit});
   if (found == nullptr) return std::nullopt;
-  ShapeCount census;
+  Census census;
   std::string next = !found->complete ? found->next : is_hot ? std::string() : hot;
   for (std::size_t i = 0; i < found->rows.size(); ++i) {
     const Row& row = found->rows[i];
@@ -63,7 +76,7 @@ std::optional<Answer> Inquiry::shape(Step& step, const Query& query) {
     const auto message = decode_message(row.second);
     if (!message || (only && message->id.destination() != *only)) continue;
     if (!know(step, message->id.destination(), census)) continue;
-    const bool has_state = after != nullptr && lookup_.is_state_of(after->first, row.first);
+    const bool has_state = after != nullptr && is_state_of(after->first, row.first);
     count_in(step, *message, has_state ? after : nullptr, census);
   }
   if (step.lacks()) return std::nullopt;
@@ -78,13 +91,13 @@ std::optional<Answer> Inquiry::shape(Step& step, const Query& query) {
 
 // Destinations that are not in memory stay outside: a look must not fill the cache. False: it must
 // be read first.
-bool Inquiry::know(Step& step, DestinationId id, ShapeCount& census) const {
+bool Engine::Impl::know(Step& step, DestinationId id, Census& census) const {
   const auto [place, is_new] = census.by_destination.try_emplace(id.value());
   if (!is_new) return true;
-  ShapeCount::One& one = place->second;
+  Census::One& one = place->second;
   one.row.id = id;
-  if (const Slot found = residents_.find(id.value()); found != kNoSlot) {
-    const Bound& bound = *residents_[found].bound;
+  if (const auto found = by_destination_.find(id.value()); found != by_destination_.end()) {
+    const Bound& bound = *residents_[found->second].bound;
     one.row.name = bound.config.name;
     one.profile = bound.profile;
     one.row.profile = bound.profile->name;
@@ -104,15 +117,15 @@ bool Inquiry::know(Step& step, DestinationId id, ShapeCount& census) const {
   return true;
 }
 
-void Inquiry::count_in(Step& step, const Message& message, const Row* state,
-                       ShapeCount& census) const {
-  ShapeCount::One& one = census.by_destination.at(message.id.destination().value());
+void Engine::Impl::count_in(Step& step, const Message& message, const Row* state,
+                            Census& census) const {
+  Census::One& one = census.by_destination.at(message.id.destination().value());
   ++census.messages;
-  ++one.row.ages[age_column(step.now - message.accepted - window_.later(message))];
+  ++one.row.ages[age_column(step.now - message.accepted - later(message))];
   one.row.oldest = older(one.row.oldest, message.accepted);
   State now;
-  if (const Slot found = window_.find(message.id); found != kNoSlot) {
-    now = window_[found].state;
+  if (const auto found = by_id_.find(message.id); found != by_id_.end()) {
+    now = entries_[found->second].state;
   } else if (one.profile == nullptr || message.method >= one.profile->methods.size()) {
     return;
   } else if (const auto stored = state == nullptr
@@ -132,7 +145,7 @@ void Inquiry::count_in(Step& step, const Message& message, const Row* state,
   if (phase == Phase::kBackoff) one.row.next_at = older(one.row.next_at, now.due);
 }
 
-DestinationView::Activity Inquiry::activity_of(const Resident& resident, Timestamp now) {
+DestinationView::Activity Engine::Impl::activity_of(const Resident& resident, Timestamp now) {
   const Activity& it = resident.activity;
   const GateLimits& limits = resident.bound->policy.route;
   DestinationView::Activity view;
@@ -165,4 +178,34 @@ DestinationView::Activity Inquiry::activity_of(const Resident& resident, Timesta
   return view;
 }
 
-}  // namespace postrider::core
+void Engine::Impl::note_end(const Step& step, const Entry& entry, Phase phase) {
+  tallies_.until_ended.add(step.now - entry.message.accepted);
+  if (phase != Phase::kDelivered) return;
+  Activity& activity = residents_[entry.destination].activity;
+  ++activity.delivered;
+  activity.deliveries.add(step.now);
+  activity.deliveries_lately.add(step.now);
+  if (!entry.details) return;
+  const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
+  const Trail& trail = entry.details->past.trail;
+  const auto last = std::find_if(trail.rbegin(), trail.rend(), [&](const TrailStep& it) {
+    return states[it.state].timer == TimeOut::kLate;
+  });
+  if (last != trail.rend()) tallies_.until_answered.add(step.now - last->at);
+}
+
+void Engine::Impl::note_failure(Timestamp now, const Entry& entry) {
+  Activity& activity = residents_[entry.destination].activity;
+  ++activity.failed;
+  activity.failures.add(now);
+  activity.failures_lately.add(now);
+  activity.failed_at = now;
+  activity.last_failure = entry.state.failure;
+  if (!entry.reason) {
+    activity.last_error.reset();
+  } else if (!activity.last_error || *activity.last_error != *entry.reason) {
+    activity.last_error = std::make_unique<std::string>(*entry.reason);
+  }
+}
+
+}  // namespace postrider
