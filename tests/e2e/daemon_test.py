@@ -58,7 +58,7 @@ class FirstCommand(harness.Case):
         daemon = self.daemon("--dev", environment={
             "POSTRIDER_SERVER_TLS_CERTIFICATE": str(authority.directory / "good.crt"),
             "POSTRIDER_SERVER_TLS_KEY": str(authority.directory / "good.key")})
-        self.assertIn(f"The dashboard is at {daemon.url}/", daemon.welcome)
+        self.assertIn(f"The dashboard is at https://{daemon.address}/", daemon.welcome)
         line = daemon.welcome[daemon.welcome.index("curl "):].split("\n\n")[0]
         done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False,
                               env={**ENVIRONMENT, "CURL_CA_BUNDLE": str(authority.file)})
