@@ -49,6 +49,9 @@ if(sanitizers)
   add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${sanitizers})
 endif()
+if(sanitizers OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+  add_compile_definitions(POSTRIDER_CHECKED=1) # the engine checks its invariants after every step
+endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_compile_options(-fstack-protector-strong)

@@ -1,14 +1,153 @@
 #include "postrider/core/engine.h"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <string_view>
+#include <utility>
 
-#include "postrider/base/planted.h"
-#include "postrider/core/engine_impl.h"
+#include "postrider/base/check.h"
+#include "postrider/core/books/letters.h"
+#include "postrider/core/books/names.h"
+#include "postrider/core/books/nested.h"
+#include "postrider/core/books/receipts.h"
+#include "postrider/core/books/sequences.h"
+#include "postrider/core/books/shared_bodies.h"
+#include "postrider/core/delivery/delivery.h"
+#include "postrider/core/delivery/revival.h"
+#include "postrider/core/delivery/routes.h"
+#include "postrider/core/desk/acceptance.h"
+#include "postrider/core/desk/fanout.h"
+#include "postrider/core/desk/holds.h"
+#include "postrider/core/desk/jobs.h"
+#include "postrider/core/desk/operations.h"
+#include "postrider/core/desk/operators.h"
+#include "postrider/core/desk/rerun.h"
+#include "postrider/core/desk/settings.h"
+#include "postrider/core/inquiry/inquiry.h"
+#include "postrider/core/news/arrivals.h"
+#include "postrider/core/places/attempts.h"
+#include "postrider/core/places/limit_groups.h"
+#include "postrider/core/places/shared_gates.h"
+#include "postrider/core/refill/quarantine.h"
+#include "postrider/core/refill/refill.h"
+#include "postrider/core/refill/restore.h"
+#include "postrider/core/rules/timers.h"
+#include "postrider/core/starts/starts.h"
+#include "postrider/core/step.h"
+#include "postrider/core/window/census.h"
+#include "postrider/core/window/destinations.h"
+#include "postrider/core/window/due.h"
+#include "postrider/core/window/lookup.h"
+#include "postrider/core/window/residents.h"
+#include "postrider/core/window/sleepers.h"
+#include "postrider/core/window/state_records.h"
+#include "postrider/core/window/window.h"
+#include "postrider/model/id_codec.h"
 
 namespace postrider {
+
+using core::Step;
+
+namespace {
+
+// Whether the invariants of the window are checked after every step.
+#if defined(POSTRIDER_CHECKED)
+constexpr bool kChecked = true;
+#else
+constexpr bool kChecked = false;
+#endif
+
+}  // namespace
+
+// Wires the owners and dispatches: which of them an event, a timer or a chore is for. Owners stand
+// in the order in which they may call each other, the called ones first.
+class Engine::Impl {
+ public:
+  Impl(EngineOptions options, Epoch epoch, Books books, Timestamp now);
+
+  Stepped step(Now now, const Event& event, const Found& found, Effects& out);
+  void close_turn(Timestamp now, const WallBooks& wall, Effects& out);
+  Stats stats() const;
+  std::vector<RowUse> rows_used() const;
+  std::size_t memory_bytes() const;
+
+  void on(Step& step, const Submit& event) { acceptance_.on(step, event); }
+  void on(Step& step, const FanOut& event) { fanouts_.on(step, event); }
+  void on(Step& step, const ChangeGroup& event) { fanouts_.on(step, event); }
+  void on(Step& step, const Cancel& event) { operators_.on(step, event); }
+  void on(Step& step, const RetryNow& event) { operators_.on(step, event); }
+  void on(Step& step, const Redrive& event) { operators_.on(step, event); }
+  void on(Step& step, const Drop& event) { operators_.on(step, event); }
+  void on(Step& step, const Configure& event) { settings_.on(step, event); }
+  void on(Step& step, const Pause& event) { settings_.on(step, event); }
+  void on(Step& step, const Resume& event) { settings_.on(step, event); }
+  void on(Step& step, const Wake& event) { settings_.on(step, event); }
+  void on(Step& step, const PeerSeen& event) { settings_.on(step, event); }
+  void on(Step& step, const StartJob& event) { jobs_.on(step, event); }
+  void on(Step& step, const CancelJob& event) { jobs_.on(step, event); }
+  void on(Step& step, const PutHold& event) { holds_.on(step, event); }
+  void on(Step& step, const DropHold& event) { holds_.on(step, event); }
+  void on(Step& step, const AttemptNews& event) { delivery_.on(step, event); }
+  void on(Step& step, const AttemptEnded& event) { delivery_.on(step, event); }
+  void on(Step& step, const ReceiptArrived& event) { delivery_.on(step, event); }
+  void on(Step& step, const Arrived& event) { arrivals_.on(step, event); }
+  void on(Step& step, const Query& query);
+  void on(Step& step, const TimersDue&);
+  void on(Step& step, const Chore& chore);
+  void fire(Step& step, const Timer& timer);
+  void restore(Step& step, const Chore& chore);
+  void load_due(Step& step);
+  void finish_step(Step& step);
+  void check();
+  void dismiss_visitors(Step& step);
+  void keep_retention_timer(Timestamp now);
+
+  EngineOptions options_;
+  const EngineLimits& limits_;
+  const std::vector<const Dictionary*> dictionaries_;  // of the profiles
+  Timestamp started_;
+  Receipts receipts_;
+  const IdCodec ids_;  // for whatever leaves: requests, the audit, answers to people
+  Timers timers_;
+  Tallies tallies_;
+  core::Sequences sequences_;
+  core::SharedBodies bodies_;
+  core::Letters letters_;
+  core::Names names_;
+  core::Nested nested_;
+  core::Due due_;
+  core::Residents residents_;
+  core::Sleepers sleepers_;
+  core::Census census_;
+  core::Destinations destinations_;
+  core::Window window_;
+  core::StateRecords records_;
+  core::Lookup lookup_;
+  core::Attempts attempts_;
+  core::LimitGroups limit_groups_;
+  core::SharedGates gates_;
+  core::Routes routes_;
+  core::Delivery delivery_;
+  core::Revival revival_;
+  core::Refill refill_;
+  core::Restore restore_;
+  core::Starts starts_;
+  core::Operations operations_;
+  core::Reruns reruns_;
+  core::Acceptance acceptance_;
+  core::Holds holds_;
+  core::Fanouts fanouts_;
+  core::Operators operators_;
+  core::Settings settings_;
+  core::Jobs jobs_;
+  core::Arrivals arrivals_;
+  core::Quarantine quarantine_;
+  core::Inquiry inquiry_;
+  Timestamp now_;      // of the last step
+  Duration doubt_{0};  // of the last step
+  TimerHandle retain_timer_ = 0;
+  std::vector<Timer> fired_;
+};
 
 Engine::Engine(EngineOptions options, Epoch epoch, Books books, Timestamp now)
     : impl_(std::make_unique<Impl>(options, epoch, std::move(books), now)) {}
@@ -19,10 +158,10 @@ Stepped Engine::step(Now now, const Event& event, const Found& found, Effects& o
 void Engine::close_turn(Timestamp now, const WallBooks& wall, Effects& out) {
   impl_->close_turn(now, wall, out);
 }
-void Engine::set_wall(const WallBooks& wall) { impl_->set_wall(wall); }
-std::optional<Timestamp> Engine::next_deadline() const { return impl_->next_deadline(); }
-void Engine::hold_starts() { impl_->hold_starts(); }
-bool Engine::restoring() const { return impl_->restoring(); }
+void Engine::set_wall(const WallBooks& wall) { impl_->receipts_.set_wall(wall); }
+std::optional<Timestamp> Engine::next_deadline() const { return impl_->timers_.next(); }
+void Engine::hold_starts() { impl_->starts_.hold(); }
+bool Engine::restoring() const { return impl_->restore_.restoring(); }
 Stats Engine::stats() const { return impl_->stats(); }
 std::vector<Engine::RowUse> Engine::rows_used() const { return impl_->rows_used(); }
 std::size_t Engine::memory_bytes() const { return impl_->memory_bytes(); }
@@ -31,223 +170,142 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
     : options_(options),
       limits_(options_.limits),
       dictionaries_(dictionaries_of(options_.profiles)),
-      rng_(options_.seed ^ epoch.value()),
+      started_(now),
       receipts_(options_, books, now),
       ids_(receipts_.id_key()),
       timers_(now),
-      first_sequence_(first_sequence(epoch).value()),
-      last_sequence_(first_sequence(epoch).value()),
-      last_attempt_(first_sequence(epoch).value()),
-      recent_names_(limits_.recent_names_max, now),
-      started_(now),
-      now_(now),
-      census_pages_(std::move(books.census),
-                    {limits_.census_pages_max, limits_.census_counts_max}) {
-  for (StateCounts* counts : {&in_states_, &recorded_, &asleep_, &cold_})
-    counts->resize(options_.profiles.size());
+      sequences_(epoch),
+      bodies_(limits_, receipts_, dictionaries_),
+      letters_(receipts_, bodies_),
+      names_(limits_, tallies_, receipts_, now),
+      nested_(limits_, tallies_, sequences_),
+      due_(limits_, timers_),
+      residents_(options_, limits_, timers_),
+      sleepers_(residents_, options_.profiles.size()),
+      census_(options_, limits_, receipts_, sequences_, residents_, std::move(books.census)),
+      destinations_(options_, started_, residents_, census_),
+      window_(limits_, receipts_, timers_, bodies_, residents_, census_, destinations_),
+      records_(limits_, started_, sequences_, residents_, census_, destinations_, window_),
+      lookup_(dictionaries_, bodies_, residents_, destinations_, window_, records_),
+      attempts_(limits_, tallies_, sequences_.first()),
+      limit_groups_(timers_, started_, residents_),
+      gates_(tallies_, timers_, started_, residents_, window_, attempts_, limit_groups_),
+      routes_(limits_, tallies_, receipts_, due_, residents_, destinations_, records_),
+      delivery_(options_, limits_, tallies_, receipts_, timers_, ids_, bodies_, names_, nested_,
+                due_, residents_, sleepers_, census_, destinations_, window_, records_, lookup_,
+                attempts_, gates_, routes_, options_.seed ^ epoch.value()),
+      revival_(limits_, tallies_, residents_, census_, destinations_, window_, records_, lookup_,
+               routes_, delivery_),
+      refill_(limits_, tallies_, timers_, bodies_, due_, residents_, sleepers_, census_,
+              destinations_, window_, records_, lookup_, gates_, delivery_),
+      restore_(limits_, receipts_, timers_, bodies_, residents_, census_, destinations_, window_,
+               lookup_, gates_, refill_, std::move(books.damaged)),
+      starts_(limits_, tallies_, timers_, bodies_, residents_, window_, lookup_, attempts_,
+              limit_groups_, gates_, delivery_, refill_),
+      operations_(options_, receipts_, sequences_),
+      reruns_(options_, dictionaries_, letters_, names_, window_, lookup_),
+      acceptance_(limits_, receipts_, dictionaries_, sequences_, names_, due_, residents_, census_,
+                  destinations_, window_, lookup_, delivery_, operations_, reruns_),
+      holds_(limits_, residents_, destinations_, routes_, operations_, std::move(books.holds)),
+      fanouts_(limits_, receipts_, sequences_, bodies_, names_, residents_, destinations_,
+               operations_, acceptance_),
+      operators_(receipts_, ids_, bodies_, letters_, due_, residents_, destinations_, window_,
+                 records_, lookup_, delivery_, operations_, reruns_, acceptance_),
+      settings_(options_, limits_, receipts_, residents_, sleepers_, census_, destinations_,
+                window_, gates_, routes_, starts_, operations_, holds_),
+      jobs_(limits_, tallies_, receipts_, timers_, sequences_, bodies_, letters_, residents_,
+            destinations_, window_, lookup_, delivery_, revival_, operations_, reruns_, operators_,
+            std::move(books.jobs)),
+      arrivals_(options_, limits_, tallies_, receipts_, sequences_, names_, nested_, residents_,
+                window_, lookup_, gates_, delivery_, restore_, operations_),
+      quarantine_(receipts_, bodies_, residents_, census_, window_, gates_, refill_),
+      inquiry_(options_, limits_, receipts_, ids_, dictionaries_, sequences_, bodies_, letters_,
+               names_, residents_, sleepers_, census_, destinations_, window_, records_, lookup_,
+               gates_, operations_, reruns_, holds_, fanouts_, jobs_),
+      now_(now) {
   receipts_.hold_news(receipts_.may_have_pending_news());
-  damaged_books_ = std::move(books.damaged);
-  for (Hold& hold : books.holds) holds_.emplace(hold.rule.name, hold);
-  for (Job& job : books.jobs) jobs_.emplace(job.id.value(), std::move(job));
-  for (const ProfileSpec* profile : options_.profiles) {
-    auto& methods = row_use_.emplace_back();
-    for (const Method& method : profile->methods) methods.emplace_back(method.rows.size(), 0);
-  }
 }
 
 Stepped Engine::Impl::step(Now now, const Event& event, const Found& found, Effects& out) {
   POSTRIDER_CHECK(now.engine >= now_);
   now_ = now.engine;
-  ++tallies_.steps;
-  Step step{now.engine, now.wall, now.doubt, found, out, {}};
   doubt_ = now.doubt;
+  ++tallies_.steps;
+  Step step{now.engine, now.wall, now.doubt, found, out};
   std::visit([&](const auto& happened) { on(step, happened); }, event);
-  if (step.lacks()) {
-    ++tallies_.needs;
-    for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(step, slot);
-    bodies_.tidy();
-    return {std::move(step.need)};
+  if (!step.lacks()) {
+    finish_step(step);
+    return {};
   }
-  finish_step(step);
-  return {};
+  ++tallies_.needs;
+  dismiss_visitors(step);
+  starts_.settle(step);  // destinations that were read stay, and have chores of their own
+  residents_.drop_drained(step.drained);
+  bodies_.tidy();
+  return {std::move(step.need)};
+}
+
+void Engine::Impl::dismiss_visitors(Step& step) {
+  for (const Slot slot : window_.take_visitors()) lookup_.dismiss_visitor(step, slot);
 }
 
 void Engine::Impl::finish_step(Step& step) {
-  for (Row& row : std::exchange(damaged_at_load_, {})) step.damaged.push_back(std::move(row));
+  for (Row& row : destinations_.take_damaged()) step.damaged.push_back(std::move(row));
   std::set<std::string_view> met;  // one step may look at a record several times
   for (const Row& row : step.damaged) {
-    if (met.insert(row.first).second) quarantine(step, row);
+    if (met.insert(row.first).second) quarantine_.quarantine(step, row);
   }
-  for (const Slot slot : std::exchange(visitors_, {})) dismiss_visitor(step, slot);
-  if (!unlooked_.empty()) look_at_holds(step);
-  pump(step);
-  evict_surplus();
-  for (const DestinationId id : std::exchange(drained_, {}))
+  dismiss_visitors(step);
+  holds_.look_at_holds(step);
+  starts_.settle(step);
+  starts_.evict_surplus();
+  residents_.drop_drained(step.drained);
+  for (const DestinationId id : residents_.take_drained())
     step.out.chores.push_back({.kind = Chore::Kind::kRemoveDrained, .destination = id});
-  if (owed_waits_at_) go_on_with_owed(step, false);
+  restore_.go_on_with_owed(step, false);
   bodies_.tidy();
-  bodies_wait_ = receipts_.letters_dropped() || bodies_wait_;
-  if (bodies_wait_ && !counting_down_ && !restoring_hot_) {
-    counting_down_ = true;
-    bodies_wait_ = false;
+  if (receipts_.letters_dropped()) bodies_.count_down_later();
+  if (!window_.restoring() && bodies_.begin_count_down())
     step.out.chores.push_back({.kind = Chore::Kind::kBodies});
-  }
-  // What came first in its bucket may have to go earlier than whatever was waited for so far.
-  if (receipts_.retention_moved() || retain_timer_ == 0 || !timers_.armed(retain_timer_)) {
-    timers_.cancel(std::exchange(retain_timer_, 0));
-    const Timestamp at = receipts_.next_retention(step.now);
-    if (at != Timestamp::never())
-      retain_timer_ = timers_.arm(at, Timer{.kind = TimerKind::kRetain});
-  }
+  keep_retention_timer(step.now);
+  if (kChecked) check();
+}
+
+// A large window is looked at now and then: checking it costs as much as it holds.
+void Engine::Impl::check() {
+  constexpr std::size_t kSmall = 512;
+  constexpr std::uint64_t kSeldom = 4096;
+  if (window_.size() > kSmall && tallies_.steps % kSeldom != 0) return;
+  const std::string wrong = window_.check();
+  if (!wrong.empty()) check_failed(wrong.c_str(), __FILE__, __LINE__);
+}
+
+// What came first in its bucket may have to go earlier than what was waited for so far.
+void Engine::Impl::keep_retention_timer(Timestamp now) {
+  const bool moved = receipts_.retention_moved();
+  if (!moved && retain_timer_ != 0 && timers_.armed(retain_timer_)) return;
+  timers_.cancel(std::exchange(retain_timer_, 0));
+  const Timestamp at = receipts_.next_retention(now);
+  if (at != Timestamp::never()) retain_timer_ = timers_.arm(at, Timer{.kind = TimerKind::kRetain});
 }
 
 void Engine::Impl::close_turn(Timestamp now, const WallBooks& wall, Effects& out) {
   if (out.writes.empty() && !receipts_.has_page() && !receipts_.wall_moved(wall)) return;
-  if (bodies_.changed()) bodies_.write(receipts_.counters(), out.writes);
-  write_census(out.writes);
-  evict_surplus();  // those that waited for it
-  receipts_.close_turn(now, wall, next_sequence(), out.writes);
+  bodies_.write(out.writes);
+  census_.write_census(out.writes);
+  starts_.evict_surplus();  // destinations that waited for their census to be written
+  receipts_.close_turn(now, wall, sequences_.next(), out.writes);
   if (!receipts_.letters_dropped()) return;
-  // The next step sees to what those letters referred to; somebody must wake us for it.
-  bodies_wait_ = true;
+  // The next step sees to what those letters referred to, and a timer sees to the next step.
+  bodies_.count_down_later();
   timers_.arm(now, Timer{.kind = TimerKind::kRetain});
 }
 
-void Engine::Impl::reply(Step& step, Ticket ticket, Answer answer) {
-  if (ticket.is_set()) step.out.actions.emplace_back(Reply{ticket, std::move(answer)});
-}
-
-namespace {
-
-bool is_put(const WriteBatch& batch, const std::string& key) {
-  return std::any_of(batch.writes().begin(), batch.writes().end(), [&](const Write& write) {
-    return write.kind == Write::Kind::kPut && write.key == key;
-  });
-}
-
-}  // namespace
-
-void Engine::Impl::quarantine(Step& step, const Row& row) {
-  step.out.writes.put(keys::quarantine(row.first), row.second);
-  const auto hot = keys::parse_hot(row.first);
-  const auto cold = keys::parse_cold(row.first);
-  const bool message =
-      (hot && hot->part == keys::Part::kMessage) || (cold && cold->part == keys::Part::kMessage);
-  const auto body = keys::parse_body(row.first);
-  const bool once = message || (body && body->part == keys::BodyPart::kBytes) ||
-                    row.first[0] == keys::kCensusPage;
-  const auto letter = row.first[0] == keys::kDead ? keys::parse_bucketed(row.first) : std::nullopt;
-  if (once) {
-    step.out.writes.remove_once(row.first);
-  } else if (letter) {
-    const auto dead =
-        decode_dead(row.second.view());  // perhaps only the body that it shares is lost
-    receipts_.take_letter({.bucket = letter->bucket,
-                           .id = MessageId{letter->high, letter->low},
-                           .size = row.second.size() + shared_of_letter(row.second.view()).bytes,
-                           .phase = dead ? std::optional(dead->letter.phase) : std::nullopt,
-                           .cause = dead ? dead->letter.cause : FailureClass::kNone},
-                          step.now, step.out.writes);
-  } else if (!is_put(step.out.writes, row.first)) {  // what was written since is sound
-    step.out.writes.remove(row.first);
-  }
-  ++receipts_.counters().quarantined;
-  LogEntry notice;
-  notice.kind = LogEntry::Kind::kQuarantined;
-  notice.at = step.now;
-  notice.reason = std::string("a record of space ") + row.first[0] + " cannot be read";
-  if (cold) notice.id = cold->id;
-  receipts_.note(std::move(notice));
-  if (message || letter || body) lose_body(step, row);
-  if (hot && once) release_unreadable(step, hot->sequence);
-  if (!cold) return;
-  lose_cold(step, *cold);
-  if (message) release_lasting(step, cold->id);
-  if (cold->part == keys::Part::kState)
-    step.out.chores.push_back({.kind = Chore::Kind::kWakeMessage, .id = cold->id, .all = true});
-  rouse_lane(step, cold->id);
-  // It may have been the last of a destination that is being drained.
-  const auto resident = by_destination_.find(cold->id.destination().value());
-  if (resident != by_destination_.end()) touch(resident->second);
-}
-
-void Engine::Impl::on(Step& step, const AttemptNews& news) {
-  const auto found = by_attempt_.find(news.attempt.value());
-  if (found == by_attempt_.end()) {
-    ++tallies_.late_outcomes;
-    return;
-  }
-  if (!may_come_from_outside(news.signal)) {
-    ++tallies_.ignored_signals;
-    return;
-  }
-  apply(step, found->second.slot, news.signal, nullptr);
-}
-
-void Engine::Impl::on(Step& step, const AttemptEnded& ended) {
-  const auto found = by_attempt_.find(ended.attempt.value());
-  if (found == by_attempt_.end()) {
-    ++tallies_.late_outcomes;
-    return;
-  }
-  const Slot slot = found->second.slot;
-  Entry& entry = entries_[slot];
-  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
-  const Reading reading = profile.wire.classify(facts_of(step, entry), entry.kind, ended.reply);
-  tallies_.attempt_took.add(step.now - found->second.started);
-  // The attempt is over: nothing is left to abort, whatever the row says.
-  by_attempt_.erase(found);
-  end_attempt(step, slot, reading);
-}
-
-void Engine::Impl::end_attempt(Step& step, Slot slot, const Reading& reading) {
-  Entry& entry = entries_[slot];
-  entry.attempt = AttemptId();
-  attempt_closed(entry);
-  entry.state.failure = reading.outcome.failure;
-  entry.state.certainty = reading.outcome.certainty;
-  // Only a failure has a reason that anybody asks for.
-  if (reading.outcome.failure != FailureClass::kNone || entry.reason)
-    set_reason(entry, reading.outcome.reason);
-  const bool failed = reading.outcome.failure != FailureClass::kNone;
-  // What never left us says nothing about the destination, and costs its message nothing.
-  const bool ours = reading.outcome.failure == FailureClass::kHeldBack;
-  if (ours && entry.kind == AttemptKind::kSend && entry.state.held_back < UINT16_MAX)
-    ++entry.state.held_back;
-  if (failed && !ours) note_failure(step.now, entry);
-  if (entry.kind == AttemptKind::kProbe) {
-    entry.state.probes_failed =
-        failed ? static_cast<std::uint16_t>(std::min(entry.state.probes_failed + 1, 1000))
-               : std::uint16_t{0};
-    if (reading.retry_after) entry.more().patience = *reading.retry_after;
-  }
-  if (has_gates(entry.message)) strike_gates(step, slot);
-  // Most answers say no more than what became of the attempt.
-  const bool plain = !entry.details && !reading.notes && !reading.then && reading.names.empty() &&
-                     reading.submits.empty();
-  if (plain) return apply(step, slot, reading.signal, &reading);
-  absorb(step, entry, reading, entry.kind == AttemptKind::kSend);
-  apply_reading(step, slot, reading, entry.state.attempts, step.now);
-}
-
-void Engine::Impl::on(Step& step, const ReceiptArrived& receipt) {
-  if (!may_come_from_outside(receipt.signal)) {
-    ++tallies_.ignored_signals;
-    return;
-  }
-  const Located located = locate(step, receipt.id);
-  if (!located.known) return;
-  if (located.slot == kNoSlot) {
-    ++tallies_.late_receipts;
-    return;
-  }
-  if (planted(Bug::kLateReceiptDropped) && phase_of(entries_[located.slot]) == Phase::kBackoff)
-    return;
-  Entry& entry = entries_[located.slot];
-  const Transition* row = find_row(method_of(entry).rows, entry.state.state, receipt.signal);
-  if (row != nullptr && row->verb != Do::kIgnore && !receipt.detail.empty())
-    set_reason(entry, receipt.detail);
-  apply(step, located.slot, receipt.signal, nullptr);
+void Engine::Impl::on(Step& step, const Query& query) {
+  if (query.what != Query::What::kStats) return inquiry_.on(step, query);
+  Answer answer;
+  answer.view = stats();
+  step.reply(query.ticket, std::move(answer));
 }
 
 void Engine::Impl::on(Step& step, const TimersDue&) {
@@ -260,13 +318,13 @@ void Engine::Impl::on(Step& step, const TimersDue&) {
 }
 
 void Engine::Impl::fire(Step& step, const Timer& timer) {
-  const auto entry = by_id_.find(timer.id);
+  const Slot entry = window_.find(timer.id);
   switch (timer.kind) {
     case TimerKind::kState:
-      if (entry == by_id_.end()) break;
-      entries_[entry->second].timer = 0;
-      if (entries_[entry->second].probes_later) return probe_again(step, entry->second);
-      return apply(step, entry->second, state_of(entries_[entry->second]).timer_signal, nullptr);
+      if (entry == kNoSlot) break;
+      window_[entry].timer = 0;
+      if (window_[entry].waits == Waits::kForProbe) return delivery_.probe_again(step, entry);
+      return delivery_.apply(step, entry, window_.state_of(window_[entry]).timer_signal, nullptr);
     case TimerKind::kWakeHot:
     case TimerKind::kDueAttempt:
       step.out.chores.push_back({.kind = Chore::Kind::kWakeMessage,
@@ -283,16 +341,15 @@ void Engine::Impl::fire(Step& step, const Timer& timer) {
       return;
     }
     case TimerKind::kRouteLook: {
-      const auto resident = by_destination_.find(timer.id.high);
-      if (resident == by_destination_.end()) break;
-      ring(resident->second);
-      return touch(resident->second);
+      const Slot resident = residents_.find(timer.id.high);
+      if (resident == kNoSlot) break;
+      return step.look_at(resident);
     }
-    case TimerKind::kGate: return serve_gate(step, timer.id.high);
-    case TimerKind::kGroup: return serve_group(step, timer.id.high);
+    case TimerKind::kGate: return starts_.serve_gate(step, timer.id.high);
+    case TimerKind::kGroup: return starts_.serve_group(step, timer.id.high);
     case TimerKind::kLoadDue: step.out.chores.push_back({.kind = Chore::Kind::kLoadDue}); return;
-    case TimerKind::kJob: return job_timer(step, timer.id.high);
-    case TimerKind::kOwed: return go_on_with_owed(step, true);
+    case TimerKind::kJob: return jobs_.job_timer(step, timer.id.high);
+    case TimerKind::kOwed: return restore_.go_on_with_owed(step, true);
     case TimerKind::kRetain: receipts_.retain(step.now, step.out.writes); return;
   }
   ++tallies_.stray_timers;
@@ -301,19 +358,19 @@ void Engine::Impl::fire(Step& step, const Timer& timer) {
 void Engine::Impl::on(Step& step, const Chore& chore) {
   switch (chore.kind) {
     case Chore::Kind::kRestore: return restore(step, chore);
-    case Chore::Kind::kRefill: return refill(step, chore);
-    case Chore::Kind::kLower: return read_lower(step, chore);
-    case Chore::Kind::kWakeMessage: return wake_message(step, chore);
-    case Chore::Kind::kExpire: return expire_message(step, chore);
-    case Chore::Kind::kWakeRoute: return wake_route(step, chore);
+    case Chore::Kind::kRefill: return refill_.refill(step, chore);
+    case Chore::Kind::kLower: return starts_.read_lower(step, chore);
+    case Chore::Kind::kWakeMessage: return refill_.wake_message(step, chore);
+    case Chore::Kind::kExpire: return refill_.expire_message(step, chore);
+    case Chore::Kind::kWakeRoute: return revival_.wake_route(step, chore);
     case Chore::Kind::kLoadDue: return load_due(step);
-    case Chore::Kind::kRemoveDrained: return remove_drained(step, chore);
-    case Chore::Kind::kNested: return submit_nested(step, chore);
-    case Chore::Kind::kClaim: return claim(step, chore);
-    case Chore::Kind::kRevive: return revive(step, chore);
-    case Chore::Kind::kJob: return run_job(step, chore);
-    case Chore::Kind::kDryRun: return dry_run(step, chore);
-    case Chore::Kind::kBodies: return count_down(step);
+    case Chore::Kind::kRemoveDrained: return settings_.remove_drained(step, chore);
+    case Chore::Kind::kNested: return acceptance_.submit_nested(step, chore);
+    case Chore::Kind::kClaim: return arrivals_.claim(step, chore);
+    case Chore::Kind::kRevive: return revival_.revive(step, chore);
+    case Chore::Kind::kJob: return jobs_.run_job(step, chore);
+    case Chore::Kind::kDryRun: return jobs_.dry_run(step, chore);
+    case Chore::Kind::kBodies: return bodies_.count_down(step);
   }
 }
 
@@ -322,28 +379,29 @@ Stats Engine::Impl::stats() const {
   stats.counters = receipts_.counters();
   stats.noted = receipts_.noted();
   stats.tallies = tallies_;
-  stats.in_window = entries_.size();
-  stats.open_attempts = open_attempts_;
+  stats.in_window = window_.size();
+  stats.open_attempts = attempts_.open_now();
   stats.residents = residents_.size();
-  stats.jobs_running = jobs_running();
+  stats.jobs_running = jobs_.jobs_running();
   stats.holds = holds_.size();
   receipts_.cause_counts().tell(stats);
   const BucketInfo history = receipts_.sum(Kept::kHistory);
   stats.history = history.count;
   stats.history_bytes = history.bytes;
-  stats.restoring = restoring();
+  stats.restoring = restore_.restoring();
   stats.now = now_;
   stats.clock_doubt = doubt_;
-  tell_states(stats);
+  census_.tell_states(stats, sleepers_, window_.restoring());
   return stats;
 }
 
 std::vector<Engine::RowUse> Engine::Impl::rows_used() const {
   std::vector<RowUse> out;
-  for (std::size_t p = 0; p < row_use_.size(); ++p) {
-    for (std::size_t m = 0; m < row_use_[p].size(); ++m) {
-      for (std::size_t r = 0; r < row_use_[p][m].size(); ++r) {
-        out.push_back({options_.profiles[p]->name, m, r, row_use_[p][m][r]});
+  const auto& uses = delivery_.row_use();
+  for (std::size_t p = 0; p < uses.size(); ++p) {
+    for (std::size_t m = 0; m < uses[p].size(); ++m) {
+      for (std::size_t r = 0; r < uses[p][m].size(); ++r) {
+        out.push_back({options_.profiles[p]->name, m, r, uses[p][m][r]});
       }
     }
   }
@@ -351,13 +409,30 @@ std::vector<Engine::RowUse> Engine::Impl::rows_used() const {
 }
 
 std::size_t Engine::Impl::memory_bytes() const {
-  constexpr std::size_t kNode = 3 * sizeof(void*);  // what a hash table adds to each element, about
-  return entries_.capacity() * sizeof(Entry) +
-         by_id_.size() * (sizeof(MessageId) + sizeof(Slot) + kNode) +
-         by_attempt_.size() * (sizeof(std::uint64_t) + sizeof(OpenAttempt) + kNode) +
-         residents_.capacity() * sizeof(Resident) + by_destination_.size() * (16 + kNode) +
-         timers_.memory_bytes() + census_pages_.memory_bytes() +
-         hot_sleepers_.size() * (sizeof(MessageId) + sizeof(Sleeper) + kNode);
+  return window_.memory_bytes() + attempts_.memory_bytes() + residents_.memory_bytes() +
+         timers_.memory_bytes() + census_.pages().memory_bytes() + sleepers_.memory_bytes();
+}
+
+void Engine::Impl::restore(Step& step, const Chore& chore) {
+  if (chore.cursor.empty() || chore.cursor[0] == keys::kHot)
+    return restore_.restore_hot(step, chore);
+  if (chore.cursor[0] == keys::kHolding) {
+    if (!restore_.restore_holding(step, chore)) return;
+    jobs_.resume_jobs(step);
+    return restore_.begin_work(step);
+  }
+  if (chore.cursor[0] == keys::kNested) return nested_.restore_nested(step, chore);
+  if (chore.cursor[0] == keys::kPendingNews) return names_.restore_pending_news(step, chore);
+  if (chore.cursor[0] == keys::kCensus) return census_.restore_census(step, chore);
+  if (chore.cursor[0] == keys::kRoute) return holds_.look_at_held(step, chore);
+  restore_.restore_owed(step, chore);
+}
+
+void Engine::Impl::load_due(Step& step) {
+  for (const auto& [id, timer] : due_.load_due(step)) {
+    const Slot slot = window_.find(id);
+    if (slot != kNoSlot) window_[slot].expiry_timer = timer;
+  }
 }
 
 }  // namespace postrider

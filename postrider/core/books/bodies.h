@@ -1,4 +1,4 @@
-// Bodies: those that several messages share, as far as somebody in memory needs them. The engine
+// Bodies: those that several messages share, as far as a message in memory needs them. The engine
 // owns it. A count that is here is the one that holds; the store hears of it when the turn closes.
 #pragma once
 
@@ -18,7 +18,7 @@ class Bodies {
     Blob record;  // encode_body
     std::uint32_t bytes = 0;
     std::uint32_t references = 0;  // messages and dead letters
-    bool counted = true;           // false: the count was lost, so nobody can tell when it may go
+    bool counted = true;           // false: the count was lost, so when it may go cannot be told
     std::uint32_t users = 0;       // messages in memory
     bool touched = false;          // the count is not what the store has
   };
@@ -40,7 +40,7 @@ class Bodies {
   void tidy() {
     if (!idle_.empty()) forget_idle();
   }
-  // Once per commit: the counts that changed; a body that nobody refers to goes.
+  // Once per commit: the counts that changed; a body without a reference goes.
   void write(Counters& counters, WriteBatch& out);
   bool changed() const { return !touched_.empty(); }
   std::uint64_t bytes() const { return bytes_; }  // in memory

@@ -28,9 +28,9 @@ class CauseCounts {
   };
   void add(const Arrival& arrival);
   void take(const GroupName& name);
-  // A letter that nobody can read has left: its group is unknown.
+  // A letter that cannot be read has left: its group is unknown.
   void lose(const Arrival& letter);
-  // Letters whose groups nobody wrote down: of an older store, or damaged.
+  // Letters whose groups were not written down: of an older store, or damaged.
   void add_unknown(keys::Bucket bucket, std::uint64_t letters);
   std::uint64_t letters_in(keys::Bucket bucket) const;
   void drop_bucket(keys::Bucket bucket, WriteBatch& out);

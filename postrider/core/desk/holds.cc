@@ -1,12 +1,10 @@
-// Holds: rules that pause whatever destination they fit. A destination is looked at when a rule
-// changes and when it comes into memory, so dispatch asks nothing new: what is held is paused, and
-// says by whom.
+#include "postrider/core/desk/holds.h"
+
 #include <algorithm>
 
 #include "postrider/base/planted.h"
-#include "postrider/core/engine_impl.h"
 
-namespace postrider {
+namespace postrider::core {
 namespace {
 
 constexpr std::string_view kMark = "hold '";  // how the reason of a route begins that a hold paused
@@ -24,13 +22,13 @@ Answer hold_answer(AnswerCode code, std::string detail) {
 
 }  // namespace
 
-bool Engine::Impl::is_held(const Resident& resident) {
+bool Holds::is_held(const Resident& resident) {
   return resident.route.health == Health::kPaused && resident.route.reason.starts_with(kMark);
 }
 
-const HoldRule* Engine::Impl::hold_on(const Resident& resident) const {
+const HoldRule* Holds::hold_on(const Resident& resident) const {
   const DestinationConfig& config = resident.bound->config;
-  for (const auto& [name, hold] : holds_) {
+  for (const auto& [name, hold] : rules_) {
     const HoldRule& rule = hold.rule;
     if (!config.name.starts_with(rule.destination_prefix)) continue;
     if (!rule.profile.empty() && rule.profile != config.profile) continue;
@@ -42,11 +40,11 @@ const HoldRule* Engine::Impl::hold_on(const Resident& resident) const {
   return nullptr;
 }
 
-void Engine::Impl::apply_holds(Step& step, Slot slot) {
+void Holds::apply_holds(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
   const HoldRule* rule = hold_on(resident);
   if (rule == nullptr) {
-    if (is_held(resident)) tell_health(step, slot, HealthOn::kResume, "the hold is over");
+    if (is_held(resident)) routes_.tell_health(step, slot, HealthOn::kResume, "the hold is over");
     return;
   }
   const std::string reason = reason_of(*rule).substr(0, limits_.reason_bytes_max);
@@ -54,23 +52,24 @@ void Engine::Impl::apply_holds(Step& step, Slot slot) {
   if (is_held(resident)) {
     if (resident.route.reason == reason) return;
     resident.route.reason = reason;
-    write_route(step, slot);
+    routes_.write_route(step, slot);
   } else if (health != Health::kPaused && health != Health::kDisabled) {
-    tell_health(step, slot, HealthOn::kPause, reason);
+    routes_.tell_health(step, slot, HealthOn::kPause, reason);
   }
 }
 
 // Before anything is started: those who came into memory, or were changed, in this step.
-void Engine::Impl::look_at_holds(Step& step) {
-  for (const DestinationId id : std::exchange(unlooked_, {})) {
-    const auto found = by_destination_.find(id.value());
-    if (found != by_destination_.end()) apply_holds(step, found->second);
+void Holds::look_at_holds(Step& step) {
+  for (const DestinationId id : residents_.take_fresh()) {
+    if (planted(Bug::kHoldForgotten)) continue;
+    const Slot found = residents_.find(id.value());
+    if (found != kNoSlot) apply_holds(step, found);
   }
 }
 
 // A hold is over: those whom it paused and who are not in memory go on, page by page. After a stop
 // in the middle of it the restore of owed destinations meets them.
-void Engine::Impl::look_at_held(Step& step, const Chore& chore) {
+void Holds::look_at_held(Step& step, const Chore& chore) {
   const Rows* rows = step.scan({chore.cursor, keys::after_prefix(keys::space(keys::kRoute)),
                                 std::max<std::uint32_t>(1, limits_.restore_rows_max)});
   if (rows == nullptr) return;
@@ -79,7 +78,7 @@ void Engine::Impl::look_at_held(Step& step, const Chore& chore) {
     const auto id = keys::parse_destination(row.first);
     const auto route = decode_route(row.second.view());
     if (!id || !route || !route->reason.starts_with(kMark)) continue;
-    held.push_back(find_destination(step, *id).slot);
+    held.push_back(destinations_.find_destination(step, *id).slot);
   }
   if (step.lacks()) return;
   for (const Slot slot : held) {
@@ -89,26 +88,21 @@ void Engine::Impl::look_at_held(Step& step, const Chore& chore) {
     step.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = rows->next});
 }
 
-void Engine::Impl::note_for_holds(const Resident& resident) {
-  if (planted(Bug::kHoldForgotten)) return;
-  if (!holds_.empty() || is_held(resident)) unlooked_.push_back(resident.id);
-}
-
-void Engine::Impl::apply_holds_to_all(Step& step) {
+void Holds::apply_holds_to_all(Step& step) {
   for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
     if (residents_[slot].bound) apply_holds(step, slot);
   }
 }
 
-void Engine::Impl::look_at_all_held(Step& step) {
+void Holds::look_at_all_held(Step& step) {
   step.out.chores.push_back({.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kRoute)});
 }
 
-void Engine::Impl::on(Step& step, const PutHold& put) {
+void Holds::on(Step& step, const PutHold& put) {
   const HoldRule& rule = put.rule;
-  const AuditLine line{"hold", rule.name, rule.reason};
+  const Operations::AuditLine line{"hold", rule.name, rule.reason};
   const std::string bytes = canonical("hold", rule.name, encode_hold({rule, {}, {}}));
-  once(step, put.caller, bytes, line, [&]() -> std::optional<Answer> {
+  operations_.once(step, put.caller, bytes, line, [&]() -> std::optional<Answer> {
     for (const std::string* text :
          {&rule.name, &rule.destination_prefix, &rule.profile, &rule.tenant}) {
       if (text->size() > limits_.name_bytes_max)
@@ -117,43 +111,43 @@ void Engine::Impl::on(Step& step, const PutHold& put) {
             "names have at most " + std::to_string(limits_.name_bytes_max) + " bytes");
     }
     if (rule.name.empty()) return hold_answer(AnswerCode::kInvalid, "a hold has a name");
-    const auto known = holds_.find(rule.name);
-    if (known != holds_.end() && known->second.rule == rule)
+    const auto known = rules_.find(rule.name);
+    if (known != rules_.end() && known->second.rule == rule)
       return hold_answer(AnswerCode::kNothing, "unchanged");
-    if (known == holds_.end() && holds_.size() >= limits_.holds_max)
+    if (known == rules_.end() && rules_.size() >= limits_.holds_max)
       return hold_answer(AnswerCode::kInvalid,
                          "there are " + std::to_string(limits_.holds_max) + " holds already");
-    const bool is_new = known == holds_.end();
+    const bool is_new = known == rules_.end();
     Hold hold{rule, put.caller.actor, step.now};
     step.out.writes.put(keys::hold(rule.name), encode_hold(hold));
-    holds_.insert_or_assign(rule.name, std::move(hold));
+    rules_.insert_or_assign(rule.name, std::move(hold));
     apply_holds_to_all(step);
     if (!is_new) look_at_all_held(step);  // it may fit fewer than before
     return hold_answer(AnswerCode::kDone, is_new ? "held" : "changed");
   });
 }
 
-void Engine::Impl::on(Step& step, const DropHold& drop) {
-  const AuditLine line{"release", drop.name, {}};
-  once(step, drop.caller, canonical("release", drop.name, {}), line,
-       [&]() -> std::optional<Answer> {
-         const auto hold = holds_.find(drop.name);
-         if (hold == holds_.end())
-           return hold_answer(AnswerCode::kNotFound, "there is no hold '" + drop.name + "'");
-         holds_.erase(hold);
-         step.out.writes.remove(keys::hold(drop.name));
-         apply_holds_to_all(step);
-         look_at_all_held(step);
-         return hold_answer(AnswerCode::kDone, "released");
-       });
+void Holds::on(Step& step, const DropHold& drop) {
+  const Operations::AuditLine line{"release", drop.name, {}};
+  operations_.once(
+      step, drop.caller, canonical("release", drop.name, {}), line, [&]() -> std::optional<Answer> {
+        const auto hold = rules_.find(drop.name);
+        if (hold == rules_.end())
+          return hold_answer(AnswerCode::kNotFound, "there is no hold '" + drop.name + "'");
+        rules_.erase(hold);
+        step.out.writes.remove(keys::hold(drop.name));
+        apply_holds_to_all(step);
+        look_at_all_held(step);
+        return hold_answer(AnswerCode::kDone, "released");
+      });
 }
 
-Answer Engine::Impl::list_holds() const {
+Answer Holds::list_holds() const {
   HoldList list;
-  for (const auto& [name, hold] : holds_) list.holds.push_back(hold);
+  for (const auto& [name, hold] : rules_) list.holds.push_back(hold);
   Answer answer;
   answer.view = std::move(list);
   return answer;
 }
 
-}  // namespace postrider
+}  // namespace postrider::core

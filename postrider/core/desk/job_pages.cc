@@ -1,14 +1,13 @@
-// Job pages: what a job reads, whether it fits, and what is done to it. Dead letters and history
-// lie in buckets by the time of their end; a page merges all buckets by id, so that they are
-// treated in the order in which their messages were accepted, destination by destination and lane
-// by lane.
+// What a job reads, whether it fits, and what is done to it. Dead letters and history lie in
+// buckets by the time of their end; a page merges all buckets by id, so that they are treated in
+// the order in which their messages were accepted, destination by destination and lane by lane.
 #include <algorithm>
 
 #include "postrider/base/codec.h"
 #include "postrider/base/planted.h"
-#include "postrider/core/engine_impl.h"
+#include "postrider/core/desk/jobs.h"
 
-namespace postrider {
+namespace postrider::core {
 namespace {
 
 constexpr MessageId kLastId{UINT64_MAX, UINT64_MAX};
@@ -45,11 +44,12 @@ IdRange range_of(std::optional<DestinationId> only) {
 }  // namespace
 
 // Everything that the items of the page will be asked about is looked up here.
-Engine::Impl::JobPage Engine::Impl::read_page(Step& step, const Job& job) {
+Jobs::JobPage Jobs::read_page(Step& step, const Job& job) {
   JobPage page;
   std::optional<DestinationId> only;
   if (!job.order.filter.destination.empty()) {
-    const Destined destined = find_destination(step, job.order.filter.destination);
+    const Destinations::Destined destined =
+        destinations_.find_destination(step, job.order.filter.destination);
     if (!destined.known) return page;
     page.complete = true;
     if (destined.slot == kNoSlot) return page;  // it went meanwhile
@@ -67,15 +67,16 @@ Engine::Impl::JobPage Engine::Impl::read_page(Step& step, const Job& job) {
   const bool sends =
       job.order.action == JobAction::kRedrive || job.order.action == JobAction::kResend;
   for (const JobItem& item : page.items) {
-    const Destined destined = find_destination(step, item.id.destination());
+    const Destinations::Destined destined =
+        destinations_.find_destination(step, item.id.destination());
     if (sends && destined.slot != kNoSlot)
-      look_at_runs(step, *residents_[destined.slot].bound->profile, item.id);
+      reruns_.look_at_runs(step, *residents_[destined.slot].bound->profile, item.id);
   }
   return page;
 }
 
-void Engine::Impl::read_letters(Step& step, const Job& job, std::optional<DestinationId> only,
-                                JobPage& page) {
+void Jobs::read_letters(Step& step, const Job& job, std::optional<DestinationId> only,
+                        JobPage& page) {
   const IdRange range = range_of(only);
   const MessageId from = id_at(job.cursor, range.first);
   MessageId known = range.last;  // everything before it was read
@@ -103,7 +104,7 @@ void Engine::Impl::read_letters(Step& step, const Job& job, std::optional<Destin
       }
       if (job.order.action == JobAction::kRedrive) {
         if (const SharedBody shared = shares_body(dead->message); shared.id != 0)
-          load_body(step, shared.id, true);
+          bodies_.load_body(step, shared.id, true);
       }
       page.items.push_back(
           {dead->letter.id, place_of(dead->letter.id), bucket, &row, dead->letter});
@@ -119,8 +120,8 @@ void Engine::Impl::read_letters(Step& step, const Job& job, std::optional<Destin
   page.next = place_of(known);
 }
 
-void Engine::Impl::read_parked(Step& step, const Job& job, std::optional<DestinationId> only,
-                               JobPage& page) {
+void Jobs::read_parked(Step& step, const Job& job, std::optional<DestinationId> only,
+                       JobPage& page) {
   const IdRange range = range_of(only);
   const std::string last =
       only ? keys::parked(range.last) : keys::after_prefix(keys::space(keys::kParked));
@@ -130,7 +131,7 @@ void Engine::Impl::read_parked(Step& step, const Job& job, std::optional<Destina
   for (const Row& row : rows->rows) {
     const auto id = keys::parse_parked(row.first);
     if (!id) continue;
-    locate(step, *id);
+    lookup_.locate(step, *id);
     page.items.push_back({*id, place_of(*id), 0, nullptr, {}});
   }
   page.complete = rows->complete;
@@ -141,8 +142,7 @@ void Engine::Impl::read_parked(Step& step, const Job& job, std::optional<Destina
 }
 
 // First the hot space: a message that moves to the cold one meanwhile is met there.
-void Engine::Impl::read_live(Step& step, const Job& job, std::optional<DestinationId> only,
-                             JobPage& page) {
+void Jobs::read_live(Step& step, const Job& job, std::optional<DestinationId> only, JobPage& page) {
   const std::string hot = keys::space(keys::kHot);
   const std::string cold = only ? keys::cold_lane(*only, 0) : keys::space(keys::kCold);
   const std::string from = job.cursor.empty() ? hot : job.cursor;
@@ -157,28 +157,29 @@ void Engine::Impl::read_live(Step& step, const Job& job, std::optional<Destinati
     if (!key || key->part != keys::Part::kMessage) continue;
     const auto message = decode_message(row.second);
     if (!message || (only && message->id.destination() != *only)) continue;
-    locate(step, message->id);
+    lookup_.locate(step, message->id);
     page.items.push_back({message->id, row.first, 0, nullptr, {}});
   }
   page.complete = rows->complete && !in_hot;
   page.next = rows->complete ? cold : rows->next;
 }
 
-bool Engine::Impl::job_fits(Step& step, const Job& job, const JobItem& item) {
+bool Jobs::job_fits(Step& step, const Job& job, const JobItem& item) {
   const JobFilter& filter = job.order.filter;
   if (item.id.sequence().value() >= job.horizon) return false;  // it came later
   if (!filter.destination_prefix.empty()) {
-    const Destined destined = find_destination(step, item.id.destination());
+    const Destinations::Destined destined =
+        destinations_.find_destination(step, item.id.destination());
     if (destined.slot == kNoSlot) return false;
     if (!residents_[destined.slot].bound->config.name.starts_with(filter.destination_prefix))
       return false;
   }
   if (item.letter) return letter_fits(job, *item.letter);
-  const auto found = by_id_.find(item.id);
-  if (found == by_id_.end()) return false;
-  const Entry& entry = entries_[found->second];
+  const Slot found = window_.find(item.id);
+  if (found == kNoSlot) return false;
+  const Entry& entry = window_[found];
   DeadLetter as;  // the same questions, about a live message
-  as.phase = phase_of(entry);
+  as.phase = window_.phase_of(entry);
   const bool cancels = job.order.action == JobAction::kCancel;
   if (cancels ? entry.state.cancel_wanted : as.phase != Phase::kParked) return false;
   as.at = cancels ? entry.message.accepted : entry.state.since;
@@ -187,10 +188,10 @@ bool Engine::Impl::job_fits(Step& step, const Job& job, const JobItem& item) {
   return letter_fits(job, as);
 }
 
-bool Engine::Impl::letter_fits(const Job& job, const DeadLetter& letter) {
+bool Jobs::letter_fits(const Job& job, const DeadLetter& letter) {
   const JobFilter& filter = job.order.filter;
   std::optional<Phase> phase = filter.phase;
-  // Whoever was called off is not sent again unless somebody asks for just those.
+  // A message that was called off is not sent again unless the filter asks for just those.
   if (!phase && job.order.action == JobAction::kResend && !planted(Bug::kResendsWhatWasCalledOff))
     phase = Phase::kDelivered;
   return letter.at <= job.round_at && (!phase || letter.phase == *phase) &&
@@ -199,7 +200,7 @@ bool Engine::Impl::letter_fits(const Job& job, const DeadLetter& letter) {
          letter.reason.starts_with(filter.reason_prefix);
 }
 
-Engine::Impl::Acted Engine::Impl::act_on(Step& step, const Job& job, const JobItem& item) {
+Jobs::Acted Jobs::act_on(Step& step, const Job& job, const JobItem& item) {
   switch (job.order.action) {
     case JobAction::kRedrive:
     case JobAction::kDrop:
@@ -207,58 +208,58 @@ Engine::Impl::Acted Engine::Impl::act_on(Step& step, const Job& job, const JobIt
     case JobAction::kRetry: return retry_parked(step, item);
     case JobAction::kCancel: break;
   }
-  const auto found = by_id_.find(item.id);
-  if (found == by_id_.end()) return {};
-  apply(step, found->second, On::kCancelled, nullptr);
-  const auto still = by_id_.find(item.id);
-  const bool refused = still != by_id_.end() && !method_of(entries_[still->second]).cancels_later;
+  const Slot found = window_.find(item.id);
+  if (found == kNoSlot) return {};
+  delivery_.apply(step, found, On::kCancelled, nullptr);
+  const Slot still = window_.find(item.id);
+  const bool refused = still != kNoSlot && !window_.method_of(window_[still]).cancels_later;
   if (refused) return {Acted::Kind::kRefused, "it is under way, and cannot be cancelled"};
   return {Acted::Kind::kDone, {}};
 }
 
-Engine::Impl::Acted Engine::Impl::act_on_letter(Step& step, const Job& job, const JobItem& item) {
-  Buried buried;
+Jobs::Acted Jobs::act_on_letter(Step& step, const Job& job, const JobItem& item) {
+  Letters::Buried buried;
   buried.known = true;
   buried.letter = item.row->second;
-  buried.end = end_of_letter(step, *item.row, item.bucket);
+  buried.end = letters_.end_of_letter(step, *item.row, item.bucket);
   if (!buried.end) return {};  // it goes into quarantine
   if (job.order.action == JobAction::kDrop) {
-    take_letter(step, buried);
+    letters_.take_letter(step, buried);
     ++receipts_.counters().dropped;
     return {Acted::Kind::kDone, {}};
   }
-  const Destined destined = find_destination(step, item.id.destination());
+  const Destinations::Destined destined =
+      destinations_.find_destination(step, item.id.destination());
   if (!destined.known) return {};
   if (destined.slot == kNoSlot) return {Acted::Kind::kRefused, "its destination is gone"};
   const bool resends = job.order.action == JobAction::kResend;
   const bool regardless = job.order.even_if_it_ran;
   const Answer answer =
-      resends ? send_content(step, destined.slot, buried, regardless).value_or(Answer())
-              : redrive_letter(step, destined.slot, buried, regardless);
+      resends ? operators_.send_content(step, destined.slot, buried, regardless).value_or(Answer())
+              : operators_.redrive_letter(step, destined.slot, buried, regardless);
   if (answer.code == AnswerCode::kAccepted) return {Acted::Kind::kDone, {}};
   return {Acted::Kind::kRefused, answer.detail};
 }
 
 // Back in line on disk: a job must not fill the windows.
-Engine::Impl::Acted Engine::Impl::retry_parked(Step& step, const JobItem& item) {
-  const auto found = by_id_.find(item.id);
-  if (found == by_id_.end()) return {};
-  const Slot slot = found->second;
-  const Entry& entry = entries_[slot];
+Jobs::Acted Jobs::retry_parked(Step& step, const JobItem& item) {
+  const Slot found = window_.find(item.id);
+  if (found == kNoSlot) return {};
+  const Slot slot = found;
+  const Entry& entry = window_[slot];
   const Slot resident = entry.destination;
-  const Transition* row = find_row(method_of(entry).rows, entry.state.state, On::kDue);
+  const Transition* row = find_row(window_.method_of(entry).rows, entry.state.state, On::kDue);
   // What is parked has such a row, and that leads on: a table without it is not sound.
   POSTRIDER_CHECK(row != nullptr);
   const bool waits = residents_[resident].bound->profile->states[row->to].phase == Phase::kQueued;
-  if (!entry.visitor || !waits) {
-    retry_now(step, slot);
+  if (!entry.visitor() || !waits) {
+    operators_.retry_now(step, slot);
     return {Acted::Kind::kDone, {}};
   }
-  unpark(step, item.id);
-  put_back(step, slot);
-  ring(resident);
-  maybe_refill(step, resident);
+  delivery_.unpark(step, item.id);
+  revival_.put_back(step, slot);
+  step.look_at(resident);
   return {Acted::Kind::kDone, {}};
 }
 
-}  // namespace postrider
+}  // namespace postrider::core

@@ -1,14 +1,11 @@
-// Jobs: one action for everything that a filter names. A job walks through its space in the order
-// of its keys, one page at a time and each page within one destination, because whatever else
-// happens to that destination waits its turn. Its record is put in the commit of what the page did.
 #include "postrider/core/desk/jobs.h"
 
 #include <algorithm>
 
+#include "postrider/base/check.h"
 #include "postrider/base/planted.h"
-#include "postrider/core/engine_impl.h"
 
-namespace postrider {
+namespace postrider::core {
 namespace {
 
 constexpr std::uint32_t kPagesPerSecond = 20;  // of a job that is held back by its rate
@@ -43,7 +40,7 @@ std::optional<std::string> wrong_phase(const JobOrder& order) {
 
 }  // namespace
 
-std::optional<std::string> Engine::Impl::invalid(const JobOrder& order) const {
+std::optional<std::string> Jobs::invalid(const JobOrder& order) const {
   const JobFilter& filter = order.filter;
   if (auto wrong = wrong_phase(order)) return wrong;
   if (!filter.destination.empty() && !filter.destination_prefix.empty())
@@ -65,11 +62,12 @@ std::optional<std::string> Engine::Impl::invalid(const JobOrder& order) const {
   return std::nullopt;
 }
 
-void Engine::Impl::on(Step& step, const StartJob& start) {
+void Jobs::on(Step& step, const StartJob& start) {
   const auto refused = [&]() -> std::optional<Answer> {
     if (auto wrong = invalid(start.order)) return job_answer(AnswerCode::kInvalid, *wrong);
     if (start.order.filter.destination.empty()) return std::nullopt;
-    const Destined destined = find_destination(step, start.order.filter.destination);
+    const Destinations::Destined destined =
+        destinations_.find_destination(step, start.order.filter.destination);
     if (destined.known && destined.slot == kNoSlot)
       return job_answer(AnswerCode::kNotFound,
                         "there is no destination '" + start.order.filter.destination + "'");
@@ -79,25 +77,26 @@ void Engine::Impl::on(Step& step, const StartJob& start) {
     std::optional<Answer> answer = refused();
     if (step.lacks()) return;
     if (!answer) answer = begin_dry_run(step, start);
-    if (answer) reply(step, start.caller.ticket, std::move(*answer));
+    if (answer) step.reply(start.caller.ticket, std::move(*answer));
     return;
   }
   const std::string order = encode_order(start.order);
-  const AuditLine line{"job-start", {}, start.order.reason};
-  once(step, start.caller, canonical("start-job", "", order), line, [&]() -> std::optional<Answer> {
-    std::optional<Answer> answer = refused();
-    if (step.lacks() || answer) return answer;
-    if (jobs_running() >= std::max<std::uint32_t>(1, limits_.jobs_running_max))
-      return job_answer(AnswerCode::kBusy,
-                        "as many jobs run as may run at a time; wait for one "
-                        "to end, or cancel one");
-    return start_job(step, start);
-  });
+  const Operations::AuditLine line{"job-start", {}, start.order.reason};
+  operations_.once(step, start.caller, canonical("start-job", "", order), line,
+                   [&]() -> std::optional<Answer> {
+                     std::optional<Answer> answer = refused();
+                     if (step.lacks() || answer) return answer;
+                     if (jobs_running() >= std::max<std::uint32_t>(1, limits_.jobs_running_max))
+                       return job_answer(AnswerCode::kBusy,
+                                         "as many jobs run as may run at a time; wait for one "
+                                         "to end, or cancel one");
+                     return start_job(step, start);
+                   });
 }
 
-Answer Engine::Impl::start_job(Step& step, const StartJob& start) {
+Answer Jobs::start_job(Step& step, const StartJob& start) {
   Job job;
-  job.id = JobId(next_sequence().value());
+  job.id = JobId(sequences_.next().value());
   job.order = start.order;
   if (job.order.rate == 0) job.order.rate = limits_.job_rate_usual;
   job.actor = start.caller.actor;
@@ -110,31 +109,31 @@ Answer Engine::Impl::start_job(Step& step, const StartJob& start) {
   return job_answer(AnswerCode::kDone, std::string(name_of(start.order.action)), id);
 }
 
-void Engine::Impl::begin_round(Step& step, Job& job) {
+void Jobs::begin_round(Step& step, Job& job) {
   job.state = JobState::kRunning;
   job.round_at = step.now;
-  job.horizon = next_sequence().value();
+  job.horizon = sequences_.next().value();
   job.cursor.clear();
   job.next_at = Timestamp();
   job.expected = job.done + job.refused + count_by_groups(step, job.order).value_or(0);
   step.out.writes.put(keys::job(job.id.value()), encode_job(job));
 }
 
-void Engine::Impl::begin_job(Step& step, JobId id) {
+void Jobs::begin_job(Step& step, JobId id) {
   const Job& job = jobs_.at(id.value());
-  job_runs_.emplace(id.value(), JobRun{JobPace(job.order.rate, step.now), {}, 0});
+  runs_.emplace(id.value(), Run{JobPace(job.order.rate, step.now), {}, 0});
   if (job.state == JobState::kWaiting) return wait_with_job(step, job, job.next_at);
   step.out.chores.push_back({.kind = Chore::Kind::kJob, .job = id});
 }
 
-std::size_t Engine::Impl::jobs_running() const {
+std::size_t Jobs::jobs_running() const {
   return static_cast<std::size_t>(std::count_if(
-      job_runs_.begin(), job_runs_.end(),
+      runs_.begin(), runs_.end(),
       [this](const auto& run) { return jobs_.at(run.first).state == JobState::kRunning; }));
 }
 
 // Once, or until it is time for the next round.
-void Engine::Impl::end_round(Step& step, Job& job) {
+void Jobs::end_round(Step& step, Job& job) {
   ++job.rounds;
   if (job.order.every <= Duration(0)) return end_job(step, job, JobState::kDone);
   job.state = JobState::kWaiting;
@@ -145,17 +144,17 @@ void Engine::Impl::end_round(Step& step, Job& job) {
 }
 
 // Those that ran when the last process stopped go on.
-void Engine::Impl::resume_jobs(Step& step) {
+void Jobs::resume_jobs(Step& step) {
   for (const auto& [number, job] : jobs_) {
     const bool alive = job.state == JobState::kRunning || job.state == JobState::kWaiting;
-    if (alive && !job_runs_.contains(number)) begin_job(step, JobId(number));
+    if (alive && !runs_.contains(number)) begin_job(step, JobId(number));
   }
 }
 
-void Engine::Impl::forget_old_jobs(Step& step) {
+void Jobs::forget_old_jobs(Step& step) {
   for (auto job = jobs_.begin();
        job != jobs_.end() && jobs_.size() > std::max<std::uint32_t>(1, limits_.jobs_kept_max);) {
-    if (job_runs_.contains(job->first)) {
+    if (runs_.contains(job->first)) {
       ++job;
       continue;
     }
@@ -164,35 +163,36 @@ void Engine::Impl::forget_old_jobs(Step& step) {
   }
 }
 
-void Engine::Impl::on(Step& step, const CancelJob& cancel) {
-  const AuditLine line{"job-cancel", to_string(cancel.job), {}};
-  once(step, cancel.caller, canonical("cancel-job", to_string(cancel.job), {}), line,
-       [&]() -> std::optional<Answer> {
-         const auto job = jobs_.find(cancel.job.value());
-         if (job == jobs_.end())
-           return job_answer(AnswerCode::kNotFound, "there is no such job, or no longer",
-                             cancel.job);
-         if (job->second.state != JobState::kRunning && job->second.state != JobState::kWaiting)
-           return job_answer(AnswerCode::kNothing,
-                             "the job is " + std::string(name_of(job->second.state)), cancel.job);
-         end_job(step, job->second, JobState::kCancelled);
-         return job_answer(AnswerCode::kDone, "cancelled", cancel.job);
-       });
+void Jobs::on(Step& step, const CancelJob& cancel) {
+  const Operations::AuditLine line{"job-cancel", to_string(cancel.job), {}};
+  operations_.once(
+      step, cancel.caller, canonical("cancel-job", to_string(cancel.job), {}), line,
+      [&]() -> std::optional<Answer> {
+        const auto job = jobs_.find(cancel.job.value());
+        if (job == jobs_.end())
+          return job_answer(AnswerCode::kNotFound, "there is no such job, or no longer",
+                            cancel.job);
+        if (job->second.state != JobState::kRunning && job->second.state != JobState::kWaiting)
+          return job_answer(AnswerCode::kNothing,
+                            "the job is " + std::string(name_of(job->second.state)), cancel.job);
+        end_job(step, job->second, JobState::kCancelled);
+        return job_answer(AnswerCode::kDone, "cancelled", cancel.job);
+      });
 }
 
-void Engine::Impl::end_job(Step& step, Job& job, JobState state) {
+void Jobs::end_job(Step& step, Job& job, JobState state) {
   job.state = state;
   job.finished = step.now;
   step.out.writes.put(keys::job(job.id.value()), encode_job(job));
-  if (const auto run = job_runs_.find(job.id.value()); run != job_runs_.end()) {
+  if (const auto run = runs_.find(job.id.value()); run != runs_.end()) {
     timers_.cancel(run->second.timer);
-    job_runs_.erase(run);
+    runs_.erase(run);
   }
   ++tallies_.jobs_ended;
 }
 
-// When the filter names nothing but what groups are counted by, nobody has to read the letters.
-std::optional<std::uint64_t> Engine::Impl::count_by_groups(Step& step, const JobOrder& order) {
+// When the filter names nothing but what groups are counted by, no letter has to be read.
+std::optional<std::uint64_t> Jobs::count_by_groups(Step& step, const JobOrder& order) {
   const JobFilter& filter = order.filter;
   const bool plain = filter.destination_prefix.empty() && filter.reason_prefix.empty() &&
                      !filter.since.is_set() && !filter.until.is_set();
@@ -201,14 +201,15 @@ std::optional<std::uint64_t> Engine::Impl::count_by_groups(Step& step, const Job
   if (!plain || !counted || (parked && filter.cause)) return std::nullopt;
   std::optional<DestinationId> only;
   if (!filter.destination.empty()) {
-    const Destined destined = find_destination(step, filter.destination);
+    const Destinations::Destined destined =
+        destinations_.find_destination(step, filter.destination);
     if (destined.slot == kNoSlot) return std::nullopt;
     only = residents_[destined.slot].id;
   }
   std::uint64_t count = 0;
   for (const auto& [name, group] : receipts_.cause_counts().groups()) {
     if (parked != (name.bucket == 0)) continue;
-    // Letters without a group of their own, or counted though nobody can read them.
+    // Letters without a group of their own, or counted though they cannot be read.
     if (!name.destination.is_set() || name.phase == Phase::kIndeterminate) return std::nullopt;
     if (only && name.destination != *only) continue;
     if (filter.phase && name.phase != *filter.phase) continue;
@@ -218,14 +219,14 @@ std::optional<std::uint64_t> Engine::Impl::count_by_groups(Step& step, const Job
   return count;
 }
 
-std::optional<Answer> Engine::Impl::begin_dry_run(Step& step, const StartJob& start) {
+std::optional<Answer> Jobs::begin_dry_run(Step& step, const StartJob& start) {
   DryRunning run;
   run.ticket = start.caller.ticket;
   run.job.order = start.order;
   if (run.job.order.rate == 0) run.job.order.rate = limits_.job_rate_usual;
   run.job.created = step.now;
   run.job.round_at = step.now;
-  run.job.horizon = last_sequence_ + 1;
+  run.job.horizon = sequences_.last() + 1;
   if (const auto count = count_by_groups(step, start.order)) {
     run.job.done = *count;
     return answer_of(run.job, true);
@@ -238,7 +239,7 @@ std::optional<Answer> Engine::Impl::begin_dry_run(Step& step, const StartJob& st
   return std::nullopt;
 }
 
-Answer Engine::Impl::answer_of(const Job& job, bool complete) {
+Answer Jobs::answer_of(const Job& job, bool complete) {
   DryRun out;
   out.matched = job.done;
   out.looked = job.looked;
@@ -250,7 +251,7 @@ Answer Engine::Impl::answer_of(const Job& job, bool complete) {
   return answer;
 }
 
-void Engine::Impl::dry_run(Step& step, const Chore& chore) {
+void Jobs::dry_run(Step& step, const Chore& chore) {
   const auto found = dry_runs_.find(chore.job.value());
   if (found == dry_runs_.end()) return;
   Job& job = found->second.job;
@@ -270,27 +271,27 @@ void Engine::Impl::dry_run(Step& step, const Chore& chore) {
     step.out.chores.push_back({.kind = Chore::Kind::kDryRun, .job = chore.job});
     return;
   }
-  reply(step, found->second.ticket, answer_of(job, page.complete));
+  step.reply(found->second.ticket, answer_of(job, page.complete));
   dry_runs_.erase(found);
 }
 
 // The next page: as much as the rate allows, within one destination.
-void Engine::Impl::run_job(Step& step, const Chore& chore) {
+void Jobs::run_job(Step& step, const Chore& chore) {
   const auto found = jobs_.find(chore.job.value());
-  const auto run = job_runs_.find(chore.job.value());
-  if (found == jobs_.end() || run == job_runs_.end()) return;  // cancelled meanwhile
+  const auto run = runs_.find(chore.job.value());
+  if (found == jobs_.end() || run == runs_.end()) return;  // cancelled meanwhile
   Job& job = found->second;
-  if (restoring_hot_) return wait_with_job(step, job, step.now + kRestoreWait);
+  if (window_.restoring()) return wait_with_job(step, job, step.now + kRestoreWait);
   if (job.state == JobState::kWaiting) {
     if (job.next_at > step.now) return wait_with_job(step, job, job.next_at);
     if (jobs_running() >= std::max<std::uint32_t>(1, limits_.jobs_running_max))
       return wait_with_job(step, job, step.now + kTurnWait);
     if (!job.order.filter.destination.empty()) {
-      find_destination(step, job.order.filter.destination);
+      destinations_.find_destination(step, job.order.filter.destination);
       if (step.lacks()) return;
     }
     begin_round(step, job);
-    run->second = JobRun{JobPace(job.order.rate, step.now), {}, 0};
+    run->second = Run{JobPace(job.order.rate, step.now), {}, 0};
     step.out.chores.push_back({.kind = Chore::Kind::kJob, .job = job.id});
     return;
   }
@@ -324,23 +325,23 @@ void Engine::Impl::run_job(Step& step, const Chore& chore) {
       {.kind = Chore::Kind::kJob, .destination = progress.destination, .job = job.id});
 }
 
-void Engine::Impl::wait_with_job(Step& step, const Job& job, Timestamp at) {
-  JobRun& run = job_runs_.at(job.id.value());
+void Jobs::wait_with_job(Step& step, const Job& job, Timestamp at) {
+  Run& run = runs_.at(job.id.value());
   timers_.cancel(run.timer);
   run.timer = timers_.arm(std::max(at, step.now + Duration(1)),
                           Timer{.kind = TimerKind::kJob, .id = {job.id.value(), 0}});
 }
 
-void Engine::Impl::job_timer(Step& step, std::uint64_t number) {
-  const auto run = job_runs_.find(number);
-  if (run == job_runs_.end()) return;
+void Jobs::job_timer(Step& step, std::uint64_t number) {
+  const auto run = runs_.find(number);
+  if (run == runs_.end()) return;
   run->second.timer = 0;
   step.out.chores.push_back(
       {.kind = Chore::Kind::kJob, .destination = run->second.destination, .job = JobId(number)});
 }
 
-Engine::Impl::JobProgress Engine::Impl::work_through(Step& step, const Job& job,
-                                                     const JobPage& page, const JobLeave& leave) {
+Jobs::JobProgress Jobs::work_through(Step& step, const Job& job, const JobPage& page,
+                                     const JobLeave& leave) {
   JobProgress progress;
   progress.cursor = page.next;
   progress.over = page.complete;
@@ -381,7 +382,7 @@ Engine::Impl::JobProgress Engine::Impl::work_through(Step& step, const Job& job,
   return progress;
 }
 
-std::optional<Answer> Engine::Impl::list_jobs(const Query& query) const {
+std::optional<Answer> Jobs::list_jobs(const Query& query) const {
   Answer answer;
   JobList list;
   if (query.what == Query::What::kJob) {
@@ -398,4 +399,4 @@ std::optional<Answer> Engine::Impl::list_jobs(const Query& query) const {
   return answer;
 }
 
-}  // namespace postrider
+}  // namespace postrider::core

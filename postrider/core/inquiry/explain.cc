@@ -1,26 +1,30 @@
-// Explain: where a message is, since when, why, and what comes next; told from the state by which
-// the engine decides.
-#include <algorithm>
+// Where a message is, since when, why, and what comes next; told from the state by which the engine
+// decides.
+#include "postrider/base/check.h"
+#include "postrider/core/inquiry/inquiry.h"
 
-#include "postrider/core/engine_impl.h"
+namespace postrider::core {
+namespace {
 
-namespace postrider {
+constexpr std::uint32_t kGapRows = 256;  // of one read
 
-std::optional<Answer> Engine::Impl::explain(Step& step, MessageId id) {
-  const Located located = locate(step, id);
+}  // namespace
+
+std::optional<Answer> Inquiry::explain(Step& step, MessageId id) {
+  const Lookup::Located located = lookup_.locate(step, id);
   if (!located.known) return std::nullopt;
   Answer answer;
   answer.id = id;
   if (located.slot != kNoSlot) {
-    const Entry& entry = entries_[located.slot];
+    const Entry& entry = window_[located.slot];
     Explanation out = explain_entry(step, entry);
     if (entry.details) out.attempt_list = entry.details->past.attempts;
     if (!find_gap(step, entry, out)) return std::nullopt;
     answer.view = std::move(out);
     return answer;
   }
-  const Buried buried = find_content(step, id);
-  const Destined destined = find_destination(step, id.destination());
+  const Letters::Buried buried = letters_.find_content(step, id);
+  const Destinations::Destined destined = destinations_.find_destination(step, id.destination());
   if (!buried.known || !destined.known) return std::nullopt;
   if (!buried.end) return explain_unreadable(step, id);
   Explanation out;
@@ -43,17 +47,17 @@ std::optional<Answer> Engine::Impl::explain(Step& step, MessageId id) {
   return answer;
 }
 
-void Engine::Impl::name_destination(const Destined& destined, Explanation& out) const {
+void Inquiry::name_destination(const Destinations::Destined& destined, Explanation& out) const {
   if (destined.slot == kNoSlot) return;
   out.destination = residents_[destined.slot].bound->config.name;
   out.health = residents_[destined.slot].route.health;
 }
 
-// A message whose record nobody could read lives on in quarantine, where only an operator can help.
-std::optional<Answer> Engine::Impl::explain_unreadable(Step& step, MessageId id) {
+// A message whose record cannot be read lives on in quarantine, where only an operator can help.
+std::optional<Answer> Inquiry::explain_unreadable(Step& step, MessageId id) {
   const auto* hot = step.get(keys::quarantine(keys::hot(id.sequence(), keys::Part::kMessage)));
   const auto* cold = step.get(keys::quarantine(keys::cold(id, keys::Part::kMessage)));
-  const Destined destined = find_destination(step, id.destination());
+  const Destinations::Destined destined = destinations_.find_destination(step, id.destination());
   if (hot == nullptr || cold == nullptr || !destined.known) return std::nullopt;
   Answer answer;
   answer.id = id;
@@ -74,16 +78,16 @@ std::optional<Answer> Engine::Impl::explain_unreadable(Step& step, MessageId id)
   return answer;
 }
 
-Explanation Engine::Impl::explain_entry(const Step& step, const Entry& entry) const {
+Explanation Inquiry::explain_entry(const Step& step, const Entry& entry) const {
   const Resident& resident = residents_[entry.destination];
-  const StateRow& state = state_of(entry);
+  const StateRow& state = window_.state_of(entry);
   Explanation out;
   out.id = entry.message.id;
   out.destination = resident.bound->config.name;
   out.state = state.name;
   out.phase = state.phase;
   out.accepted = entry.message.accepted;
-  out.since = entry.state.since.is_set() && !(entry.visitor && !entry.stored)
+  out.since = entry.state.since.is_set() && !(entry.visitor() && !entry.stored)
                   ? entry.state.since
                   : entry.message.accepted;
   out.expires = entry.message.expires;
@@ -98,36 +102,36 @@ Explanation Engine::Impl::explain_entry(const Step& step, const Entry& entry) co
   return out;
 }
 
-bool Engine::Impl::waits_behind(const Lane& lane, const Entry& entry) const {
+bool Inquiry::waits_behind(const Lane& lane, const Entry& entry) const {
   const MessageId id = entry.message.id;
   if (lane.owes_before(id, true)) return true;
-  const bool others_busy = lane.in_memory - (entry.ready ? 0U : 1U) != lane.ready;
-  return others_busy || (lane.first != kNoSlot && entries_[lane.first].message.id < id);
+  const bool others_busy = lane.in_memory - (entry.ready() ? 0U : 1U) != lane.ready;
+  return others_busy || (lane.first != kNoSlot && window_[lane.first].message.id < id);
 }
 
 // Which of its shared gates holds it up, in the profile's words.
-void Engine::Impl::explain_gates(const Step& step, const Entry& entry, const Resident& resident,
-                                 Explanation& out) const {
+void Inquiry::explain_gates(const Step& step, const Entry& entry, const Resident& resident,
+                            Explanation& out) const {
   if (resident.bound->profile->gates.words == nullptr) return;
   for (const GateName name : entry.message.gates) {
-    const auto gate = name == 0 ? gates_.end() : gates_.find(name);
-    if (gate == gates_.end()) continue;
-    const GateState::Permit permit = permit_at(gate->second, step.now);
+    const SharedGate* gate = gates_.find(name);
+    if (gate == nullptr) continue;
+    const GateState::Permit permit = gates_.permit_at(*gate, step.now);
     if (permit.open) continue;
     const GateWords words = resident.bound->profile->gates.words(name);
-    out.why = gate->second.shut(step.now) ? words.closed : words.busy;
+    out.why = gate->shut(step.now) ? words.closed : words.busy;
     out.next_at = permit.again;
     return;
   }
 }
 
-void Engine::Impl::explain_next(const Step& step, const Entry& entry, const Resident& resident,
-                                Explanation& out) const {
+void Inquiry::explain_next(const Step& step, const Entry& entry, const Resident& resident,
+                           Explanation& out) const {
   using Place = Explanation::Place;
   using Next = Explanation::Next;
   switch (out.phase) {
     case Phase::kInFlight:
-      if (entry.probes_later) {
+      if (entry.waits == Waits::kForProbe) {
         out.place = Place::kAtPeer;
         out.why = "nobody knows what became of it; the next question waits";
         out.next = Next::kAttempt;
@@ -149,7 +153,7 @@ void Engine::Impl::explain_next(const Step& step, const Entry& entry, const Resi
       out.place = Place::kParked;
       out.why = "an operator must look at it";
       out.next = Next::kOperator;
-      if (!state_of(entry).revives) return;
+      if (!window_.state_of(entry).revives) return;
       out.why = "the destination was out of reach; it goes back in line when that answers again";
       out.next = Next::kNews;
       out.next_at = resident.route.revive_at;
@@ -166,7 +170,7 @@ void Engine::Impl::explain_next(const Step& step, const Entry& entry, const Resi
   for (const Lane& candidate : resident.lanes) {
     if (candidate.number == entry.message.id.lane()) lane = &candidate;
   }
-  out.place = entry.visitor ? Place::kDisk : Place::kWindow;
+  out.place = entry.visitor() ? Place::kDisk : Place::kWindow;
   out.next = Next::kAttempt;
   if (entry.state.due > step.now) {
     out.place = Place::kSleeping;
@@ -176,16 +180,16 @@ void Engine::Impl::explain_next(const Step& step, const Entry& entry, const Resi
   } else if (lane != nullptr && resident.bound->policy.lane_kind(lane->number) == LaneKind::kFifo &&
              waits_behind(*lane, entry)) {
     out.why = "messages before it in its lane come first";
-  } else if (!entry.ready && !entry.visitor) {
+  } else if (!entry.ready() && !entry.visitor()) {
     out.why = entry.message.ordered ? "earlier messages of its order come first"
                                     : "it waits at a gate that it shares with others";
     explain_gates(step, entry, resident, out);
   } else {
     out.why =
-        entry.visitor ? "it waits on disk for a place in the window" : "it waits for its turn";
+        entry.visitor() ? "it waits on disk for a place in the window" : "it waits for its turn";
     const int every = resident.bound->policy.lower_every;
     if (lane != nullptr && lane->first != kNoSlot && every > 0 &&
-        entries_[lane->first].message.id.high < entry.message.id.high)
+        window_[lane->first].message.id.high < entry.message.id.high)
       out.why = "higher priorities of its lane go first; of " + std::to_string(every) +
                 " starts one is for lower ones";
     const GateLimits& limits = resident.bound->policy.route;
@@ -217,4 +221,27 @@ void Engine::Impl::explain_next(const Step& step, const Entry& entry, const Resi
   }
 }
 
-}  // namespace postrider
+// A message that was parked out of the way before it, and still is. False: that must be read first.
+bool Inquiry::find_gap(Step& step, const Entry& entry, Explanation& out) {
+  if (!window_.in_order(entry)) return true;
+  const Resident& resident = residents_[entry.destination];
+  const MessageId id = entry.message.id;
+  const bool fifo = resident.bound->policy.lane_kind(id.lane()) == LaneKind::kFifo;
+  const std::string last = keys::parked(id);
+  for (std::string first = keys::parked({id.high, 0}); !first.empty();) {
+    const Rows* rows = step.scan({first, last, kGapRows});
+    if (rows == nullptr) return false;
+    for (const Row& row : rows->rows) {
+      const auto parked = keys::parse_parked(row.first);
+      const auto gate = keys::parse_parked_as_gap(row.second.view());
+      if (!parked || !gate || !(fifo || *gate == entry.message.gates[0])) continue;
+      out.gap = *parked;
+      out.why += "; a gap: " + ids_.text(*parked) + " was parked before it";
+      return true;
+    }
+    first = rows->complete ? std::string() : rows->next;
+  }
+  return true;
+}
+
+}  // namespace postrider::core

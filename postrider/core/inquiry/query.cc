@@ -1,11 +1,10 @@
-// Questions: what is there, page by page. Answers change nothing; cursors are keys of the store,
-// and outside data when they come back.
 #include <algorithm>
 
+#include "postrider/base/check.h"
 #include "postrider/base/planted.h"
-#include "postrider/core/engine_impl.h"
+#include "postrider/core/inquiry/inquiry.h"
 
-namespace postrider {
+namespace postrider::core {
 namespace {
 
 // A cursor that is not ours must not lead anywhere else in the store.
@@ -49,16 +48,24 @@ std::optional<Answer> list_by_sequence(Step& step, std::string_view cursor, cons
   return answer;
 }
 
+Answer query_answer(AnswerCode code, std::string detail) {
+  Answer answer;
+  answer.code = code;
+  answer.detail = std::move(detail);
+  return answer;
+}
+
+Answer no_such_group(const std::string& name) {
+  return query_answer(AnswerCode::kNotFound, "there is no group '" + name + "'");
+}
+
 }  // namespace
 
-void Engine::Impl::on(Step& step, const Query& query) {
+void Inquiry::on(Step& step, const Query& query) {
   std::optional<Answer> answer;
   switch (query.what) {
     case Query::What::kExplain: answer = explain(step, query.id); break;
-    case Query::What::kStats:
-      answer.emplace();
-      answer->view = stats();
-      break;
+    case Query::What::kStats: POSTRIDER_CHECK(false);  // the engine answers it
     case Query::What::kLog: answer = read_log(step, query); break;
     case Query::What::kDeadLetters: answer = list_dead(step, query); break;
     case Query::What::kDestination: answer = describe(step, query); break;
@@ -71,19 +78,19 @@ void Engine::Impl::on(Step& step, const Query& query) {
     case Query::What::kQueues: answer = list_queues(step, query); break;
     case Query::What::kDeadGroups: answer = list_groups(step, query); break;
     case Query::What::kJobs:
-    case Query::What::kJob: answer = list_jobs(query); break;
+    case Query::What::kJob: answer = jobs_.list_jobs(query); break;
     case Query::What::kAudit: answer = list_audit(step, query); break;
-    case Query::What::kHolds: answer = list_holds(); break;
+    case Query::What::kHolds: answer = holds_.list_holds(); break;
     case Query::What::kFanoutGroups: answer = list_fanout_groups(step, query); break;
     case Query::What::kFanoutGroup: answer = show_group(step, query); break;
     case Query::What::kRuns: answer = list_runs(step, query.id); break;
   }
   if (step.lacks()) return;
   POSTRIDER_CHECK(answer.has_value());
-  reply(step, query.ticket, std::move(*answer));
+  step.reply(query.ticket, std::move(*answer));
 }
 
-std::optional<Answer> Engine::Impl::read_log(Step& step, const Query& query) {
+std::optional<Answer> Inquiry::read_log(Step& step, const Query& query) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   LogPage page;
   LogPosition from = query.from;
@@ -123,19 +130,19 @@ std::optional<Answer> Engine::Impl::read_log(Step& step, const Query& query) {
       page.at_end = false;
       break;
     }
-    // Nothing of this page is left, so whoever waits behind it did not miss it when it goes.
+    // Nothing of this page is left, so a reader that waits behind it does not miss it when it goes.
     page.next = {key->bucket, key->high + 1, 0};
   }
   // A reader that has seen everything waits behind everything, so that retention never takes what
   // it has not read.
-  if (page.at_end) page.next = {receipts_.running(Kept::kLog), last_sequence_ + 1, 0};
+  if (page.at_end) page.next = {receipts_.running(Kept::kLog), sequences_.last() + 1, 0};
   Answer answer;
   answer.view = std::move(page);
   return answer;
 }
 
 // Parked messages first, then the dead and expired; the cursor's first byte says which.
-std::optional<Answer> Engine::Impl::list_dead(Step& step, const Query& query) {
+std::optional<Answer> Inquiry::list_dead(Step& step, const Query& query) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   DeadLetters out;
   std::string from = query.cursor;
@@ -161,15 +168,16 @@ std::optional<Answer> Engine::Impl::list_dead(Step& step, const Query& query) {
         // Its reader has neither bodies nor dictionaries.
         const auto head = decode_message(content);
         if (head && (head->shared.id != 0 || head->dictionary != 0)) {
-          const auto message = message_of_letter(step, row.second.view());
+          const auto message = bodies_.message_of_letter(step, row.second.view());
           if (step.lacks()) continue;
           if (!message) step.damaged.push_back(row);
           if (!message) continue;
           content = encode_whole(*message);
         }
-        dead->letter.rerun = rerun_of_letter(step, dead->letter.id, content);
+        dead->letter.rerun = reruns_.rerun_of_letter(step, dead->letter.id, content);
         out.contents.push_back(
-            {name_of_destination(step, dead->letter.id.destination()), std::move(content)});
+            {destinations_.name_of_destination(step, dead->letter.id.destination()),
+             std::move(content)});
       }
       out.letters.push_back(dead->letter);
     }
@@ -183,8 +191,7 @@ std::optional<Answer> Engine::Impl::list_dead(Step& step, const Query& query) {
   return answer;
 }
 
-bool Engine::Impl::list_parked(Step& step, const Query& query, std::uint32_t limit,
-                               DeadLetters& out) {
+bool Inquiry::list_parked(Step& step, const Query& query, std::uint32_t limit, DeadLetters& out) {
   const std::string first = query.cursor.empty() ? keys::space(keys::kParked) : query.cursor;
   const Rows* rows = step.scan({first, keys::after_prefix(keys::space(keys::kParked)), limit});
   if (rows == nullptr) return false;
@@ -207,8 +214,8 @@ bool Engine::Impl::list_parked(Step& step, const Query& query, std::uint32_t lim
   return !step.lacks();
 }
 
-std::optional<Answer> Engine::Impl::describe(Step& step, const Query& query) {
-  const Destined destined = find_destination(step, query.destination);
+std::optional<Answer> Inquiry::describe(Step& step, const Query& query) {
+  const Destinations::Destined destined = destinations_.find_destination(step, query.destination);
   if (!destined.known) return std::nullopt;
   Answer answer;
   if (destined.slot == kNoSlot) {
@@ -220,7 +227,7 @@ std::optional<Answer> Engine::Impl::describe(Step& step, const Query& query) {
   return answer;
 }
 
-DestinationView Engine::Impl::view_of(const Resident& resident, Timestamp now) {
+DestinationView Inquiry::view_of(const Resident& resident, Timestamp now) {
   DestinationView view;
   view.id = resident.id;
   view.config = resident.bound->config;
@@ -233,7 +240,7 @@ DestinationView Engine::Impl::view_of(const Resident& resident, Timestamp now) {
 }
 
 // By number, which follows from the name: no order that means anything, but a stable one.
-std::optional<Answer> Engine::Impl::list_destinations(Step& step, const Query& query) {
+std::optional<Answer> Inquiry::list_destinations(Step& step, const Query& query) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   const std::string space = keys::space(keys::kConfig);
   if (!query.cursor.empty() && !query.cursor.starts_with(space))
@@ -251,8 +258,8 @@ std::optional<Answer> Engine::Impl::list_destinations(Step& step, const Query& q
     }
     if (config->removed) continue;
     // Those that are not in memory stay outside: a list must not fill the cache.
-    if (const auto found = by_destination_.find(id->value()); found != by_destination_.end()) {
-      page.destinations.push_back(view_of(residents_[found->second], step.now));
+    if (const Slot found = residents_.find(id->value()); found != kNoSlot) {
+      page.destinations.push_back(view_of(residents_[found], step.now));
       continue;
     }
     const auto* route = step.get(keys::route(*id));
@@ -261,7 +268,7 @@ std::optional<Answer> Engine::Impl::list_destinations(Step& step, const Query& q
     DestinationView view;
     view.id = *id;
     view.config = *config;
-    view.route = peek_at_route(step, *id, *route);
+    view.route = destinations_.peek_at_route(step, *id, *route);
     view.owed = owed->has_value() && decode_owed((*owed)->view()).value_or(Owed()).any();
     page.destinations.push_back(std::move(view));
   }
@@ -273,10 +280,10 @@ std::optional<Answer> Engine::Impl::list_destinations(Step& step, const Query& q
 }
 
 // First the cold space, by destination and order, then the hot one, by age.
-std::optional<Answer> Engine::Impl::list_messages(Step& step, const Query& query) {
+std::optional<Answer> Inquiry::list_messages(Step& step, const Query& query) {
   std::optional<DestinationId> only;
   if (!query.destination.empty()) {
-    const Destined destined = find_destination(step, query.destination);
+    const Destinations::Destined destined = destinations_.find_destination(step, query.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot == kNoSlot) {
       Answer none;
@@ -313,16 +320,16 @@ std::optional<Answer> Engine::Impl::list_messages(Step& step, const Query& query
 }
 
 // Returns where the next page begins; empty: the rows were all.
-std::string Engine::Impl::list_rows(Step& step, const Rows& rows, std::optional<DestinationId> only,
-                                    std::uint32_t limit, MessagePage& page) {
+std::string Inquiry::list_rows(Step& step, const Rows& rows, std::optional<DestinationId> only,
+                               std::uint32_t limit, MessagePage& page) {
   for (std::size_t next = 0; next < rows.rows.size();) {
     const Row& row = rows.rows[next];
     if (page.messages.size() == limit)
       return planted(Bug::kListSkipsBoundary) ? keys::after_prefix(row.first) : row.first;
     const bool has_state =
-        next + 1 < rows.rows.size() && is_state_of(rows.rows[next + 1].first, row.first);
+        next + 1 < rows.rows.size() && lookup_.is_state_of(rows.rows[next + 1].first, row.first);
     // Its state may be on the next page; a page of one message always has both.
-    if (!has_state && !is_whole(rows, row.first)) return row.first;
+    if (!has_state && !lookup_.is_whole(rows, row.first)) return row.first;
     const Row* state = has_state ? &rows.rows[next + 1] : nullptr;
     next += has_state ? 2 : 1;
     const auto message = decode_message(row.second);
@@ -332,28 +339,29 @@ std::string Engine::Impl::list_rows(Step& step, const Rows& rows, std::optional<
   return rows.complete ? std::string() : rows.next;
 }
 
-std::optional<Explanation> Engine::Impl::explain_row(Step& step, const Row& row, const Row* state) {
+std::optional<Explanation> Inquiry::explain_row(Step& step, const Row& row, const Row* state) {
   auto message = decode_message(row.second);
   if (!message) return std::nullopt;
-  if (const auto found = by_id_.find(message->id); found != by_id_.end())
-    return explain_entry(step, entries_[found->second]);
-  const Destined destined = find_destination(step, message->id.destination());
+  if (const Slot found = window_.find(message->id); found != kNoSlot)
+    return explain_entry(step, window_[found]);
+  const Destinations::Destined destined =
+      destinations_.find_destination(step, message->id.destination());
   if (!destined.known || destined.slot == kNoSlot) return std::nullopt;
   std::optional<StoredState> stored;
-  message = decode_row(step, destined.slot, row, state, stored).value_or(Message());
+  message = lookup_.decode_row(step, destined.slot, row, state, stored).value_or(Message());
   if (!message->id.is_set()) return std::nullopt;
   Entry entry;
   entry.destination = destined.slot;
-  entry.hot = row.first[0] == keys::kHot;
+  entry.space = row.first[0] == keys::kHot ? Space::kHot : Space::kCold;
   entry.state.method = message->method;
   entry.state.state = residents_[destined.slot].bound->profile->methods[message->method].initial;
   entry.message = std::move(*message);
-  entry.visitor = true;
-  adopt_state(entry, stored);
+  entry.waits = Waits::kVisiting;
+  records_.adopt_state(entry, stored);
   return explain_entry(step, entry);
 }
 
-std::optional<Answer> Engine::Impl::show_message(Step& step, MessageId id) {
+std::optional<Answer> Inquiry::show_message(Step& step, MessageId id) {
   std::optional<Answer> answer = explain(step, id);
   if (!answer || !std::holds_alternative<Explanation>(answer->view)) return answer;
   MessageView view;
@@ -366,21 +374,21 @@ std::optional<Answer> Engine::Impl::show_message(Step& step, MessageId id) {
     view.body = message.body;
     view.has_body = true;
   };
-  if (const auto found = by_id_.find(id); found != by_id_.end()) {
-    const Entry& entry = entries_[found->second];
+  if (const Slot found = window_.find(id); found != kNoSlot) {
+    const Entry& entry = window_[found];
     view.first_attempt = entry.state.first_attempt;
     view.notes = entry.notes();
     if (entry.details) view.trail = entry.details->past.trail;
     show(entry.message);
   } else {
-    const Buried buried = find_content(step, id);
+    const Letters::Buried buried = letters_.find_content(step, id);
     if (!buried.known) return std::nullopt;
     if (buried.end) {
       view.notes = buried.end->notes;
       view.trail = attempt_history_of(*buried.end).trail;
     }
     if (buried.letter) {
-      const auto message = message_of_letter(step, buried.letter->view());
+      const auto message = bodies_.message_of_letter(step, buried.letter->view());
       if (step.lacks()) return std::nullopt;
       if (message) show(*message);
     }
@@ -389,7 +397,7 @@ std::optional<Answer> Engine::Impl::show_message(Step& step, MessageId id) {
   return answer;
 }
 
-std::optional<Answer> Engine::Impl::list_arrivals(Step& step, const Query& query) {
+std::optional<Answer> Inquiry::list_arrivals(Step& step, const Query& query) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   return list_by_sequence<ArrivalPage>(
       step, query.cursor, {keys::kArrival, "arrivals", limit},
@@ -400,7 +408,7 @@ std::optional<Answer> Engine::Impl::list_arrivals(Step& step, const Query& query
       });
 }
 
-std::optional<Answer> Engine::Impl::list_audit(Step& step, const Query& query) {
+std::optional<Answer> Inquiry::list_audit(Step& step, const Query& query) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   return list_by_sequence<AuditPage>(
       step, query.cursor, {keys::kAudit, "the audit", limit, query.newest_first}, decode_audit,
@@ -409,21 +417,11 @@ std::optional<Answer> Engine::Impl::list_audit(Step& step, const Query& query) {
       });
 }
 
-// A list must not fill the cache: only the name is read. Empty: it is gone, or must be read first.
-std::string Engine::Impl::name_of_destination(Step& step, DestinationId id) {
-  if (const auto found = by_destination_.find(id.value()); found != by_destination_.end())
-    return residents_[found->second].bound->config.name;
-  const auto* record = step.get(keys::config(id));
-  if (record == nullptr || !record->has_value()) return {};
-  const auto config = decode_config((*record)->view());
-  return config && !config->removed ? config->name : std::string();
-}
-
 // All buckets together, the largest first.
-std::optional<Answer> Engine::Impl::list_groups(Step& step, const Query& query) {
+std::optional<Answer> Inquiry::list_groups(Step& step, const Query& query) {
   std::optional<DestinationId> only;
   if (!query.destination.empty()) {
-    const Destined destined = find_destination(step, query.destination);
+    const Destinations::Destined destined = destinations_.find_destination(step, query.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot == kNoSlot) {
       Answer none;
@@ -440,19 +438,20 @@ std::optional<Answer> Engine::Impl::list_groups(Step& step, const Query& query) 
     list.unlisted = list.groups.size() - limit;
     list.groups.resize(limit);
   }
-  for (DeadGroup& group : list.groups) group.destination = name_of_destination(step, group.id);
+  for (DeadGroup& group : list.groups)
+    group.destination = destinations_.name_of_destination(step, group.id);
   if (step.lacks()) return std::nullopt;
   answer.view = std::move(list);
   return answer;
 }
 
 // Judged with the fingerprint that it was used with: a key that was used answers as it did then.
-std::optional<Answer> Engine::Impl::look_up_operation(Step& step, const OperationKey& key) {
-  Remembered remembered = recall(step, key);
+std::optional<Answer> Inquiry::look_up_operation(Step& step, const OperationKey& key) {
+  Operations::Remembered remembered = operations_.recall(step, key);
   if (step.lacks()) return std::nullopt;
   const LedgerVerdict verdict =
       judge_key(key, remembered.entry ? remembered.entry->fingerprint : Fingerprint(),
-                remembered.entry, remembered.session, ledger_rule(step), step.now);
+                remembered.entry, remembered.session, operations_.ledger_rule(step), step.now);
   if (verdict.kind == LedgerVerdict::Kind::kReplay) return verdict.answer;
   Answer answer;
   answer.code = AnswerCode::kNotFound;
@@ -464,4 +463,54 @@ std::optional<Answer> Engine::Impl::look_up_operation(Step& step, const Operatio
   return answer;
 }
 
-}  // namespace postrider
+// In the order of acceptance. One whose end is forgotten is told by its id alone.
+std::optional<Answer> Inquiry::list_runs(Step& step, MessageId first) {
+  const std::vector<MessageId> ids = reruns_.runs_of(step, first);
+  if (step.lacks()) return std::nullopt;
+  MessagePage page;
+  for (const MessageId id : ids) {
+    const std::optional<Answer> told = explain(step, id);
+    if (!told) continue;
+    const auto* explained = std::get_if<Explanation>(&told->view);
+    page.messages.push_back(explained != nullptr ? *explained : Explanation());
+    page.messages.back().id = id;
+  }
+  if (step.lacks()) return std::nullopt;
+  Answer answer;
+  answer.id = first;
+  answer.view = std::move(page);
+  return answer;
+}
+
+std::optional<Answer> Inquiry::show_group(Step& step, const Query& query) {
+  auto group = fanouts_.find_group(step, query.group);
+  if (step.lacks()) return std::nullopt;
+  if (!group) return no_such_group(query.group);
+  Answer answer;
+  answer.view = FanoutGroupPage{{std::move(*group)}, {}};
+  return answer;
+}
+
+std::optional<Answer> Inquiry::list_fanout_groups(Step& step, const Query& query) {
+  const std::string first = query.cursor.empty() ? keys::space(keys::kFanout) : query.cursor;
+  if (first[0] != keys::kFanout)
+    return query_answer(AnswerCode::kInvalid, "this cursor does not belong to groups");
+  const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
+  const Rows* rows = step.scan({first, keys::after_prefix(keys::space(keys::kFanout)), limit});
+  if (rows == nullptr) return std::nullopt;
+  FanoutGroupPage page;
+  for (const Row& row : rows->rows) {
+    auto group = decode_fanout_group(row.second.view());
+    if (group && row.first == keys::fanout_group(group->name)) {
+      page.groups.push_back(std::move(*group));
+    } else {
+      step.damaged.push_back(row);
+    }
+  }
+  if (!rows->complete) page.next = rows->next;
+  Answer answer;
+  answer.view = std::move(page);
+  return answer;
+}
+
+}  // namespace postrider::core

@@ -1,13 +1,12 @@
-// How deep each queue is and how old its oldest message, in memory and on disk alike, for those who
-// watch. Nothing is written for it. What is accepted later has a larger sequence, and messages of
-// one lane and one priority lie by sequence; so the oldest on disk is the first record of one of
-// these runs, and a look at each run is enough, however many messages there are.
+// How deep each queue is and how old its oldest message, in memory and on disk alike. Nothing is
+// written for it. What is accepted later has a larger sequence, and messages of one lane and one
+// priority lie by sequence; so the oldest on disk is the first record of one of these runs, and a
+// look at each run is enough, however many messages there are.
 #include <algorithm>
-#include <map>
 
-#include "postrider/core/engine_impl.h"
+#include "postrider/core/inquiry/inquiry.h"
 
-namespace postrider {
+namespace postrider::core {
 namespace {
 
 constexpr std::uint32_t kQueuesAtOnce = 128;  // in one answer
@@ -54,14 +53,8 @@ std::string oldest_on_disk(Step& step, DestinationId id, std::string from, Times
 
 }  // namespace
 
-// Destinations with messages: their census when that has a record, and the number behind them.
-struct Engine::Impl::QueuePlaces {
-  std::map<std::uint64_t, std::optional<Blob>> census;
-  std::optional<std::uint64_t> next;  // unset: those were all
-};
-
-Engine::Impl::QueuePlaces Engine::Impl::queues_from(Step& step, const std::string& first,
-                                                    std::uint32_t limit) const {
+Inquiry::QueuePlaces Inquiry::queues_from(Step& step, const std::string& first,
+                                          std::uint32_t limit) const {
   QueuePlaces out;
   const Rows* rows = step.scan({first, keys::after_prefix(keys::space(keys::kCensus)), limit});
   if (rows == nullptr) return out;
@@ -82,8 +75,8 @@ Engine::Impl::QueuePlaces Engine::Impl::queues_from(Step& step, const std::strin
     const Resident& resident = residents_[slot];
     if (resident.bound && resident.in_memory + resident.cold_messages > 0) add(resident.id.value());
   }
-  for (const auto& [number, count] : asleep_of_) add(number);
-  for (auto id = census_pages_.next(from); id; id = census_pages_.next(id->value() + 1))
+  for (const auto& [number, count] : sleepers_.destinations()) add(number);
+  for (auto id = census_.pages().next(from); id; id = census_.pages().next(id->value() + 1))
     add(id->value());
   if (out.census.size() > limit) {
     const auto cut = std::next(out.census.begin(), limit);
@@ -93,25 +86,23 @@ Engine::Impl::QueuePlaces Engine::Impl::queues_from(Step& step, const std::strin
   return out;
 }
 
-void Engine::Impl::look_for_oldest(const Resident& resident, QueueRow& row) const {
-  for (Slot at = resident.newest; at != kNoSlot; at = entries_[at].next_here)
-    take_older(row.oldest, entries_[at].message.accepted);
+void Inquiry::look_for_oldest(const Resident& resident, QueueRow& row) const {
+  for (Slot at = resident.newest; at != kNoSlot; at = window_[at].next_here)
+    take_older(row.oldest, window_[at].message.accepted);
 }
 
 // Everything but the oldest on disk. Destinations that are not in memory stay outside: a look must
 // not fill the cache.
-QueueRow Engine::Impl::queue_row(Step& step, DestinationId id, const std::optional<Blob>* census) {
+QueueRow Inquiry::queue_row(Step& step, DestinationId id, const std::optional<Blob>* census) {
   QueueRow row{.id = id};
-  if (const auto asleep = asleep_of_.find(id.value()); asleep != asleep_of_.end()) {
-    row.messages = asleep->second;
+  if (sleepers_.any_of(id.value())) {
+    row.messages = sleepers_.count_of(id.value());
     row.more = true;
-    const auto end = hot_sleepers_.lower_bound({(id.value() + 1) << 20, 0});
-    for (auto it = hot_sleepers_.lower_bound({id.value() << 20, 0}); it != end; ++it)
-      take_older(row.oldest, it->second.accepted);
+    row.oldest = sleepers_.oldest_of(id);
   }
   Timestamp next;
-  if (const auto found = by_destination_.find(id.value()); found != by_destination_.end()) {
-    const Resident& resident = residents_[found->second];
+  if (const Slot found = residents_.find(id.value()); found != kNoSlot) {
+    const Resident& resident = residents_[found];
     const auto permit = resident.gate.permit(resident.bound->policy.route, step.now);
     std::uint64_t cold = resident.cold_messages;
     for (const Lane& lane : resident.lanes) cold -= std::min<std::uint64_t>(cold, lane.cold.size());
@@ -125,8 +116,8 @@ QueueRow Engine::Impl::queue_row(Step& step, DestinationId id, const std::option
     next = std::max(resident.route.closed_until, permit.open ? Timestamp() : permit.again);
   } else {
     const auto* route = step.get(keys::route(id));
-    row.destination = name_of_destination(step, id);
-    const CensusRecord* newest = census_pages_.find(id);
+    row.destination = destinations_.name_of_destination(step, id);
+    const CensusRecord* newest = census_.pages().find(id);
     const auto counted = newest != nullptr ? *newest
                          : census != nullptr && census->has_value()
                              ? decode_census((*census)->view())
@@ -136,7 +127,7 @@ QueueRow Engine::Impl::queue_row(Step& step, DestinationId id, const std::option
     }
     row.more = row.messages > 0;
     if (route != nullptr) {
-      const Route read = peek_at_route(step, id, *route);
+      const Route read = destinations_.peek_at_route(step, id, *route);
       next = read.closed_until;
       row.health = read.health;
     }
@@ -145,7 +136,7 @@ QueueRow Engine::Impl::queue_row(Step& step, DestinationId id, const std::option
   return row;
 }
 
-std::optional<Answer> Engine::Impl::list_queues(Step& step, const Query& query) {
+std::optional<Answer> Inquiry::list_queues(Step& step, const Query& query) {
   const std::string space = keys::space(keys::kCensus);
   if (query.cursor.starts_with(keys::kCold)) return go_on_with_queue(step, query.cursor);
   if (!query.cursor.empty() && (!query.cursor.starts_with(space) || query.cursor.size() != 9)) {
@@ -177,7 +168,7 @@ std::optional<Answer> Engine::Impl::list_queues(Step& step, const Query& query) 
 }
 
 // One destination of more runs than one answer looks at.
-std::optional<Answer> Engine::Impl::go_on_with_queue(Step& step, const std::string& cursor) {
+std::optional<Answer> Inquiry::go_on_with_queue(Step& step, const std::string& cursor) {
   const std::optional<DestinationId> id = destination_of(cursor);
   Answer answer;
   if (!id) {
@@ -196,4 +187,4 @@ std::optional<Answer> Engine::Impl::go_on_with_queue(Step& step, const std::stri
   return answer;
 }
 
-}  // namespace postrider
+}  // namespace postrider::core

@@ -1,12 +1,9 @@
-// Shape: how old the messages that live are, by destination, and what each destination is doing.
-// For those who watch; nothing here decides anything. Every answer is a bounded piece, so that a
-// look at ten million messages holds nobody up: whoever asks adds the pieces.
+// How old the messages that live are, by destination, and what each destination is doing.
 #include <algorithm>
-#include <map>
 
-#include "postrider/core/engine_impl.h"
+#include "postrider/core/inquiry/inquiry.h"
 
-namespace postrider {
+namespace postrider::core {
 namespace {
 
 Answer refusal(AnswerCode code, std::string detail) {
@@ -28,23 +25,13 @@ bool is_message(std::string_view key) {
 
 }  // namespace
 
-// What was counted so far, and what must be known of a destination for that.
-struct Engine::Impl::Census {
-  struct One {
-    ShapeRow row;
-    const ProfileSpec* profile = nullptr;  // null: we do not have it any more
-  };
-  std::map<std::uint64_t, One> by_destination;
-  std::uint64_t messages = 0;
-};
-
 // First the cold space, by destination, then the hot one, by acceptance; `limit` counts records. Of
 // one destination only its own part of the cold space is read, but all of the hot one, which holds
 // what was accepted into windows.
-std::optional<Answer> Engine::Impl::shape(Step& step, const Query& query) {
+std::optional<Answer> Inquiry::shape(Step& step, const Query& query) {
   std::optional<DestinationId> only;
   if (!query.destination.empty()) {
-    const Destined destined = find_destination(step, query.destination);
+    const Destinations::Destined destined = destinations_.find_destination(step, query.destination);
     if (!destined.known) return std::nullopt;
     if (destined.slot == kNoSlot)
       return refusal(AnswerCode::kNotFound, "there is no destination '" + query.destination + "'");
@@ -63,7 +50,7 @@ std::optional<Answer> Engine::Impl::shape(Step& step, const Query& query) {
       std::clamp<std::uint32_t>(query.limit, 2, limits_.answer_rows_max + 1);
   const Rows* found = step.scan({first, last, limit});
   if (found == nullptr) return std::nullopt;
-  Census census;
+  ShapeCount census;
   std::string next = !found->complete ? found->next : is_hot ? std::string() : hot;
   for (std::size_t i = 0; i < found->rows.size(); ++i) {
     const Row& row = found->rows[i];
@@ -76,7 +63,7 @@ std::optional<Answer> Engine::Impl::shape(Step& step, const Query& query) {
     const auto message = decode_message(row.second);
     if (!message || (only && message->id.destination() != *only)) continue;
     if (!know(step, message->id.destination(), census)) continue;
-    const bool has_state = after != nullptr && is_state_of(after->first, row.first);
+    const bool has_state = after != nullptr && lookup_.is_state_of(after->first, row.first);
     count_in(step, *message, has_state ? after : nullptr, census);
   }
   if (step.lacks()) return std::nullopt;
@@ -91,13 +78,13 @@ std::optional<Answer> Engine::Impl::shape(Step& step, const Query& query) {
 
 // Destinations that are not in memory stay outside: a look must not fill the cache. False: it must
 // be read first.
-bool Engine::Impl::know(Step& step, DestinationId id, Census& census) const {
+bool Inquiry::know(Step& step, DestinationId id, ShapeCount& census) const {
   const auto [place, is_new] = census.by_destination.try_emplace(id.value());
   if (!is_new) return true;
-  Census::One& one = place->second;
+  ShapeCount::One& one = place->second;
   one.row.id = id;
-  if (const auto found = by_destination_.find(id.value()); found != by_destination_.end()) {
-    const Bound& bound = *residents_[found->second].bound;
+  if (const Slot found = residents_.find(id.value()); found != kNoSlot) {
+    const Bound& bound = *residents_[found].bound;
     one.row.name = bound.config.name;
     one.profile = bound.profile;
     one.row.profile = bound.profile->name;
@@ -117,15 +104,15 @@ bool Engine::Impl::know(Step& step, DestinationId id, Census& census) const {
   return true;
 }
 
-void Engine::Impl::count_in(Step& step, const Message& message, const Row* state,
-                            Census& census) const {
-  Census::One& one = census.by_destination.at(message.id.destination().value());
+void Inquiry::count_in(Step& step, const Message& message, const Row* state,
+                       ShapeCount& census) const {
+  ShapeCount::One& one = census.by_destination.at(message.id.destination().value());
   ++census.messages;
-  ++one.row.ages[age_column(step.now - message.accepted - later(message))];
+  ++one.row.ages[age_column(step.now - message.accepted - window_.later(message))];
   one.row.oldest = older(one.row.oldest, message.accepted);
   State now;
-  if (const auto found = by_id_.find(message.id); found != by_id_.end()) {
-    now = entries_[found->second].state;
+  if (const Slot found = window_.find(message.id); found != kNoSlot) {
+    now = window_[found].state;
   } else if (one.profile == nullptr || message.method >= one.profile->methods.size()) {
     return;
   } else if (const auto stored = state == nullptr
@@ -145,7 +132,7 @@ void Engine::Impl::count_in(Step& step, const Message& message, const Row* state
   if (phase == Phase::kBackoff) one.row.next_at = older(one.row.next_at, now.due);
 }
 
-DestinationView::Activity Engine::Impl::activity_of(const Resident& resident, Timestamp now) {
+DestinationView::Activity Inquiry::activity_of(const Resident& resident, Timestamp now) {
   const Activity& it = resident.activity;
   const GateLimits& limits = resident.bound->policy.route;
   DestinationView::Activity view;
@@ -178,34 +165,4 @@ DestinationView::Activity Engine::Impl::activity_of(const Resident& resident, Ti
   return view;
 }
 
-void Engine::Impl::note_end(const Step& step, const Entry& entry, Phase phase) {
-  tallies_.until_ended.add(step.now - entry.message.accepted);
-  if (phase != Phase::kDelivered) return;
-  Activity& activity = residents_[entry.destination].activity;
-  ++activity.delivered;
-  activity.deliveries.add(step.now);
-  activity.deliveries_lately.add(step.now);
-  if (!entry.details) return;
-  const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
-  const Trail& trail = entry.details->past.trail;
-  const auto last = std::find_if(trail.rbegin(), trail.rend(), [&](const TrailStep& it) {
-    return states[it.state].timer == TimeOut::kLate;
-  });
-  if (last != trail.rend()) tallies_.until_answered.add(step.now - last->at);
-}
-
-void Engine::Impl::note_failure(Timestamp now, const Entry& entry) {
-  Activity& activity = residents_[entry.destination].activity;
-  ++activity.failed;
-  activity.failures.add(now);
-  activity.failures_lately.add(now);
-  activity.failed_at = now;
-  activity.last_failure = entry.state.failure;
-  if (!entry.reason) {
-    activity.last_error.reset();
-  } else if (!activity.last_error || *activity.last_error != *entry.reason) {
-    activity.last_error = std::make_unique<std::string>(*entry.reason);
-  }
-}
-
-}  // namespace postrider
+}  // namespace postrider::core

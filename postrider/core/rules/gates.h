@@ -25,7 +25,7 @@ class GateState {
   void close_until(Timestamp at);  // only ever later
   void open();                     // forget closed-until
 
-  // As if everything had just been used: after a restart nobody knows.
+  // As if everything had just been used: after a restart that is not known.
   void drain(const GateLimits& limits, Timestamp now);
   // From then on it is like a new gate, apart from slots in use.
   Timestamp settled_at(const GateLimits& limits) const;

@@ -31,7 +31,7 @@ struct LedgerVerdict {
     kNew,       // go on, and seal the answer
     kReplay,    // the same again: the same answer
     kConflict,  // the key was used for something else
-    kExpired,   // nobody can tell any more whether it was used
+    kExpired,   // whether it was used cannot be told any more
     kTooEarly,  // the key's time is in our future
   };
   Kind kind = Kind::kNew;

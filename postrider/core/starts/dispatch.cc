@@ -1,13 +1,10 @@
-// Dispatch: whose turn it is. Destinations with something to send stand in a ring, by tenant, and
-// start one attempt each in turn, so that a long queue costs its neighbours nothing.
-#include <algorithm>
-
+#include "postrider/base/check.h"
 #include "postrider/base/planted.h"
-#include "postrider/core/engine_impl.h"
+#include "postrider/core/starts/starts.h"
 
-namespace postrider {
+namespace postrider::core {
 
-void Engine::Impl::ring(Slot slot) {
+void Starts::ring(Slot slot) {
   Resident& resident = residents_[slot];
   if (resident.in_ring) return;
   resident.in_ring = true;
@@ -15,8 +12,27 @@ void Engine::Impl::ring(Slot slot) {
   ring_.add(slot, resident.ring_tenant, resident.bound->policy.tenant_weight);
 }
 
-void Engine::Impl::pump(Step& step) {
-  if (restoring_hot_ || starts_held_) return;
+// Every destination that something in this step was done to: perhaps it has room for a page from
+// disk, may start something, or is idle and the cache may forget it. In the order of the looks.
+void Starts::serve_looks(Step& step) {
+  for (std::size_t i = 0; i < step.looks.size(); ++i) {
+    const Slot slot = step.looks[i];
+    if (!residents_[slot].bound) continue;  // it was taken away
+    refill_.maybe_refill(step, slot);
+    ring(slot);
+    residents_.touch(step, slot);
+  }
+  step.looks.clear();
+}
+
+void Starts::settle(Step& step) {
+  serve_looks(step);
+  if (!step.lacks()) pump(step);
+  POSTRIDER_CHECK(step.looks.empty());
+}
+
+void Starts::pump(Step& step) {
+  if (window_.restoring() || held_) return;
   for (;;) {
     while (!step.freed_gates.empty()) {
       const GateName name = step.freed_gates.back();
@@ -28,24 +44,25 @@ void Engine::Impl::pump(Step& step) {
       step.freed_groups.pop_back();
       serve_group(step, name);
     }
-    if (open_attempts_ >= limits_.open_attempts_max) return;
+    serve_looks(step);
+    if (attempts_.full()) return;
     if (ring_.empty() && !let_crowd_in()) return;
     const Slot slot = ring_.next();
     residents_[slot].in_ring = false;
     const std::uint64_t tenant = residents_[slot].ring_tenant;
-    spent_ = 0;
+    attempts_.take_cost();  // of starts that were not in turn
     ++tallies_.looks;
     if (start_next(step, slot)) ring(slot);
-    ring_.charge(tenant, spent_);
-    touch(slot);
+    ring_.charge(tenant, attempts_.take_cost());
+    residents_.touch(step, slot);
   }
 }
 
 // One step forward for this destination: an attempt, an end, or a place in a gate's queue. False:
 // nothing to do now.
-bool Engine::Impl::start_next(Step& step, Slot slot) {
+bool Starts::start_next(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
-  if (resident.lanes.empty() || !startable(resident, step.now)) return false;
+  if (resident.lanes.empty() || !residents_.startable(resident, step.now)) return false;
   const std::size_t count = resident.lanes.size();
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t index = (resident.next_lane + i) % count;
@@ -53,12 +70,12 @@ bool Engine::Impl::start_next(Step& step, Slot slot) {
     if (lane.first == kNoSlot) continue;
     const LaneKind kind = resident.bound->policy.lane_kind(lane.number);
     if (kind == LaneKind::kFifo && lane.in_memory != lane.ready) {
-      const Slot holder = holder_behind(lane);
+      const Slot holder = gates_.holder_behind(lane);
       if (holder == kNoSlot) continue;  // its head is on the way
       return try_start(step, holder);
     }
-    if (owes_before(lane, entries_[lane.first]) && !planted(Bug::kColdOvertakesHot)) {
-      maybe_refill(step, slot);  // what goes first is on disk
+    if (window_.owes_before(lane, window_[lane.first]) && !planted(Bug::kColdOvertakesHot)) {
+      refill_.maybe_refill(step, slot);  // what goes first is on disk
       continue;
     }
     const bool plain = kind == LaneKind::kFifo || !lane.may_have_lower();
@@ -72,229 +89,81 @@ bool Engine::Impl::start_next(Step& step, Slot slot) {
   return false;
 }
 
-// Who holds a gate to its end, in a FIFO lane whose head waits for it. It was under way before the
-// lane had an order, or before somebody of a higher priority came; if it waited for the head, both
-// would wait for ever.
-Slot Engine::Impl::holder_behind(const Lane& lane) const {
-  if (lane.at_lasting == 0 || lane.in_memory != lane.ready + lane.at_gates) return kNoSlot;
-  for (Slot at = lane.first; at != kNoSlot; at = entries_[at].next) {
-    if (entries_[at].message.lasting != 0 && lasting_.contains(entries_[at].message.id)) return at;
-  }
-  return kNoSlot;
-}
-
-// Whether something on disk must be looked at before this one may start.
-bool Engine::Impl::owes_before(const Lane& lane, const Entry& entry) const {
-  const Policy& policy = residents_[entry.destination].bound->policy;
-  // Gates that are held to the end are had in the order of acceptance, and after a restart the
-  // older may be on disk while the younger is in the window.
-  const bool in_order =
-      policy.lane_kind(lane.number) == LaneKind::kFifo || entry.message.lasting != 0;
-  return lane.owes_before(entry.message.id, in_order);
-}
-
-bool Engine::Impl::try_start(Step& step, Slot slot) {
-  Entry& entry = entries_[slot];
+bool Starts::try_start(Step& step, Slot slot) {
+  Entry& entry = window_[slot];
   const MessageId id = entry.message.id;
   Resident& resident = residents_[entry.destination];
-  if (is_expired(entry.message, step.now) && !planted(Bug::kExpiredMessageSent)) {
-    apply(step, slot, On::kExpired, nullptr);
+  if (window_.is_expired(entry.message, step.now) && !planted(Bug::kExpiredMessageSent)) {
+    delivery_.apply(step, slot, On::kExpired, nullptr);
     return true;
   }
-  if (!startable(resident, step.now)) return false;
+  if (!residents_.startable(resident, step.now)) return false;
   if (resident.more_until > step.now) {
-    look_later(entry.destination, resident.more_until);
+    residents_.look_later(entry.destination, resident.more_until);
     return false;
   }
   const GateState::Permit permit = resident.gate.permit(resident.bound->policy.route, step.now);
   if (!permit.open) {
-    if (permit.again.is_set()) look_later(entry.destination, permit.again);
+    if (permit.again.is_set()) residents_.look_later(entry.destination, permit.again);
     return false;
   }
   if (!has_room(step, entry.destination)) return false;
-  const bool lasts = entry.message.lasting != 0 && lasting_.contains(id);
+  const bool lasts = entry.message.lasting != 0 && gates_.holds_lasting(id);
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const GateName name = entry.message.gates[i];
     const bool held = lasts && (entry.message.lasting >> i & 1) != 0;
-    if (name == 0 || held || goes_by_lane(entry)) continue;
-    SharedGate& gate = shared_gate(entry.destination, name);
-    const GateState::Permit shared = permit_at(gate, step.now);
+    if (name == 0 || held || window_.goes_by_lane(entry)) continue;
+    SharedGate& gate = gates_.shared_gate(entry.destination, name);
+    const GateState::Permit shared = gates_.permit_at(gate, step.now);
     if (shared.open) continue;
-    wait_at_gate(step, slot, name, shared.again);
+    gates_.wait_at_gate(step, slot, name, shared.again);
     return true;
   }
-  if (lets_older_pass(step, slot)) return true;
-  const Judgement judgement = resident.bound->profile->wire.judge(facts_of(step, entry));
-  if (!judgement.reason.empty()) set_reason(entry, judgement.reason);
-  apply(step, slot, judgement.signal, nullptr);
+  if (gates_.lets_older_pass(step, slot)) return true;
+  const Judgement judgement = resident.bound->profile->wire.judge(delivery_.facts_of(step, entry));
+  if (!judgement.reason.empty()) window_.set_reason(entry, judgement.reason);
+  delivery_.apply(step, slot, judgement.signal, nullptr);
   // A profile whose judge names a signal that its table ignores would be asked for ever.
-  const auto same = by_id_.find(id);
-  return same == by_id_.end() || !entries_[same->second].ready;
-}
-
-// Whoever waits for one gate only may be younger than one who waits for another of the same gates.
-// When both open at once the older goes first, whichever is looked at first.
-bool Engine::Impl::lets_older_pass(Step& step, Slot slot) {
-  const Message& message = entries_[slot].message;
-  if (message.ordered) return false;  // its line sees to that, also on disk
-  const bool lasts = message.lasting != 0 && lasting_.contains(message.id);
-  const std::pair mine{message.id.high & 0xFFFF, message.id.low};
-  for (std::size_t i = 0; i < kGatesMax; ++i) {
-    const GateName name = message.gates[i];
-    const bool held = lasts && (message.lasting >> i & 1) != 0;  // they wait for us
-    const auto gate = name == 0 || held ? gates_.end() : gates_.find(name);
-    if (gate == gates_.end() || gate->second.waiters.empty()) continue;
-    if (mine < gate->second.waiters.begin()->first) continue;
-    wait_at_gate(step, slot, name, {});
-    step.freed_gates.push_back(name);
-    return true;
-  }
-  return false;
-}
-
-// In a lane that has become FIFO since then nobody waits for another of his key: one that was not
-// to be sent earlier may stand before a younger one that is under way, and they would wait for each
-// other for ever.
-bool Engine::Impl::goes_by_lane(const Entry& entry) const {
-  return entry.message.ordered && residents_[entry.destination].bound->policy.lane_kind(
-                                      entry.message.id.lane()) == LaneKind::kFifo;
-}
-
-// Those that waited for another of their key go by the lane from now on.
-void Engine::Impl::leave_lines(Slot slot) {
-  std::vector<MessageId> waiting;
-  for (const auto& [name, gate] : gates_) {
-    for (const auto& [place, waiter] : gate.waiters) {
-      if (waiter.second.destination() == residents_[slot].id) waiting.push_back(waiter.second);
-    }
-  }
-  std::sort(waiting.begin(), waiting.end());
-  for (const MessageId id : waiting) {
-    const auto found = by_id_.find(id);
-    if (found != by_id_.end() && entries_[found->second].at_gate &&
-        goes_by_lane(entries_[found->second]))
-      make_ready(found->second);
-  }
-}
-
-void Engine::Impl::look_later(Slot slot, Timestamp at) {
-  Resident& resident = residents_[slot];
-  timers_.cancel(resident.look_timer);
-  resident.look_timer =
-      timers_.arm(at, Timer{.kind = TimerKind::kRouteLook, .id = {resident.id.value(), 0}});
-}
-
-// Puts a queued entry into its lane's ready list, in the order of ids. New ones are nearly always
-// the last.
-void Engine::Impl::make_ready(Slot slot) {
-  Entry& entry = entries_[slot];
-  Resident& resident = residents_[entry.destination];
-  Lane& lane = resident.the_lane(entry.message.id.lane());
-  leave_gate(entry, lane);
-  if (!entry.ready) {
-    Slot after = lane.last;
-    while (after != kNoSlot && entry.message.id < entries_[after].message.id)
-      after = entries_[after].prev;
-    entry.prev = after;
-    entry.next = after == kNoSlot ? lane.first : entries_[after].next;
-    (entry.next == kNoSlot ? lane.last : entries_[entry.next].prev) = slot;
-    (after == kNoSlot ? lane.first : entries_[after].next) = slot;
-    const Slot other = after == kNoSlot ? entry.next : after;
-    if (other != kNoSlot && entries_[other].message.id.high != entry.message.id.high)
-      begin_run(lane, slot);
-    entry.ready = true;
-    ++lane.ready;
-  }
-  ring(entry.destination);
-}
-
-void Engine::Impl::unready(Slot slot) {
-  Entry& entry = entries_[slot];
-  if (!entry.ready && !entry.at_gate) return;
-  Lane& lane = residents_[entry.destination].the_lane(entry.message.id.lane());
-  leave_gate(entry, lane);
-  if (!entry.ready) return;
-  if (lane.lower) end_run(lane, entry);
-  (entry.prev == kNoSlot ? lane.first : entries_[entry.prev].next) = entry.next;
-  (entry.next == kNoSlot ? lane.last : entries_[entry.next].prev) = entry.prev;
-  entry.prev = entry.next = kNoSlot;
-  entry.ready = false;
-  --lane.ready;
-}
-
-void Engine::Impl::leave_gate(Entry& entry, Lane& lane) {
-  if (std::exchange(entry.at_gate, false)) --lane.at_gates;
-  if (std::exchange(entry.at_lasting, false)) --lane.at_lasting;
-  if (std::exchange(entry.at_order, false) && --lane.at_order == 0) lane.last_at_order = {};
-}
-
-SharedGate& Engine::Impl::shared_gate(Slot destination, GateName name) {
-  const auto [place, is_new] = gates_.try_emplace(name);
-  SharedGate& gate = place->second;
-  if (is_new) {
-    const Bound& bound = *residents_[destination].bound;
-    if (bound.profile->gates.limits != nullptr)
-      gate.limits = bound.profile->gates.limits(name, bound.policy);
-    gate.state.drain(gate.limits, started_);
-  }
-  return gate;
-}
-
-void Engine::Impl::wait_at_gate(Step& step, Slot slot, GateName name, Timestamp again) {
-  Entry& entry = entries_[slot];
-  unready(slot);
-  Lane& lane = residents_[entry.destination].the_lane(entry.message.id.lane());
-  entry.at_gate = true;
-  ++lane.at_gates;
-  SharedGate& gate = gates_.at(name);
-  const MessageId id = entry.message.id;
-  for (std::size_t i = 0; i < kGatesMax; ++i) {
-    const bool lasting = entry.message.gates[i] == name && (entry.message.lasting >> i & 1) != 0;
-    if (!lasting || entry.at_lasting || entry.at_order) continue;
-    // One that was not to be sent earlier, or that was parked out of the way and is sent again, may
-    // find a younger one of its order under way.
-    const bool behind = gate.holder.is_set() && gate.holder < id;
-    entry.at_order = entry.message.ordered && !entry.message.not_before.is_set() && behind;
-    entry.at_lasting = !entry.at_order;
-    ++(entry.at_order ? lane.at_order : lane.at_lasting);
-    if (entry.at_order) lane.last_at_order = std::max(lane.last_at_order, entry.message.id);
-  }
-  gate.waiters.insert_or_assign(std::pair{id.high & 0xFFFF, id.low}, std::pair{slot, id});
-  if (again.is_set() && !timers_.armed(gate.timer)) {
-    gate.timer =
-        timers_.arm(std::max(again, step.now), Timer{.kind = TimerKind::kGate, .id = {name, 0}});
-  }
-  maybe_refill(step, entry.destination);  // it left its place to others
+  const Slot same = window_.find(id);
+  return same == kNoSlot || !window_[same].ready();
 }
 
 // A gate that opened looks at its own waiters only: the highest priority first, then the oldest.
-void Engine::Impl::serve_gate(Step& step, GateName name) {
-  const auto found = gates_.find(name);
-  if (found == gates_.end()) return;
-  SharedGate& gate = found->second;
-  while (!gate.waiters.empty()) {
-    const GateState::Permit permit = permit_at(gate, step.now);
-    if (!permit.open) {
-      if (permit.again.is_set() && !timers_.armed(gate.timer)) {
-        gate.timer = timers_.arm(permit.again, Timer{.kind = TimerKind::kGate, .id = {name, 0}});
-      }
-      return;
-    }
-    const auto [slot, id] = gate.waiters.begin()->second;
-    gate.waiters.erase(gate.waiters.begin());
-    const auto same = by_id_.find(id);
-    if (same == by_id_.end() || same->second != slot || entries_[slot].ready) continue;
-    if (phase_of(entries_[slot]) != Phase::kQueued) continue;
-    make_ready(slot);
+void Starts::serve_gate(Step& step, GateName name) {
+  for (;;) {
+    const Slot slot = gates_.next_waiter(step, name);
+    if (slot == kNoSlot) return;
+    window_.make_ready(step, slot);
     // Else it stands in its lane again, and the ring comes to it: behind those that could not start
     // a moment ago, which may be older ones of its order.
-    const Lane& lane = residents_[entries_[slot].destination].the_lane(id.lane());
-    if (open_attempts_ >= limits_.open_attempts_max || owes_before(lane, entries_[slot])) continue;
+    const Entry& entry = window_[slot];
+    const Lane& lane = residents_[entry.destination].the_lane(entry.message.id.lane());
+    if (attempts_.full() || window_.owes_before(lane, entry)) continue;
     if (lane.first == slot) try_start(step, slot);
   }
-  if (gate.state.in_use() == 0 && gate.strikes == 0 &&
-      gate.state.settled_at(gate.limits) <= step.now)
-    gates_.erase(found);
 }
 
-}  // namespace postrider
+// Its destinations in turn, one start each.
+void Starts::serve_group(Step& step, GateName name) {
+  for (;;) {
+    const Slot slot = limit_groups_.next_waiter(step, name);
+    if (slot == kNoSlot) return;
+    if (attempts_.full() || start_next(step, slot)) ring(slot);
+    residents_.touch(step, slot);
+  }
+}
+
+void Starts::evict_surplus() {
+  for (Slot slot = residents_.surplus(); slot != kNoSlot; slot = residents_.surplus())
+    forget_resident(slot);
+}
+
+void Starts::forget_resident(Slot slot) {
+  const Resident& resident = residents_[slot];
+  if (resident.in_ring) ring_.remove(slot, resident.ring_tenant);
+  if (resident.crowded) std::erase(crowded_, slot);
+  if (resident.at_group) limit_groups_.leave_waiters(slot);
+  residents_.remove(slot);
+}
+
+}  // namespace postrider::core

@@ -13,6 +13,7 @@
 #include "postrider/base/check.h"
 #include "postrider/base/time.h"
 #include "postrider/core/rules/gates.h"
+#include "postrider/core/rules/slab.h"
 #include "postrider/core/rules/throttle.h"
 #include "postrider/core/rules/timers.h"
 #include "postrider/model/attempts.h"
@@ -22,42 +23,14 @@
 
 namespace postrider {
 
-using Slot = std::uint32_t;
-inline constexpr Slot kNoSlot = UINT32_MAX;
-
-// Objects with stable numbers and addresses; freed ones are used again.
-template <class T>
-class Slab {
- public:
-  Slot add(T value) {
-    ++size_;
-    if (free_.empty()) {
-      if (used_ == chunks_.size() * kChunk)
-        chunks_.push_back(std::make_unique<std::array<T, kChunk>>());
-      free_.push_back(used_++);
-    }
-    const Slot slot = free_.back();
-    free_.pop_back();
-    (*this)[slot] = std::move(value);
-    return slot;
-  }
-  void remove(Slot slot) {
-    (*this)[slot] = T{};
-    free_.push_back(slot);
-    --size_;
-  }
-  T& operator[](Slot slot) { return (*chunks_[slot / kChunk])[slot % kChunk]; }
-  const T& operator[](Slot slot) const { return (*chunks_[slot / kChunk])[slot % kChunk]; }
-  std::size_t size() const { return size_; }
-  Slot capacity() const { return used_; }  // all slots ever used are below it
-
- private:
-  static constexpr std::size_t kChunk = 64;
-  std::vector<std::unique_ptr<std::array<T, kChunk>>> chunks_;
-  std::vector<Slot> free_;
-  Slot used_ = 0;
-  std::size_t size_ = 0;
-};
+// What the profile's `read` made of a message; null: the profile takes nothing apart, or not this
+// one.
+using ParsedMessage = std::unique_ptr<const Opaque>;
+inline Result<ParsedMessage> parse_message(const ProfileSpec& profile, std::string_view attributes,
+                                           std::string_view body) {
+  if (profile.door.read == nullptr) return ParsedMessage();
+  return profile.door.read(body, attributes);
+}
 
 // What most messages never have.
 struct Details {
@@ -67,7 +40,21 @@ struct Details {
   Duration patience{0};  // the next question comes not before; of one step only
 };
 
-// One message in memory.
+// Where an entry waits: at one place at a time.
+enum class Waits : std::uint8_t {
+  kNowhere,        // an attempt is open, news is awaited, or a timer runs
+  kInLane,         // ready, in the list of its lane
+  kAtGate,         // at a shared gate …
+  kAtLastingGate,  // … that other messages hold to their end …
+  kBehindOrder,    // … and that a message before it in its order holds
+  kForProbe,       // in flight, for the time of its next probe
+  kVisiting,       // read for one event only; forgotten unless that changes it
+};
+
+// Where the records of a message are. Its body lies with them, or is shared.
+enum class Space : std::uint8_t { kHot, kCold };
+
+// One message in memory. Which combinations are legal is said by `check` (window/check.h).
 struct Entry {
   Message message;
   State state;
@@ -85,26 +72,26 @@ struct Entry {
   Slot prev_here = kNoSlot;
   TimerHandle timer = 0;
   TimerHandle expiry_timer = 0;
-  AttemptId attempt;                      // open one
-  AttemptKind kind = AttemptKind::kSend;  // of the open one, or of the last
+  Slot attempt = kNoSlot;                 // its open one, by the handle of Attempts
+  AttemptKind kind = AttemptKind::kSend;  // of its last attempt
   Timestamp due_entry;                    // its attempt entry in the store's due space; unset: none
-  bool hot = false;
+  Waits waits = Waits::kNowhere;
+  Space space = Space::kCold;
   StateIndex recorded = 0;  // its state as its records say
   bool stored = false;      // a state record exists
-  bool ready = false;       // in the ready list
   bool holds_gates = false;
-  bool marked = false;        // a record says that it holds gates from the cold space
-  bool visitor = false;       // read for one event only; forgotten unless that changes it
-  bool dirty = false;         // its notes or its intent are not what the state record says
-  bool at_gate = false;       // waits at a shared gate …
-  bool at_lasting = false;    // … that others hold to their end …
-  bool at_order = false;      // … and that somebody before it holds
-  bool probes_later = false;  // in flight, and waits for its next question
-  bool tries_gate = false;    // its open attempt decides whether a gate opens
-  bool leaves_gap = false;    // it is being parked out of the way of others
-  bool unproven = false;  // its open attempt has one of the places for routes not known to answer
-  GateName group = 0;     // in which it has a place
+  bool marked = false;      // a record says that it holds gates from the cold space
+  bool dirty = false;       // its notes or its intent are not what the state record says
+  bool leaves_gap = false;  // it is being parked out of the way of others
+  GateName group = 0;       // in which it has a place
 
+  bool ready() const { return waits == Waits::kInLane; }
+  bool visitor() const { return waits == Waits::kVisiting; }
+  bool hot() const { return space == Space::kHot; }
+  bool at_gate() const {
+    return waits == Waits::kAtGate || waits == Waits::kAtLastingGate ||
+           waits == Waits::kBehindOrder;
+  }
   std::string_view reason_text() const {
     return reason ? std::string_view(*reason) : std::string_view();
   }
@@ -128,7 +115,7 @@ struct Lower {
   std::uint64_t last_turn = 0;         // the priority that had the last one; 0: none
   Look look = Look::kNone;             // at what the disk has for the next turn
   std::uint64_t ahead = UINT64_MAX;    // the highest that started since a lower one had its turn
-  MessageId favourite;                 // it found this one, or, unset, nobody …
+  MessageId favourite;                 // it found this one, or, unset, none …
   std::uint64_t top = 0;               // … below this priority
   MessageId begin;                     // where it began, …
   MessageId from;                      // … the read that is under way, …
@@ -139,7 +126,7 @@ struct Lower {
   bool missed = false;   // something came to the disk meanwhile
   bool full = false;     // too many wait at gates to read another one
 
-  bool has_nobody() const { return look == Look::kDone && !favourite.is_set(); }
+  bool has_none() const { return look == Look::kDone && !favourite.is_set(); }
 
   // Something can go that could not, perhaps before whom we found.
   void hear_of(MessageId id) {
@@ -162,7 +149,7 @@ struct Lane {
   std::uint32_t ready = 0;
   std::uint32_t at_gates = 0;    // wait at shared gates …
   std::uint32_t at_lasting = 0;  // … that others hold to their end …
-  std::uint32_t at_order = 0;    // … and that somebody before them holds, …
+  std::uint32_t at_order = 0;    // … and that a message before them holds, …
   MessageId last_at_order;       // … the last of them at most this one
   std::vector<MessageId>
       cold;  // of the entries in memory, those that live in the cold space; at most a window
@@ -198,7 +185,7 @@ struct Lane {
   std::uint32_t in_window(std::uint32_t waiters_max) const {
     return in_memory - (at_gates < waiters_max ? at_gates : waiters_max);
   }
-  // Everything waits, and whoever holds a gate to its end may be on disk: then the lane must go on.
+  // Everything waits, and the holder of a lasting gate may be on disk: then the lane must go on.
   // Who holds that of an order is found in front of those who wait for it.
   bool stuck() const {
     return at_gates == in_memory && (at_lasting > 0 || (at_order > 0 && cursor < last_at_order));
@@ -292,7 +279,7 @@ struct Resident {
   Timestamp opening_entry;   // its entry in the due space; unset: none
   Timestamp revive_entry;    // another one, of its revival
   Timestamp ok_at;           // the last success in this process
-  Timestamp lost_at;         // when one was parked last that nobody was there for
+  Timestamp lost_at;         // when a message was parked last for want of reach
   Timestamp failing_stored;  // what the route record says of failures; it must hear when they begin
                              // and end
   std::uint16_t strikes_stored = 0;

@@ -270,10 +270,11 @@ TEST(Queue, BeginsEmpty) {
   EXPECT_FALSE(lower.wrapped || lower.missed || lower.full);
   const Entry entry;
   EXPECT_EQ(entry.timer + entry.expiry_timer + entry.group + entry.recorded, 0U);
-  EXPECT_FALSE(entry.hot || entry.stored || entry.ready || entry.holds_gates || entry.marked);
-  EXPECT_FALSE(entry.visitor || entry.dirty || entry.at_gate || entry.at_lasting);
-  EXPECT_FALSE(entry.at_order || entry.probes_later || entry.tries_gate || entry.leaves_gap);
-  EXPECT_FALSE(entry.unproven);
+  EXPECT_FALSE(entry.hot() || entry.stored || entry.ready() || entry.holds_gates || entry.marked);
+  EXPECT_FALSE(entry.visitor() || entry.dirty || entry.at_gate() || entry.leaves_gap);
+  EXPECT_EQ(entry.waits, Waits::kNowhere);
+  EXPECT_EQ(entry.space, Space::kCold);
+  EXPECT_EQ(entry.attempt, kNoSlot);
   const SharedGate gate;
   EXPECT_EQ(gate.timer + gate.strikes + gate.closings, 0U);
   EXPECT_EQ(Details().patience, Duration(0));

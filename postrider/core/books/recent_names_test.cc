@@ -1,4 +1,4 @@
-#include "postrider/core/news/recent_names.h"
+#include "postrider/core/books/recent_names.h"
 
 #include <gtest/gtest.h>
 

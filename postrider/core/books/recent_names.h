@@ -23,7 +23,7 @@ class RecentNames {
     const auto [place, is_new] = entries_.insert_or_assign(std::string(tail), entry);
     static_cast<void>(is_new);
     order_.emplace_back(entry.at, place->first);
-    // Those of one instant stay together: whoever comes later in a step must see what was given
+    // Those of one instant stay together: what comes later in a step must see what was given
     // earlier in it, which the store does not have yet.
     while (order_.size() > most_ && order_.front().first < entry.at) {
       const auto& [at, oldest] = order_.front();

@@ -1,15 +1,14 @@
-// Shared gates: who takes them and gives them back, and those that failures close, because a far
-// side that many destinations lead to, or a device, does not answer. After some failures in a row
-// nobody passes for a while; then one call decides.
+#include "postrider/core/places/shared_gates.h"
+
 #include <algorithm>
 
+#include "postrider/base/check.h"
 #include "postrider/base/planted.h"
-#include "postrider/core/engine_impl.h"
 
-namespace postrider {
+namespace postrider::core {
 namespace {
 
-constexpr Duration kTrialLook{1000};  // a question waits so long for somebody else's trial
+constexpr Duration kTrialLook{1000};  // a probe waits so long for the trial of another message
 
 Duration wait_of(const GateLimits& limits, std::uint16_t closings) {
   Duration wait = limits.closed_base;
@@ -19,13 +18,13 @@ Duration wait_of(const GateLimits& limits, std::uint16_t closings) {
 
 }  // namespace
 
-GateState::Permit Engine::Impl::permit_at(const SharedGate& gate, Timestamp now) {
+GateState::Permit SharedGates::permit_at(const SharedGate& gate, Timestamp now) {
   if (!gate.shut(now)) return gate.state.permit(gate.limits, now);
   return {.open = false, .again = gate.closed_until > now ? gate.closed_until : Timestamp()};
 }
 
 // How long a question of this message has to wait at its gates.
-Duration Engine::Impl::shut_for(const Entry& entry, Timestamp now) const {
+Duration SharedGates::shut_for(const Entry& entry, Timestamp now) const {
   Duration longest{0};
   for (const GateName name : entry.message.gates) {
     const auto found = name == 0 ? gates_.end() : gates_.find(name);
@@ -37,18 +36,7 @@ Duration Engine::Impl::shut_for(const Entry& entry, Timestamp now) const {
   return longest;
 }
 
-// A question whose time has come; while its gates are shut it waits on. That is not written down:
-// after a crash every open question is asked anew.
-void Engine::Impl::probe_again(Step& step, Slot slot) {
-  Entry& entry = entries_[slot];
-  const Duration shut = has_gates(entry.message) ? shut_for(entry, step.now) : Duration(0);
-  if (shut <= Duration(0)) return start_attempt(step, slot, entry.state.state, AttemptKind::kProbe);
-  entry.state.due = step.now + shut;
-  entry.timer =
-      timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
-}
-
-void Engine::Impl::begin_trial(const Step& step, Entry& entry) {
+void SharedGates::begin_trial(const Step& step, Entry& entry) {
   for (const GateName name : entry.message.gates) {
     const auto found = name == 0 ? gates_.end() : gates_.find(name);
     if (found == gates_.end()) continue;
@@ -56,13 +44,15 @@ void Engine::Impl::begin_trial(const Step& step, Entry& entry) {
     if (!gate.closed_until.is_set() || gate.shut(step.now)) continue;
     if (planted(Bug::kEverybodyTries)) continue;
     gate.trial = entry.message.id;
-    entry.tries_gate = true;
+    Attempt* attempt = attempts_.of(entry);
+    POSTRIDER_CHECK(attempt != nullptr);
+    attempt->decides_gate = true;
   }
 }
 
 // The call that should have decided says nothing: the next one decides.
-void Engine::Impl::give_up_trial(Step& step, Entry& entry) {
-  entry.tries_gate = false;
+void SharedGates::give_up_trial(Step& step, Entry& entry) {
+  if (Attempt* attempt = attempts_.of(entry)) attempt->decides_gate = false;
   for (const GateName name : entry.message.gates) {
     const auto found = name == 0 ? gates_.end() : gates_.find(name);
     if (found == gates_.end() || found->second.trial != entry.message.id) continue;
@@ -72,7 +62,7 @@ void Engine::Impl::give_up_trial(Step& step, Entry& entry) {
 }
 
 // By the word with which the profile begins to explain such a gate.
-void Engine::Impl::note_closing(const Entry& entry, GateName name) {
+void SharedGates::note_closing(const Entry& entry, GateName name) {
   ++tallies_.gates_closed;
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
   if (profile.gates.words == nullptr) return;
@@ -81,8 +71,8 @@ void Engine::Impl::note_closing(const Entry& entry, GateName name) {
 }
 
 // What became of an attempt, told to the gates of its message that count failures.
-void Engine::Impl::strike_gates(Step& step, Slot slot) {
-  Entry& entry = entries_[slot];
+void SharedGates::strike_gates(Step& step, Slot slot) {
+  Entry& entry = window_[slot];
   if (!has_gates(entry.message)) return;
   const std::uint16_t failure = strike_on(entry.state.failure);
   for (const GateName name : entry.message.gates) {
@@ -90,7 +80,7 @@ void Engine::Impl::strike_gates(Step& step, Slot slot) {
     if (found == gates_.end() || found->second.limits.strikes_max == 0) continue;
     SharedGate& gate = found->second;
     if ((failure & gate.limits.strikes_on) == 0) {
-      // Who fails has answered, even when nobody can tell from it what became of the message.
+      // A far side that fails has answered, even if that does not tell what became of the message.
       const bool answered = entry.state.certainty == Certainty::kAnswered ||
                             entry.state.failure == FailureClass::kServer;
       if (gate.limits.relents && answered) open_gate(step, name);
@@ -111,10 +101,11 @@ void Engine::Impl::strike_gates(Step& step, Slot slot) {
     timers_.cancel(gate.timer);
     gate.timer = timers_.arm(gate.closed_until, Timer{.kind = TimerKind::kGate, .id = {name, 0}});
   }
-  if (entry.tries_gate) give_up_trial(step, entry);
+  const Attempt* attempt = attempts_.of(entry);
+  if (attempt != nullptr && attempt->decides_gate) give_up_trial(step, entry);
 }
 
-void Engine::Impl::open_gate(Step& step, GateName name) {
+void SharedGates::open_gate(Step& step, GateName name) {
   const auto found = gates_.find(name);
   if (found == gates_.end() || found->second.strikes == 0) return;
   SharedGate& gate = found->second;
@@ -125,34 +116,34 @@ void Engine::Impl::open_gate(Step& step, GateName name) {
   step.freed_gates.push_back(name);
 }
 
-// Somebody behind the gate is there after all, so nothing keeps it shut any more.
-void Engine::Impl::hear_alive(Step& step, GateName name) {
+// A device behind the gate is there after all, so nothing keeps it shut any more.
+void SharedGates::hear_alive(Step& step, GateName name) {
   if (!planted(Bug::kAliveIgnored)) open_gate(step, name);
   const auto gate = gates_.find(name);
   POSTRIDER_CHECK(gate == gates_.end() || !gate->second.shut(step.now));
 }
 
-void Engine::Impl::give_back_one(Step& step, std::pair<const GateName, SharedGate>& gate,
-                                 MessageId id) {
+void SharedGates::give_back_one(Step& step, std::pair<const GateName, SharedGate>& gate,
+                                MessageId id) {
   gate.second.state.give_back();
   if (gate.second.holder == id) gate.second.holder = MessageId();
   step.freed_gates.push_back(gate.first);
 }
 
-void Engine::Impl::take_gates(Step& step, Entry& entry) {
+void SharedGates::take_gates(Step& step, Entry& entry) {
   Resident& resident = residents_[entry.destination];
   const bool lasts = entry.message.lasting != 0 && lasting_.contains(entry.message.id);
   const bool had = std::exchange(entry.holds_gates, true);
   if (!had) {
     resident.gate.take(resident.bound->policy.route, step.now);
-    take_group(step, entry);
+    limit_groups_.take_group(step, entry);
   }
   for (std::size_t i = 0; i < kGatesMax; ++i) {
     const GateName name = entry.message.gates[i];
     const bool lasting = (entry.message.lasting >> i & 1) != 0;
     if (name == 0 || (lasting ? lasts : had)) continue;
     SharedGate& gate = shared_gate(entry.destination, name);
-    if (goes_by_lane(entry)) {
+    if (window_.goes_by_lane(entry)) {
       gate.state.occupy();  // perhaps as the second one
     } else {
       gate.state.take(gate.limits, step.now);
@@ -166,7 +157,26 @@ void Engine::Impl::take_gates(Step& step, Entry& entry) {
   }
 }
 
-void Engine::Impl::release_lasting(Step& step, MessageId id) {
+void SharedGates::give_back_gates(Step& step, Slot slot) {
+  Entry& entry = window_[slot];
+  if (!entry.holds_gates) return;
+  entry.holds_gates = false;
+  Resident& resident = residents_[entry.destination];
+  resident.gate.give_back();
+  limit_groups_.leave_group(step, entry);
+  step.look_at(entry.destination);
+  const auto gates = entry.message.gates;
+  const std::uint8_t lasting = entry.message.lasting;
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    const GateName name = gates[i];
+    if (name == 0 || (lasting >> i & 1) != 0) continue;
+    const auto gate = gates_.find(name);
+    POSTRIDER_CHECK(gate != gates_.end());
+    give_back_one(step, *gate, entry.message.id);
+  }
+}
+
+void SharedGates::release_lasting(Step& step, MessageId id) {
   const auto held = lasting_.find(id);
   if (held == lasting_.end()) return;
   for (const GateName name : held->second.gates) {
@@ -178,11 +188,51 @@ void Engine::Impl::release_lasting(Step& step, MessageId id) {
   lasting_.erase(held);
 }
 
-// Nobody can read any more which message it was, but whoever held gates until its end is known.
-void Engine::Impl::release_unreadable(Step& step, Sequence sequence) {
+// Which message it was cannot be read any more, but the message that held gates is known.
+void SharedGates::release_unreadable(Step& step, Sequence sequence) {
   for (const auto& [id, held] : lasting_) {
     if (id.sequence() == sequence) return release_lasting(step, id);
   }
 }
 
-}  // namespace postrider
+void SharedGates::occupy_gates(Entry& entry) {
+  entry.holds_gates = true;
+  residents_[entry.destination].gate.occupy();
+  limit_groups_.occupy_group(entry);
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    const GateName name = entry.message.gates[i];
+    if (name == 0 || (entry.message.lasting >> i & 1) != 0) continue;
+    SharedGate& gate = shared_gate(entry.destination, name);
+    gate.state.occupy();
+    gate.holder = entry.message.id;
+  }
+}
+
+// A restart finds the messages that hold gates until their end: those that have made an attempt.
+void SharedGates::hold_lasting(Slot destination, const Message& message, const State& state) {
+  if (message.lasting == 0 || !state.first_attempt.is_set()) return;
+  if (planted(Bug::kLastingGateForgotten)) return;
+  const auto [held, is_new] = lasting_.try_emplace(message.id);
+  if (!is_new) return;
+  for (std::size_t i = 0; i < kGatesMax; ++i) {
+    if ((message.lasting >> i & 1) == 0) continue;
+    held->second.gates[i] = message.gates[i];
+    SharedGate& gate = shared_gate(destination, message.gates[i]);
+    gate.state.occupy();
+    if (!planted(Bug::kHolderForgotten)) gate.holder = message.id;
+  }
+}
+
+SharedGate& SharedGates::shared_gate(Slot destination, GateName name) {
+  const auto [place, is_new] = gates_.try_emplace(name);
+  SharedGate& gate = place->second;
+  if (is_new) {
+    const Bound& bound = *residents_[destination].bound;
+    if (bound.profile->gates.limits != nullptr)
+      gate.limits = bound.profile->gates.limits(name, bound.policy);
+    gate.state.drain(gate.limits, started_);
+  }
+  return gate;
+}
+
+}  // namespace postrider::core

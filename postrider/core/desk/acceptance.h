@@ -1,0 +1,104 @@
+// Acceptance: how a message gets in. Admission by the profile, effect and seal are one commit.
+//
+// Invariants
+//   - A message is hot only when its lane has nothing on disk and room in its window; else it
+//     would overtake.
+//   - An accepted message is counted, has its record, and is found by a restart: in the hot
+//     space, by its due entry, or behind the head of its lane.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "postrider/base/packing.h"
+#include "postrider/core/books/names.h"
+#include "postrider/core/books/receipts.h"
+#include "postrider/core/books/sequences.h"
+#include "postrider/core/delivery/delivery.h"
+#include "postrider/core/desk/operations.h"
+#include "postrider/core/desk/rerun.h"
+#include "postrider/core/engine.h"
+#include "postrider/core/step.h"
+#include "postrider/core/window/census.h"
+#include "postrider/core/window/destinations.h"
+#include "postrider/core/window/due.h"
+#include "postrider/core/window/lookup.h"
+#include "postrider/core/window/residents.h"
+#include "postrider/core/window/window.h"
+
+namespace postrider::core {
+
+class Acceptance {
+ public:
+  struct Draft {  // a message on its way in
+    Slot resident;
+    std::uint8_t lane;
+    std::uint16_t priority;
+    Timestamp not_before;
+    Timestamp expires;
+    MessageId origin;
+    std::string_view attributes;
+    std::string_view body;
+    const SharedBody* shared = nullptr;      // where the body is, when others have it too
+    const Dictionary* dictionary = nullptr;  // of the body, instead of the profile's
+    ParsedMessage parsed = {};  // by the profile's `read`, when that was called already
+  };
+  Acceptance(const EngineLimits& limits, Receipts& receipts, Dictionaries dictionaries,
+             Sequences& sequences, Names& names, Due& due, Residents& residents, Census& census,
+             Destinations& destinations, Window& window, Lookup& lookup, Delivery& delivery,
+             Operations& operations, Reruns& reruns)
+      : limits_(limits),
+        receipts_(receipts),
+        dictionaries_(dictionaries),
+        sequences_(sequences),
+        names_(names),
+        due_(due),
+        residents_(residents),
+        census_(census),
+        destinations_(destinations),
+        window_(window),
+        lookup_(lookup),
+        delivery_(delivery),
+        operations_(operations),
+        reruns_(reruns) {}
+  Acceptance(const Acceptance&) = delete;
+  Acceptance& operator=(const Acceptance&) = delete;
+
+  void on(Step& step, const Submit& submit);
+  static std::optional<Answer> refuse_expired(const Step& step, Timestamp expires);
+  static std::optional<std::string> closed_to_new(const Resident& resident);
+  std::optional<Result<MessageId>> take_message(Step& step, Draft draft);
+  MessageId admit_instead(Step& step, Draft draft, const Admission& admission, NameEntry& older);
+  MessageId admit(Step& step, Draft draft, const Admission& admission);
+  NameEntry find_older(Step& step, std::string_view scope, std::string_view key);
+  void submit_nested(Step& step, const Chore& chore);
+  std::optional<Answer> invalid(const Caller& caller, std::uint8_t lane,
+                                std::string_view attributes, std::string_view body) const;
+
+ private:
+  void expect_more(Step& step, const Submit& submit);
+  bool fits_window(const Resident& resident, const Lane* lane, std::size_t bytes,
+                   Timestamp now) const;
+  void accept_hot(Step& step, Slot resident, Message message, ParsedMessage parsed);
+  void accept_cold(Step& step, Slot slot, const Message& message);
+  void supersede(Step& step, NameEntry& older);
+
+  const EngineLimits& limits_;
+  Receipts& receipts_;
+  Dictionaries dictionaries_;
+  Sequences& sequences_;
+  Names& names_;
+  Due& due_;
+  Residents& residents_;
+  Census& census_;
+  Destinations& destinations_;
+  Window& window_;
+  Lookup& lookup_;
+  Delivery& delivery_;
+  Operations& operations_;
+  Reruns& reruns_;
+};
+
+}  // namespace postrider::core

@@ -1,0 +1,295 @@
+#include "postrider/core/desk/settings.h"
+
+#include "postrider/base/planted.h"
+
+namespace postrider::core {
+namespace {
+
+constexpr std::uint32_t kEmptyRows = 8;  // read to see whether there are any
+
+Answer setting_answer(AnswerCode code, std::string detail = {}, MessageId id = {}) {
+  Answer answer;
+  answer.code = code;
+  answer.id = id;
+  answer.detail = std::move(detail);
+  return answer;
+}
+
+Answer no_destination(const std::string& name) {
+  return setting_answer(AnswerCode::kNotFound, "there is no destination '" + name + "'");
+}
+
+DestinationConfig merged(DestinationConfig config, const NamedTexts& changes) {
+  for (const NamedText& change : changes) {
+    std::erase_if(config.settings,
+                  [&](const NamedText& text) { return text.first == change.first; });
+    if (!change.second.empty()) config.settings.push_back(change);
+  }
+  return config;
+}
+
+}  // namespace
+
+void Settings::on(Step& step, const Configure& configure) {
+  const DestinationConfig& config = configure.config;
+  const std::string_view verb = config.draining  ? "drain"
+                                : config.removed ? "remove"
+                                                 : (configure.merge ? "merge" : "configure");
+  const std::string bytes =
+      canonical(verb, config.name, config.profile + '\0' + encode_texts(config.settings));
+  const Operations::AuditLine line{verb == "merge" ? "limits" : verb, config.name, {}};
+  operations_.once(step, configure.caller, bytes, line, [&]() -> std::optional<Answer> {
+    if (config.name.empty() || config.name.size() > limits_.name_bytes_max) {
+      return setting_answer(
+          AnswerCode::kInvalid,
+          "a destination's name has 1 to " + std::to_string(limits_.name_bytes_max) + " bytes");
+    }
+    const Destinations::Destined destined = destinations_.find_destination(step, config.name);
+    if (!destined.known) return std::nullopt;
+    if (config.removed) return remove_destination(step, destined.slot, config);
+    if (!configure.merge) return put_destination(step, destined.slot, config);
+    if (destined.slot == kNoSlot) return no_destination(config.name);
+    return put_destination(step, destined.slot,
+                           merged(residents_[destined.slot].bound->config, config.settings));
+  });
+}
+
+std::optional<Answer> Settings::put_destination(Step& step, Slot slot,
+                                                const DestinationConfig& config) {
+  if (encode_texts(config.settings).size() > limits_.settings_bytes_max) {
+    return setting_answer(
+        AnswerCode::kTooLarge,
+        "the settings have more than " + std::to_string(limits_.settings_bytes_max) + " bytes");
+  }
+  const ProfileSpec* profile = nullptr;
+  for (const ProfileSpec* candidate : options_.profiles) {
+    if (candidate->name == config.profile) profile = candidate;
+  }
+  if (profile == nullptr) {
+    std::string names;
+    for (const ProfileSpec* candidate : options_.profiles)
+      names.append(names.empty() ? "" : ", ").append(candidate->name);
+    return setting_answer(AnswerCode::kInvalid,
+                          "there is no profile '" + config.profile + "'; there are: " + names);
+  }
+  auto policy = profile->settings.configure(config.settings);
+  if (!policy) return setting_answer(AnswerCode::kInvalid, policy.error().detail);
+  const auto bound = destinations_.bound_to(config, *profile, *policy);
+  if (slot == kNoSlot) {
+    const auto id = free_probe(step, config.name);
+    if (step.lacks()) return std::nullopt;
+    if (!id)
+      return setting_answer(AnswerCode::kInvalid,
+                            "too many destinations whose names hash alike; choose another name");
+    step.out.writes.put(keys::config(*id), encode_config(config));
+    Resident resident;
+    resident.id = *id;
+    resident.bound = bound;
+    resident.activity.since = step.now;
+    residents_.begin_throttle(resident);
+    const Slot added = residents_.add(std::move(resident));
+    residents_.note_fresh(residents_[added].id);
+    step.look_at(added);
+    return setting_answer(AnswerCode::kDone, "created");
+  }
+  Resident& resident = residents_[slot];
+  if (resident.bound->config.profile != config.profile) {
+    return setting_answer(AnswerCode::kInvalid,
+                          "a destination keeps its profile; remove it and make a new one");
+  }
+  if (resident.bound->config.settings == config.settings && !resident.bound->config.draining)
+    return setting_answer(AnswerCode::kNothing, "unchanged");
+  step.out.writes.put(keys::config(resident.id), encode_config(config));
+  const bool drained = resident.bound->config.draining;
+  const bool widened = resident.bound->policy.route.in_use_max != bound->policy.route.in_use_max;
+  resident.bound = bound;
+  if (widened) residents_.begin_throttle(resident);
+  residents_.note_fresh(resident.id);
+  if (drained) destinations_.write_owed(step, slot);
+  for (Lane& lane : resident.lanes) {
+    if (bound->policy.lane_kind(lane.number) != LaneKind::kFifo) lane.asleep = false;
+  }
+  gates_.leave_lines(step, slot);
+  step.look_at(slot);
+  return setting_answer(AnswerCode::kDone, "changed");
+}
+
+std::optional<DestinationId> Settings::free_probe(Step& step, std::string_view name) {
+  for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
+    const DestinationId id = destination_id(name, name, probe);
+    if (residents_.contains(id.value())) continue;
+    const auto* value = step.get(keys::config(id));
+    if (value == nullptr) return std::nullopt;
+    if (!value->has_value()) return id;
+    const auto config = decode_config((*value)->view());
+    if (!config || (config->removed && config->name == name)) return id;
+  }
+  return std::nullopt;
+}
+
+// Whether nothing of the destination lives; nothing when that must be read first.
+std::optional<bool> Settings::is_empty(Step& step, Slot slot) {
+  const Resident& resident = residents_[slot];
+  if (resident.in_memory > 0 || resident.chores > 0 || window_.restoring()) return false;
+  const std::optional<bool> bare = has_none_on_disk(step, resident.id);
+  if (!bare) return std::nullopt;
+  return *bare && !sleepers_.any_of(resident.id.value());
+}
+
+std::optional<bool> Settings::has_none_on_disk(Step& step, DestinationId id) {
+  const std::string last = keys::cold({(id.value() + 1) << 20, 0}, keys::Part::kMessage);
+  std::string first = keys::cold({id.value() << 20, 0}, keys::Part::kMessage);
+  // A page whose rows are all being removed is empty and says nothing about those behind it.
+  while (!first.empty()) {
+    const Rows* rows = step.scan({first, last, kEmptyRows});
+    if (rows == nullptr) return std::nullopt;
+    // A state may outlive its message, when that went into quarantine.
+    for (const Row& row : rows->rows) {
+      const auto key = keys::parse_cold(row.first);
+      if (!key || key->part == keys::Part::kMessage) return false;
+    }
+    first = rows->complete ? std::string() : rows->next;
+  }
+  return true;
+}
+
+std::optional<Answer> Settings::remove_destination(Step& step, Slot slot,
+                                                   const DestinationConfig& config) {
+  if (slot == kNoSlot) return no_destination(config.name);
+  const std::optional<bool> empty = is_empty(step, slot);
+  if (!empty) return std::nullopt;
+  if (*empty) {
+    take_away(step, slot);
+    return setting_answer(AnswerCode::kDone, "removed");
+  }
+  if (!config.draining)
+    return setting_answer(
+        AnswerCode::kNotEmpty,
+        "destination '" + config.name + "' still has messages; cancel them or let them end");
+  Resident& resident = residents_[slot];
+  Bound bound = *resident.bound;
+  bound.config.draining = true;
+  step.out.writes.put(keys::config(resident.id), encode_config(bound.config));
+  resident.bound = std::make_shared<const Bound>(std::move(bound));
+  destinations_.write_owed(step, slot);
+  step.look_at(slot);
+  return setting_answer(AnswerCode::kPending,
+                        "it takes no new messages, and goes with its last one");
+}
+
+void Settings::take_away(Step& step, Slot slot) {
+  const Resident& resident = residents_[slot];
+  const DestinationId id = resident.id;
+  DestinationConfig tombstone;
+  tombstone.name = resident.bound->config.name;
+  tombstone.removed = true;
+  step.out.writes.put(keys::config(id), encode_config(tombstone));
+  step.out.writes.remove(keys::route(id));
+  step.out.writes.remove(keys::owed(id));
+  if (resident.opening_entry.is_set()) {
+    step.out.writes.remove(
+        keys::due(resident.opening_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
+  }
+  if (resident.revive_entry.is_set()) {
+    step.out.writes.remove(
+        keys::due(resident.revive_entry, keys::DueKind::kOpening, {id.value() << 20, 0}));
+  }
+  census_.forget_census(slot);
+  starts_.forget_resident(slot);
+}
+
+// A draining destination has nothing in memory any more; perhaps it has nothing on disk either.
+void Settings::remove_drained(Step& step, const Chore& chore) {
+  // One that left memory comes back only to be taken away: else it would leave again, be looked at
+  // again, and so on for ever.
+  if (!residents_.contains(chore.destination.value()) &&
+      !has_none_on_disk(step, chore.destination).value_or(false))
+    return;
+  const Destinations::Destined destined = destinations_.find_destination(step, chore.destination);
+  step.drained = chore.destination;
+  if (!destined.known || destined.slot == kNoSlot) return;
+  // That cannot be told yet; when the hot messages are back, all that are being drained are looked
+  // at.
+  if (window_.restoring()) return;
+  if (!residents_[destined.slot].bound->config.draining) return;
+  const std::optional<bool> empty = is_empty(step, destined.slot);
+  if (!empty || !*empty) return;
+  LogEntry notice;
+  notice.kind = LogEntry::Kind::kRemoved;
+  notice.at = step.now;
+  notice.reason = "destination '" + residents_[destined.slot].bound->config.name +
+                  "' went with its last message";
+  receipts_.note(std::move(notice));
+  take_away(step, destined.slot);
+}
+
+void Settings::on(Step& step, const Pause& pause) {
+  const Operations::AuditLine line{"pause", pause.destination, pause.reason};
+  operations_.once(step, pause.caller, canonical("pause", pause.destination, pause.reason), line,
+                   [&]() -> std::optional<Answer> {
+                     return change_health(step, pause.destination, HealthOn::kPause,
+                                          pause.reason.empty() ? "by the operator" : pause.reason);
+                   });
+}
+
+void Settings::on(Step& step, const Resume& resume) {
+  const Operations::AuditLine line{"resume", resume.destination, {}};
+  operations_.once(step, resume.caller, canonical("resume", resume.destination, {}), line,
+                   [&]() -> std::optional<Answer> {
+                     const Destinations::Destined destined =
+                         destinations_.find_destination(step, resume.destination);
+                     if (!destined.known) return std::nullopt;
+                     if (destined.slot != kNoSlot && holds_.is_held(residents_[destined.slot]))
+                       return setting_answer(
+                           AnswerCode::kNothing,
+                           residents_[destined.slot].route.reason + "; release the hold");
+                     // A destination that was disabled or paused by hand may be held as well.
+                     if (destined.slot != kNoSlot)
+                       residents_.note_fresh(residents_[destined.slot].id);
+                     return change_health(step, resume.destination, HealthOn::kResume,
+                                          "resumed by the operator");
+                   });
+}
+
+void Settings::on(Step& step, const Wake& wake) {
+  const Operations::AuditLine line{"wake", wake.destination, {}};
+  const std::string bytes = canonical("wake", wake.destination, {});
+  operations_.once(step, wake.caller, bytes, line, [&]() -> std::optional<Answer> {
+    const Destinations::Destined destined = destinations_.find_destination(step, wake.destination);
+    if (!destined.known) return std::nullopt;
+    if (destined.slot != kNoSlot) {
+      Resident& resident = residents_[destined.slot];
+      if (resident.route.health == Health::kNormal && resident.route.closed_until > step.now) {
+        // The operator knows better than a far side that asked us to come back later.
+        resident.route.closed_until = Timestamp();
+        routes_.write_route(step, destined.slot);
+        step.look_at(destined.slot);
+        return setting_answer(AnswerCode::kDone, "no longer held");
+      }
+    }
+    return change_health(step, wake.destination, HealthOn::kSeen, "woken by the operator");
+  });
+}
+
+std::optional<Answer> Settings::change_health(Step& step, const std::string& name,
+                                              std::optional<HealthOn> on, std::string_view reason) {
+  const Destinations::Destined destined = destinations_.find_destination(step, name);
+  if (!destined.known) return std::nullopt;
+  if (destined.slot == kNoSlot) return no_destination(name);
+  const Health before = residents_[destined.slot].route.health;
+  const HealthOn seen =
+      planted(Bug::kContactClearsBackoff) ? HealthOn::kOk : residents_.contact(destined.slot);
+  routes_.tell_health(step, destined.slot, on.value_or(seen), reason);
+  const Health after = residents_[destined.slot].route.health;
+  if (before == after)
+    return setting_answer(AnswerCode::kNothing,
+                          "the destination is " + std::string(name_of(after)));
+  return setting_answer(AnswerCode::kDone,
+                        std::string(name_of(before)) + " to " + std::string(name_of(after)));
+}
+
+void Settings::on(Step& step, const PeerSeen& seen) {
+  change_health(step, seen.destination, std::nullopt, "a sign of life");
+}
+
+}  // namespace postrider::core

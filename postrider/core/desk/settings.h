@@ -1,0 +1,82 @@
+// Settings: commands on destinations: configure, pause, resume, wake, drain, remove.
+//
+// Invariants
+//   - A destination keeps its profile, and its id outlives it: a removed one leaves a tombstone.
+//   - A destination is taken away only when nothing of it is in memory, asleep or on disk.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "postrider/core/books/receipts.h"
+#include "postrider/core/delivery/routes.h"
+#include "postrider/core/desk/holds.h"
+#include "postrider/core/desk/operations.h"
+#include "postrider/core/engine.h"
+#include "postrider/core/places/shared_gates.h"
+#include "postrider/core/starts/starts.h"
+#include "postrider/core/step.h"
+#include "postrider/core/window/census.h"
+#include "postrider/core/window/destinations.h"
+#include "postrider/core/window/residents.h"
+#include "postrider/core/window/sleepers.h"
+#include "postrider/core/window/window.h"
+
+namespace postrider::core {
+
+class Settings {
+ public:
+  Settings(const EngineOptions& options, const EngineLimits& limits, Receipts& receipts,
+           Residents& residents, Sleepers& sleepers, Census& census, Destinations& destinations,
+           Window& window, SharedGates& gates, Routes& routes, Starts& starts,
+           Operations& operations, Holds& holds)
+      : options_(options),
+        limits_(limits),
+        receipts_(receipts),
+        residents_(residents),
+        sleepers_(sleepers),
+        census_(census),
+        destinations_(destinations),
+        window_(window),
+        gates_(gates),
+        routes_(routes),
+        starts_(starts),
+        operations_(operations),
+        holds_(holds) {}
+  Settings(const Settings&) = delete;
+  Settings& operator=(const Settings&) = delete;
+
+  void on(Step& step, const Configure& configure);
+  void remove_drained(Step& step, const Chore& chore);
+  void on(Step& step, const Pause& pause);
+  void on(Step& step, const Resume& resume);
+  void on(Step& step, const Wake& wake);
+  void on(Step& step, const PeerSeen& seen);
+
+ private:
+  std::optional<Answer> put_destination(Step& step, Slot slot, const DestinationConfig& config);
+  std::optional<DestinationId> free_probe(Step& step, std::string_view name);
+  std::optional<bool> is_empty(Step& step, Slot slot);
+  std::optional<bool> has_none_on_disk(Step& step, DestinationId id);
+  std::optional<Answer> remove_destination(Step& step, Slot slot, const DestinationConfig& config);
+  void take_away(Step& step, Slot slot);
+  std::optional<Answer> change_health(Step& step, const std::string& name,
+                                      std::optional<HealthOn> on, std::string_view reason);
+
+  const EngineOptions& options_;
+  const EngineLimits& limits_;
+  Receipts& receipts_;
+  Residents& residents_;
+  Sleepers& sleepers_;
+  Census& census_;
+  Destinations& destinations_;
+  Window& window_;
+  SharedGates& gates_;
+  Routes& routes_;
+  Starts& starts_;
+  Operations& operations_;
+  Holds& holds_;
+};
+
+}  // namespace postrider::core
