@@ -69,7 +69,8 @@ Answer Operators::retry_now(Step& step, Slot slot) {
   Entry& entry = window_[slot];
   const MessageId id = entry.message.id;
   const Phase phase = window_.phase_of(entry);
-  const bool scheduled = phase == Phase::kQueued && entry.state.due > step.now;
+  const bool scheduled =
+      phase == Phase::kQueued && window_.due_of(entry.message, entry.state) > step.now;
   if (phase != Phase::kBackoff && phase != Phase::kParked && !scheduled) {
     return answer_with(
         AnswerCode::kNothing,

@@ -172,9 +172,10 @@ void Inquiry::explain_next(const Step& step, const Entry& entry, const Resident&
   }
   out.place = entry.visitor() ? Place::kDisk : Place::kWindow;
   out.next = Next::kAttempt;
-  if (entry.state.due > step.now) {
+  const Timestamp due = window_.due_of(entry.message, entry.state);
+  if (due > step.now) {
     out.place = Place::kSleeping;
-    out.next_at = entry.state.due;
+    out.next_at = due;
     out.why = out.phase == Phase::kBackoff ? "it waits for its next attempt"
                                            : "it is not to be sent earlier";
   } else if (lane != nullptr && resident.bound->policy.lane_kind(lane->number) == LaneKind::kFifo &&

@@ -31,13 +31,12 @@ class FairnessChecker final : public Checker {
     const MessageNote* note = notebook_.find(left.start.message);
     if (note == nullptr || note->destination == nullptr) return;
     const DestinationNote& destination = *note->destination;
-    // Else old and new settings meet.
+    // Else old and new settings meet, and it may have a place in neither group.
     const bool settled = destination.configured < left.decided_after;
     const Policy& policy = destination.policy;
-    Open attempt{destination.id.value(), policy.group, false};
+    Open attempt{destination.id.value(), settled ? policy.group : 0, false};
     check_share(*note);
-    if (policy.group != 0) check_group(policy, *note, settled);
-    if (policy.group != 0) ++in_group_[policy.group];
+    if (attempt.group != 0) check_group(policy, *note);
     const auto slow = slow_.find(destination.id.value());
     if (slow != slow_.end() && slow->second.closed < left.decided_after) {
       attempt.counted = true;
@@ -111,10 +110,11 @@ class FairnessChecker final : public Checker {
                           "a destination takes more places than it leaves: " + to_string(note.id));
   }
 
-  void check_group(const Policy& policy, const MessageNote& note, bool settled) {
+  void check_group(const Policy& policy, const MessageNote& note) {
     const std::uint32_t most = policy.group_limits.in_use_max;
-    if (settled && most != 0 && in_group_[policy.group] >= most)
+    if (most != 0 && in_group_[policy.group] >= most)
       verdicts_.violation(29, "more attempts than places in a group: " + to_string(note.id));
+    ++in_group_[policy.group];
   }
 
   void close(AttemptId attempt) {

@@ -15,9 +15,13 @@ class OrderChecker final : public Checker {
       : verdicts_(context.verdicts), notebook_(notebook) {}
 
   void batch(const Batch& batch) override {
+    // In one commit with a change of its destination: perhaps before it, and bound by nothing.
+    const std::set<const DestinationNote*> changed(batch.configured.begin(),
+                                                   batch.configured.end());
     for (const MessageNote* note : batch.entered) {
       Lane& lane = lane_of(*note);
-      if (is_fifo(*note)) lane.live.insert(note->id.sequence().value());
+      if (is_fifo(*note) && !changed.contains(note->destination))
+        lane.live.insert(note->id.sequence().value());
     }
     for (const MessageNote* note : batch.left) forget(*note);
     // What an operator has in hand blocks nobody, and comes back out of order.
