@@ -28,8 +28,8 @@ void StateRecords::adopt_state(Entry& entry, const std::optional<StoredState>& s
 }
 
 // Whether an attempt, which leaves no record without durable intent, may have been open when the
-// former owner stopped. On disk only a message near the head of its lane can have had one: the
-// windows of both owners begin there.
+// former owner stopped. Of those on disk that were never tried only one near the head of its lane
+// can have had one: the windows of both owners begin there. The others come by their time.
 bool StateRecords::may_be_lost(const Entry& entry) const {
   if (entry.message.id.sequence().value() >= sequences_.first() || planted(Bug::kLostAttemptUntold))
     return false;
@@ -40,9 +40,9 @@ bool StateRecords::may_be_lost(const Entry& entry) const {
   if (held.is_set() && held < entry.message.accepted) return false;
   const std::uint32_t window = 2 * resident.bound->policy.window_max + limits_.lane_waiters_max;
   const Lane* lane = resident.lane(entry.message.id.lane());
-  if (!entry.hot() && lane != nullptr && lane->taken > window) return false;
+  if (!entry.hot() && !entry.stored && lane != nullptr && lane->taken > window) return false;
   const Phase phase = window_.phase_of(entry);
-  if (phase == Phase::kQueued || phase == Phase::kBackoff) return entry.state.due <= started_;
+  if (phase == Phase::kQueued || phase == Phase::kBackoff) return entry.state.due <= acted_until_;
   return phase == Phase::kInFlight;
 }
 

@@ -24,10 +24,12 @@ namespace postrider::core {
 
 class StateRecords {
  public:
-  StateRecords(const EngineLimits& limits, Timestamp started, Sequences& sequences,
+  // `floor`: of the clock, as the former owner left it.
+  StateRecords(const EngineLimits& limits, Timestamp started, Timestamp floor, Sequences& sequences,
                Residents& residents, Census& census, Destinations& destinations, Window& window)
       : limits_(limits),
         started_(started),
+        acted_until_(started <= floor + Duration(1) ? Timestamp::never() : started),
         sequences_(sequences),
         residents_(residents),
         census_(census),
@@ -60,6 +62,9 @@ class StateRecords {
 
   const EngineLimits& limits_;
   Timestamp started_;
+  // When the former owner can have acted last. A clock that begins at its floor has lost the time
+  // since the last commit: then at any time.
+  Timestamp acted_until_;
   Sequences& sequences_;
   Residents& residents_;
   Census& census_;

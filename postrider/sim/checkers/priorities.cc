@@ -3,6 +3,7 @@
 // as many as the rule allows between two turns, for each priority that has turns. Where waiting
 // counts, nobody starts before one in memory that is worth more.
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -55,12 +56,14 @@ class PrioritiesChecker final : public Checker {
     const Policy& policy = note->destination->policy;
     const bool fifo = policy.lane_kind(note->id.lane()) == LaneKind::kFifo;
     const bool first = lane.waiting[note->id.priority()].contains(note->id.sequence().value());
-    if (first && !fifo && lane.on_disk.empty() && note->destination->configured < decided)
+    const bool settled = note->destination->configured < decided;
+    if (first && !fifo && lane.on_disk.empty() && settled && !lane.passed_lately(note->id))
       check_age(lane, *note, {decided, left.when.engine});
+    lane.note_start(note->id, policy.lower_every);
     settle(*note);
     // Turns are also had by those who then wait at a gate, and spent on looking at those who sleep.
     const bool plain = !fifo && lane.gated.empty() && lane.others.size() <= kOthersMax &&
-                       policy.lower_every > 0 && note->destination->configured < decided;
+                       policy.lower_every > 0 && settled;
     if (!plain) return lane.passes.clear();
     // Whoever is the highest meanwhile is passed by nobody, and stands behind the others when one
     // comes that is higher.
@@ -69,9 +72,11 @@ class PrioritiesChecker final : public Checker {
       if (priority >= note->id.priority() || waiting.empty()) continue;
       if (waiting.begin()->second >= decided) continue;
       Passes& passes = lane.passes[priority];
-      passes.priorities = std::max(passes.priorities, lane.live.size());
+      for (const auto& [other, count] : lane.live) passes.priorities.insert(other);
+      passes.priorities.insert(note->id.priority());
       ++passes.starts;
-      if (passes.starts > policy.lower_every * std::max<std::size_t>(1, passes.priorities - 1) &&
+      if (passes.starts >
+              policy.lower_every * std::max<std::size_t>(1, passes.priorities.size() - 1) &&
           !blind_)
         verdicts_.violation(35, "passed by " + std::to_string(passes.starts) +
                                     " of higher priorities: " +
@@ -85,7 +90,7 @@ class PrioritiesChecker final : public Checker {
 
   struct Passes {
     std::size_t starts = 0;
-    std::size_t priorities = 0;  // the most that there were at a time
+    std::set<std::uint16_t> priorities;  // that there were meanwhile
   };
   struct Lane {
     // By priority: sequences that wait for their first start and for nothing else, and since when.
@@ -95,7 +100,19 @@ class PrioritiesChecker final : public Checker {
     std::set<MessageId> in_memory;  // of those that wait, accepted straight into the window
     std::set<MessageId> on_disk;
     std::set<MessageId> gated;
-    std::set<MessageId> others;  // perhaps in back-off, parked, or not to be sent yet
+    std::set<MessageId> others;        // perhaps in back-off, parked, or not to be sent yet
+    std::deque<std::uint16_t> starts;  // priorities of the latest
+
+    // A higher one started a moment ago: then this one may have its turn among the lower ones,
+    // though it is the highest that waits.
+    bool passed_lately(MessageId id) const {
+      return std::any_of(starts.begin(), starts.end(),
+                         [&](std::uint16_t other) { return other > id.priority(); });
+    }
+    void note_start(MessageId id, int lower_every) {
+      starts.push_back(id.priority());
+      while (starts.size() > 2 * static_cast<std::size_t>(lower_every)) starts.pop_front();
+    }
   };
 
   static bool is_start(const Left& left) {
