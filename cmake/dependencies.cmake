@@ -21,6 +21,7 @@ postrider_package(rocksdb rocksdb/db.h rocksdb)
 postrider_package(cares ares.h cares)
 postrider_package(nghttp2 nghttp2/nghttp2.h nghttp2)
 postrider_package(mosquitto mosquitto.h mosquitto)
+postrider_package(bzip2 bzlib.h bz2)
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 
 # Asio and Beast are compiled once, here, and not in every file that uses them.
