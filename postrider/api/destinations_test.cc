@@ -234,6 +234,32 @@ TEST_F(ApiDestinations, RotateTheirSecretAndKeepTheOldOneForAWhile) {
   EXPECT_EQ(everything_said.find(kOther.substr(6)), std::string::npos);
 }
 
+// req: api.rotate.2
+TEST_F(ApiDestinations, RefuseARotationThatAnotherChangeOvertook) {
+  make_destination("shop", R"(,"secret":")" + std::string(kSecret) + "\"");
+  const std::string path = "/v1/destinations/shop/rotate";
+  const std::string third = "whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB";
+  const RigRequest first{"POST", path, R"({"secret":")" + std::string(kOther) + "\"}"};
+  const RigRequest second{"POST", path, R"({"secret":")" + third + "\"}"};
+  const auto one = send(first);
+  const auto two = send(second);
+  settle();
+  EXPECT_EQ(reply_of(first, *one).text("answer"), "done");
+  const Reply refused = reply_of(second, *two);
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_EQ(refused.problem(), "changed-meanwhile");
+  EXPECT_EQ(get("/v1/destinations/shop").number("secrets"), 2);
+  EXPECT_EQ(post(path, second.body).text("answer"), "done") << "it may be asked for again";
+  EXPECT_EQ(get("/v1/destinations/shop").number("secrets"), 3);
+
+  // The settings are put again while a rotation is under way.
+  const RigRequest fourth{"POST", path, R"({"secret":"whsec_CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC"})"};
+  const auto late = send(fourth);
+  make_destination("shop", R"(,"secret":")" + third + "\"");
+  EXPECT_EQ(reply_of(fourth, *late).problem(), "changed-meanwhile");
+  EXPECT_EQ(get("/v1/destinations/shop").number("secrets"), 1);
+}
+
 // req: api.rotate.1
 TEST_F(ApiDestinations, RefuseRotationsThatMakeNoSense) {
   make_destination("shop");

@@ -48,6 +48,7 @@ constexpr std::array<ProblemRow, kProblemTypes> kRows = {{
     {T::kInterrupted,          "interrupted",            503, "Nobody can tell yet whether it happened"},
     {T::kTooManyReaders,       "too-many-readers",       503, "Too many readers follow the events"},
     {T::kMayHaveRun,           "may-have-run",           409, "To send it again might do it twice"},
+    {T::kChangedMeanwhile,     "changed-meanwhile",      409, "What the change was made from is no longer so"},
     {T::kWrongHost,            "wrong-host",             421, "This is not a name of this daemon"},
 }};
 // clang-format on
@@ -163,6 +164,10 @@ std::optional<Problem> problem_of(const Answer& answer) {
       break;
     case AnswerCode::kEnded: problem.type = T::kAlreadyEnded; break;
     case AnswerCode::kMayHaveRun: problem.type = T::kMayHaveRun; break;
+    case AnswerCode::kChanged:
+      problem.type = T::kChangedMeanwhile;
+      problem.detail.append("; nothing was done: look at it, and ask again if it is still wanted");
+      break;
     case AnswerCode::kInvalid: problem.type = T::kInvalidContent; break;
     case AnswerCode::kTooLarge: problem.type = T::kTooLarge; break;
     case AnswerCode::kNotEmpty:

@@ -52,9 +52,10 @@ enum class ProblemType : std::uint8_t {
   kInterrupted,
   kTooManyReaders,
   kMayHaveRun,
+  kChangedMeanwhile,
   kWrongHost,
 };
-inline constexpr std::size_t kProblemTypes = 34;
+inline constexpr std::size_t kProblemTypes = 35;
 
 struct ProblemRow {
   ProblemType type;

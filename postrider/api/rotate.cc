@@ -92,6 +92,8 @@ void HttpApi::Impl::rotate_found(const std::shared_ptr<Rotate>& job, const Answe
   configure.config.name = job->destination;
   configure.config.settings = {{std::string(kSecret), rotated ? *rotated : std::string(kNoSecret)}};
   configure.merge = true;
+  // Of two rotations at once the second would drop the secret that the first has told its caller.
+  configure.made_from = {{std::string(kSecret), old == nullptr ? std::string() : *old}};
   const Door door = host_.post(
       job->tenant, std::move(configure),
       [weak = weak_from_this(), job, bad, good = rotated.has_value()](const Answer& answer) {

@@ -9,9 +9,9 @@ namespace postrider {
 namespace {
 
 constexpr std::array<std::string_view, kAnswerCodes> kCodeNames = {
-    "accepted",    "done",     "nothing", "pending",     "conflict",  "key-expired",
-    "not-found",   "disabled", "ended",   "invalid",     "too-large", "not-empty",
-    "unavailable", "full",     "busy",    "may-have-run"};
+    "accepted",    "done",     "nothing", "pending",      "conflict",  "key-expired",
+    "not-found",   "disabled", "ended",   "invalid",      "too-large", "not-empty",
+    "unavailable", "full",     "busy",    "may-have-run", "changed"};
 
 }  // namespace
 

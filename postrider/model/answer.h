@@ -45,8 +45,9 @@ enum class AnswerCode : std::uint8_t {
   kFull,         // as many messages live as may
   kBusy,         // as much of this kind as may be is under way: ask again later
   kMayHaveRun,   // to send it again might do it twice; nothing was done
+  kChanged,      // what the change was made from is no longer so; nothing was done: look again
 };
-inline constexpr std::size_t kAnswerCodes = 16;
+inline constexpr std::size_t kAnswerCodes = 17;
 std::string_view name_of(AnswerCode code);
 
 // Where a message is, why, and what comes next.

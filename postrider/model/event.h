@@ -102,6 +102,9 @@ struct Configure {
       config;  // removed: take the destination away; draining with it: when it is empty
   bool merge =
       false;  // these settings only, the others stay; an empty one goes back to its default
+  // With `merge`: settings that the change was made from, an empty one for none. If one of them is
+  // another by now, nothing is done.
+  NamedTexts made_from = {};
 };
 struct Pause {
   Caller caller;

@@ -24,7 +24,8 @@ tl::unexpected<Error> error_of(const Answer& answer) {
   switch (answer.code) {
     case AnswerCode::kConflict:
     case AnswerCode::kKeyExpired:
-    case AnswerCode::kMayHaveRun: code = ErrorCode::kConflict; break;
+    case AnswerCode::kMayHaveRun:
+    case AnswerCode::kChanged: code = ErrorCode::kConflict; break;
     case AnswerCode::kNotFound: code = ErrorCode::kNotFound; break;
     case AnswerCode::kTooLarge:
     case AnswerCode::kFull:

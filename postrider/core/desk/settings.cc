@@ -28,6 +28,14 @@ DestinationConfig merged(DestinationConfig config, const NamedTexts& changes) {
   return config;
 }
 
+bool still_has(const DestinationConfig& config, const NamedTexts& settings) {
+  for (const auto& [name, value] : settings) {
+    const std::string* now = find_text(config.settings, name);
+    if ((now == nullptr ? std::string_view() : std::string_view(*now)) != value) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void Settings::on(Step& step, const Configure& configure) {
@@ -49,8 +57,12 @@ void Settings::on(Step& step, const Configure& configure) {
     if (config.removed) return remove_destination(step, destined.slot, config);
     if (!configure.merge) return put_destination(step, destined.slot, config);
     if (destined.slot == kNoSlot) return no_destination(config.name);
-    return put_destination(step, destined.slot,
-                           merged(residents_[destined.slot].bound->config, config.settings));
+    const DestinationConfig& now = residents_[destined.slot].bound->config;
+    if (!still_has(now, configure.made_from)) {
+      return setting_answer(AnswerCode::kChanged,
+                            "destination '" + config.name + "' was changed meanwhile");
+    }
+    return put_destination(step, destined.slot, merged(now, config.settings));
   });
 }
 

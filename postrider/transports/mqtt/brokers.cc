@@ -25,6 +25,7 @@ bool is_refusal(AnswerCode code) {
     case AnswerCode::kDisabled:
     case AnswerCode::kEnded:
     case AnswerCode::kMayHaveRun:
+    case AnswerCode::kChanged:
     case AnswerCode::kInvalid:
     case AnswerCode::kTooLarge:
     case AnswerCode::kNotEmpty: return true;
