@@ -3,7 +3,6 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <thread>
 
 #include "apps/postrider/commands.h"
@@ -32,11 +31,16 @@ constexpr auto kOptions = std::to_array<OptionRow>({
     {"--once", "", "do not come back when the connection breaks"},
 });
 
+// "12 ms"; from ten seconds on "14s", "3h".
+std::string latency_text(std::uint64_t ms) {
+  if (ms < 10'000) return std::to_string(ms) + " ms";
+  return distance(Duration(static_cast<std::int64_t>(std::min<std::uint64_t>(ms, INT64_MAX))));
+}
+
 // Server-sent events, line by line (WHATWG HTML §9.2).
 class Events {
  public:
-  Events(const Session& session, std::uint64_t limit)
-      : session_(session), json_(session.json()), left_(limit) {}
+  Events(bool json, std::uint64_t limit) : json_(json), left_(limit) {}
 
   // False: enough, or something is wrong.
   bool take(std::string_view piece) {
@@ -89,28 +93,12 @@ class Events {
     const std::string data = std::move(data_);
     data_.clear();
     if (json_) {
-      print(with_member(data, "event", last_id_) + "\n");
+      print(data + "\n");
     } else if (const Result<Json> event = parse_json(data)) {
       print_event(*event);
     }
     std::fflush(stdout);
     if (limited()) --left_;
-  }
-
-  // The name of a destination, or its number when it is gone. Names are asked for again when one is
-  // not known, so that new destinations have theirs.
-  std::string name_of(const std::string& id) {
-    if (id.empty()) return id;
-    if (!names_.contains(id)) {
-      std::string complaints;  // events matter more than names
-      Session quiet = session_;
-      quiet.gather_complaints(&complaints);
-      quiet.walk("/v1/destinations", "destinations", [&](const Json& item) {
-        names_[item.at("destination_id")] = shown(item.at("name"));
-      });
-      names_.try_emplace(id, shown(id));
-    }
-    return names_[id];
   }
 
   void print_event(const Json& event) {
@@ -120,19 +108,22 @@ class Events {
     std::string line = coloured(shown(event.at("at")), Colour::kFaint);
     line.append(line.empty() ? "" : "  ");
     line += kind == "end" ? coloured(phase, colour_of_phase(phase)) : coloured(kind, Colour::kWarn);
-    line.append("  ").append(name_of(event.at("destination_id")));
+    const bool named = !event.at("destination").empty();
+    line.append("  ").append(shown(event.at(named ? "destination" : "destination_id")));
     if (about_message) line.append("  ").append(shown(event.at("id")));
     if (about_message && event.at("attempts") != "")
       line.append("  attempts ").append(event.at("attempts"));
+    if (const std::string ms = event.at("latency_ms"); !ms.empty())
+      line.append("  after ").append(latency_text(std::strtoull(ms.c_str(), nullptr, 10)));
     for (const std::string_view name : {"cause", "reason", "detail"}) {
       const std::string text = shown(event.at(name));
       if (!text.empty()) line.append("  ").append(text);
     }
+    // What --last-event takes.
+    if (!last_id_.empty()) line.append("  ").append(coloured(shown(last_id_), Colour::kFaint));
     print(line + "\n");
   }
 
-  const Session& session_;
-  std::map<std::string, std::string> names_;  // of destinations, by their numbers
   bool json_;
   std::uint64_t left_;
   bool heard_ = false;
@@ -155,7 +146,7 @@ int tail(const Parsed& parsed) {
   ClientOptions client = session->client();
   client.time_out = kSilenceMax;
   client.answer_bytes_max = SIZE_MAX;
-  Events events(*session, *limit);
+  Events events(session->json(), *limit);
   events.set_last_id(parsed.text("--last-event"));
   while (true) {
     ClientRequest request;

@@ -22,7 +22,9 @@ void append_notice(std::string& out, std::string_view event, std::string_view de
                    const LogPosition& next) {
   append_id(out, next);
   out.append("event: ").append(event).append("\ndata: ");
-  JsonWriter(out).open_object().field("kind", event).field("detail", detail).close_object();
+  JsonWriter json(out);
+  json.open_object().field("kind", event).field("event", to_text(next));
+  json.field("detail", detail).close_object();
   out.append("\n\n");
 }
 
@@ -33,7 +35,7 @@ void append_event(std::string& out, const IdCodec& ids, const LogEntry& entry,
   append_id(out, next);
   out.append("event: ").append(name_of(entry.kind)).append("\ndata: ");
   JsonWriter json(out);
-  write_log_entry(json, ids, entry);
+  write_log_entry(json, ids, entry, to_text(next));
   out.append("\n\n");
 }
 

@@ -203,6 +203,81 @@ TEST_F(ApiEvents, TellsOfDestinationsToo) {
             std::string::npos);
 }
 
+// req: api.events.6
+TEST_F(ApiEvents, TellTheNameTheIdAndHowLongItTook) {
+  make_destination("gone");
+  const std::string id = submit("gone");
+  const AttemptId attempt = transport.started.back().attempt;
+  pass(1500ms);
+  answer(attempt, 400);
+  EXPECT_EQ(remove("/v1/destinations/gone").text("answer"), "done");
+  const auto seen = events(*follow("?from=start"));
+  ASSERT_EQ(seen.size(), 1U);
+  const auto data = boost::json::parse(seen[0].data).as_object();
+  EXPECT_EQ(data.at("destination").as_string(), "gone") << "although it was removed";
+  EXPECT_EQ(data.at("id").as_string(), id);
+  EXPECT_EQ(data.at("event").as_string(), seen[0].id);
+  EXPECT_EQ(data.at("latency_ms").as_int64(), 1500);
+  EXPECT_EQ(data.at("phase").as_string(), "dead");
+  EXPECT_TRUE(data.at("reason").as_string().starts_with("HTTP 400")) << seen[0].data;
+}
+
+// req: api.events.6
+TEST_F(ApiEvents, HaveNoLatencyWhereNothingEnded) {
+  make_destination("bad", R"(,"strikes_max":1)");
+  submit("bad");
+  answer_last(500);
+  const auto seen = events(*follow("?from=start"));
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].data.find("latency_ms"), std::string::npos) << seen[0].data;
+  EXPECT_NE(seen[0].data.find(R"("destination":"bad")"), std::string::npos) << seen[0].data;
+}
+
+// req: api.events.7
+TEST_F(ApiEvents, AreChosenByDestinationAndKind) {
+  make_destination("bad", R"(,"strikes_max":1)");
+  deliver();
+  submit("shop");
+  answer_last(400);
+  submit("bad");
+  answer_last(500);
+  // "destination kind" of what comes, in its order
+  const auto chosen = [&](const std::string& query) {
+    std::string out;
+    const auto tail = follow("?from=start&until=now" + query);
+    EXPECT_TRUE(tail->ended) << query;
+    tick();  // it counts among the readers until then
+    for (const SeenEvent& event : events(*tail)) {
+      const auto data = boost::json::parse(event.data).as_object();
+      const std::string_view word = data.at(event.event == "end" ? "phase" : "kind").as_string();
+      out.append(data.at("destination").as_string()).append(" ").append(word).append("\n");
+    }
+    return out;
+  };
+  const std::string all = "shop delivered\nshop dead\nbad destination-closed\n";
+  EXPECT_EQ(chosen(""), all);
+  EXPECT_EQ(chosen("&destination=shop"), "shop delivered\nshop dead\n");
+  EXPECT_EQ(chosen("&destination=bad"), "bad destination-closed\n");
+  EXPECT_EQ(chosen("&kind=end"), "shop delivered\nshop dead\n");
+  EXPECT_EQ(chosen("&kind=dead"), "shop dead\n");
+  EXPECT_EQ(chosen("&kind=dead,destination-closed"), "shop dead\nbad destination-closed\n");
+  EXPECT_EQ(chosen("&kind=dead&destination=bad"), "");
+  EXPECT_EQ(get("/v1/events?destination=nowhere").problem(), "not-found");
+  EXPECT_EQ(get("/v1/events?until=tomorrow").problem(), "invalid-parameter");
+  const Reply wrong = get("/v1/events?kind=dead,delivred");
+  EXPECT_EQ(wrong.problem(), "invalid-parameter");
+  EXPECT_EQ(wrong.text("suggestion"), "delivered");
+}
+
+// req: api.events.2, api.events.7
+TEST_F(ApiEvents, GoOnBehindEventsThatWereNotChosen) {
+  deliver();
+  EXPECT_TRUE(events(*follow("?from=start&until=now&kind=dead")).empty());
+  ASSERT_NE(last_id, "");
+  deliver();
+  EXPECT_EQ(events(*follow("?until=now", last_id)).size(), 1U) << "the first is not told again";
+}
+
 TEST_F(ApiEvents, AreFollowedByABoundedNumber) {
   const auto a = follow();
   const auto b = follow();

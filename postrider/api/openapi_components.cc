@@ -211,7 +211,10 @@ constexpr std::string_view kSchemas =
     "looked": {"$ref": "#/components/schemas/Count"}, "done": {"$ref": "#/components/schemas/Count"}, "refused": {"$ref": "#/components/schemas/Count"},
     "last_refusal": {"type": "string"}, "even_if_it_ran": {"type": "boolean", "description": "true, or absent"}, "remaining_ms": {"$ref": "#/components/schemas/Count"}}},
 
-  "Event": {"type": "object", "additionalProperties": false, "required": ["kind"], "properties": {
+  "Event": {"type": "object", "additionalProperties": false, "required": ["kind", "event"], "properties": {
+    "event": {"type": "string", "description": "Its id, as in `id:`; a reader goes on behind it"},
+    "destination": {"type": "string", "description": "Its name, also when it was removed since"},
+    "latency_ms": {"type": "integer", "minimum": 0, "description": "Of an end: since the message was accepted"},
     "kind": {"enum": ["end", "destination-closed", "destination-disabled", "destination-open", "parked", "removed", "quarantined", "late", "altered", "unsent", "alarm", "gap", "fell-behind"]},
     "at": {"$ref": "#/components/schemas/Time"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"}, "id": {"$ref": "#/components/schemas/Id"},
     "phase": {"$ref": "#/components/schemas/Phase"}, "attempts": {"$ref": "#/components/schemas/Count"},

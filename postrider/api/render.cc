@@ -378,14 +378,16 @@ void write_dead_letter(JsonWriter& json, const IdCodec& ids, const DeadLetter& l
   json.close_object();
 }
 
-void write_log_entry(JsonWriter& json, const IdCodec& ids, const LogEntry& entry) {
+void write_log_entry(JsonWriter& json, const IdCodec& ids, const LogEntry& entry,
+                     std::string_view event) {
   const bool about_message =
       entry.kind == LogEntry::Kind::kEnd || entry.kind == LogEntry::Kind::kParked ||
       entry.kind == LogEntry::Kind::kQuarantined || entry.kind == LogEntry::Kind::kLate ||
       entry.kind == LogEntry::Kind::kAltered || entry.kind == LogEntry::Kind::kUnsent ||
       entry.kind == LogEntry::Kind::kGap;
-  json.open_object().field("kind", name_of(entry.kind));
+  json.open_object().field("kind", name_of(entry.kind)).field("event", event);
   time_field(json, "at", entry.at);
+  text_field(json, "destination", entry.destination);
   if (entry.id.is_set()) {
     json.field("destination_id", to_string(entry.id.destination()));
     if (about_message) json.field("id", ids.text(entry.id));
@@ -394,6 +396,10 @@ void write_log_entry(JsonWriter& json, const IdCodec& ids, const LogEntry& entry
     json.field("phase", name_of(entry.phase)).count("attempts", entry.attempts);
     failure_field(json, "cause", entry.cause);
   }
+  // The wall may have been set back meanwhile.
+  if (entry.accepted.is_set())
+    json.count("latency_ms", static_cast<std::uint64_t>(
+                                 std::max(entry.at - entry.accepted, Duration(0)).count()));
   text_field(json, "reason", entry.reason);
   json.close_object();
 }

@@ -46,7 +46,9 @@ void write_job(JsonWriter& json, const Job& job);
 void write_dry_run(JsonWriter& json, const DryRun& run, JobAction action);
 void write_hold(JsonWriter& json, const Hold& hold);
 void write_audit(JsonWriter& json, const AuditPage::Line& line);
-void write_log_entry(JsonWriter& json, const IdCodec& ids, const LogEntry& entry);
+// `event` is its id, behind which a reader goes on.
+void write_log_entry(JsonWriter& json, const IdCodec& ids, const LogEntry& entry,
+                     std::string_view event);
 void write_fanout_fields(JsonWriter& json, const IdCodec& ids, const FanoutView& fanout);
 void write_operation(JsonWriter& json, const IdCodec& ids, const Answer& answer,
                      std::string_view key);

@@ -124,6 +124,36 @@ TEST_F(ApiStatus, GaugesOfQueuesAddUpToWhatLives) {
   }
 }
 
+// req: api.queues.1
+TEST_F(ApiStatus, ListsQueuesThatAreNotEmptyByPages) {
+  for (const std::string name : {"a", "b", "c", "idle"}) make_destination(name);
+  for (const std::string name : {"a", "b", "b", "c"}) submit(name);
+  const auto queues = [&](const std::string& query, std::string& next) {
+    const Reply reply = get("/v1/queues" + query);
+    std::map<std::string, std::int64_t> out;
+    for (const auto& row : reply.json().at("queues").as_array())
+      out.emplace(std::string(row.at("destination").as_string()), row.at("live").as_int64());
+    next = reply.text("next");
+    return out;
+  };
+  std::string next;
+  const std::map<std::string, std::int64_t> all{{"a", 1}, {"b", 2}, {"c", 1}};
+  EXPECT_EQ(queues("", next), all);
+  EXPECT_EQ(next, "");
+  std::map<std::string, std::int64_t> paged;
+  std::string query = "?limit=1";
+  for (std::size_t pages = 0; pages < 10 && !query.empty(); ++pages) {
+    const auto page = queues(query, next);
+    EXPECT_LE(page.size(), 1U);
+    paged.insert(page.begin(), page.end());
+    query = next.empty() ? std::string() : "?limit=1&cursor=" + next;
+  }
+  EXPECT_EQ(paged, all);
+  EXPECT_EQ(get("/v1/queues?limit=0").problem(), "invalid-parameter");
+  EXPECT_EQ(get("/v1/queues?cursor=nonsense!").problem(), "invalid-parameter");
+  EXPECT_EQ(get("/v1/queues?destination=a").problem(), "unknown-parameter");
+}
+
 // req: api.health.1
 TEST_F(ApiStatus, IsAliveAlwaysAndReadyWhenItIs) {
   EXPECT_EQ(get("/livez").text("state"), "alive");

@@ -195,6 +195,8 @@ struct LogEntry {
   FailureClass cause = FailureClass::kNone;
   std::uint16_t attempts = 0;
   std::string reason;
+  Timestamp accepted = {};       // of an end: when its message was; else unset
+  std::string destination = {};  // its name, also when it was removed; told by queries, not stored
 };
 
 struct Stats {

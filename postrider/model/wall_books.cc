@@ -56,7 +56,10 @@ struct Shower {
   }
   void operator()(Stats& it) const { show(it.now); }
   void operator()(LogPage& it) const {
-    for (LogEntry& entry : it.entries) show(entry.at);
+    for (LogEntry& entry : it.entries) {
+      show(entry.at);
+      show(entry.accepted);
+    }
   }
   void operator()(DeadLetters& it) const {
     for (DeadLetter& letter : it.letters) show(letter.at);

@@ -610,31 +610,34 @@ TEST(DlqCommand, ExportsPageByPageAndImports) {
 TEST(TailCommand, ShowsEventsAndComesBackBehindTheLastOne) {
   const std::string first =
       "retry: 1\n\n: heartbeat\n\nid: 1.1.1\nevent: end\ndata: {\"kind\":\"end\",\"at\":\"T1\","
-      "\"destination_id\":\"d\",\"id\":\"m1\",\"phase\":\"delivered\",\"attempts\":1}\n\nid: "
-      "1.1.2\n"
+      "\"destination\":\"shop\",\"destination_id\":\"d\",\"id\":\"m1\",\"phase\":\"delivered\","
+      "\"attempts\":1,\"latency_ms\":12}\n\nid: 1.1.2\n"
       "event: destination-closed\ndata: {\"kind\":\"destination-closed\",\"at\":\"T2\","
       "\"destination_id\":\"d\",\"reason\":\"HTTP 503\"}\n\nid: 1.1.3\ndata: half";
   const std::string second =
       "id: 1.1.3\r\nevent: end\r\ndata: {\"kind\":\"end\",\"at\":\"T3\",\"id\":\"m2\",\"phase\":"
-      "\"dead\",\"attempts\":3,\"cause\":\"rejected\",\"reason\":\"HTTP 400\"}\r\n\r\n";
+      "\"dead\",\"attempts\":3,\"cause\":\"rejected\",\"latency_ms\":7200000,\"reason\":"
+      "\"HTTP 400\",\"event\":\"1.1.3\"}\r\n\r\n";
   const auto stream = [](std::string body) {
     return Reply{.body = std::move(body), .content_type = "text/event-stream", .chunked = true};
   };
-  const Reply names{.body = R"({"destinations":[{"name":"shop","destination_id":"d"}]})"};
-  Daemon daemon({stream(first), names, stream(second)});
+  Daemon daemon({stream(first), stream(second)});
   const Ran ran = daemon.run("tail --from start --limit 3", "");
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.output,
-            "T1  delivered  shop  m1  attempts 1\nT2  destination-closed  shop  HTTP 503\n"
-            "T3  dead    m2  attempts 3  rejected  HTTP 400\n");
+            "T1  delivered  shop  m1  attempts 1  after 12 ms  1.1.1\n"
+            "T2  destination-closed  d  HTTP 503  1.1.2\n"
+            "T3  dead    m2  attempts 3  after 2h  rejected  HTTP 400  1.1.3\n");
   EXPECT_EQ(daemon.first_line(0), "GET /v1/events?from=start");
   EXPECT_EQ(daemon.request(0).find("last-event-id"), std::string::npos);
-  EXPECT_NE(daemon.request(2).find("last-event-id: 1.1.3\r\n"), std::string::npos);
+  EXPECT_NE(daemon.request(1).find("last-event-id: 1.1.3\r\n"), std::string::npos);
 
   Daemon once({stream(second), problem(503, "Too many readers follow the events", "close one")});
-  EXPECT_EQ(once.run("tail --once --json --last-event 1.1.2", "").output,
-            "{\"kind\":\"end\",\"at\":\"T3\",\"id\":\"m2\",\"phase\":\"dead\",\"attempts\":3,"
-            "\"cause\":\"rejected\",\"reason\":\"HTTP 400\",\"event\":\"1.1.3\"}\n");
+  EXPECT_EQ(
+      once.run("tail --once --json --last-event 1.1.2", "").output,
+      "{\"kind\":\"end\",\"at\":\"T3\",\"id\":\"m2\",\"phase\":\"dead\",\"attempts\":3,"
+      "\"cause\":\"rejected\",\"latency_ms\":7200000,\"reason\":\"HTTP 400\",\"event\":\"1.1.3\"}"
+      "\n");
   EXPECT_NE(once.request(0).find("last-event-id: 1.1.2\r\n"), std::string::npos);
   EXPECT_EQ(once.run("tail").code, 1);
 }

@@ -148,11 +148,14 @@ export interface DeadGroupList {
 
 export interface LogEvent {
   kind: string;
+  event?: string;
   at?: string;
+  destination?: string;
   destination_id?: string;
   id?: string;
   phase?: Phase;
   attempts?: number;
+  latency_ms?: number;
   cause?: string;
   reason?: string;
   detail?: string;

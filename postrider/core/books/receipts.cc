@@ -192,7 +192,8 @@ void Receipts::end(const EndRecord& end, const Message* content, WriteBatch& out
         .phase = end.phase,
         .cause = end.cause,
         .attempts = end.attempts,
-        .reason = end.reason});
+        .reason = end.reason,
+        .accepted = end.accepted});
 }
 
 void Receipts::put_kept(Kept kept, std::string key, std::string_view value, WriteBatch& out) {

@@ -124,6 +124,10 @@ std::optional<Answer> Inquiry::read_log(Step& step, const Query& query) {
       whole = page.entries.size() < limit;
       if (!whole) break;
       page.next = {entry.position.bucket, entry.position.page, entry.position.index + 1};
+      if (entry.id.is_set()) {
+        entry.destination = destinations_.name_of_destination(step, entry.id.destination(),
+                                                              Destinations::Removed::kKeepsItsName);
+      }
       page.entries.push_back(std::move(entry));
     }
     if (!whole) {
@@ -136,6 +140,7 @@ std::optional<Answer> Inquiry::read_log(Step& step, const Query& query) {
   // A reader that has seen everything waits behind everything, so that retention never takes what
   // it has not read.
   if (page.at_end) page.next = {receipts_.running(Kept::kLog), sequences_.last() + 1, 0};
+  if (step.lacks()) return std::nullopt;
   Answer answer;
   answer.view = std::move(page);
   return answer;

@@ -174,13 +174,14 @@ void Destinations::settle_owed(Step& step, Slot slot, Lane& lane) {
 }
 
 // A list must not fill the cache: only the name is read. Empty: it is gone, or must be read first.
-std::string Destinations::name_of_destination(Step& step, DestinationId id) {
+std::string Destinations::name_of_destination(Step& step, DestinationId id, Removed removed) {
   if (const Slot found = residents_.find(id.value()); found != kNoSlot)
     return residents_[found].bound->config.name;
   const auto* record = step.get(keys::config(id));
   if (record == nullptr || !record->has_value()) return {};
   const auto config = decode_config((*record)->view());
-  return config && !config->removed ? config->name : std::string();
+  if (!config || (config->removed && removed == Removed::kHasNoName)) return {};
+  return config->name;
 }
 
 }  // namespace postrider::core

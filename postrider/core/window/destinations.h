@@ -43,7 +43,10 @@ class Destinations {
   void write_owed(Step& step, Slot slot);
   void cover(Step& step, Slot slot, Lane& lane, MessageId id);
   void settle_owed(Step& step, Slot slot, Lane& lane);
-  std::string name_of_destination(Step& step, DestinationId id);
+  // The record of a removed destination keeps its name, for what is told of it afterwards.
+  enum class Removed : std::uint8_t { kHasNoName, kKeepsItsName };
+  std::string name_of_destination(Step& step, DestinationId id,
+                                  Removed removed = Removed::kHasNoName);
   // What destinations that are in memory now were made of, and could not be read.
   std::vector<Row> take_damaged() { return std::exchange(damaged_, {}); }
 

@@ -281,6 +281,7 @@ std::string encode_log(const std::vector<LogEntry>& entries) {
     writer.u8(static_cast<std::uint8_t>(entry.phase))
         .u8(static_cast<std::uint8_t>(entry.cause))
         .varint(entry.attempts)
+        .near(entry.accepted.ms(), before)
         .text(entry.reason);
   }
   seal_record(out);
@@ -303,6 +304,7 @@ Result<std::vector<LogEntry>> decode_log(std::string_view record, keys::Bucket b
     entry.phase = get_enum<Phase>(reader, kPhases);
     entry.cause = get_enum<FailureClass>(reader, kFailureClasses);
     entry.attempts = reader.varint16();
+    entry.accepted = Timestamp(reader.near(before));
     entry.reason = reader.text();
     entries.push_back(std::move(entry));
   }

@@ -237,6 +237,7 @@ LogEntry any_log_entry() {
   entry.phase = any_enum<Phase>(kPhases);
   entry.cause = any_enum<FailureClass>(kFailureClasses);
   entry.attempts = any<std::uint16_t>();
+  entry.accepted = any_time();
   entry.reason = any_text();
   return entry;
 }
@@ -410,6 +411,7 @@ RC_GTEST_PROP(RecordRoundTrip, Log, ()) {
     RC_ASSERT((*got)[i].phase == want[i].phase);
     RC_ASSERT((*got)[i].cause == want[i].cause);
     RC_ASSERT((*got)[i].attempts == want[i].attempts);
+    RC_ASSERT((*got)[i].accepted == want[i].accepted);
     RC_ASSERT((*got)[i].reason == want[i].reason);
   }
 }

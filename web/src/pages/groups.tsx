@@ -140,10 +140,7 @@ export function GroupPage({ name }: { name: string }) {
   }
   const { group, changes } = found.data;
   const destinations = new Map((all.data?.items ?? []).map((one) => [one.name, one]));
-  const ids = new Map(group.members.flatMap((member): [string, string][] => {
-    const id = destinations.get(member.destination)?.destination_id;
-    return id === undefined ? [] : [[id, member.destination]];
-  }));
+  const ids = group.members.flatMap((member) => destinations.get(member.destination)?.destination_id ?? []);
   const type = asked.trim();
   const reached = group.members.filter((member) => gets(member, type)).length;
   return (
@@ -177,7 +174,7 @@ export function GroupPage({ name }: { name: string }) {
         )}
       </section>
       <div class="columns">
-        <Tail ids={[...ids.keys()]} names={ids} />
+        <Tail ids={ids} named />
         <Changes lines={changes} />
       </div>
       {changed !== undefined && <MemberDialog group={group} given={changed.member} close={() => setChanged(undefined)} done={found.reload} />}

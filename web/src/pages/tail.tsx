@@ -1,7 +1,7 @@
 // Ends and notices of some destinations, as they happen.
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as api from "../api.ts";
-import { clock, plural } from "../format.ts";
+import { clock, plural, span } from "../format.ts";
 import { now, visible } from "../hooks.ts";
 import { EventParser } from "../sse.ts";
 import type { LogEvent } from "../types.ts";
@@ -9,8 +9,8 @@ import { Badge, DestinationLink, MessageLink } from "../ui.tsx";
 
 const kTailMax = 200;
 
-// `ids`: of the destinations that are wanted. `names` tells which of them it was, when there are several.
-export function Tail({ ids, names }: { ids: string[]; names?: Map<string, string> }) {
+// `ids`: of the destinations that are wanted. With `named` each event tells which of them it was.
+export function Tail({ ids, named }: { ids: string[]; named?: boolean }) {
   const [events, setEvents] = useState<LogEvent[]>([]);
   const [connected, setConnected] = useState(false);
   const [running, setRunning] = useState(true);
@@ -40,9 +40,9 @@ export function Tail({ ids, names }: { ids: string[]; names?: Map<string, string
             <li key={`${event.id ?? ""}${event.at ?? ""}${events.length - index}`}>
               <time class="mono faint">{clock(event.at, now.peek())}</time>
               {event.phase !== undefined && event.kind === "end" ? <Badge kind="phase" of={event.phase} /> : <span class="badge">{event.kind}</span>}
-              {names?.get(event.destination_id ?? "") !== undefined && <DestinationLink name={names.get(event.destination_id ?? "") ?? ""} />}
+              {named === true && event.destination !== undefined && <DestinationLink name={event.destination} />}
               {event.id !== undefined && <MessageLink id={event.id} />}
-              <span>{[event.attempts !== undefined ? plural(event.attempts, "attempt") : "", event.cause, event.reason].filter((text) => text !== undefined && text !== "").join(" · ")}</span>
+              <span>{[event.attempts !== undefined ? plural(event.attempts, "attempt") : "", event.latency_ms !== undefined ? `after ${event.latency_ms < 1000 ? `${event.latency_ms} ms` : span(event.latency_ms)}` : "", event.cause, event.reason].filter((text) => text !== undefined && text !== "").join(" · ")}</span>
             </li>
           ))}
         </ol>
