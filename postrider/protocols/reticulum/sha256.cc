@@ -38,8 +38,11 @@ Sha256& Sha256::add(std::string_view bytes) {
   return *this;
 }
 
-Digest Sha256::digest() const {
+Digest Sha256::digest() const { return with({}); }
+
+Digest Sha256::with(std::string_view tail) const {
   SHA256_CTX state = load(state_);
+  POSTRIDER_CHECK(SHA256_Update(&state, tail.data(), tail.size()) == 1);
   Digest out{};
   POSTRIDER_CHECK(SHA256_Final(out.data(), &state) == 1);
   return out;

@@ -16,6 +16,7 @@ class Sha256 {
   Sha256();
   Sha256& add(std::string_view bytes);
   Digest digest() const;  // of what was added so far; more may be added afterwards
+  Digest with(std::string_view tail) const;  // as if the tail had been added
 
  private:
   alignas(
@@ -41,7 +42,6 @@ class Hmac {
 
 // HKDF of RFC 5869 with an empty info; the counter byte wraps around, so any length is possible.
 void hkdf(std::string_view secret, std::string_view salt, std::span<std::uint8_t> out);
-// Blocks of a long output, one after the other.
 template <std::size_t kSize>
 Bytes<kSize> hkdf(std::string_view secret, std::string_view salt) {
   Bytes<kSize> out{};
