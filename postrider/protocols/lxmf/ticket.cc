@@ -1,0 +1,58 @@
+#include "postrider/protocols/lxmf/ticket.h"
+
+#include <cmath>
+
+#include "postrider/protocols/lxmf/message.h"
+#include "postrider/protocols/reticulum/msgpack.h"
+
+namespace postrider::lxmf {
+namespace {
+
+constexpr double kExpirySecondsMax = 1e11;  // far beyond any clock, and a number that fits
+
+}  // namespace
+
+GivenTicket make_ticket(Timestamp wall, reticulum::Random& random) {
+  return {.ticket = random.bytes<16>(), .expires = wall + kTicketLife};
+}
+
+std::string encode_ticket(const GivenTicket& ticket) {
+  std::string out;
+  reticulum::MsgpackWriter(out)
+      .array(2)
+      .real(to_seconds(ticket.expires))
+      .binary(reticulum::view(ticket.ticket));
+  return out;
+}
+
+std::optional<GivenTicket> decode_ticket(std::string_view value) {
+  reticulum::MsgpackReader in(value);
+  const bool is_pair = in.array() == 2;
+  const double expires = in.real();
+  const auto ticket = reticulum::exactly<16>(in.binary());
+  const bool is_time = std::isfinite(expires) && expires > 0 && expires < kExpirySecondsMax;
+  if (!in.at_end() || !is_pair || !ticket || !is_time) return std::nullopt;
+  return GivenTicket{.ticket = *ticket,
+                     .expires = Timestamp(static_cast<std::int64_t>(expires * 1000.0))};
+}
+
+std::optional<GivenTicket> ticket_in(std::string_view fields) {
+  const auto value = find_field(fields, kFieldTicket);
+  return value ? decode_ticket(*value) : std::nullopt;
+}
+
+bool is_usable(const GivenTicket& ticket, Timestamp wall) { return wall < ticket.expires; }
+
+bool is_accepted(const GivenTicket& ticket, Timestamp wall) {
+  return wall < ticket.expires + kTicketGrace;
+}
+
+bool may_enclose_again(const GivenTicket& ticket, Timestamp wall) {
+  return ticket.expires - wall > kTicketRenew;
+}
+
+bool may_enclose(Timestamp last_delivered, Timestamp wall) {
+  return !last_delivered.is_set() || wall - last_delivered >= kTicketEvery;
+}
+
+}  // namespace postrider::lxmf

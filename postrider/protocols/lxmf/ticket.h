@@ -1,0 +1,36 @@
+// Tickets: what a recipient gives a sender, so that its messages need no work. Pure functions; any
+// thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "postrider/base/time.h"
+#include "postrider/protocols/lxmf/stamp.h"
+#include "postrider/protocols/reticulum/bytes.h"
+
+namespace postrider::lxmf {
+
+inline constexpr Duration kTicketLife = 21 * 24h;
+inline constexpr Duration kTicketGrace = 5 * 24h;   // that an own one is kept longer
+inline constexpr Duration kTicketRenew = 14 * 24h;  // with less left, a new one is made
+inline constexpr Duration kTicketEvery = 24h;       // to one peer
+
+struct GivenTicket {
+  Ticket ticket{};
+  Timestamp expires;  // wall
+};
+GivenTicket make_ticket(Timestamp wall, reticulum::Random& random);
+// The value of the field of a message, as msgpack, and what such a field says. Nothing: no ticket.
+std::string encode_ticket(const GivenTicket& ticket);
+std::optional<GivenTicket> decode_ticket(std::string_view value);
+std::optional<GivenTicket> ticket_in(std::string_view fields);
+
+bool is_usable(const GivenTicket& ticket, Timestamp wall);    // by the sender
+bool is_accepted(const GivenTicket& ticket, Timestamp wall);  // by the recipient that gave it
+bool may_enclose_again(const GivenTicket& ticket, Timestamp wall);
+// `last_delivered` unset: never.
+bool may_enclose(Timestamp last_delivered, Timestamp wall);
+
+}  // namespace postrider::lxmf
