@@ -232,7 +232,7 @@ Stepped Engine::Impl::step(Now now, const Event& event, const Found& found, Effe
   now_ = now.engine;
   doubt_ = now.doubt;
   ++tallies_.steps;
-  Step step{now.engine, now.wall, now.doubt, found, out};
+  Step step{now.engine, now.wall, now.doubt, found, out, now.entropy};
   std::visit([&](const auto& happened) { on(step, happened); }, event);
   if (!step.lacks()) {
     finish_step(step);

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "postrider/base/entropy.h"
 #include "postrider/base/time.h"
 #include "postrider/model/effects.h"
 #include "postrider/model/event.h"
@@ -117,6 +118,9 @@ struct Now {
   Timestamp wall;    // for stamps on the wire
   // How far the wall is ahead and not believed. Callers go by the wall, and so do their times.
   Duration doubt{0};
+  // Of the turn, shared by its steps, so that no two of them draw the same. Null: nothing may be
+  // drawn.
+  Entropy* entropy = nullptr;
 };
 
 class Engine {

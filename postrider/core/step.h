@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "postrider/base/entropy.h"
 #include "postrider/base/time.h"
 #include "postrider/core/rules/slab.h"
 #include "postrider/model/answer.h"
@@ -32,6 +33,9 @@ struct Step {
   Duration doubt;  // how far the wall is ahead and not believed
   const Found& found;
   Effects& out;
+  // Of the turn. What is drawn by a step that lacks something is thrown away with it; its next run
+  // draws other bytes.
+  Entropy* entropy = nullptr;
   Reads need = {};
   std::vector<Slot> looks = {};            // residents to look at again, in the order of the looks
   std::vector<GateName> freed_gates = {};  // served by Starts::settle

@@ -12,6 +12,7 @@
 #include "postrider/runtime/reclaimer.h"
 #include "postrider/runtime/reserve.h"
 #include "postrider/runtime/switch_transport.h"
+#include "postrider/runtime/system_entropy.h"
 #include "postrider/shard/limits.h"
 #include "postrider/stores/rocks/rocks_store.h"
 #include "postrider/transports/login/login_transport.h"
@@ -269,6 +270,7 @@ Result<std::unique_ptr<Node>> Node::open(NodeOptions options, const Clock& clock
                                          (damaged ? "; restore it from a backup" : ""));
   }
   options.host.shard.engine.id_key = *id_key;
+  options.host.shard.seeds = system_entropy;
   auto impl = std::make_unique<Impl>(std::move(store), options, clock);
   if (!make) make = usual_maker(options, clock);
   if (const auto made = impl->make_transport(options, make); !made)

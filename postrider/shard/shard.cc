@@ -129,7 +129,12 @@ struct OrderKeysOf {
 class Shard::Impl {
  public:
   Impl(ShardOptions options, Store& store, Epoch epoch, Instant start, ActionSink act)
-      : options_(options), store_(store), epoch_(epoch), start_(start), act_(std::move(act)) {}
+      : options_(std::move(options)),
+        epoch_(epoch),
+        store_(store),
+        start_(start),
+        act_(std::move(act)),
+        entropy_(options_.seeds) {}
 
   void read_books();
   bool post(Event&& event) {
@@ -166,6 +171,7 @@ class Shard::Impl {
   std::string fate_reason_;
   bool starts_held_ = false;
   ShardOptions options_;
+  Epoch epoch_;
   std::unique_ptr<Engine> engine_;
   Now now_;
 
@@ -215,9 +221,9 @@ class Shard::Impl {
   void fail(Fate fate, std::string reason);
 
   Store& store_;
-  Epoch epoch_;
   Instant start_;
   ActionSink act_;
+  Entropy entropy_;
   std::optional<Timekeeper> timekeeper_;
   Instant last_;
 
@@ -281,13 +287,14 @@ void Shard::Impl::read_books() {
 void Shard::Impl::look_at_clock(Instant instant) {
   const bool doubted = timekeeper_->books().in_doubt();
   last_ = instant;
-  now_ = {timekeeper_->now(instant), instant.wall, timekeeper_->doubt()};
+  now_ = {timekeeper_->now(instant), instant.wall, timekeeper_->doubt(), &entropy_};
   if (doubted && engine_) engine_->set_wall(timekeeper_->books());
 }
 
 void Shard::Impl::turn(Instant instant) {
   if (fate_ != Fate::kRunning || !engine_ || turning_) return;
   turning_ = true;
+  entropy_.renew();
   look_at_clock(instant);
   for (bool more = true; more && fate_ == Fate::kRunning;) {
     something_came_back_ = false;
@@ -505,7 +512,7 @@ Result<std::unique_ptr<Shard>> Shard::open(ShardOptions options, Store& store, I
                                            ActionSink act) {
   POSTRIDER_TRY(epoch, store.acquire(options.number));
   std::unique_ptr<Shard> shard(new Shard());
-  shard->impl_ = std::make_unique<Impl>(options, store, epoch, start, std::move(act));
+  shard->impl_ = std::make_unique<Impl>(std::move(options), store, epoch, start, std::move(act));
   shard->impl_->read_books();
   return shard;
 }
@@ -519,6 +526,7 @@ void Shard::hold_starts() {
   impl_->starts_held_ = true;
   if (impl_->engine_) impl_->engine_->hold_starts();
 }
+Epoch Shard::epoch() const { return impl_->epoch_; }
 Shard::Fate Shard::fate() const { return impl_->fate_; }
 const std::string& Shard::fate_reason() const { return impl_->fate_reason_; }
 bool Shard::idle() const { return impl_->idle(); }

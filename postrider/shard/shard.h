@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "postrider/base/entropy.h"
 #include "postrider/core/engine.h"
 #include "postrider/model/effects.h"
 #include "postrider/model/event.h"
@@ -23,6 +24,9 @@ struct ShardOptions {
   std::uint32_t parked_max = 1024;       // events waiting for a read
   std::uint32_t turn_events_max = 1024;
   std::size_t turn_bytes_max = 4U << 20;
+  // Where the seed of a turn comes from; asked at most once in a turn, and only when something is
+  // drawn.
+  Entropy::Source seeds = {};
 };
 
 class Shard {
@@ -55,6 +59,7 @@ class Shard {
   // When to call turn again if nothing else happens. In boot time.
   std::optional<Timestamp> next_deadline() const;
 
+  Epoch epoch() const;  // of this ownership of the store
   Fate fate() const;
   const std::string& fate_reason() const;
   bool idle() const;              // nothing waits, nothing is open or in commit

@@ -15,6 +15,7 @@
 #include "postrider/sim/world/machine.h"
 #include "postrider/sim/world/network.h"
 #include "postrider/sim/world/plan.h"
+#include "postrider/sim/world/seeds.h"
 #include "postrider/sim/world/staged.h"
 #include "postrider/sim/world/store.h"
 #include "postrider/sim/world/trace.h"
@@ -78,6 +79,7 @@ class World {
   const Field& field_;
   std::vector<const ProfileSpec*> profiles_;
   Rng rng_;
+  Seeds seeds_;
   Agenda agenda_;
   SimClock clock_;
   Trace trace_;
@@ -106,6 +108,7 @@ World::World(const SimOptions& options, const Equipment& equipment)
       field_(fields_.of(options_)),
       profiles_(fields_.profiles()),
       rng_(options.seed * 0x9E3779B97F4A7C15ULL + 1),
+      seeds_(options.seed),
       agenda_(Timestamp(kBeginning)),
       clock_(agenda_),
       trace_(options.trace),
@@ -199,6 +202,7 @@ ShardOptions World::shard_options() {
   if (tight) faults_.count(Fault::kTightLimits);
   ShardOptions shard = draw_shard_options(options_, tight, rng);
   shard.engine.profiles = profiles_;
+  shard.seeds = [this] { return seeds_.next(); };
   return shard;
 }
 
