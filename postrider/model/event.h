@@ -237,4 +237,15 @@ using Event =
                  CancelJob, PutHold, DropHold, FanOut, ChangeGroup, AttemptNews, AttemptEnded,
                  ReceiptArrived, Arrived, PeerSeen, TimersDue, Query, Chore>;
 
+// Where the ticket of an event stands that is answered; null: it is never answered.
+inline Ticket* ticket_of(Event& event) {
+  return std::visit(
+      [](auto& command) -> Ticket* {
+        if constexpr (requires { command.caller.ticket; }) return &command.caller.ticket;
+        if constexpr (requires { command.ticket; }) return &command.ticket;
+        return nullptr;
+      },
+      event);
+}
+
 }  // namespace postrider

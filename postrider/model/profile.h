@@ -25,6 +25,8 @@
 
 namespace postrider {
 
+class Station;
+
 enum class AttemptKind : std::uint8_t { kSend, kProbe, kFindRoute };
 
 // What the engine keeps for a profile, in the profile's own types (model/typed_profile.h).
@@ -286,6 +288,9 @@ struct ProfileSpec {
   // nothing is.
   const Dictionary* dictionary = nullptr;
   bool bounded = false;  // takes no new message while as many live as EngineLimits allows
+  // Makes its station (model/seams/station.h) of the profile's own part of the configuration; the
+  // error says which setting is wrong. Null: it has none, as each exchange is over with its answer.
+  Result<std::unique_ptr<Station>> (*make_station)(const NamedTexts& settings) = nullptr;
 };
 
 inline std::vector<const Dictionary*> dictionaries_of(

@@ -72,6 +72,7 @@ struct TypedProfile {
   ProfileSpec::Gates gates = {};
   const Dictionary* dictionary = nullptr;
   bool bounded = false;
+  Result<std::unique_ptr<Station>> (*make_station)(const NamedTexts& settings) = nullptr;
 };
 
 // `kTyped` is a constexpr TypedProfile of static storage.
@@ -102,6 +103,7 @@ constexpr ProfileSpec profile_of() {
       .gates = kTyped.gates,
       .dictionary = kTyped.dictionary,
       .bounded = kTyped.bounded,
+      .make_station = kTyped.make_station,
   };
   if constexpr (kTyped.settings.prepare != nullptr) {
     spec.settings.prepare =
