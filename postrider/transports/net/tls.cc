@@ -6,6 +6,7 @@
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -137,6 +138,16 @@ TlsStream::TlsStream(const TlsContext& context, const std::string& host, bool is
   if (memory_->session != nullptr) SSL_set_session(ssl_.get(), memory_->session.get());
 }
 
+TlsStream::TlsStream(const TlsContext& context, std::unique_ptr<SSL, TlsFree> ready)
+    : context_(context),
+      ssl_(std::move(ready)),
+      in_(BIO_new(BIO_s_mem())),
+      out_(BIO_new(BIO_s_mem())),
+      protocol_(TlsProtocol::kNotSaid) {
+  POSTRIDER_CHECK(ssl_ != nullptr && in_ != nullptr && out_ != nullptr);  // out of memory
+  SSL_set_bio(ssl_.get(), in_, out_);
+}
+
 TlsStep TlsStream::step_of(int returned) const {
   switch (SSL_get_error(ssl_.get(), returned)) {
     case SSL_ERROR_WANT_READ: return TlsStep::kMore;
@@ -160,7 +171,7 @@ TlsStep TlsStream::handshake() {
 }
 
 bool TlsStream::agreed() const {
-  if (protocol_ == TlsProtocol::kHttp1) return true;
+  if (protocol_ != TlsProtocol::kHttp2) return true;
   const unsigned char* chosen = nullptr;
   unsigned int size = 0;
   SSL_get0_alpn_selected(ssl_.get(), &chosen, &size);
@@ -204,6 +215,24 @@ void TlsStream::sent(std::size_t bytes) {
     POSTRIDER_CHECK(dropped > 0);
     bytes -= static_cast<std::size_t>(dropped);
   }
+}
+
+std::string TlsStream::peer_key() const {
+  const ErrorQueue errors;
+  const X509* const certificate = SSL_get0_peer_certificate(ssl_.get());
+  if (certificate == nullptr) return {};
+  unsigned char* encoded = nullptr;
+  const int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &encoded);
+  if (size <= 0) return {};
+  std::string digest(EVP_MAX_MD_SIZE, '\0');
+  unsigned int length = 0;
+  const int hashed =
+      EVP_Digest(encoded, static_cast<std::size_t>(size),
+                 reinterpret_cast<unsigned char*>(digest.data()), &length, EVP_sha256(), nullptr);
+  OPENSSL_free(encoded);
+  if (hashed != 1) return {};
+  digest.resize(length);
+  return digest;
 }
 
 bool TlsStream::resumed() const { return SSL_session_reused(ssl_.get()) == 1; }

@@ -1,5 +1,5 @@
-// TLS for a client, by OpenSSL and without I/O: TlsStream turns plain bytes into encrypted ones and
-// back, a connection moves the encrypted ones. Used on the loop's thread.
+// TLS, mostly for a client, by OpenSSL and without I/O: TlsStream turns plain bytes into encrypted
+// ones and back, a connection moves the encrypted ones. Used on the loop's thread.
 #pragma once
 
 #include <cstddef>
@@ -51,13 +51,15 @@ enum class TlsStep : std::uint8_t {
 };
 
 // What is to be spoken inside, agreed upon in the handshake (ALPN).
-enum class TlsProtocol : std::uint8_t { kHttp1, kHttp2 };
+enum class TlsProtocol : std::uint8_t { kHttp1, kHttp2, kNotSaid };
 
 class TlsStream {
  public:
   // `host` is a name or an address; the certificate must be for it.
   TlsStream(const TlsContext& context, const std::string& host, bool is_address,
             std::shared_ptr<TlsMemory> memory, TlsProtocol protocol = TlsProtocol::kHttp1);
+  // Of either side, as it was made ready: what it verifies, whom it calls, who it is.
+  TlsStream(const TlsContext& context, std::unique_ptr<SSL, TlsFree> ready);
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
 
@@ -71,6 +73,8 @@ class TlsStream {
   std::string_view unsent();  // encrypted bytes for the peer
   void sent(std::size_t bytes);
   bool resumed() const;
+  // SHA-256 of the public key that the far side has shown (its SubjectPublicKeyInfo); empty: none.
+  std::string peer_key() const;
 
  private:
   friend int keep_tls_session(SSL* ssl, SSL_SESSION* session);
