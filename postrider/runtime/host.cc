@@ -1,5 +1,6 @@
 #include "postrider/runtime/host.h"
 
+#include <algorithm>
 #include <deque>
 #include <unordered_map>
 #include <unordered_set>
@@ -12,16 +13,6 @@
 namespace postrider {
 namespace {
 
-// Whose answer an event waits for; null: nobody's.
-struct TicketOf {
-  template <class Command>
-  Ticket* operator()(Command& command) const {
-    if constexpr (requires { command.caller.ticket; }) return &command.caller.ticket;
-    if constexpr (requires { command.ticket; }) return &command.ticket;
-    return nullptr;
-  }
-};
-
 // Whether it makes the store grow for longer than a moment.
 bool needs_space(const Event& event) {
   return std::holds_alternative<Submit>(event) || std::holds_alternative<Redrive>(event) ||
@@ -29,9 +20,12 @@ bool needs_space(const Event& event) {
          std::holds_alternative<Configure>(event);
 }
 
+// Whose share of the door stations use. No token can have it, for it is no name of a tenant.
+constexpr std::string_view kStationTenant = "(stations)";
+
 }  // namespace
 
-class Host::Impl {
+class Host::Impl final : public StationDoor {
  public:
   Impl(HostOptions options, Store& store, Transport& transport, const Clock& clock,
        std::function<void()> wake)
@@ -49,15 +43,30 @@ class Host::Impl {
     untold_.push_back(std::move(event));
     wake_();
   }
-  void attempt_ended(AttemptId attempt, WireReply reply) {
+  // Of transports, and of stations.
+  void attempt_ended(AttemptId attempt, WireReply reply) override {
+    if (stations_ && stations_->exchanged(attempt, reply)) return wake_();
     // Of an incarnation that is gone, or given up: nobody wants to know.
     if (open_.erase(attempt.value()) != 0) tell(AttemptEnded{attempt, std::move(reply)});
+  }
+  void seat(std::vector<std::unique_ptr<Station>> stations, Wire& wire);
+  void line(const station::Happened& happened);
+  std::optional<AnswerCode> post(Ticket ticket, Event event) override;
+  void start_exchange(AttemptId exchange, WireRequest request) override {
+    transport_.start(exchange, std::move(request));
+  }
+  void abort_exchange(AttemptId exchange) override { transport_.abort(exchange); }
+  void misused(std::string_view verb, std::string what) override {
+    if (options_.station_misused) options_.station_misused(verb, what);
   }
   void turn();
   const IdCodec& ids() const { return ids_; }
   std::optional<Timestamp> next_deadline() const {
-    if (state_ == State::kRestarting) return restart_at_;
-    return shard_ ? shard_->next_deadline() : std::nullopt;
+    auto next = shard_ ? shard_->next_deadline() : std::nullopt;
+    if (state_ == State::kRestarting) next = restart_at_;
+    const auto stations = stations_ ? stations_->next_deadline() : std::nullopt;
+    if (!stations) return next;
+    return next ? std::min(*next, *stations) : *stations;
   }
   void drain(bool give_up) {
     draining_ = true;
@@ -73,6 +82,7 @@ class Host::Impl {
   bool has_space_ = true;
   std::uint64_t turns_ = 0;
   std::unique_ptr<Shard> shard_;
+  std::unique_ptr<Stations> stations_;  // null: no profile has one
 
  private:
   struct Waiting {
@@ -114,7 +124,7 @@ Door Host::Impl::post(std::string_view tenant, Event event, Done done) {
   if (waiting_.size() >= options_.waiting_max) return Door::kBusy;
   std::uint32_t& of_tenant = tenants_[std::string(tenant)];
   if (of_tenant >= options_.tenant_waiting_max) return Door::kTenantBusy;
-  Ticket* ticket = std::visit(TicketOf{}, event);
+  Ticket* ticket = ticket_of(event);
   POSTRIDER_CHECK(ticket != nullptr);  // what nobody waits for goes through tell()
   *ticket = Ticket(++last_ticket_);
   const std::uint64_t number = ticket->value();
@@ -132,6 +142,7 @@ void Host::Impl::open_shard(Instant now) {
   if (shard) {
     shard_ = std::move(*shard);
     if (draining_) shard_->hold_starts();
+    if (stations_) stations_->new_epoch(shard_->epoch());
     state_ = State::kStarting;
     return wake_();
   }
@@ -149,10 +160,12 @@ void Host::Impl::turn() {
   ++turns_;
   if (!shard_) {
     if (now.boot >= restart_at_) open_shard(now);
+    if (!shard_ && stations_) stations_->run(now);  // far sides do not wait for our disk
     if (!shard_) return;
   }
   while (!untold_.empty() && shard_->post(std::move(untold_.front()))) untold_.pop_front();
   shard_->turn(now);
+  if (stations_) stations_->run(now);
   if (const auto step = shard_->take_clock_step(); step && options_.clock_was_set)
     options_.clock_was_set(*step);
   if (const auto news = shard_->take_clock_doubt(); news && options_.clock_in_doubt)
@@ -180,14 +193,56 @@ void Host::Impl::after_turn(Instant now) {
     stop({});
 }
 
+void Host::Impl::seat(std::vector<std::unique_ptr<Station>> stations, Wire& wire) {
+  POSTRIDER_CHECK(!stations_ && turns_ == 0);
+  if (stations.empty()) return;
+  stations_ = std::make_unique<Stations>(options_.stations, options_.shard.seeds, wire, *this);
+  for (auto& station : stations) stations_->add(std::move(station));
+  if (shard_) stations_->new_epoch(shard_->epoch());
+  wake_();
+}
+
+// Its posts wake the host by themselves; a deadline that comes earlier must be waited for.
+void Host::Impl::line(const station::Happened& happened) {
+  if (!stations_ || state_ == State::kStopped) return;
+  const auto before = stations_->next_deadline();
+  stations_->line(clock_.read(), happened);
+  const auto after = stations_->next_deadline();
+  if (after && (!before || *after < *before)) wake_();
+}
+
+std::optional<AnswerCode> Host::Impl::post(Ticket ticket, Event event) {
+  if (!ticket.is_set()) {
+    // News without an answer is bounded here, because far sides make as much of it as they like.
+    if (draining_ || !shard_) return AnswerCode::kUnavailable;
+    if (untold_.size() >= options_.tenant_waiting_max) return AnswerCode::kBusy;
+    tell(std::move(event));
+    return std::nullopt;
+  }
+  const Door door = post(kStationTenant, std::move(event), [this, ticket](Answer answer) {
+    if (stations_) stations_->told(ticket, std::move(answer));
+  });
+  switch (door) {
+    case Door::kOpen: return std::nullopt;
+    case Door::kBusy:
+    case Door::kTenantBusy:
+    case Door::kNoSpace: return AnswerCode::kBusy;
+    case Door::kRestarting:
+    case Door::kStopping: return AnswerCode::kUnavailable;
+  }
+  POSTRIDER_CHECK(false);
+}
+
 void Host::Impl::act(Action&& action) {
   if (auto* start = std::get_if<StartAttempt>(&action)) {
     if (given_up_) return;
     open_.insert(start->attempt.value());
+    if (stations_ && stations_->offer(action, clock_.read())) return;
     return transport_.start(start->attempt, std::move(start->request));
   }
   if (const auto* abort = std::get_if<AbortAttempt>(&action)) {
     open_.erase(abort->attempt.value());
+    if (stations_ && stations_->offer(action, clock_.read())) return;
     return transport_.abort(abort->attempt);
   }
   answer(std::get<Reply>(std::move(action)));
@@ -202,13 +257,18 @@ void Host::Impl::answer(Reply&& reply) {
 }
 
 void Host::Impl::abort_attempts() {
-  for (const std::uint64_t attempt : open_) transport_.abort(AttemptId(attempt));
+  for (const std::uint64_t attempt : open_) {
+    Action abort = AbortAttempt{AttemptId(attempt)};
+    if (!stations_ || !stations_->offer(abort, clock_.read())) transport_.abort(AttemptId(attempt));
+  }
   open_.clear();
 }
 
 void Host::Impl::abandon() {
   shard_.reset();
   abort_attempts();
+  // What stations posted may have happened or not: they hear of the next epoch instead.
+  if (stations_) stations_->interrupted();
   untold_.clear();
   auto waiting = std::exchange(waiting_, {});
   for (auto& [number, one] : waiting) {
@@ -222,6 +282,7 @@ void Host::Impl::abandon() {
 
 void Host::Impl::stop(std::string failure) {
   abandon();
+  if (stations_) stations_->stop();
   state_ = State::kStopped;
   failure_ = std::move(failure);
 }
@@ -237,6 +298,16 @@ void Host::attempt_ended(AttemptId attempt, WireReply reply) {
   impl_->attempt_ended(attempt, std::move(reply));
 }
 void Host::tell(Event event) { impl_->tell(std::move(event)); }
+void Host::seat(std::vector<std::unique_ptr<Station>> stations, Wire& wire) {
+  impl_->seat(std::move(stations), wire);
+}
+void Host::line(const station::Happened& happened) { impl_->line(happened); }
+Stations::Figures Host::station_figures() const {
+  return impl_->stations_ ? impl_->stations_->figures() : Stations::Figures{};
+}
+void Host::tell_stations(StationFigures& figures) const {
+  if (impl_->stations_) impl_->stations_->tell(figures);
+}
 void Host::turn() { impl_->turn(); }
 std::optional<Timestamp> Host::next_deadline() const { return impl_->next_deadline(); }
 void Host::set_space(bool enough) { impl_->has_space_ = enough; }

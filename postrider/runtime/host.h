@@ -9,14 +9,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "postrider/model/answer.h"
 #include "postrider/model/event.h"
 #include "postrider/model/id_codec.h"
 #include "postrider/model/seams/clock.h"
+#include "postrider/model/seams/station.h"
 #include "postrider/model/seams/store.h"
 #include "postrider/model/seams/transport.h"
+#include "postrider/model/seams/wire.h"
 #include "postrider/shard/shard.h"
+#include "postrider/shard/stations.h"
 
 namespace postrider {
 
@@ -27,6 +31,9 @@ struct HostOptions {
   Duration restart_pause{1000};                      // between two attempts to take the store again
   std::function<void(Duration)> clock_was_set = {};  // the wall clock, by more than a minute
   std::function<void(const DoubtNews&)> clock_in_doubt = {};  // a leap at the start
+  StationLimits stations;
+  // A station broke its contract: a bug, for the log.
+  std::function<void(std::string_view verb, const std::string& what)> station_misused = {};
 };
 
 // What the door says to somebody who wants something.
@@ -63,6 +70,13 @@ class Host {
   // News that nobody waits for: the network's. Never refused, always bounded by what was started.
   void attempt_ended(AttemptId attempt, WireReply reply);
   void tell(Event event);
+
+  // The stations of this shard, over their wire; before the first turn, or not at all.
+  void seat(std::vector<std::unique_ptr<Station>> stations, Wire& wire);
+  // What the wire says. From handlers of the loop, never from inside a call of the wire.
+  void line(const station::Happened& happened);
+  Stations::Figures station_figures() const;
+  void tell_stations(StationFigures& figures) const;
 
   void turn();
   std::optional<Timestamp> next_deadline() const;  // boot time

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <deque>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -247,6 +248,224 @@ TEST_F(HostTest, GivesUpOpenAttemptsWhenToldTo) {
   settle();
   EXPECT_EQ(host->state(), Host::State::kStopped);
   EXPECT_EQ(transport.aborted.size(), 1U);
+}
+
+// Takes the attempts of webhooks, and writes down what it hears.
+class HostStation final : public Station {
+ public:
+  std::string_view verb() const override { return "POST"; }
+  void on(const StationNow& now, const station::Happened& happened,
+          std::vector<station::Wanted>& wanted) override {
+    if (const auto* epoch = std::get_if<station::NewEpoch>(&happened))
+      epochs.push_back(epoch->epoch);
+    if (const auto* started = std::get_if<station::Started>(&happened))
+      starts.push_back(started->attempt);
+    if (const auto* aborted = std::get_if<station::Aborted>(&happened))
+      aborts.push_back(aborted->attempt);
+    if (const auto* told = std::get_if<station::Told>(&happened)) tolds.push_back(*told);
+    if (const auto* over = std::get_if<station::Exchanged>(&happened)) ends.push_back(over->token);
+    if (std::holds_alternative<station::LineTook>(happened)) ++took;
+    if (std::holds_alternative<station::DeadlineReached>(happened)) deadline.reset();
+    std::array<std::uint8_t, 32> drawn{};
+    now.entropy.fill(drawn);
+    draws.insert(drawn);
+    ++calls;
+    for (station::Wanted& want : next) wanted.push_back(std::move(want));
+    next.clear();
+  }
+  std::optional<Timestamp> next_deadline() const override { return deadline; }
+  void tell(StationFigures& figures) const override { figures.push_back({"calls", calls}); }
+
+  std::vector<station::Wanted> next;
+  std::vector<Epoch> epochs;
+  std::vector<AttemptId> starts;
+  std::vector<AttemptId> aborts;
+  std::vector<station::Told> tolds;
+  std::vector<Token> ends;
+  std::set<std::array<std::uint8_t, 32>> draws;
+  std::size_t calls = 0;
+  int took = 0;
+  std::optional<Timestamp> deadline;
+};
+
+class HostWire final : public Wire {
+ public:
+  void open(LineId line, LineOrder /*order*/) override { opened.push_back(line); }
+  void write(LineId /*line*/, std::string bytes, std::string_view /*to*/) override {
+    written.push_back(std::move(bytes));
+  }
+  void hold(LineId /*line*/, bool /*held*/) override {}
+  void close(LineId line) override { closed.push_back(line); }
+  std::vector<LineId> opened;
+  std::vector<std::string> written;
+  std::vector<LineId> closed;
+};
+
+class HostStationsTest : public HostTest {
+ protected:
+  void start_with_station(HostOptions options = {}) {
+    options.shard.engine.profiles = all_profiles();
+    options.shard.seeds = [] {
+      static std::uint8_t seeds = 0;
+      EntropySeed seed{};
+      seed[3] = ++seeds;
+      return seed;
+    };
+    options.station_misused = [this](std::string_view /*verb*/, const std::string& what) {
+      misuses.push_back(what);
+    };
+    host = std::make_unique<Host>(options, store, transport, clock, [this] { ++wakes; });
+    auto made = std::make_unique<HostStation>();
+    station = made.get();
+    std::vector<std::unique_ptr<Station>> list;
+    list.push_back(std::move(made));
+    host->seat(std::move(list), wire);
+    settle();
+  }
+  void want(station::Wanted wanted) {
+    station->next.push_back(std::move(wanted));
+    station->deadline = clock.now.boot;
+    host->turn();
+  }
+  static Submit message() {
+    Submit submit;
+    submit.destination = "shop";
+    submit.body = "{}";
+    return submit;
+  }
+  HostWire wire;
+  HostStation* station = nullptr;
+  std::vector<std::string> misuses;
+};
+
+TEST_F(HostStationsTest, ItsAttemptsGoToTheStationAndEndThere) {  // req: station.attempt.1
+  start_with_station();
+  configure();
+  ASSERT_EQ(submit(), Door::kOpen);
+  settle();
+  ASSERT_EQ(station->starts.size(), 1U);
+  EXPECT_TRUE(transport.started.empty());
+  want(station::Post{{}, AttemptEnded{station->starts[0], {.status = 200}}});
+  settle();
+  EXPECT_EQ(counters().delivered, 1U);
+  EXPECT_TRUE(misuses.empty());
+  StationFigures figures;
+  host->tell_stations(figures);
+  EXPECT_EQ(figures.size(), 1U);
+}
+
+TEST_F(HostStationsTest, ItsPostsAreToldWhenTheyAreDurable) {  // req: station.post.1
+  start_with_station();
+  configure();
+  store.held = true;
+  want(station::Post{Token(1), message()});
+  settle();
+  EXPECT_TRUE(station->tolds.empty()) << "not before the commit";
+  store.release();
+  settle();
+  ASSERT_EQ(station->tolds.size(), 1U);
+  EXPECT_EQ(station->tolds[0].answer.code, AnswerCode::kAccepted);
+}
+
+TEST_F(HostStationsTest, AFailedCommitIsANewEpochAndNoAnswer) {  // req: station.epoch.2
+  start_with_station();
+  configure();
+  ASSERT_EQ(submit(), Door::kOpen);
+  settle();
+  const LineId line(1);
+  want(station::OpenLine{line, {.address = "tcp://x:1"}});
+  store.next_outcome = CommitOutcome::kFailed;
+  want(station::Post{Token(1), message()});
+  settle();
+  EXPECT_EQ(station->epochs.size(), 2U);
+  EXPECT_LT(station->epochs[0], station->epochs[1]);
+  EXPECT_TRUE(station->tolds.empty());
+  EXPECT_TRUE(wire.closed.empty()) << "lines stay";
+  host->line(station::LineTook{wire.opened.at(0), "x", ""});
+  EXPECT_EQ(station->took, 1);
+  EXPECT_EQ(station->starts.size(), 2U) << "the new engine starts its message again";
+  want(station::Post{Token(2), message()});
+  settle();
+  EXPECT_EQ(station->tolds.size(), 1U);
+  EXPECT_TRUE(misuses.empty());
+}
+
+TEST_F(HostStationsTest, WhileTheStoreIsTakenAgainItsPostsAreUnavailable) {
+  // req: station.post.2
+  start_with_station();
+  configure();
+  store.next_outcome = CommitOutcome::kFailed;
+  store.acquire_error = ErrorCode::kLimit;
+  want(station::Post{Token(1), message()});
+  settle();
+  want(station::Post{Token(2), message()});
+  want(station::Post{{}, PeerSeen{"shop"}});
+  settle();
+  ASSERT_EQ(station->tolds.size(), 1U);
+  EXPECT_EQ(station->tolds[0].answer.code, AnswerCode::kUnavailable);
+  EXPECT_EQ(host->station_figures().news_lost, 1U);
+}
+
+TEST_F(HostStationsTest, AFullDoorIsBusy) {  // req: station.post.2
+  start_with_station({.tenant_waiting_max = 1});
+  configure();
+  store.held = true;
+  want(station::Post{Token(1), message()});
+  want(station::Post{Token(2), message()});
+  settle();
+  ASSERT_EQ(station->tolds.size(), 1U);
+  EXPECT_EQ(station->tolds[0].token, Token(2));
+  EXPECT_EQ(station->tolds[0].answer.code, AnswerCode::kBusy);
+  store.release();
+  settle();
+  EXPECT_EQ(station->tolds.size(), 2U);
+}
+
+TEST_F(HostStationsTest, ExchangesGoThroughTheTransport) {  // req: station.exchange.1
+  start_with_station();
+  want(station::Exchange{Token(1), {.verb = "WORK"}});
+  ASSERT_EQ(transport.started.size(), 1U);
+  host->attempt_ended(transport.started[0], {});
+  settle();
+  EXPECT_EQ(station->ends, std::vector<Token>{Token(1)});
+  want(station::Exchange{Token(2), {.verb = "WORK"}});
+  want(station::AbortExchange{Token(2)});
+  EXPECT_EQ(transport.aborted.size(), 1U);
+}
+
+TEST_F(HostStationsTest, AnEarlierDeadlineWakesTheLoop) {  // req: station.deadline.1
+  start_with_station();
+  want(station::OpenLine{LineId(1), {.address = "tcp://x:1"}});
+  wakes = 0;
+  host->line(station::LineTook{wire.opened.at(0), "x", ""});
+  EXPECT_EQ(wakes, 0) << "nothing is due";
+  station->next.emplace_back(station::Exchange{Token(1), {.verb = "WORK"}});
+  station->deadline = clock.now.boot + Duration(500);
+  host->line(station::LineTook{wire.opened.at(0), "x", ""});
+  EXPECT_EQ(host->next_deadline(), clock.now.boot + Duration(500));
+}
+
+TEST_F(HostStationsTest, ADrainWaitsForItsAttemptsAndClosesItsLines) {  // req: station.attempt.4
+  start_with_station();
+  configure();
+  ASSERT_EQ(submit(), Door::kOpen);
+  settle();
+  want(station::OpenLine{LineId(1), {.address = "tcp://x:1"}});
+  host->drain();
+  settle();
+  EXPECT_NE(host->state(), Host::State::kStopped);
+  want(station::Post{{}, AttemptEnded{station->starts.at(0), {.status = 200}}});
+  settle();
+  EXPECT_EQ(host->state(), Host::State::kStopped);
+  EXPECT_EQ(wire.closed, wire.opened);
+  EXPECT_TRUE(misuses.empty());
+}
+
+TEST_F(HostStationsTest, NoTwoCallsDrawTheSame) {  // req: engine.entropy.2
+  start_with_station();
+  want(station::OpenLine{LineId(1), {.address = "tcp://x:1"}});
+  for (int i = 0; i < 50; ++i) host->line(station::LineTook{wire.opened.at(0), "x", ""});
+  EXPECT_EQ(station->draws.size(), station->calls);
 }
 
 }  // namespace
