@@ -15,6 +15,7 @@
 #include "postrider/runtime/system_entropy.h"
 #include "postrider/shard/limits.h"
 #include "postrider/stores/rocks/rocks_store.h"
+#include "postrider/transports/discovery/discovery_transport.h"
 #include "postrider/transports/login/login_transport.h"
 
 namespace postrider {
@@ -86,20 +87,41 @@ Result<std::unique_ptr<EmbeddedStore>> open_store(const NodeOptions& options) {
   return open(options.store);
 }
 
-// The ways out of one loop.
+DiscoveryOptions discovery_part(const NodeOptions& options, const Clock& clock) {
+  const HttpTransportOptions& shared = options.transport;
+  DiscoveryOptions part;
+  part.srv.ares = {.servers = shared.name_servers,
+                   .ask_time_out = shared.name_time_out,
+                   .asks_max = shared.name_asks_max};
+  part.srv.ttl_max = shared.name_ttl_max;
+  part.seed = static_cast<std::uint64_t>(clock.read().wall.ms());
+  return part;
+}
+
+// The ways out of one loop. What HTTP ends is looked at by those that stand in front of it, one
+// behind the other.
 Node::MakeTransport usual_maker(const NodeOptions& options, const Clock& clock) {
-  return [http_options = http_part(options), grpc_options = grpc_part(options), &clock](
-             boost::asio::io_context& loop,
-             Node::Ended ended) -> Result<std::unique_ptr<Transport>> {
+  return [http_options = http_part(options), grpc_options = grpc_part(options),
+          discovery_options = discovery_part(options, clock),
+          &clock](boost::asio::io_context& loop,
+                  Node::Ended ended) -> Result<std::unique_ptr<Transport>> {
     auto login = std::make_unique<LoginTransport>(clock, LoginTransportOptions{}, ended);
-    POSTRIDER_TRY(http, HttpTransport::make(loop, http_options,
-                                            [it = login.get()](AttemptId attempt, WireReply reply) {
-                                              it->inner_ended(attempt, std::move(reply));
-                                            }));
+    POSTRIDER_TRY(discovery,
+                  DiscoveryTransport::make(loop, clock, discovery_options,
+                                           [it = login.get()](AttemptId attempt, WireReply reply) {
+                                             it->inner_ended(attempt, std::move(reply));
+                                           }));
+    POSTRIDER_TRY(http,
+                  HttpTransport::make(loop, http_options,
+                                      [it = discovery.get()](AttemptId attempt, WireReply reply) {
+                                        it->inner_ended(attempt, std::move(reply));
+                                      }));
     POSTRIDER_TRY(grpc, GrpcTransport::make(loop, grpc_options, std::move(ended)));
     login->over(*http);
+    discovery->over(*http);
     auto ways = std::make_unique<SwitchTransport>(std::move(http));
     ways->add_login(std::move(login));
+    ways->add_scheme("matrix://", std::move(discovery));
     ways->add("CALL", std::move(grpc));
     return std::unique_ptr<Transport>(std::move(ways));
   };

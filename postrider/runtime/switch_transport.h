@@ -1,7 +1,8 @@
 // SwitchTransport: several transports behind one seam. A request's verb says by which it goes:
 // "PUBLISH" to a broker, "CALL" by gRPC, what HTTP knows by HTTP. One that needs a login goes by
 // the transport that stands in front of the usual one and knows of logins; the others do not pay
-// for it. On the loop's thread.
+// for it. One whose target has a scheme of its own goes by what stands in front for that scheme. On
+// the loop's thread.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,8 @@ class SwitchTransport final : public Transport {
   void add(std::string verb, std::unique_ptr<Transport> transport);
   // Of requests that would go by the usual one. It uses that one, and passes aborts on to it.
   void add_login(std::unique_ptr<Transport> login);
+  // Of requests whose target begins so ("matrix://"). It uses the usual one, and passes aborts on.
+  void add_scheme(std::string scheme, std::unique_ptr<Transport> transport);
 
   void start(AttemptId attempt, WireRequest request) override;
   void abort(AttemptId attempt) override;  // told to all: who has not got it does nothing
@@ -27,13 +30,14 @@ class SwitchTransport final : public Transport {
 
  private:
   struct Way {
-    std::string verb;
+    std::string verb;  // or the beginning of the target
     std::unique_ptr<Transport> transport;
   };
 
   std::unique_ptr<Transport> usual_;
   std::unique_ptr<Transport> login_;  // in front of it, so it goes first
   std::vector<Way> ways_;
+  std::vector<Way> schemes_;  // in front of it, too; by the beginning of the target
 };
 
 }  // namespace postrider

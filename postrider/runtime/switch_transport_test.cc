@@ -77,5 +77,22 @@ TEST(SwitchTransport, GoesByTheLoginWhenOneIsNeeded) {
   EXPECT_EQ(way.connections(), 11U);  // those of the usual one are counted once
 }
 
+TEST(SwitchTransport, GoesByTheSchemeOfTheTarget) {
+  Told http;
+  Told discovery;
+  SwitchTransport way(std::make_unique<NotingWay>(http, 1));
+  way.add_scheme("matrix://", std::make_unique<NotingWay>(discovery, 1));
+  WireRequest put = request("PUT");
+  put.target = "matrix://us.example/x";
+  way.start(AttemptId(1), put);
+  put.target = "https://us.example/x";
+  way.start(AttemptId(2), put);
+  EXPECT_EQ(discovery.started, (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(http.started, (std::vector<std::uint64_t>{2}));
+  way.abort(AttemptId(1));
+  EXPECT_EQ(discovery.aborted, (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(way.connections(), 1U);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -81,6 +81,9 @@ struct WireRequest {
   bool once = false;
   // A question that must be answered with status 0 before this request leaves. Null: none.
   std::shared_ptr<const WireRequest> first;
+  // "host:port" to connect to instead of the target's, of which the host line and the certificate
+  // still are. Empty: the target's own.
+  std::string via;
 };
 
 enum class WireEnd : std::uint8_t {

@@ -206,9 +206,8 @@ Duration life_of(const CacheWords& words, const WellKnownTimes& times, Timestamp
                     times.life_max);
 }
 
-Duration failure_life(Timestamp last_success, const WellKnownTimes& times, Timestamp wall,
-                      Rng& rng) {
-  const bool recent = last_success.is_set() && wall - last_success <= times.success_remembered;
+Duration failure_life(Timestamp good_until, const WellKnownTimes& times, Timestamp wall, Rng& rng) {
+  const bool recent = good_until.is_set() && wall - good_until <= times.success_remembered;
   return jittered(recent ? times.failure_after_success : times.failure, times.jitter_percent, rng);
 }
 

@@ -104,8 +104,8 @@ struct WellKnownTimes {
   Duration life_max{48 * 3'600'000};
   Duration failure{3'600'000};
   Duration failure_after_success{2 * 60'000};
-  Duration success_remembered{2 * 3'600'000};
-  std::uint32_t jitter_percent = 10;  // of life and failure
+  Duration success_remembered{2 * 3'600'000};  // beyond the end of its life
+  std::uint32_t jitter_percent = 10;           // of life and failure
 };
 
 struct CacheWords {
@@ -113,8 +113,7 @@ struct CacheWords {
   std::string_view expires;
 };
 Duration life_of(const CacheWords& words, const WellKnownTimes& times, Timestamp wall, Rng& rng);
-// `last_success` is not set: there was none.
-Duration failure_life(Timestamp last_success, const WellKnownTimes& times, Timestamp wall,
-                      Rng& rng);
+// `good_until` is the end of the last object's life; not set: there was none.
+Duration failure_life(Timestamp good_until, const WellKnownTimes& times, Timestamp wall, Rng& rng);
 
 }  // namespace postrider::matrix

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kDestinationPrefix = "matrix:";
 constexpr std::string_view kEgressScheme = "matrix-federation://";
+constexpr std::string_view kMatrixScheme = "matrix://";
 constexpr std::string_view kSendPath = "/_matrix/federation/v1/send/";
 constexpr std::size_t kTransactionIdBytesMax = 40;
 constexpr std::size_t kUriBytesMax = 8 * 1024;
@@ -106,6 +107,21 @@ Result<ServerHost> kind_of_host(std::string_view host) {
   return ServerHost::kName;
 }
 
+Result<MatrixTarget> parse_target(std::string_view target, std::string_view scheme) {
+  if (!target.starts_with(scheme))
+    return bad_name("the target must begin with " + std::string(scheme));
+  target.remove_prefix(scheme.size());
+  const std::string_view authority = target.substr(0, target.find_first_of("/?#"));
+  const std::string_view uri = target.substr(authority.size());
+  if (!uri.starts_with('/')) return bad_name("the target has no path");
+  if (uri.size() > kUriBytesMax) return fail(ErrorCode::kLimit, "the path is too long");
+  // A byte that could break the request line, and what is never sent, has no place in it.
+  if (!std::all_of(uri.begin(), uri.end(), [](char c) { return c > 0x20 && c < 0x7F && c != '#'; }))
+    return bad_name("the path must be printable ASCII without spaces and fragment");
+  POSTRIDER_TRY(server, parse_server_name(authority));
+  return MatrixTarget{.server = std::move(server), .uri = std::string(uri)};
+}
+
 }  // namespace
 
 Result<ServerName> parse_server_name(std::string_view text) {
@@ -155,23 +171,25 @@ bool is_user_of(std::string_view user_id, std::string_view server) {
 }
 
 Result<EgressTarget> parse_egress_target(std::string_view target) {
-  if (!target.starts_with(kEgressScheme))
-    return bad_name("the target must begin with " + std::string(kEgressScheme));
-  target.remove_prefix(kEgressScheme.size());
-  const std::string_view authority = target.substr(0, target.find_first_of("/?#"));
-  const std::string_view uri = target.substr(authority.size());
-  if (!uri.starts_with('/')) return bad_name("the target has no path");
-  if (uri.size() > kUriBytesMax) return fail(ErrorCode::kLimit, "the path is too long");
-  // A byte that could break the request line, and what is never sent, has no place in it.
-  if (!std::all_of(uri.begin(), uri.end(), [](char c) { return c > 0x20 && c < 0x7F && c != '#'; }))
-    return bad_name("the path must be printable ASCII without spaces and fragment");
-  POSTRIDER_TRY(server, parse_server_name(authority));
-  EgressTarget found{.server = std::move(server), .uri = std::string(uri), .transaction_id = {}};
+  POSTRIDER_TRY(parts, parse_target(target, kEgressScheme));
+  EgressTarget found{
+      .server = std::move(parts.server), .uri = std::move(parts.uri), .transaction_id = {}};
+  const std::string_view uri = found.uri;
   if (uri.starts_with(kSendPath)) {
     const std::string_view id = uri.substr(kSendPath.size());
     if (!id.empty() && id.find_first_of("/?") == std::string_view::npos) found.transaction_id = id;
   }
   return found;
+}
+
+bool is_matrix_target(std::string_view target) { return target.starts_with(kMatrixScheme); }
+
+Result<MatrixTarget> parse_matrix_target(std::string_view target) {
+  return parse_target(target, kMatrixScheme);
+}
+
+std::string matrix_target(std::string_view server, std::string_view uri) {
+  return std::string(kMatrixScheme).append(server).append(uri);
 }
 
 bool is_transaction_id(std::string_view text) {

@@ -51,6 +51,15 @@ struct EgressTarget {
 };
 Result<EgressTarget> parse_egress_target(std::string_view target);
 
+// "matrix://SERVER/path?query", the target of a request that finds its server by discovery.
+struct MatrixTarget {
+  ServerName server;
+  std::string uri;
+};
+bool is_matrix_target(std::string_view target);
+Result<MatrixTarget> parse_matrix_target(std::string_view target);
+std::string matrix_target(std::string_view server, std::string_view uri);
+
 // Of transactions that we make: 1 to 40 of A–Z a–z 0–9 and "-".
 bool is_transaction_id(std::string_view text);
 std::string send_path(std::string_view transaction_id);

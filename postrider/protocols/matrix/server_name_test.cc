@@ -151,6 +151,19 @@ TEST(EgressTarget, OfAnotherFormIsRefused) {
   }
 }
 
+TEST(MatrixTarget, IsWrittenAndTakenApart) {
+  const std::string target = matrix_target("a.b:1", "/_matrix/key/v2/server");
+  EXPECT_EQ(target, "matrix://a.b:1/_matrix/key/v2/server");
+  EXPECT_TRUE(is_matrix_target(target));
+  EXPECT_FALSE(is_matrix_target("https://a.b/x"));
+  const Result<MatrixTarget> parts = parse_matrix_target(target);
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->server.text, "a.b:1");
+  EXPECT_EQ(parts->uri, "/_matrix/key/v2/server");
+  EXPECT_FALSE(parse_matrix_target("matrix://u@a.b/x"));
+  EXPECT_FALSE(parse_matrix_target("matrix://a.b"));
+}
+
 // req: matrix.txn.5
 TEST(TransactionId, HasFortyPlainCharactersAtMost) {
   EXPECT_TRUE(is_transaction_id("01J8ZK5V-3"));

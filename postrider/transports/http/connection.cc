@@ -140,7 +140,7 @@ void Connection::on_connected(error_code error) {
 
 void Connection::begin_handshake() {
   tls_ = std::make_unique<TlsStream>(origin_.tls_context, origin_.certificate_name(),
-                                     origin_.kind == HostKind::kAddress, origin_.tls_memory);
+                                     origin_.peer_is_address, origin_.tls_memory);
   encrypted_.resize(kEncryptedBytes);
   state_ = State::kHandshake;
   phase_due_ = owner_.now() + settings_.tls_time_out;

@@ -228,7 +228,7 @@ std::optional<WireEnd> HttpTransport::Impl::aim(Exchange& exchange) {
   const auto path = path_of(request.target, name);
   if (name.empty() || !path) return WireEnd::kNoName;
   exchange.path = *path;
-  exchange.origin = &origins_.take(name, request.trust);
+  exchange.origin = &origins_.take(name, request.trust, request.via);
   if (exchange.origin->kind == HostKind::kNonsense) return WireEnd::kNoName;
   if (!exchange.origin->trusted) return WireEnd::kNoTls;
   return std::nullopt;

@@ -7,17 +7,17 @@ namespace postrider {
 Origins::Origins(TlsContext usual, std::size_t unused_max)
     : hosts_(std::move(usual)), unused_max_(unused_max) {}
 
-Origin& Origins::take(std::string_view name, std::string_view trust) {
+Origin& Origins::take(std::string_view name, std::string_view trust, std::string_view via) {
   std::string_view key = name;
-  if (!trust.empty()) {
-    key_.assign(name).append("\n").append(trust);
+  if (!trust.empty() || !via.empty()) {
+    key_.assign(name).append("\n").append(via).append("\n").append(trust);
     key = key_;
   }
   auto found = origins_.find(key);
   if (found == origins_.end()) {
     found = origins_.try_emplace(std::string(key)).first;
     found->second.key = &found->first;
-    hosts_.fill(found->second, name, trust);
+    hosts_.fill(found->second, name, trust, via);
   } else if (found->second.users == 0) {
     found->second.Hook<UnusedOrigin>::unlink();
     --unused_;

@@ -1,6 +1,6 @@
 // Origins: what we know about each place that requests go to: its name (scheme, host, port)
-// together with whom it is trusted by. Connections are shared within one Origin and never between
-// two. On the loop's thread; owned by the transport.
+// together with whom it is trusted by and where it is reached. Connections are shared within one
+// Origin and never between two. On the loop's thread; owned by the transport.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class Origins {
   // `usual` as for OriginHosts. At most `unused_max` hosts without a user are remembered.
   Origins(TlsContext usual, std::size_t unused_max);
 
-  // Adds a user.
-  Origin& take(std::string_view name, std::string_view trust);
+  // Adds a user. `via` as for OriginHosts.
+  Origin& take(std::string_view name, std::string_view trust, std::string_view via);
   void add_user(Origin& origin) { ++origin.users; }
   void leave(Origin& origin);
   std::size_t size() const { return origins_.size(); }

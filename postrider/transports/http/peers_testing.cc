@@ -207,7 +207,68 @@ Task NameServer::serve() {
   }
 }
 
-// RFC 1035 §4: the question comes back, then the records, each naming it by a pointer.
+namespace {
+
+constexpr int kTypeV6 = 28;
+constexpr int kTypeService = 33;
+
+void append_number(std::string& out, std::uint32_t value, int bytes) {
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
+    out.push_back(static_cast<char>(value >> shift));
+}
+
+// The head of a record, which names the question by a pointer.
+void append_record(std::string& out, int type, std::uint32_t ttl, std::string_view data) {
+  append_number(out, 0xC00C, 2);
+  append_number(out, static_cast<std::uint32_t>(type), 2);
+  append_number(out, 1, 2);
+  append_number(out, ttl, 4);
+  append_number(out, static_cast<std::uint32_t>(data.size()), 2);
+  out.append(data);
+}
+
+std::string labels_of(std::string_view name) {
+  std::string out;
+  while (!name.empty() && name != ".") {
+    const std::string_view label = name.substr(0, name.find('.'));
+    out.push_back(static_cast<char>(label.size()));
+    out.append(label);
+    name.remove_prefix(std::min(label.size() + 1, name.size()));
+  }
+  out.push_back('\0');
+  return out;
+}
+
+}  // namespace
+
+std::string NameServer::records_of(const std::string& name, int type, int& count) const {
+  std::string records;
+  if (type == kTypeService) {
+    const auto found = services.find(name);
+    if (found == services.end()) return records;
+    for (const Service& service : found->second) {
+      std::string data;
+      append_number(data, service.priority, 2);
+      append_number(data, service.weight, 2);
+      append_number(data, service.port, 2);
+      append_record(records, type, service.ttl, data.append(labels_of(service.target)));
+      ++count;
+    }
+    return records;
+  }
+  const auto found = known.find(name);
+  if (found == known.end()) return records;
+  for (const Record& record : found->second) {
+    std::array<char, 16> address{};
+    const bool v6 = type == kTypeV6;
+    if (inet_pton(v6 ? AF_INET6 : AF_INET, record.address.c_str(), address.data()) != 1) continue;
+    append_record(records, type, record.ttl, {address.data(), v6 ? 16U : 4U});
+    ++count;
+  }
+  return records;
+}
+
+// RFC 1035 §4: the question comes back, then the records.
 std::string NameServer::reply_to(std::string_view question) {
   std::string name;
   std::size_t at = 12;
@@ -217,27 +278,17 @@ std::string NameServer::reply_to(std::string_view question) {
     at += length + 1;
   }
   const int type = static_cast<unsigned char>(question.at(at + 2));
-  const bool v6 = type == 28;
-  if (!v6) ++questions;
-  if (silent || (!silent_below.empty() && name.ends_with(silent_below))) return {};
-  std::string records;
-  int count = 0;
-  const auto found = known.find(name);
-  if (found != known.end()) {
-    for (const Record& record : found->second) {
-      std::array<unsigned char, 16> address{};
-      const int family = v6 ? AF_INET6 : AF_INET;
-      if (inet_pton(family, record.address.c_str(), address.data()) != 1) continue;
-      ++count;
-      records.append({'\xC0', '\x0C', 0, static_cast<char>(type), 0, 1});
-      for (const int shift : {24, 16, 8, 0})
-        records.push_back(static_cast<char>(record.ttl >> shift));
-      records.append({0, v6 ? '\x10' : '\x04'});
-      records.append(reinterpret_cast<const char*>(address.data()), v6 ? 16 : 4);
-    }
+  if (type == kTypeService) {
+    ++services_asked[name];
+  } else if (type != kTypeV6) {
+    ++questions;
   }
+  if (silent || (!silent_below.empty() && name.ends_with(silent_below))) return {};
+  int count = 0;
+  const std::string records = records_of(name, type, count);
+  const bool exists = type == kTypeService ? services.contains(name) : known.contains(name);
   std::string out(question.substr(0, 2));
-  out.append({'\x81', found == known.end() ? '\x83' : '\x80', 0, 1, 0, static_cast<char>(count)});
+  out.append({'\x81', exists ? '\x80' : '\x83', 0, 1, 0, static_cast<char>(count)});
   out.append(4, '\0');
   out.append(question.substr(12, at + 5 - 12));
   return out.append(records);

@@ -92,16 +92,26 @@ class NameServer {
     std::string address;  // of either family
     std::uint32_t ttl = 60;
   };
+  struct Service {  // SRV
+    std::string target;
+    std::uint16_t port = 0;
+    std::uint16_t priority = 0;
+    std::uint16_t weight = 0;
+    std::uint32_t ttl = 60;
+  };
   explicit NameServer(boost::asio::io_context& loop);
   std::string address() const;  // for HttpTransportOptions::name_servers
   std::map<std::string, std::vector<Record>> known;
+  std::map<std::string, std::vector<Service>> services;
   bool silent = false;
   std::string silent_below;  // "void.example": never answered for, and for no name below it
   int questions = 0;         // for IPv4; each comes with one for IPv6
+  std::map<std::string, int> services_asked;  // by name
 
  private:
   Task serve();
   std::string reply_to(std::string_view question);
+  std::string records_of(const std::string& name, int type, int& count) const;
   boost::asio::ip::udp::socket socket_;
 };
 

@@ -260,5 +260,38 @@ TEST(HttpTls, ReadsABodyThatEndsWithTheConnection) {
   EXPECT_EQ(reply.body, "all of it");
 }
 
+// req: matrix.http.8
+TEST(HttpTls, IsWithTheNameWhileTheConnectionGoesElsewhere) {
+  Rig rig;
+  std::string seen;
+  TlsPeer peer(rig, make_certificate({.name = "DNS:us.example"}, &authority()),
+               [&](Link& link) -> Task {
+                 seen = co_await link.request();
+                 co_await link.write(answer(200));
+               });
+  const auto get = [&](const std::string& url, const std::string& via) {
+    return rig.end_of(rig.start(WireRequest{.verb = "GET",
+                                            .target = url,
+                                            .headers = {},
+                                            .owner = {},
+                                            .body = {},
+                                            .time_out = 15s,
+                                            .trust = authority().pem(),
+                                            .login = {},
+                                            .reply_bytes = 0,
+                                            .once = false,
+                                            .first = {},
+                                            .via = via}));
+  };
+  const std::string port = std::to_string(peer.peer.port());
+  // us.example has no address: only hook.example is asked for.
+  EXPECT_EQ(get("https://us.example/x", "hook.example:" + port).status, 200);
+  EXPECT_NE(seen.find("\r\nhost: us.example\r\n"), std::string::npos);
+  EXPECT_EQ(get("https://us.example/x", "127.0.0.1:" + port).status, 200);
+  EXPECT_EQ(get("https://hook.example/x", "127.0.0.1:" + port).end, WireEnd::kNoTls);
+  EXPECT_EQ(get("https://us.example/x", "no host").end, WireEnd::kNoName);
+  EXPECT_EQ(get("https://us.example/x", "10.0.0.1:" + port).end, WireEnd::kForbidden);
+}
+
 }  // namespace
 }  // namespace postrider

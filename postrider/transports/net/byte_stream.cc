@@ -137,7 +137,7 @@ void ByteStream::Core::on_connected(error_code error, Timestamp now) {
 
 void ByteStream::Core::begin_handshake(Timestamp now) {
   tls_ = std::make_unique<TlsStream>(host_->tls_context, host_->certificate_name(),
-                                     host_->kind == HostKind::kAddress, host_->tls_memory,
+                                     host_->peer_is_address, host_->tls_memory,
                                      settings_.protocol);
   state_ = State::kHandshake;
   due_ = now + settings_.connect_time_out + settings_.tls_time_out;

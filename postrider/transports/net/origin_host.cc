@@ -7,21 +7,38 @@
 
 namespace postrider {
 
-std::string OriginHost::certificate_name() const {
-  return name.ends_with('.') ? name.substr(0, name.size() - 1) : name;
-}
+namespace {
 
-void OriginHosts::fill(OriginHost& host, std::string_view origin, std::string_view trust) {
-  const auto parsed = parse_origin(origin);
-  if (!parsed) return;
-  const HostReading reading = read_host(parsed->host);
+// Where to connect to; nonsense stays nonsense.
+void aim_at(OriginHost& host, std::string_view host_text, std::uint16_t port) {
+  const HostReading reading = read_host(host_text);
   host.kind = reading.kind;
   host.address = reading.address;
-  host.port = parsed->port;
+  host.port = port;
+  host.name = reading.kind == HostKind::kAddress ? to_string(reading.address) : to_lower(host_text);
+}
+
+}  // namespace
+
+std::string OriginHost::certificate_name() const {
+  return peer.ends_with('.') ? peer.substr(0, peer.size() - 1) : peer;
+}
+
+void OriginHosts::fill(OriginHost& host, std::string_view origin, std::string_view trust,
+                       std::string_view via) {
+  const auto parsed = parse_origin(origin);
+  if (!parsed) return;
+  aim_at(host, parsed->host, parsed->port);
   host.tls = parsed->tls;
   host.authority = parsed->authority;
-  host.name =
-      reading.kind == HostKind::kAddress ? to_string(reading.address) : to_lower(parsed->host);
+  host.peer = host.name;
+  host.peer_is_address = host.kind == HostKind::kAddress;
+  if (!via.empty() && host.kind != HostKind::kNonsense) {
+    const std::string elsewhere = std::string(host.tls ? "https://" : "http://").append(via);
+    const auto place = parse_origin(elsewhere);
+    host.kind = HostKind::kNonsense;
+    if (place) aim_at(host, place->host, place->port);
+  }
   if (!host.tls) return;
   auto context = context_of(trust);
   host.trusted = context.has_value();

@@ -1,6 +1,7 @@
 // OriginHost: what a transport has to know of the place that an origin ("https://example.org:8443")
-// names: where it is and by whom it is trusted. Filled by OriginHosts, which keeps what several
-// hosts share. On the loop's thread; owned by the transport.
+// names: where it is, which may be elsewhere than its name says, and by whom it is trusted. Filled
+// by OriginHosts, which keeps what several hosts share. On the loop's thread; owned by the
+// transport.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,9 @@ struct OriginHost {
   bool prefers_v4 = false;  // its IPv6 did not answer and its IPv4 did
   std::uint16_t port = 0;
   std::string authority;  // for the host line
-  std::string name;       // lower case, no brackets
+  std::string name;       // to be resolved: lower case, no brackets
+  std::string peer;       // whom the certificate must be for; else like `name`
+  bool peer_is_address = false;
   TlsContext tls_context;
   std::shared_ptr<TlsMemory> tls_memory;
 
@@ -44,8 +47,11 @@ class OriginHosts {
   // `usual` is for hosts without a trust of their own; null: the system's, which are read when the
   // first one needs them, because that takes a tenth of a second.
   explicit OriginHosts(TlsContext usual) : usual_(std::move(usual)) {}
-  // `trust`: certificates in PEM that are trusted instead of the usual ones; empty: those.
-  void fill(OriginHost& host, std::string_view origin, std::string_view trust);
+  // `trust`: certificates in PEM that are trusted instead of the usual ones; empty: those. `via`:
+  // "host:port" to connect to, while host line and certificate stay with the origin; empty: its
+  // own.
+  void fill(OriginHost& host, std::string_view origin, std::string_view trust,
+            std::string_view via = {});
 
  private:
   Result<TlsContext> context_of(std::string_view trust);

@@ -7,19 +7,9 @@
 #include <utility>
 
 #include <ares.h>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 
 namespace postrider {
 namespace {
-
-namespace asio = boost::asio;
-
-// c-ares wants its global part initialised once per process.
-int init_library() {
-  static const int kStatus = ares_library_init(ARES_LIB_INIT_ALL);
-  return kStatus;
-}
 
 bool read_address(const sockaddr& from, IpAddress& to) {
   if (from.sa_family == AF_INET) {
@@ -80,51 +70,26 @@ struct Resolver::Answer {
   Addresses addresses;  // a copy: the entry may be forgotten before this is told
 };
 
-struct Resolver::Watch {
-  explicit Watch(asio::io_context& loop) : descriptor(loop) {}
-  asio::posix::stream_descriptor descriptor;
-  bool open = true;
-  bool wants_read = false;
-  bool wants_write = false;
-  bool reading = false;
-  bool writing = false;
-};
-
-Resolver::Resolver(asio::io_context& loop, const ResolverOptions& options,
-                   std::function<Timestamp()> now, Answered answered, std::function<void()> flush)
-    : loop_(loop),
-      options_(options),
+Resolver::Resolver(const ResolverOptions& options, std::function<Timestamp()> now,
+                   Answered answered, std::function<void()> flush)
+    : options_(options),
       now_(std::move(now)),
       answered_(std::move(answered)),
       flush_(std::move(flush)) {}
 
-Result<std::unique_ptr<Resolver>> Resolver::make(asio::io_context& loop,
+Result<std::unique_ptr<Resolver>> Resolver::make(boost::asio::io_context& loop,
                                                  const ResolverOptions& options,
                                                  std::function<Timestamp()> now, Answered answered,
                                                  std::function<void()> flush) {
   std::unique_ptr<Resolver> resolver(
-      new Resolver(loop, options, std::move(now), std::move(answered), std::move(flush)));
-  if (const auto opened = resolver->open(); !opened) return tl::unexpected(opened.error());
+      new Resolver(options, std::move(now), std::move(answered), std::move(flush)));
+  POSTRIDER_TRY(channel, AresChannel::make(loop,
+                                           {.servers = options.servers,
+                                            .ask_time_out = options.ask_time_out,
+                                            .asks_max = options.asks_max},
+                                           [it = resolver.get()] { it->tell(); }));
+  resolver->channel_ = std::move(channel);
   return resolver;
-}
-
-Result<void> Resolver::open() {
-  ares_options settings{};
-  settings.timeout = static_cast<int>(options_.ask_time_out.count());
-  settings.tries = static_cast<int>(options_.asks_max);
-  settings.sock_state_cb_data = this;
-  settings.sock_state_cb = [](void* self, ares_socket_t socket, int readable, int writable) {
-    static_cast<Resolver*>(self)->watch(socket, readable != 0, writable != 0);
-  };
-  const int wanted = ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB;
-  if (init_library() != ARES_SUCCESS || ares_init_options(&channel_, &settings, wanted) != 0)
-    return fail(ErrorCode::kUnavailable, "the name resolver cannot be set up");
-  std::string servers;
-  for (const std::string& server : options_.servers)
-    servers.append(servers.empty() ? "" : ",").append(server);
-  if (!servers.empty() && ares_set_servers_ports_csv(channel_, servers.c_str()) != ARES_SUCCESS)
-    return fail(ErrorCode::kInvalid, "name_servers: '" + servers + "' are no addresses of servers");
-  return {};
 }
 
 Resolver::~Resolver() { close(); }
@@ -133,8 +98,7 @@ void Resolver::close() {
   closed_ = true;
   for (auto& queue : queues_) queue.clear();
   waiting_ = 0;
-  // Ends all questions and closes all sockets.
-  if (channel_ != nullptr) ares_destroy(std::exchange(channel_, nullptr));
+  if (channel_ != nullptr) channel_->close();
 }
 
 Resolver::Rank Resolver::rank_of(const Entry& entry) {
@@ -203,7 +167,7 @@ void Resolver::send(Entry& entry) {
   // c-ares calls back exactly once, at the latest when the channel is destroyed.
   auto question = std::make_unique<Question>(Question{this, &entry});
   ares_getaddrinfo(
-      channel_, entry.name.c_str(), nullptr, &hints,
+      channel_->raw(), entry.name.c_str(), nullptr, &hints,
       [](void* argument, int status, int, ares_addrinfo* found) {
         const std::unique_ptr<Question> asked(static_cast<Question*>(argument));
         asked->resolver->take(*asked->entry, status, found);
@@ -280,14 +244,9 @@ void Resolver::lag() {
   }
 }
 
-void Resolver::process(int readable, int writable) {
-  if (closed_) return;
-  ares_process_fd(channel_, readable, writable);
-  tell();
-}
-
 // Outside of c-ares, because whoever gets an answer may ask the next question.
 void Resolver::tell() {
+  if (closed_) return;
   for (std::size_t rank = 0; rank < kRanks || !answers_.empty();) {
     if (!answers_.empty()) {
       const Answer answer = std::move(answers_.back());
@@ -309,46 +268,7 @@ void Resolver::tell() {
 void Resolver::sweep() {
   if (!busy()) return;
   lag();
-  process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-}
-
-void Resolver::watch(int socket, bool readable, bool writable) {
-  auto found = watches_.find(socket);
-  if (!readable && !writable) {
-    if (found == watches_.end()) return;
-    // c-ares closes the socket behind this; only the loop must let go of it.
-    found->second->open = false;
-    found->second->descriptor.release();
-    watches_.erase(found);
-    return;
-  }
-  if (found == watches_.end()) {
-    auto fresh = std::make_shared<Watch>(loop_);
-    boost::system::error_code error;
-    fresh->descriptor.assign(socket, error);
-    if (error) return;  // nobody will hear the answer, so the question times out
-    found = watches_.emplace(socket, std::move(fresh)).first;
-  }
-  found->second->wants_read = readable;
-  found->second->wants_write = writable;
-  arm(found->second);
-}
-
-void Resolver::arm(const std::shared_ptr<Watch>& watch) {
-  using Descriptor = asio::posix::stream_descriptor;
-  const auto wait = [this, &watch](Descriptor::wait_type what, bool Watch::*under_way, bool write) {
-    if ((*watch).*under_way) return;
-    (*watch).*under_way = true;
-    watch->descriptor.async_wait(what, [this, watch, under_way, write](boost::system::error_code) {
-      (*watch).*under_way = false;
-      if (!watch->open) return;  // and this resolver may be gone
-      const int socket = watch->descriptor.native_handle();
-      process(write ? ARES_SOCKET_BAD : socket, write ? socket : ARES_SOCKET_BAD);
-      if (watch->open) arm(watch);
-    });
-  };
-  if (watch->wants_read) wait(Descriptor::wait_read, &Watch::reading, false);
-  if (watch->wants_write) wait(Descriptor::wait_write, &Watch::writing, true);
+  channel_->sweep();
 }
 
 }  // namespace postrider

@@ -25,12 +25,9 @@
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
 #include "postrider/transports/net/address_guard.h"
+#include "postrider/transports/net/ares_channel.h"
 
-namespace boost::asio {
-class io_context;
-}
 struct ares_addrinfo;
-struct ares_channeldata;
 
 namespace postrider {
 
@@ -84,15 +81,13 @@ class Resolver {
  private:
   struct Entry;
   struct Question;
-  struct Watch;
   struct Answer;
   enum class Rank : std::uint8_t { kProven, kUnknown, kSilent };  // in the order of service
   static constexpr std::size_t kRanks = 3;
   enum class At : std::uint8_t { kRest, kQueue, kPlace, kLagging };
 
-  Resolver(boost::asio::io_context& loop, const ResolverOptions& options,
-           std::function<Timestamp()> now, Answered answered, std::function<void()> flush);
-  Result<void> open();
+  Resolver(const ResolverOptions& options, std::function<Timestamp()> now, Answered answered,
+           std::function<void()> flush);
   static Rank rank_of(const Entry& entry);
   bool has_place(Rank rank) const;
   // Of questions that lag, and of names that wait for a place.
@@ -102,17 +97,13 @@ class Resolver {
   void take(Entry& entry, int status, const ares_addrinfo* found);
   void remember(Entry& entry);
   void lag();
-  void process(int readable, int writable);
   void tell();
-  void watch(int socket, bool readable, bool writable);
-  void arm(const std::shared_ptr<Watch>& watch);
 
-  boost::asio::io_context& loop_;
   ResolverOptions options_;
   std::function<Timestamp()> now_;
   Answered answered_;
   std::function<void()> flush_;
-  ares_channeldata* channel_ = nullptr;
+  std::unique_ptr<AresChannel> channel_;
   bool closed_ = false;
   // Entries stay where they are. Those at rest are in one of the two lists below, and only they are
   // forgotten.
@@ -124,7 +115,6 @@ class Resolver {
   std::size_t waiting_ = 0;                        // in all queues
   std::size_t lagging_ = 0;                        // asked, and without a place by now
   std::vector<Answer> answers_;                    // to be told when c-ares is done
-  std::unordered_map<int, std::shared_ptr<Watch>> watches_;  // shared with their handlers
 };
 
 }  // namespace postrider
