@@ -90,7 +90,9 @@ void IncomingResource::ask(Timestamp now, std::vector<ResourceSend>& out) {
   std::string wanted;
   asked_.clear();
   wants_hashes_ = false;
-  for (std::size_t i = missing_from_; i < parts_.size() && asked_.size() < window_; ++i) {
+  // Counted from the first missing part: senders look for a hash only near to it.
+  const std::size_t end = std::min(parts_.size(), missing_from_ + window_);
+  for (std::size_t i = missing_from_; i < end; ++i) {
     if (have_[i]) continue;
     if (i >= hashes_.size()) {
       wants_hashes_ = true;
