@@ -130,8 +130,9 @@ TEST_F(ApiStatus, ListsQueuesThatAreNotEmptyByPages) {
   for (const std::string name : {"a", "b", "b", "c"}) submit(name);
   const auto queues = [&](const std::string& query, std::string& next) {
     const Reply reply = get("/v1/queues" + query);
+    const boost::json::value page = reply.json();
     std::map<std::string, std::int64_t> out;
-    for (const auto& row : reply.json().at("queues").as_array())
+    for (const auto& row : page.at("queues").as_array())
       out.emplace(std::string(row.at("destination").as_string()), row.at("live").as_int64());
     next = reply.text("next");
     return out;
@@ -304,6 +305,12 @@ void ApiProblems::provoke_by_reading() {
                            R"("pluginId":"lora","device":{"type":"ELECTRICITY_METER",)"
                            R"("externalReference":"47003333623"}}})");
   note(post("/v1/messages/" + act.text("id") + "/resend"));
+  const RigRequest rotate{"POST", "/v1/destinations/shop/rotate",
+                          R"({"secret":"whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB"})"};
+  const auto late = send(rotate);
+  make_destination("shop", R"(,"secret":"whsec_CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC")");
+  note(reply_of(rotate, *late));
+  make_destination("shop");
   for (const int status : {400, 408, 413, 414, 431, 503})
     note(handler.refuse(status, "said by the server"));
 }
