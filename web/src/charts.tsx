@@ -3,8 +3,8 @@ import { kParts, missing, segments } from "./conservation.ts";
 import { count, percent, plural } from "./format.ts";
 import type { ComponentChildren } from "preact";
 import { heat } from "./shape.ts";
-import { kLivePhases } from "./types.ts";
 import type { Conservation, LivePhase } from "./types.ts";
+import { kLivePhases } from "./words.ts";
 
 const kSpark = { width: 150, height: 28 };
 

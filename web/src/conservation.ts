@@ -1,7 +1,7 @@
 // The conservation law as a bar: accepted = the five ends + live. Pure.
 import type { Conservation } from "./types.ts";
+import { kEnds } from "./words.ts";
 
-export const kEnds = ["delivered", "dead", "expired", "cancelled", "indeterminate"] as const;
 export const kParts = [...kEnds, "live"] as const;
 export type Part = (typeof kParts)[number];
 

@@ -1,7 +1,7 @@
 // What a job's figures mean. Pure.
 import { span } from "./format.ts";
-import { kLivePhases } from "./types.ts";
-import type { Job, JobAction, JobFilter } from "./types.ts";
+import type { Job, JobAction, JobFilter, Phase } from "./types.ts";
+import { kFailures, kLivePhases } from "./words.ts";
 
 // On a button, in a dry run, and of a job.
 export const kActionWords: Record<JobAction, { verb: string; would: string; does: string }> = {
@@ -19,7 +19,7 @@ export const kActionWords: Record<JobAction, { verb: string; would: string; does
 };
 
 // Which phases an action can be about; none: it says itself.
-export const kActionPhases: Record<JobAction, readonly string[]> = {
+export const kActionPhases: Record<JobAction, readonly Phase[]> = {
   redrive: ["dead", "expired"],
   drop: ["dead", "expired"],
   retry: [],
@@ -27,12 +27,12 @@ export const kActionPhases: Record<JobAction, readonly string[]> = {
   resend: ["delivered", "cancelled", "indeterminate"],
 };
 export const kActions = Object.keys(kActionWords) as JobAction[];
-export const kCauses = ["connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired", "held-back", "none"] as const;
+export const kCauses = kFailures;
 
 // What somebody typed, as a filter: nothing for fields that are empty or that the action does not know. Times are of the
 // place where the browser is.
 export function filterFrom(action: JobAction, fields: JobFilter): JobFilter {
-  const phase = kActionPhases[action].includes(fields.phase ?? "") ? fields.phase : undefined;
+  const phase = kActionPhases[action].some((one) => one === fields.phase) ? fields.phase : undefined;
   const time = (text: string | undefined) => {
     const at = text === undefined || text === "" ? NaN : Date.parse(text);
     return Number.isNaN(at) ? undefined : new Date(at).toISOString();

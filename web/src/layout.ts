@@ -1,6 +1,7 @@
 // Where the states of a profile are drawn: live states one below the other, ends in a column at the right. Lines to the next
 // row are straight; those that skip rows bow out to the right, those that go back to the left. Pure.
 import type { Method, Profile, Transition } from "./types.ts";
+import { kEnds } from "./words.ts";
 
 export const kNode = { width: 132, height: 40, gap: 32 };
 const kMargin = 14;
@@ -31,7 +32,6 @@ export interface Drawing {
   height: number;
 }
 
-const kEnds = new Set(["delivered", "dead", "expired", "cancelled", "indeterminate"]);
 
 // The rows that lead somewhere else.
 export function leads(row: Transition): boolean {
@@ -138,7 +138,7 @@ export function draw(profile: Profile, method: Method): Drawing {
   const links = linksOf(method);
   const phases = new Map<string, string>(profile.states.map((row) => [row.state, row.phase]));
   const used = new Set([method.initial, ...links.flatMap((link) => [link.from, link.to])]);
-  const isEnd = (name: string) => kEnds.has(phases.get(name) ?? "");
+  const isEnd = (name: string) => kEnds.some((end) => end === phases.get(name));
   const states = profile.states.map((row) => row.state).filter((name) => used.has(name));
   const ends = states.filter(isEnd);
   const live = states.filter((name) => !isEnd(name));

@@ -1,7 +1,7 @@
 // Ages of live messages, after Postfix's qshape: by destination (as GET /v1/shape tells them) and by phase. Pure.
-import { kLivePhases } from "./types.ts";
 import type { Explanation, LivePhase, ShapePage, ShapeRow } from "./types.ts";
 import { shortSpan } from "./format.ts";
+import { kLivePhases } from "./words.ts";
 
 // What all pages of GET /v1/shape amount to.
 export interface Shape {

@@ -1,11 +1,12 @@
 // What the daemon answers; /openapi.json has the whole description.
 
-export type Phase =
-  | "queued" | "in-flight" | "awaiting" | "backoff" | "parked"
-  | "delivered" | "dead" | "expired" | "cancelled" | "indeterminate";
-export const kLivePhases = ["queued", "in-flight", "awaiting", "backoff", "parked"] as const;
+import type { kEnds, kEventKinds, kFailures, kHealths, kLivePhases } from "./words.ts";
+
 export type LivePhase = (typeof kLivePhases)[number];
-export type Health = "normal" | "wait" | "probe" | "paused" | "disabled";
+export type End = (typeof kEnds)[number];
+export type Phase = LivePhase | End;
+export type Failure = (typeof kFailures)[number];
+export type Health = (typeof kHealths)[number];
 export type Scope = "submit" | "read" | "operate";
 
 export const kReasonMax = 200; // bytes, of the daemon; characters are close enough for a field
@@ -16,15 +17,7 @@ export interface WhoAmI {
   version: string;
 }
 
-export interface Conservation {
-  accepted: number;
-  delivered: number;
-  dead: number;
-  expired: number;
-  cancelled: number;
-  indeterminate: number;
-  live: number;
-}
+export type Conservation = Record<End | "accepted" | "live", number>;
 
 export interface Stats {
   conservation: Conservation;
@@ -147,7 +140,7 @@ export interface DeadGroupList {
 }
 
 export interface LogEvent {
-  kind: string;
+  kind: (typeof kEventKinds)[number] | "fell-behind";
   event?: string;
   at?: string;
   destination?: string;

@@ -7,13 +7,13 @@ import { count, span } from "../format.ts";
 import { now, usePoll } from "../hooks.ts";
 import { link } from "../paths.ts";
 import { kAges } from "../shape.ts";
-import { kLivePhases } from "../types.ts";
 import type { Destination } from "../types.ts";
 import { Action, Badge, Empty, Figure, MessageLink, Pending, When } from "../ui.tsx";
 import { DestinationActions, LastError, Why, hasWhy } from "./destinations.tsx";
 import { HoldDialog } from "./holds.tsx";
 import { sendTest } from "./new_destination.tsx";
 import { Tail } from "./tail.tsx";
+import { kLivePhases } from "../words.ts";
 
 const kEvery = 3000;
 const kShapeEvery = 10_000;

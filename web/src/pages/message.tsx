@@ -7,9 +7,9 @@ import { isMessageId, link } from "../paths.ts";
 import { go } from "../route.ts";
 import { tell } from "../telling.ts";
 import type { Told } from "../telling.ts";
-import { kLivePhases } from "../types.ts";
 import type { Explanation, Message, Timeline } from "../types.ts";
 import { Action, Badge, DestinationLink, Dialog, Empty, MessageLink, Pending, attempt, say } from "../ui.tsx";
+import { kLivePhases } from "../words.ts";
 
 const kEvery = 2000;
 const kOnce = 600_000; // a dialog does not stay open for long
