@@ -23,6 +23,7 @@ std::string words_of(Scopes scopes) {
   add(kSubmit, "submit");
   add(kRead, "read");
   add(kOperate, "operate");
+  add(kReceive, "receive");
   return words;
 }
 
@@ -98,7 +99,9 @@ void Access::set_tokens(const std::vector<AccessToken>& tokens) {
     if (token.may_submit) scopes |= kSubmit;
     if (token.may_read) scopes |= kRead;
     if (token.may_operate) scopes |= kOperate;
-    entries_.push_back({digest_of(token.secret), token.tenant, token.name, scopes});
+    if (token.may_receive) scopes |= kReceive;
+    entries_.push_back(
+        {digest_of(token.secret), token.tenant, token.name, scopes, token.mailboxes});
   }
 }
 
@@ -138,7 +141,7 @@ Checked<Access::Admitted> Access::admit(const HttpRequest& request, Scopes neede
   if ((entry->scopes & needed) == 0) {
     return refuse(ProblemType::kForbidden, "this needs a token with the scope " + words_of(needed));
   }
-  return Admitted{entry->tenant, entry->name};
+  return Admitted{entry->tenant, entry->name, entry->mailboxes};
 }
 
 Scopes Access::scopes_of(const HttpRequest& request) const {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,9 @@ struct AccessToken {
   bool may_submit = false;
   bool may_read = false;
   bool may_operate = false;
+  bool may_receive = false;
+  std::vector<std::string> mailboxes =
+      {};  // the only ones that it may read and confirm; empty: all
 };
 
 }  // namespace postrider
@@ -35,7 +39,8 @@ using Scopes = std::uint8_t;  // a set
 inline constexpr Scopes kSubmit = 1;
 inline constexpr Scopes kRead = 2;
 inline constexpr Scopes kOperate = 4;
-inline constexpr Scopes kAnyScope = kSubmit | kRead | kOperate;
+inline constexpr Scopes kReceive = 8;
+inline constexpr Scopes kAnyScope = kSubmit | kRead | kOperate | kReceive;
 inline constexpr Scopes kNoToken = 0;  // of a route: open to everybody
 
 // Whose share of the event queue and whose keys it is when nobody has a token, and of the Unix
@@ -57,6 +62,7 @@ class Access {
   struct Admitted {
     std::string_view tenant;
     std::string_view actor;
+    std::span<const std::string> mailboxes = {};  // those that it is bound to; empty: to none
   };
   Checked<Admitted> admit(const HttpRequest& request, Scopes needed) const;
   Scopes scopes_of(const HttpRequest& request) const;  // everything that it may do
@@ -68,6 +74,7 @@ class Access {
     std::string tenant;
     std::string name;
     Scopes scopes;
+    std::vector<std::string> mailboxes;
   };
   static Digest digest_of(std::string_view secret);
   const Entry* find(std::string_view secret) const;

@@ -66,7 +66,7 @@ TEST_F(ApiAccess, TellsWhoeverAsksWhatHeMayDo) {
             std::string::npos);
   EXPECT_EQ(get("/v1/whoami", bearer("token-nothing")).status, 403);
   EXPECT_EQ(get("/v1/whoami").status, 401);
-  constexpr std::string_view kAll = R"(["submit","read","operate"])";
+  constexpr std::string_view kAll = R"(["submit","read","operate","receive"])";
   EXPECT_EQ(scopes(call({"GET", "/v1/whoami", "", {}, true})), kAll);
   options.tokens.clear();
   open();

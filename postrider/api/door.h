@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,7 +34,8 @@ struct Call {
   Waiting waiting;
   std::string_view tenant;
   std::string_view actor;
-  std::string capture;  // what the path has for {…}
+  std::span<const std::string> mailboxes;  // that the token is bound to; empty: to none
+  std::string capture;                     // what the path has for {…}
   UrlQuery query;
   OperationKey key;
 
@@ -60,6 +62,11 @@ class Desk {
   virtual bool reserve(const Waiting& waiting, std::size_t bytes) = 0;
   // The body as a JSON object; good until the next one is read.
   virtual Checked<JsonValue> root_of(const Call& call) = 0;
+  // Waits for the end of a message or for something in a mailbox, over restarts of the shard. Then
+  // `done` is called once: with kDone, with kPending when the time is over, or with kBusy when too
+  // many wait already; not at all when the client has gone.
+  virtual void await(const Waiting& waiting, std::string_view tenant, Await event,
+                     std::function<void(AnswerCode)> done) = 0;
   // How long an accepted message waited until it was durable, for /metrics.
   virtual void took(Duration duration) = 0;
 };

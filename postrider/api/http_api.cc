@@ -49,9 +49,9 @@ struct HttpApi::Impl::Table {
 
   // clang-format off
   static constexpr auto kRoutes = std::to_array<Route>({
-    {{"POST",   "/v1/messages",                     kSubmit,   kBody,    true,  kJson,   ""}, &Self::post_message},
+    {{"POST",   "/v1/messages",                     kSubmit,   kBody,    true,  kJson,   "wait"}, &Self::post_message},
     {{"GET",    "/v1/messages",                     kRead,     kNothing, false, kJson,   "destination phase older_than cursor limit"}, &Self::list_messages},
-    {{"GET",    "/v1/messages/{id}",                kRead,     kNothing, false, kJson,   "body"}, &Self::get_message},
+    {{"GET",    "/v1/messages/{id}",                kRead,     kNothing, false, kJson,   "body wait"}, &Self::get_message},
     {{"GET",    "/v1/messages/{id}/timeline",       kRead,     kNothing, false, kJson,   ""}, &Self::get_timeline},
     {{"GET",    "/v1/messages/{id}/explain",        kRead,     kNothing, false, kJson,   ""}, &Self::explain_message},
     {{"POST",   "/v1/messages/{id}/cancel",         kOperate,  kNothing, true,  kJson,   ""}, &Self::cancel_message},
@@ -137,7 +137,8 @@ HttpApi::Impl::Impl(HttpApiOptions options, Host& host, const Clock& clock)
       tails_(host, {.tails_max = options_.tails_max}),
       batches_(host, clock, limits_,
                {.lines_waiting_max = options_.lines_waiting_max,
-                .line_bytes_max = options_.line_bytes_max}) {
+                .line_bytes_max = options_.line_bytes_max}),
+      awaits_(host, clock) {
   for (const auto& door : options_.doors) {
     for (std::size_t i = 0; i < door->routes().size(); ++i) door_routes_.push_back({door.get(), i});
   }
@@ -198,6 +199,7 @@ api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& requ
               .waiting = waiting,
               .tenant = tenant,
               .actor = admitted->actor,
+              .mailboxes = admitted->mailboxes,
               .capture = std::move(routed->capture),
               .query = std::move(*query),
               .key = std::move(*key)};
@@ -281,6 +283,10 @@ std::optional<api::Problem> HttpApi::Impl::judge_batch(const Call& call,
     return api::complaint(api::ProblemType::kInvalidKey,
                           "the Idempotency-Key of a batch has at most 240 characters, because "
                           "line n has the key KEY#n");
+  if (call.query.find("wait") != nullptr)
+    return api::complaint(api::ProblemType::kInvalidParameter,
+                          "many messages are not waited for together: ask for each by its id",
+                          "wait");
   auto said = call.query.flag("even_if_it_ran");
   if (!said) return std::move(said.error());
   even_if_it_ran = *said;
@@ -330,6 +336,7 @@ void HttpApi::Impl::tick() {
   if (host_.state() == Host::State::kStopped) tails_.cut_all();
   tails_.tick(boot);
   batches_.tick();
+  awaits_.tick();
   for (const auto& door : options_.doors) door->tick();
   if (!exports_.empty()) look_at_exports();
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "postrider/api/access.h"
+#include "postrider/api/awaits.h"
 #include "postrider/api/batch.h"
 #include "postrider/api/door.h"
 #include "postrider/api/events.h"
@@ -44,6 +45,10 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
   void refuse(const api::Waiting& waiting, const api::Problem& problem, bool close) override;
   bool reserve(const api::Waiting& waiting, std::size_t bytes) override;
   api::Checked<api::JsonValue> root_of(const api::Call& call) override;
+  void await(const api::Waiting& waiting, std::string_view tenant, Await event,
+             std::function<void(AnswerCode)> done) override {
+    awaits_.begin(waiting.exchange, tenant, std::move(event), std::move(done));
+  }
   void took(Duration duration) override { counts_.took(duration); }
 
   using Call = api::Call;
@@ -74,7 +79,11 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
   void post(Call& call, Event event, Good good);
 
   // messages.cc
+  struct Patience;
   void post_message(Call& call);
+  void submit_and_wait(Call& call, Submit submit, Duration at_most);
+  void await_end(std::shared_ptr<Patience> patience, Duration at_most);
+  void show_end(const std::shared_ptr<Patience>& patience);
   void list_messages(Call& call);
   void get_message(Call& call);
   void get_timeline(Call& call);
@@ -206,6 +215,7 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
   api::RequestCounts counts_;
   api::Tails tails_;
   api::Batches batches_;
+  api::Awaits awaits_;
   std::vector<std::shared_ptr<Export>> exports_;  // that wait for memory
   std::shared_ptr<QueueWalk> queue_walk_;         // under way
   std::optional<api::QueueGauges> queue_gauges_;  // what the last one found, …

@@ -43,9 +43,84 @@ Checked<Duration> read_age(const api::UrlQuery& query) {
   return *age;
 }
 
+constexpr std::uint32_t kWaitSecondsMax = 600;
+
+Checked<Duration> read_wait(const api::UrlQuery& query) {
+  const auto seconds = query.number("wait", 0, 0, kWaitSecondsMax);
+  if (!seconds) return tl::unexpected<Problem>(seconds.error());
+  return Duration(1000 * std::int64_t{*seconds});
+}
+
 }  // namespace
 
+// A client that waits for the end of a message.
+struct HttpApi::Impl::Patience {
+  Waiting waiting;
+  std::string tenant;
+  MessageId id;
+  Answer accepted = {};  // what a submit was told; its header says whether that was a repeat
+  bool with_body = false;
+  bool submitted = false;
+};
+
+// 200 with the end, or 202 with where the message is when the time is over. What was accepted is
+// never refused afterwards: where too many wait, the answer comes at once.
+void HttpApi::Impl::await_end(std::shared_ptr<Patience> patience, Duration at_most) {
+  Await event;
+  event.id = patience->id;
+  event.at_most = at_most;
+  const Waiting& waiting = patience->waiting;
+  const std::string_view tenant = patience->tenant;
+  awaits_.begin(waiting.exchange, tenant, std::move(event),
+                [this, patience = std::move(patience)](AnswerCode code) {
+                  if (code == AnswerCode::kBusy && !patience->submitted)
+                    return refuse(patience->waiting, api::complaint(ProblemType::kTooManyWaiters,
+                                                                    "ask without wait, or later"));
+                  show_end(patience);
+                });
+}
+
+void HttpApi::Impl::show_end(const std::shared_ptr<Patience>& patience) {
+  Query query;
+  query.what = Query::What::kMessage;
+  query.id = patience->id;
+  const Door door = host_.post(
+      patience->tenant, std::move(query), [weak = weak_from_this(), patience](const Answer& told) {
+        const std::shared_ptr<Impl> self = weak.lock();
+        if (!self) return;
+        if (const auto problem = api::problem_of(told))
+          return self->refuse(patience->waiting, *problem);
+        const auto& view = std::get<MessageView>(told.view);
+        HttpResponse response;
+        response.status = is_end(view.explanation.phase) ? 200 : 202;
+        JsonWriter json(response.body);
+        api::write_message(json, self->host_.ids(), view, patience->with_body);
+        self->finish_replayed(patience->waiting, patience->accepted, std::move(response));
+      });
+  if (door != Door::kOpen) refuse(patience->waiting, api::problem_of(door));
+}
+
+void HttpApi::Impl::submit_and_wait(Call& call, Submit submit, Duration at_most) {
+  auto patience = std::make_shared<Patience>(
+      Patience{.waiting = call.waiting, .tenant = std::string(call.tenant), .submitted = true});
+  const Door door =
+      host_.post(call.tenant, std::move(submit),
+                 [weak = weak_from_this(), patience, at_most](const Answer& answer) {
+                   const std::shared_ptr<Impl> self = weak.lock();
+                   if (!self) return;
+                   if (const auto problem = api::problem_of(answer))
+                     return self->refuse(patience->waiting, *problem);
+                   self->counts_.took(self->clock_.read().boot - patience->waiting.began);
+                   patience->id = answer.id;
+                   patience->accepted = answer;
+                   self->await_end(patience, at_most);
+                 });
+  if (door != Door::kOpen) refuse(call.waiting, api::problem_of(door));
+}
+
 void HttpApi::Impl::post_message(Call& call) {
+  const auto wait = read_wait(call.query);
+  if (!wait) return refuse(call.waiting, wait.error());
   api::SubmitDefaults defaults;
   defaults.tenant = call.tenant;
   defaults.traceparent = call.request.header("traceparent");
@@ -55,6 +130,7 @@ void HttpApi::Impl::post_message(Call& call) {
   defaults.wall = now.wall;
   auto submit = submit_reader_.read(call.request.body, std::move(defaults));
   if (!submit) return refuse(call.waiting, submit.error());
+  if (*wait > Duration(0)) return submit_and_wait(call, std::move(*submit), *wait);
   std::string destination = submit->destination;
   post(call, std::move(*submit),
        [this, began = call.waiting.began, destination = std::move(destination)](Answer& answer) {
@@ -107,6 +183,19 @@ void HttpApi::Impl::ask_message(Call& call, Query::What what, Good good) {
 void HttpApi::Impl::get_message(Call& call) {
   const auto with_body = call.query.flag("body");
   if (!with_body) return refuse(call.waiting, with_body.error());
+  const auto wait = read_wait(call.query);
+  if (!wait) return refuse(call.waiting, wait.error());
+  if (*wait > Duration(0)) {
+    const auto id = host_.ids().parse(call.capture);
+    if (!id)
+      return refuse(call.waiting,
+                    api::complaint(ProblemType::kNotFound, std::string(kIdRule), "id"));
+    return await_end(std::make_shared<Patience>(Patience{.waiting = call.waiting,
+                                                         .tenant = std::string(call.tenant),
+                                                         .id = *id,
+                                                         .with_body = *with_body}),
+                     *wait);
+  }
   ask_message(call, Query::What::kMessage, [this, with_body = *with_body](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);

@@ -489,5 +489,77 @@ TEST_F(ApiMessages, CallsNothingElseADeadLetter) {
   EXPECT_EQ(get("/v1/dead-letters/" + live).problem(), "not-found");
 }
 
+// req: engine.await.1
+TEST_F(ApiMessages, ASubmitMayWaitForTheEnd) {
+  make_destination("shop");
+  const RigRequest request{
+      "POST", "/v1/messages?wait=30", R"({"destination":"shop","body":1})", {}};
+  const auto waiting = send(request);
+  settle();
+  EXPECT_FALSE(waiting->response.has_value());
+  answer_last(200);
+  ASSERT_TRUE(waiting->response.has_value());
+  const Reply reply = reply_of(request, *waiting);
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.text("phase"), "delivered");
+}
+
+// req: engine.await.2
+TEST_F(ApiMessages, WhenTheTimeIsOverTheAnswerSaysWhereItIs) {
+  make_destination("shop");
+  const std::string id = submit("shop");
+  const RigRequest request{"GET", "/v1/messages/" + id + "?wait=5", "", {}};
+  const auto waiting = send(request);
+  settle();
+  pass(4s);
+  EXPECT_FALSE(waiting->response.has_value());
+  pass(2s);
+  settle();
+  ASSERT_TRUE(waiting->response.has_value());
+  const Reply reply = reply_of(request, *waiting);
+  EXPECT_EQ(reply.status, 202);
+  EXPECT_EQ(reply.text("phase"), "in-flight");
+  EXPECT_EQ(get("/v1/messages/" + id + "?wait=601").problem(), "invalid-parameter");
+  EXPECT_EQ(get("/v1/messages/" + std::string(32, 'a') + "?wait=5").status, 404);
+}
+
+// req: engine.await.3
+TEST_F(ApiMessages, TooManyWaitersAreRefusedAndThoseWhoHaveGoneCostNothing) {
+  host_options.shard.engine.limits.awaits_of_one_max = 1;
+  open();
+  make_destination("shop");
+  const std::string id = submit("shop");
+  const auto first = send({"GET", "/v1/messages/" + id + "?wait=30", "", {}});
+  settle();
+  EXPECT_FALSE(first->response.has_value());
+  EXPECT_EQ(get("/v1/messages/" + id + "?wait=30").problem(), "too-many-waiters");
+  first->left = true;
+  pass(1s);
+  const auto next = send({"GET", "/v1/messages/" + id + "?wait=30", "", {}});
+  settle();
+  EXPECT_FALSE(next->response.has_value());
+  answer_last(200);
+  EXPECT_TRUE(next->response.has_value());
+}
+
+// A commit that failed makes the shard anew, and whoever waited goes on waiting.
+// req: engine.await.1
+TEST_F(ApiMessages, AWaitGoesOnOverARestartOfTheShard) {
+  make_destination("shop");
+  const std::string id = submit("shop");
+  const RigRequest request{"GET", "/v1/messages/" + id + "?wait=60", "", {}};
+  const auto waiting = send(request);
+  settle();
+  store.next_outcome = CommitOutcome::kFailed;
+  send({"POST", "/v1/messages", R"({"destination":"shop","body":2})", {}});
+  pass(5s);
+  EXPECT_FALSE(waiting->response.has_value());
+  answer_last(200);
+  pass(1s);
+  settle();
+  ASSERT_TRUE(waiting->response.has_value());
+  EXPECT_EQ(reply_of(request, *waiting).text("phase"), "delivered");
+}
+
 }  // namespace
 }  // namespace postrider::api

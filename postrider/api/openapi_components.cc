@@ -12,6 +12,7 @@ constexpr std::string_view kParameters =
   "Tracestate": {"name": "tracestate", "in": "header", "schema": {"type": "string"}},
   "Id": {"name": "id", "in": "path", "required": true, "schema": {"$ref": "#/components/schemas/Id"}},
   "Name": {"name": "name", "in": "path", "required": true, "schema": {"type": "string"}},
+  "Wait": {"name": "wait", "in": "query", "description": "Seconds to wait for the end of the message", "schema": {"type": "integer", "minimum": 0, "maximum": 600, "default": 0}},
   "Body": {"name": "body", "in": "query", "description": "With the body", "schema": {"type": "boolean"}},
   "Cursor": {"name": "cursor", "in": "query", "description": "`next` of the page before", "schema": {"type": "string"}},
   "Limit": {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}}
@@ -235,7 +236,7 @@ constexpr std::string_view kSchemas =
   "State": {"type": "object", "additionalProperties": false, "required": ["state"], "properties": {
     "state": {"enum": ["alive", "ready", "restoring", "busy"]}, "clock_doubt_s": {"$ref": "#/components/schemas/Count"}}},
   "WhoAmI": {"type": "object", "additionalProperties": false, "required": ["tenant", "tenant_is", "scopes", "version"], "properties": {
-    "tenant": {"type": "string"}, "tenant_is": {"type": "string", "description": "What a tenant is, and is not"}, "scopes": {"type": "array", "items": {"enum": ["submit", "read", "operate"]}},
+    "tenant": {"type": "string"}, "tenant_is": {"type": "string", "description": "What a tenant is, and is not"}, "scopes": {"type": "array", "items": {"enum": ["submit", "read", "operate", "receive"]}},
     "version": {"type": "string", "description": "Of the daemon"}}},
   "ProfileList": {"type": "object", "additionalProperties": false, "required": ["profiles"], "properties": {
     "profiles": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}}}},

@@ -9,13 +9,13 @@ constexpr std::string_view kPaths = R"json("/v1/messages": {
   "post": {
     "operationId": "submit", "tags": ["messages"], "summary": "Submit one message, or many as NDJSON",
     "description": "202 is sent after the message is durable, never before. As application/x-ndjson, each line is a message, and each line of the answer tells what became of one, in order; line n has the key KEY#n unless it names its own. Blank lines are counted and not answered.",
-    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, {"$ref": "#/components/parameters/Traceparent"}, {"$ref": "#/components/parameters/Tracestate"}],
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, {"$ref": "#/components/parameters/Traceparent"}, {"$ref": "#/components/parameters/Tracestate"}, {"$ref": "#/components/parameters/Wait"}],
     "requestBody": {"required": true, "content": {
       "application/json": {"schema": {"$ref": "#/components/schemas/Message"}},
       "application/x-ndjson": {"schema": {"$ref": "#/components/schemas/MessageLine"}}}},
     "responses": {
-      "202": {"description": "Durable", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Accepted"}}}},
-      "200": {"description": "One line per line", "content": {"application/x-ndjson": {"schema": {"$ref": "#/components/schemas/LineAnswer"}}}},
+      "202": {"description": "Durable; with `wait`: where it is when the time is over", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"oneOf": [{"$ref": "#/components/schemas/Accepted"}, {"$ref": "#/components/schemas/MessageView"}]}}}},
+      "200": {"description": "With `wait`: the message has ended. Of NDJSON: one line per line", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessageView"}}, "application/x-ndjson": {"schema": {"$ref": "#/components/schemas/LineAnswer"}}}},
       "default": {"$ref": "#/components/responses/Problem"}}},
   "get": {
     "operationId": "listMessages", "tags": ["messages"], "summary": "Messages that live, parked ones among them",
@@ -32,8 +32,9 @@ constexpr std::string_view kPaths = R"json("/v1/messages": {
   "parameters": [{"$ref": "#/components/parameters/Id"}],
   "get": {
     "operationId": "getMessage", "tags": ["messages"], "summary": "One message, live or ended",
-    "parameters": [{"$ref": "#/components/parameters/Body"}],
+    "parameters": [{"$ref": "#/components/parameters/Body"}, {"$ref": "#/components/parameters/Wait"}],
     "responses": {
+      "202": {"description": "With `wait`: the time is over and it lives", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessageView"}}}},
       "200": {"description": "The message", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessageView"}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}},
 "/v1/messages/{id}/timeline": {

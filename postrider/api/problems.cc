@@ -49,6 +49,8 @@ constexpr std::array<ProblemRow, kProblemTypes> kRows = {{
     {T::kTooManyReaders,       "too-many-readers",       503, "Too many readers follow the events"},
     {T::kMayHaveRun,           "may-have-run",           409, "To send it again might do it twice"},
     {T::kChangedMeanwhile,     "changed-meanwhile",      409, "What the change was made from is no longer so"},
+    {T::kMailboxFull,          "mailbox-full",           429, "The mailbox has no room"},
+    {T::kTooManyWaiters,       "too-many-waiters",       429, "Too many callers wait already"},
     {T::kWrongHost,            "wrong-host",             421, "This is not a name of this daemon"},
 }};
 // clang-format on
@@ -164,6 +166,7 @@ std::optional<Problem> problem_of(const Answer& answer) {
       break;
     case AnswerCode::kEnded: problem.type = T::kAlreadyEnded; break;
     case AnswerCode::kMayHaveRun: problem.type = T::kMayHaveRun; break;
+    case AnswerCode::kNoRoom: problem.type = T::kMailboxFull; break;
     case AnswerCode::kChanged:
       problem.type = T::kChangedMeanwhile;
       problem.detail.append("; nothing was done: look at it, and ask again if it is still wanted");

@@ -53,9 +53,11 @@ enum class ProblemType : std::uint8_t {
   kTooManyReaders,
   kMayHaveRun,
   kChangedMeanwhile,
+  kMailboxFull,
+  kTooManyWaiters,
   kWrongHost,
 };
-inline constexpr std::size_t kProblemTypes = 35;
+inline constexpr std::size_t kProblemTypes = 37;
 
 struct ProblemRow {
   ProblemType type;

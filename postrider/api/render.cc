@@ -94,15 +94,6 @@ void write_attributes(JsonWriter& json, std::string_view bytes) {
   json.close_object();
 }
 
-void write_body(JsonWriter& json, std::string_view body) {
-  if (is_utf8(body)) {
-    json.field("body", body);
-    return;
-  }
-  json.field("body_base64", base64_encode(std::span(
-                                reinterpret_cast<const std::uint8_t*>(body.data()), body.size())));
-}
-
 void write_doings(JsonWriter& json, const DestinationView::Activity& it) {
   json.count("in_flight_max", it.in_flight_max).count("in_flight_now", it.in_flight_now);
   time_field(json, "counted_since", it.since);
@@ -163,6 +154,15 @@ void write_attempt_entries(JsonWriter& json, const MessageView& view, bool ended
 }
 
 }  // namespace
+
+void write_body(JsonWriter& json, std::string_view body) {
+  if (is_utf8(body)) {
+    json.field("body", body);
+    return;
+  }
+  json.field("body_base64", base64_encode(std::span(
+                                reinterpret_cast<const std::uint8_t*>(body.data()), body.size())));
+}
 
 void time_field(JsonWriter& json, std::string_view name, Timestamp time) {
   if (time.is_set()) json.field(name, to_text(time));

@@ -25,6 +25,8 @@ std::string_view name_of(LogEntry::Kind kind);
 void time_field(JsonWriter& json, std::string_view name, Timestamp time);
 void text_field(JsonWriter& json, std::string_view name, std::string_view text);
 
+void write_body(JsonWriter& json, std::string_view body);  // as text, or as base64
+
 // Message ids are written as they are known outside, by `ids` of the store.
 void write_accepted(std::string& out, const IdCodec& ids, MessageId id,
                     std::string_view destination);

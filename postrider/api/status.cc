@@ -205,6 +205,7 @@ void HttpApi::Impl::get_whoami(Call& call) {
   if ((scopes & api::kSubmit) != 0) json.text("submit");
   if ((scopes & api::kRead) != 0) json.text("read");
   if ((scopes & api::kOperate) != 0) json.text("operate");
+  if ((scopes & api::kReceive) != 0) json.text("receive");
   json.close_array().field("version", options_.version).close_object();
   finish(call.waiting, std::move(response));
 }

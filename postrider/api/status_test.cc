@@ -316,6 +316,9 @@ void ApiProblems::provoke_by_reading() {
 }
 
 void ApiProblems::provoke_at_the_door() {
+  put("/v1/destinations/box", R"({"profile":"mailbox","settings":{"kept_max":"1"}})");
+  const std::string waits = submit("box");
+  note(post("/v1/messages", R"({"destination":"box","body":1})"));
   const std::string id = submit("shop");
   note(remove("/v1/destinations/shop"));
   remove("/v1/destinations/shop?drain=true");
@@ -329,6 +332,9 @@ void ApiProblems::provoke_at_the_door() {
   host->set_space(false);
   note(post("/v1/messages", message));
   host->set_space(true);
+  host_options.shard.engine.limits.awaits_max = 0;
+  open();
+  note(get("/v1/messages/" + waits + "?wait=1"));
   options.tails_max = 0;
   options.tokens = {{.name = "r", .tenant = "t", .secret = "token-r", .may_read = true}};
   host_options.tenant_waiting_max = 1;

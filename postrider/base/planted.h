@@ -93,8 +93,12 @@ enum class Bug : std::uint8_t {
   kImportLosesContent,
   kLostAttemptUntold,
   kLeapBelievedBlindly,
+  kAwaitForgotten,
+  kQuotaIgnored,
+  kMailboxSkipsBoundary,
+  kConfirmLost,
 };
-inline constexpr std::size_t kBugs = 81;
+inline constexpr std::size_t kBugs = 85;
 
 // In the order of the enumerators.
 inline constexpr std::array<std::string_view, kBugs> kBugNames = {
@@ -179,6 +183,10 @@ inline constexpr std::array<std::string_view, kBugs> kBugNames = {
     "import-loses-content",
     "lost-attempt-untold",
     "leap-believed-blindly",
+    "await-forgotten",
+    "quota-ignored",
+    "mailbox-skips-boundary",
+    "confirm-lost",
 };
 
 constexpr std::string_view name_of(Bug bug) {

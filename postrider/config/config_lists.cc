@@ -14,9 +14,9 @@
 namespace postrider {
 namespace {
 
-constexpr std::string_view kTokenKeys[] = {"name",   "tenant",      "scopes",
-                                           "secret", "secret_file", "secret_env"};
-constexpr std::string_view kScopes[] = {"submit", "read", "operate"};
+constexpr std::string_view kTokenKeys[] = {"name",        "tenant",     "scopes",   "secret",
+                                           "secret_file", "secret_env", "mailboxes"};
+constexpr std::string_view kScopes[] = {"submit", "read", "operate", "receive"};
 constexpr std::string_view kDestinationKeys[] = {"profile", "settings"};
 constexpr std::size_t kTokenNameBytesMax = 64;
 
@@ -120,7 +120,7 @@ std::optional<std::string> ConfigReader::read_secret(const TomlEntry& entry) {
 void ConfigReader::read_scopes(const TomlEntry& entry, TokenDraft& draft) {
   draft.has_scopes = true;
   if (entry.kind != TomlKind::kTexts || entry.texts.empty()) {
-    problem(entry.line, "scopes must be a list of submit, read, operate, in brackets");
+    problem(entry.line, "scopes must be a list of submit, read, operate, receive, in brackets");
     return;
   }
   for (const std::string& scope : entry.texts) {
@@ -130,9 +130,11 @@ void ConfigReader::read_scopes(const TomlEntry& entry, TokenDraft& draft) {
       draft.token.may_read = true;
     } else if (scope == "operate") {
       draft.token.may_operate = true;
+    } else if (scope == "receive") {
+      draft.token.may_receive = true;
     } else {
       problem(entry.line, "unknown scope '" + scope + "'" + did_you_mean(scope, kScopes) +
-                              " (there are submit, read, operate)");
+                              " (there are submit, read, operate, receive)");
     }
   }
 }
@@ -141,6 +143,10 @@ void ConfigReader::read_token_key(const TomlEntry& entry, TokenDraft& draft) {
   const std::string& key = entry.path[2];
   if (key == "scopes") {
     read_scopes(entry, draft);
+  } else if (key == "mailboxes") {
+    if (entry.kind != TomlKind::kTexts || entry.texts.empty())
+      return problem(entry.line, "mailboxes must be a list of names, in brackets");
+    draft.token.mailboxes = entry.texts;
   } else if (is_secret_key(key)) {
     ++draft.secrets;
     draft.token.secret = read_secret(entry).value_or("");
@@ -177,7 +183,8 @@ void ConfigReader::finish_token(TokenDraft& draft) {
   const bool missing = !draft.spoiled;
   if (missing && token.name.empty()) problem(draft.line, "a token needs a name");
   if (missing && !draft.has_scopes)
-    problem(draft.line, "token '" + token.name + "' needs scopes: any of submit, read, operate");
+    problem(draft.line,
+            "token '" + token.name + "' needs scopes: any of submit, read, operate, receive");
   if (missing && draft.secrets != 1)
     problem(draft.line,
             "token '" + token.name + "' needs one of secret, secret_file and secret_env");

@@ -119,10 +119,10 @@ TEST(ConfigRows, CoverTheOptionsOfTheParts) {
   constexpr std::string_view kWhy = "a field was added: give it a row, then correct the size";
   EXPECT_EQ(sizeof(HttpLimits), 80U) << kWhy;
   EXPECT_EQ(sizeof(HttpApiOptions), 184U) << kWhy;
-  EXPECT_EQ(sizeof(EngineLimits), 184U) << kWhy;
-  EXPECT_EQ(sizeof(EngineOptions), 456U) << kWhy;
-  EXPECT_EQ(sizeof(ShardOptions), 480U) << kWhy;
-  EXPECT_EQ(sizeof(HostOptions), 560U) << kWhy;
+  EXPECT_EQ(sizeof(EngineLimits), 216U) << kWhy;
+  EXPECT_EQ(sizeof(EngineOptions), 488U) << kWhy;
+  EXPECT_EQ(sizeof(ShardOptions), 544U) << kWhy;
+  EXPECT_EQ(sizeof(HostOptions), 704U) << kWhy;
   EXPECT_EQ(sizeof(HttpTransportOptions), 296U) << kWhy;
   EXPECT_EQ(sizeof(GrpcTransportOptions), 288U) << kWhy;
   EXPECT_EQ(sizeof(BrokerOptions), 424U) << kWhy;

@@ -12,6 +12,7 @@
 #include "postrider/core/books/receipts.h"
 #include "postrider/core/books/sequences.h"
 #include "postrider/core/books/shared_bodies.h"
+#include "postrider/core/books/waiters.h"
 #include "postrider/core/delivery/delivery.h"
 #include "postrider/core/delivery/revival.h"
 #include "postrider/core/delivery/routes.h"
@@ -19,6 +20,7 @@
 #include "postrider/core/desk/fanout.h"
 #include "postrider/core/desk/holds.h"
 #include "postrider/core/desk/jobs.h"
+#include "postrider/core/desk/mailboxes.h"
 #include "postrider/core/desk/operations.h"
 #include "postrider/core/desk/operators.h"
 #include "postrider/core/desk/rerun.h"
@@ -91,6 +93,9 @@ class Engine::Impl {
   void on(Step& step, const AttemptEnded& event) { delivery_.on(step, event); }
   void on(Step& step, const ReceiptArrived& event) { delivery_.on(step, event); }
   void on(Step& step, const Arrived& event) { arrivals_.on(step, event); }
+  void on(Step& step, const Confirm& event) { mailboxes_.on(step, event); }
+  void on(Step& step, const Await& event) { mailboxes_.on(step, event); }
+  void on(Step& step, const StopWaiting& event) { mailboxes_.on(step, event); }
   void on(Step& step, const Query& query);
   void on(Step& step, const TimersDue&);
   void on(Step& step, const Chore& chore);
@@ -115,6 +120,7 @@ class Engine::Impl {
   core::Letters letters_;
   core::Names names_;
   core::Nested nested_;
+  core::Waiters waiters_;
   core::Due due_;
   core::Residents residents_;
   core::Sleepers sleepers_;
@@ -132,6 +138,7 @@ class Engine::Impl {
   core::Refill refill_;
   core::Restore restore_;
   core::Starts starts_;
+  core::Mailboxes mailboxes_;
   core::Operations operations_;
   core::Reruns reruns_;
   core::Acceptance acceptance_;
@@ -179,22 +186,23 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       letters_(receipts_, bodies_),
       names_(limits_, tallies_, receipts_, now),
       nested_(limits_, tallies_, sequences_),
+      waiters_(limits_, timers_),
       due_(limits_, timers_),
       residents_(options_, limits_, timers_),
       sleepers_(residents_, options_.profiles.size()),
       census_(options_, limits_, receipts_, sequences_, residents_, std::move(books.census)),
       destinations_(options_, started_, residents_, census_),
       window_(limits_, receipts_, timers_, bodies_, residents_, census_, destinations_),
-      records_(limits_, started_, books.meta.clock_floor, sequences_, residents_, census_,
-               destinations_, window_),
+      records_(limits_, started_, books.clock_lost ? Timestamp::never() : started_, sequences_,
+               residents_, census_, destinations_, window_),
       lookup_(dictionaries_, bodies_, residents_, destinations_, window_, records_),
       attempts_(limits_, tallies_, sequences_.first()),
       limit_groups_(timers_, started_, residents_),
       gates_(tallies_, timers_, started_, residents_, window_, attempts_, limit_groups_),
       routes_(limits_, tallies_, receipts_, due_, residents_, destinations_, records_),
       delivery_(options_, limits_, tallies_, receipts_, timers_, ids_, bodies_, names_, nested_,
-                due_, residents_, sleepers_, census_, destinations_, window_, records_, lookup_,
-                attempts_, gates_, routes_, options_.seed ^ epoch.value()),
+                waiters_, due_, residents_, sleepers_, census_, destinations_, window_, records_,
+                lookup_, attempts_, gates_, routes_, options_.seed ^ epoch.value()),
       revival_(limits_, tallies_, residents_, census_, destinations_, window_, records_, lookup_,
                routes_, delivery_),
       refill_(limits_, tallies_, timers_, bodies_, due_, residents_, sleepers_, census_,
@@ -203,10 +211,11 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
                lookup_, gates_, refill_, std::move(books.damaged)),
       starts_(limits_, tallies_, timers_, bodies_, residents_, window_, lookup_, attempts_,
               limit_groups_, gates_, delivery_, refill_),
+      mailboxes_(limits_, waiters_, residents_, destinations_, window_, lookup_, delivery_),
       operations_(options_, receipts_, sequences_),
       reruns_(options_, dictionaries_, letters_, names_, window_, lookup_),
-      acceptance_(limits_, receipts_, dictionaries_, sequences_, names_, due_, residents_, census_,
-                  destinations_, window_, lookup_, delivery_, operations_, reruns_),
+      acceptance_(limits_, receipts_, dictionaries_, sequences_, names_, waiters_, due_, residents_,
+                  census_, destinations_, window_, lookup_, delivery_, operations_, reruns_),
       holds_(limits_, residents_, destinations_, routes_, operations_, std::move(books.holds)),
       fanouts_(limits_, receipts_, sequences_, bodies_, names_, residents_, destinations_,
                operations_, acceptance_),
@@ -350,6 +359,7 @@ void Engine::Impl::fire(Step& step, const Timer& timer) {
     case TimerKind::kGroup: return starts_.serve_group(step, timer.id.high);
     case TimerKind::kLoadDue: step.out.chores.push_back({.kind = Chore::Kind::kLoadDue}); return;
     case TimerKind::kJob: return jobs_.job_timer(step, timer.id.high);
+    case TimerKind::kAwait: return waiters_.time_out(step, Ticket(timer.id.high));
     case TimerKind::kOwed: return restore_.go_on_with_owed(step, true);
     case TimerKind::kRetain: receipts_.retain(step.now, step.out.writes); return;
   }

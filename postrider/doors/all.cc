@@ -3,12 +3,14 @@
 #include <array>
 
 #include "postrider/doors/device/door.h"
+#include "postrider/doors/mailbox/door.h"
 #include "postrider/doors/webhook/door.h"
 
 namespace postrider::doors {
 namespace {
 
-constexpr std::array<const ProfileDoor*, 2> kAll = {&kWebhookDoor, &kDeviceDoor};
+constexpr auto kAll =
+    std::to_array<const ProfileDoor*>({&kWebhookDoor, &kDeviceDoor, &kMailboxDoor});
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, kAnswerCodes> kCodeNames = {
     "accepted",    "done",     "nothing", "pending",      "conflict",  "key-expired",
     "not-found",   "disabled", "ended",   "invalid",      "too-large", "not-empty",
-    "unavailable", "full",     "busy",    "may-have-run", "changed"};
+    "unavailable", "full",     "busy",    "may-have-run", "changed",   "no-room"};
 
 }  // namespace
 

@@ -46,8 +46,9 @@ enum class AnswerCode : std::uint8_t {
   kBusy,         // as much of this kind as may be is under way: ask again later
   kMayHaveRun,   // to send it again might do it twice; nothing was done
   kChanged,      // what the change was made from is no longer so; nothing was done: look again
+  kNoRoom,       // the mailbox is full until its reader confirms
 };
-inline constexpr std::size_t kAnswerCodes = 17;
+inline constexpr std::size_t kAnswerCodes = 18;
 std::string_view name_of(AnswerCode code);
 
 // Where a message is, why, and what comes next.
@@ -370,6 +371,25 @@ struct MessageView {
   bool has_body = false;   // an ended message keeps none
 };
 
+// What a mailbox holds, in the order of acceptance.
+struct MailboxPage {
+  struct Item {
+    MessageId id;
+    Timestamp accepted;
+    Timestamp expires;
+    MessageId origin;
+    std::string attributes;  // encode_texts
+    std::string body;
+  };
+  std::vector<Item> items;
+  bool more = false;  // behind the last of them
+};
+
+struct Confirmed {
+  std::uint32_t confirmed = 0;
+  std::uint32_t gone = 0;  // had ended before, or was never there
+};
+
 struct Answer {
   AnswerCode code = AnswerCode::kDone;
   bool replayed = false;
@@ -377,7 +397,8 @@ struct Answer {
   std::string detail;
   std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView,
                DestinationPage, MessagePage, MessageView, ArrivalPage, ShapePage, QueuePage,
-               DeadGroupList, JobList, DryRun, AuditPage, HoldList, FanoutView, FanoutGroupPage>
+               DeadGroupList, JobList, DryRun, AuditPage, HoldList, FanoutView, FanoutGroupPage,
+               MailboxPage, Confirmed>
       view;
 };
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
@@ -162,6 +163,24 @@ struct Arrived {  // unasked, for a profile; answered when it is durable
 struct PeerSeen {
   std::string destination;
 };
+// Its reader has these messages of a mailbox.
+struct Confirm {
+  Caller caller;
+  std::string destination;
+  std::vector<MessageId> ids;
+};
+// Answered when a message has ended, or when a mailbox has something to read; with kPending when
+// the time is over first.
+struct Await {
+  Ticket ticket;
+  MessageId id;             // unset: the mailbox
+  std::string destination;  // the mailbox …
+  MessageId after;          // … behind this message; unset: from its beginning
+  Duration at_most{0};
+};
+struct StopWaiting {  // its caller has gone; nothing answers this
+  Ticket awaited;
+};
 struct TimersDue {};
 
 // Questions change nothing, but their answers wait like all others.
@@ -186,11 +205,12 @@ struct Query {
     kHolds,
     kFanoutGroups,  // all of them, by cursor
     kFanoutGroup,
-    kRuns,  // a message and those that were made of it, as a MessagePage, oldest first
+    kRuns,         // a message and those that were made of it, as a MessagePage, oldest first
+    kReadMailbox,  // what a mailbox holds, with contents, oldest first, behind `id`
   };
   Ticket ticket;
   What what = What::kStats;
-  MessageId id;  // kExplain, kMessage, kRuns
+  MessageId id;  // kExplain, kMessage, kRuns; kReadMailbox: the last one that was read
   std::string
       destination;     // kDestination; kMessages, kShape, kDeadGroups: of this one only, when set
   LogPosition from;    // kLog
@@ -232,10 +252,10 @@ struct Chore {
                        // though memory is full; kWakeMessage: its state is lost
 };
 
-using Event =
-    std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake, StartJob,
-                 CancelJob, PutHold, DropHold, FanOut, ChangeGroup, AttemptNews, AttemptEnded,
-                 ReceiptArrived, Arrived, PeerSeen, TimersDue, Query, Chore>;
+using Event = std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake,
+                           StartJob, CancelJob, PutHold, DropHold, FanOut, ChangeGroup, AttemptNews,
+                           AttemptEnded, ReceiptArrived, Arrived, PeerSeen, TimersDue, Query, Chore,
+                           Confirm, Await, StopWaiting>;
 
 // Where the ticket of an event stands that is answered; null: it is never answered.
 inline Ticket* ticket_of(Event& event) {

@@ -140,6 +140,9 @@ struct Policy {
   std::uint32_t window_max = 64;     // messages of one lane in memory
   bool refuse_when_disabled = true;  // else new messages are held
   bool keeps_history = false;        // the content of what has ended is kept for a while
+  bool pulled = false;               // a mailbox: its reader comes, and nothing is sent
+  std::uint64_t kept_max = 0;        // messages in a mailbox; 0: no limit
+  std::uint64_t kept_bytes_max = 0;  // of their contents; 0: no limit
 
   LaneKind lane_kind(std::uint8_t lane) const {
     return ((fifo_lanes >> lane) & 1) != 0 ? LaneKind::kFifo : LaneKind::kUnordered;

@@ -116,6 +116,13 @@ struct Shower {
   void operator()(FanoutGroupPage& it) const {
     for (auto& group : it.groups) show(group.changed);
   }
+  void operator()(MailboxPage& it) const {
+    for (MailboxPage::Item& item : it.items) {
+      show(item.accepted, item.expires);
+      show(item.accepted);
+    }
+  }
+  void operator()(Confirmed& /*it*/) const {}
 };
 
 }  // namespace

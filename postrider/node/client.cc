@@ -29,6 +29,7 @@ tl::unexpected<Error> error_of(const Answer& answer) {
     case AnswerCode::kNotFound: code = ErrorCode::kNotFound; break;
     case AnswerCode::kTooLarge:
     case AnswerCode::kFull:
+    case AnswerCode::kNoRoom:
     case AnswerCode::kBusy: code = ErrorCode::kLimit; break;
     case AnswerCode::kUnavailable: code = ErrorCode::kUnavailable; break;
     case AnswerCode::kAccepted:

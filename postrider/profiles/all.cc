@@ -3,12 +3,13 @@
 #include <array>
 
 #include "postrider/profiles/device/profile.h"
+#include "postrider/profiles/mailbox/profile.h"
 #include "postrider/profiles/webhook/profile.h"
 
 namespace postrider {
 namespace {
 
-constexpr std::array<const ProfileSpec*, 2> kAll = {&kWebhook, &kDevice};
+constexpr auto kAll = std::to_array<const ProfileSpec*>({&kWebhook, &kDevice, &kMailbox});
 
 }  // namespace
 

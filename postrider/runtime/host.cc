@@ -39,6 +39,8 @@ class Host::Impl final : public StationDoor {
   }
 
   Door post(std::string_view tenant, Event event, Done done);
+  Door await(std::string_view tenant, Await event, Done done, Ticket& ticket);
+  void stop_waiting(Ticket ticket);
   void tell(Event event) {
     untold_.push_back(std::move(event));
     wake_();
@@ -73,6 +75,7 @@ class Host::Impl final : public StationDoor {
     given_up_ = given_up_ || give_up;
     if (shard_) shard_->hold_starts();
     if (given_up_) abort_attempts();
+    end_awaits();
     if (!shard_ && state_ != State::kStopped) stop({});
     wake_();
   }
@@ -95,6 +98,8 @@ class Host::Impl final : public StationDoor {
   void answer(Reply&& reply);
   void after_turn(Instant now);
   void abandon();  // everything that the shard owed to others
+  void end_awaits();
+  Door is_shut() const;
   void abort_attempts();
   void stop(std::string failure);
 
@@ -107,6 +112,8 @@ class Host::Impl final : public StationDoor {
 
   std::uint64_t last_ticket_ = 0;
   std::unordered_map<std::uint64_t, Waiting> waiting_;
+  std::unordered_map<std::uint64_t, Waiting> awaiting_;  // for long
+  std::unordered_map<std::string, std::uint32_t> awaiting_of_;
   // Tenants come from the tokens of the configuration, so there are few and they stay.
   std::unordered_map<std::string, std::uint32_t> tenants_;
   std::unordered_set<std::uint64_t> open_;  // attempts on the wire
@@ -116,10 +123,45 @@ class Host::Impl final : public StationDoor {
   bool given_up_ = false;
 };
 
-Door Host::Impl::post(std::string_view tenant, Event event, Done done) {
+Door Host::Impl::is_shut() const {
   if (draining_ || state_ == State::kStopped) return Door::kStopping;
   // Without a shard it is being restarted, and somebody who was just told so asks again at once.
   if (state_ == State::kRestarting || !shard_) return Door::kRestarting;
+  return Door::kOpen;
+}
+
+Door Host::Impl::await(std::string_view tenant, Await event, Done done, Ticket& ticket) {
+  if (const Door shut = is_shut(); shut != Door::kOpen) return shut;
+  std::uint32_t& of_tenant = awaiting_of_[std::string(tenant)];
+  if (of_tenant >= options_.tenant_awaiting_max) return Door::kTenantBusy;
+  event.ticket = ticket = Ticket(++last_ticket_);
+  if (!shard_->post(std::move(event))) return Door::kBusy;
+  ++of_tenant;
+  awaiting_.emplace(ticket.value(), Waiting{std::move(done), &of_tenant});
+  wake_();
+  return Door::kOpen;
+}
+
+void Host::Impl::stop_waiting(Ticket ticket) {
+  const auto found = awaiting_.extract(ticket.value());
+  if (found.empty()) return;
+  --*found.mapped().of_tenant;
+  tell(StopWaiting{ticket});
+}
+
+// Nothing ends for them any more; what they wait for goes on after the next start.
+void Host::Impl::end_awaits() {
+  auto awaiting = std::exchange(awaiting_, {});
+  for (auto& [number, one] : awaiting) {
+    --*one.of_tenant;
+    Answer answer;
+    answer.code = AnswerCode::kPending;
+    one.done(std::move(answer));
+  }
+}
+
+Door Host::Impl::post(std::string_view tenant, Event event, Done done) {
+  if (const Door shut = is_shut(); shut != Door::kOpen) return shut;
   if (!has_space_ && needs_space(event)) return Door::kNoSpace;
   if (waiting_.size() >= options_.waiting_max) return Door::kBusy;
   std::uint32_t& of_tenant = tenants_[std::string(tenant)];
@@ -250,6 +292,7 @@ void Host::Impl::act(Action&& action) {
 
 void Host::Impl::answer(Reply&& reply) {
   auto found = waiting_.extract(reply.ticket.value());
+  if (found.empty()) found = awaiting_.extract(reply.ticket.value());
   if (found.empty()) return;
   --*found.mapped().of_tenant;
   shard_->show_by_wall(reply.answer);
@@ -271,6 +314,7 @@ void Host::Impl::abandon() {
   if (stations_) stations_->interrupted();
   untold_.clear();
   auto waiting = std::exchange(waiting_, {});
+  waiting.merge(awaiting_);
   for (auto& [number, one] : waiting) {
     --*one.of_tenant;
     Answer answer;
@@ -294,6 +338,10 @@ Host::~Host() = default;
 Door Host::post(std::string_view tenant, Event event, Done done) {
   return impl_->post(tenant, std::move(event), std::move(done));
 }
+Door Host::await(std::string_view tenant, Await event, Done done, Ticket& ticket) {
+  return impl_->await(tenant, std::move(event), std::move(done), ticket);
+}
+void Host::stop_waiting(Ticket ticket) { impl_->stop_waiting(ticket); }
 void Host::attempt_ended(AttemptId attempt, WireReply reply) {
   impl_->attempt_ended(attempt, std::move(reply));
 }

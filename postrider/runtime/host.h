@@ -28,6 +28,7 @@ struct HostOptions {
   ShardOptions shard;
   std::uint32_t waiting_max = 8192;                  // asked and not answered yet, of all tenants
   std::uint32_t tenant_waiting_max = 4096;           // of one tenant
+  std::uint32_t tenant_awaiting_max = 1024;          // callers of one tenant that await something
   Duration restart_pause{1000};                      // between two attempts to take the store again
   std::function<void(Duration)> clock_was_set = {};  // the wall clock, by more than a minute
   std::function<void(const DoubtNews&)> clock_in_doubt = {};  // a leap at the start
@@ -66,6 +67,12 @@ class Host {
   // The event's ticket is given here. `done` is called exactly once, later and never from inside
   // post, unless the door did not open, or the shard was restarted: then with kUnavailable.
   Door post(std::string_view tenant, Event event, Done done);
+
+  // Awaits something for long: it takes no place from those who wait for an answer, and holds up
+  // no drain. `ticket` is for stop_waiting.
+  Door await(std::string_view tenant, Await event, Done done, Ticket& ticket);
+  // The caller has gone: its `done` is forgotten and never called.
+  void stop_waiting(Ticket ticket);
 
   // News that nobody waits for: the network's. Never refused, always bounded by what was started.
   void attempt_ended(AttemptId attempt, WireReply reply);

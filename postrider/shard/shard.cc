@@ -112,6 +112,12 @@ struct OrderKeysOf {
   void operator()(const ReceiptArrived& e) { add_message(out, e.id); }
   void operator()(const Arrived& e) { add_caller(out, e.caller); }
   void operator()(const PeerSeen& e) { add_destination(out, e.destination); }
+  void operator()(const Confirm& e) { with_destination(e); }
+  void operator()(const Await& e) {
+    if (e.id.is_set()) add_message(out, e.id);
+    if (!e.destination.empty()) add_destination(out, e.destination);
+  }
+  void operator()(const StopWaiting&) {}
   void operator()(const TimersDue&) {}
   void operator()(const Query& e) {
     if (e.what == Query::What::kExplain || e.what == Query::What::kMessage) add_message(out, e.id);
@@ -276,6 +282,7 @@ void Shard::Impl::read_books() {
     if (key != IdKey() && key != options_.engine.id_key)
       return fail(Fate::kStop, "the store has another key for message ids than it was opened with");
     timekeeper_.emplace(start_, books->meta.clock_floor, books->meta.wall);
+    books->clock_lost = timekeeper_->began_at_floor();
     look_at_clock(start_);
     engine_ = std::make_unique<Engine>(options_.engine, epoch_, std::move(*books), now_.engine);
     engine_->set_wall(timekeeper_->books());

@@ -22,6 +22,7 @@ constexpr unsigned kHangSeconds = 600;  // a loaded machine is slow; nothing is 
 std::string_view profile_of(Bug bug, std::uint64_t seed) {
   // A meter that was silent is heard in nearly every world of devices.
   if (bug == Bug::kSentAgainBlindly || bug == Bug::kAliveIgnored) return "device";
+  if (bug >= Bug::kAwaitForgotten && bug <= Bug::kConfirmLost) return "mailbox";
   if (bug >= Bug::kNothingLearnt) return seed % 2 == 0 ? "webhook" : "drill";
   if (bug >= Bug::kTxAckAsTextOnly || bug == Bug::kOlderNameIgnored) return "device";
   if (bug >= Bug::kGateNeverCloses) return "drill";  // only it uses what is wrong
@@ -116,6 +117,7 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 
 // req: engine.bug.90, engine.bug.91, engine.bug.92, engine.sim.61
 // req: engine.bug.102, engine.bug.103, engine.sim.65, engine.sim.66
+// req: engine.bug.104, engine.bug.105, engine.bug.106, engine.bug.107, engine.sim.67, engine.sim.68
 // req: engine.bug.1, engine.bug.2, engine.bug.3, engine.bug.4, engine.bug.5, engine.bug.6
 // req: engine.bug.7, engine.bug.8, engine.bug.9, engine.bug.10, engine.bug.11, engine.bug.12
 // req: engine.bug.13, engine.bug.14, engine.bug.15, engine.bug.16, engine.bug.17, engine.bug.18
@@ -187,7 +189,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kLowerStarved, Bug::kLowerOnDiskForgotten, Bug::kPoisonTooLate, Bug::kGapNotMarked,
         Bug::kGapKeepsGate, Bug::kSentAgainBlindly, Bug::kAttemptForgotten, Bug::kPlacesNotKept,
         Bug::kTenantsIgnored, Bug::kSlowStartSkipped, Bug::kAgeingForgotten, Bug::kRoundTooEarly,
-        Bug::kTenantNotHeld, Bug::kImportedTwice, Bug::kImportLosesContent),
+        Bug::kTenantNotHeld, Bug::kImportedTwice, Bug::kImportLosesContent, Bug::kAwaitForgotten,
+        Bug::kQuotaIgnored, Bug::kMailboxSkipsBoundary, Bug::kConfirmLost),
     name_of_case);
 
 }  // namespace

@@ -140,7 +140,7 @@ TEST(StoreFormat, DescribesTheBooks) {  // req: engine.record.11
                    encode_arrival({Timestamp(1), "drill", {"peer", "kind", "format"}, "bytes"}),
                    false);
   expect_described("nested", encode_nested({{1, 2}, "bell", 0, 0, "attributes", "body"}), false);
-  expect_described("census", encode_census({"device", {{0, 3}}}), false);
+  expect_described("census", encode_census({"mailbox", {{0, 3}}, 700}), false);
   expect_described("name", encode_name({Timestamp(1), {{{1, 2}, 3}}}), false);
   DeadLetter letter;
   letter.reason = "a reason";

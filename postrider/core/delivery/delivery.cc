@@ -382,8 +382,10 @@ void Delivery::end(Step& step, Slot slot, StateIndex to) {
   records_.forget_state(step, entry);
   step.out.writes.remove_once(entry.hot() ? keys::hot(id.sequence(), keys::Part::kMessage)
                                           : keys::cold(id, keys::Part::kMessage));
-  if (!entry.hot() && !planted(Bug::kCensusForgotten))
+  if (!entry.hot() && !planted(Bug::kCensusForgotten)) {
     census_.count_cold(entry.destination, entry.recorded, false);
+    census_.count_kept(entry.destination, entry.message, false);
+  }
   if (entry.due_entry.is_set())
     step.out.writes.remove(keys::due(entry.due_entry, keys::DueKind::kAttempt, id));
   if (entry.message.expires.is_set()) {
@@ -431,6 +433,7 @@ void Delivery::end(Step& step, Slot slot, StateIndex to) {
   gates_.give_back_gates(step, slot);
   if (entry.message.lasting != 0) gates_.release_lasting(step, id);
   window_.forget_entry(step, slot);
+  if (!waiters_.empty()) waiters_.tell(step, id);
 }
 
 }  // namespace postrider::core

@@ -20,6 +20,7 @@
 #include "postrider/core/books/nested.h"
 #include "postrider/core/books/receipts.h"
 #include "postrider/core/books/shared_bodies.h"
+#include "postrider/core/books/waiters.h"
 #include "postrider/core/delivery/routes.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/places/attempts.h"
@@ -44,10 +45,10 @@ class Delivery {
  public:
   Delivery(const EngineOptions& options, const EngineLimits& limits, Tallies& tallies,
            Receipts& receipts, Timers& timers, const IdCodec& ids, SharedBodies& bodies,
-           Names& names, Nested& nested, Due& due, Residents& residents, Sleepers& sleepers,
-           Census& census, Destinations& destinations, Window& window, StateRecords& records,
-           Lookup& lookup, Attempts& attempts, SharedGates& gates, Routes& routes,
-           std::uint64_t seed)
+           Names& names, Nested& nested, Waiters& waiters, Due& due, Residents& residents,
+           Sleepers& sleepers, Census& census, Destinations& destinations, Window& window,
+           StateRecords& records, Lookup& lookup, Attempts& attempts, SharedGates& gates,
+           Routes& routes, std::uint64_t seed)
       : options_(options),
         limits_(limits),
         tallies_(tallies),
@@ -57,6 +58,7 @@ class Delivery {
         bodies_(bodies),
         names_(names),
         nested_(nested),
+        waiters_(waiters),
         due_(due),
         residents_(residents),
         sleepers_(sleepers),
@@ -134,6 +136,7 @@ class Delivery {
   SharedBodies& bodies_;
   Names& names_;
   Nested& nested_;
+  Waiters& waiters_;
   Due& due_;
   Residents& residents_;
   Sleepers& sleepers_;

@@ -67,6 +67,8 @@ void Acceptance::on(Step& step, const Submit& submit) {
           answer.detail = *why;
           return answer;
         }
+        if (is_full(residents_[destined.slot], submit.body.size()))
+          return no_room(residents_[destined.slot]);
         const ProfileSpec& profile = *residents_[destined.slot].bound->profile;
         if (profile.bounded && receipts_.counters().live() >= limits_.live_max) {
           answer.code = AnswerCode::kFull;
@@ -149,9 +151,32 @@ std::optional<std::string> Acceptance::closed_to_new(const Resident& resident) {
   return std::nullopt;
 }
 
+// A mailbox takes no more, whoever sends; and nothing goes for that.
+bool Acceptance::is_full(const Resident& resident, std::size_t bytes) {
+  const Policy& policy = resident.bound->policy;
+  if (!policy.pulled) return false;
+  if (policy.kept_max != 0 && resident.cold_messages >= policy.kept_max &&
+      !planted(Bug::kQuotaIgnored))
+    return true;
+  return policy.kept_bytes_max != 0 && resident.kept_bytes + bytes > policy.kept_bytes_max;
+}
+
+Answer Acceptance::no_room(const Resident& resident) {
+  Answer answer;
+  answer.code = AnswerCode::kNoRoom;
+  answer.detail = "mailbox '" + resident.bound->config.name +
+                  "' is full: " + std::to_string(resident.cold_messages) + " messages with " +
+                  std::to_string(resident.kept_bytes) +
+                  " bytes wait for its reader; nothing was thrown out";
+  return answer;
+}
+
 // Nothing when something must be read first.
 std::optional<Result<MessageId>> Acceptance::take_message(Step& step, Draft draft) {
   const Bound& bound = *residents_[draft.resident].bound;
+  if (bound.policy.pulled && draft.not_before.is_set())
+    return Result<MessageId>(
+        fail(ErrorCode::kInvalid, "a mailbox takes its messages at once: leave out the delay"));
   if (!draft.parsed) {
     auto read = parse_message(*bound.profile, draft.attributes, draft.body);
     if (!read) return Result<MessageId>(fail(read.error().code, read.error().detail));
@@ -262,6 +287,11 @@ void Acceptance::accept_cold(Step& step, Slot slot, const Message& message) {
   if (message.expires.is_set())
     due_.put_due(step, message.expires, keys::DueKind::kExpiry, message.id);
   census_.count_cold(slot, resident.bound->profile->methods[message.method].initial, true);
+  if (resident.bound->policy.pulled) {
+    census_.count_kept(slot, message, true);
+    waiters_.tell(step, Waiters::mailbox(resident.id));
+    return;  // no lane is owed anything: its reader finds it
+  }
   Lane& lane = resident.lane_or_new(message.id.lane());
   if (message.not_before.is_set()) {
     // It sleeps on disk until then; its due entry wakes it.
@@ -336,6 +366,8 @@ void Acceptance::submit_nested(Step& step, const Chore& chore) {
     refusal = "there is no destination '" + nested->destination + "'";
   } else {
     refusal = closed_to_new(residents_[destined.slot]);
+    if (!refusal && is_full(residents_[destined.slot], nested->body.size()))
+      refusal = no_room(residents_[destined.slot]).detail;
   }
   if (!refusal) {
     const auto accepted = take_message(step, {.resident = destined.slot,

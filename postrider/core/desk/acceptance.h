@@ -16,6 +16,7 @@
 #include "postrider/core/books/names.h"
 #include "postrider/core/books/receipts.h"
 #include "postrider/core/books/sequences.h"
+#include "postrider/core/books/waiters.h"
 #include "postrider/core/delivery/delivery.h"
 #include "postrider/core/desk/operations.h"
 #include "postrider/core/desk/rerun.h"
@@ -46,14 +47,15 @@ class Acceptance {
     ParsedMessage parsed = {};  // by the profile's `read`, when that was called already
   };
   Acceptance(const EngineLimits& limits, Receipts& receipts, Dictionaries dictionaries,
-             Sequences& sequences, Names& names, Due& due, Residents& residents, Census& census,
-             Destinations& destinations, Window& window, Lookup& lookup, Delivery& delivery,
-             Operations& operations, Reruns& reruns)
+             Sequences& sequences, Names& names, Waiters& waiters, Due& due, Residents& residents,
+             Census& census, Destinations& destinations, Window& window, Lookup& lookup,
+             Delivery& delivery, Operations& operations, Reruns& reruns)
       : limits_(limits),
         receipts_(receipts),
         dictionaries_(dictionaries),
         sequences_(sequences),
         names_(names),
+        waiters_(waiters),
         due_(due),
         residents_(residents),
         census_(census),
@@ -69,6 +71,8 @@ class Acceptance {
   void on(Step& step, const Submit& submit);
   static std::optional<Answer> refuse_expired(const Step& step, Timestamp expires);
   static std::optional<std::string> closed_to_new(const Resident& resident);
+  static bool is_full(const Resident& resident, std::size_t bytes);  // of a mailbox
+  static Answer no_room(const Resident& resident);
   std::optional<Result<MessageId>> take_message(Step& step, Draft draft);
   MessageId admit_instead(Step& step, Draft draft, const Admission& admission, NameEntry& older);
   MessageId admit(Step& step, Draft draft, const Admission& admission);
@@ -90,6 +94,7 @@ class Acceptance {
   Dictionaries dictionaries_;
   Sequences& sequences_;
   Names& names_;
+  Waiters& waiters_;
   Due& due_;
   Residents& residents_;
   Census& census_;

@@ -145,6 +145,7 @@ std::optional<Answer> Operators::send_content(Step& step, Slot slot, const Lette
   const MessageId old = buried.end->id;
   if (const auto why = acceptance_.closed_to_new(residents_[slot]))
     return answer_with(AnswerCode::kDisabled, *why, old);
+  if (acceptance_.is_full(residents_[slot], 0)) return acceptance_.no_room(residents_[slot]);
   const auto message = bodies_.message_of_letter(step, buried.letter->view());
   if (step.lacks()) return std::nullopt;
   if (!message) {

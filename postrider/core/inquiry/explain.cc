@@ -172,6 +172,12 @@ void Inquiry::explain_next(const Step& step, const Entry& entry, const Resident&
   }
   out.place = entry.visitor() ? Place::kDisk : Place::kWindow;
   out.next = Next::kAttempt;
+  if (resident.bound->policy.pulled) {
+    out.place = Place::kDisk;
+    out.why = "it lies in a mailbox until its reader confirms it";
+    out.next = Next::kNews;
+    return;
+  }
   const Timestamp due = window_.due_of(entry.message, entry.state);
   if (due > step.now) {
     out.place = Place::kSleeping;

@@ -97,6 +97,8 @@ class Inquiry {
                         std::uint32_t limit, MessagePage& page);
   std::optional<Explanation> explain_row(Step& step, const Row& row, const Row* state);
   std::optional<Answer> show_message(Step& step, MessageId id);
+  std::optional<Answer> read_mailbox(Step& step, const Query& query);
+  std::optional<MailboxPage::Item> read_item(Step& step, Slot box, const Row& row);
   std::optional<Answer> list_arrivals(Step& step, const Query& query);
   std::optional<Answer> list_audit(Step& step, const Query& query);
   std::optional<Answer> list_groups(Step& step, const Query& query);

@@ -84,6 +84,7 @@ void Inquiry::on(Step& step, const Query& query) {
     case Query::What::kFanoutGroups: answer = list_fanout_groups(step, query); break;
     case Query::What::kFanoutGroup: answer = show_group(step, query); break;
     case Query::What::kRuns: answer = list_runs(step, query.id); break;
+    case Query::What::kReadMailbox: answer = read_mailbox(step, query); break;
   }
   if (step.lacks()) return;
   POSTRIDER_CHECK(answer.has_value());

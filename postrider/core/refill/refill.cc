@@ -15,6 +15,7 @@ constexpr Duration kReadsOn(10'000);
 
 void Refill::maybe_refill(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
+  if (resident.bound->policy.pulled) return;  // its reader comes
   const bool open =
       resident.route.health == Health::kNormal || resident.route.health == Health::kProbe;
   if (window_.restoring() || !open || resident.route.closed_until > step.now) return;

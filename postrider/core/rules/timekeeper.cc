@@ -30,8 +30,10 @@ Timekeeper::Timekeeper(Instant start, Timestamp floor, WallBooks books)
   const Timestamp by_wall = wall_ + books_.bias;
   const Timestamp least = bounded(floor);
   const Duration ahead = by_wall - least;
+  began_at_floor_ = least.is_set() && ahead < Duration(0);
   const bool trusted = start.synchronised || planted(Bug::kLeapBelievedBlindly);
   if (least.is_set() && ahead > kBelieved && !trusted) {
+    began_at_floor_ = true;
     engine_ = least + Duration(1);  // so that no stamp of the former process is one of the doubt
     if (!books_.in_doubt()) books_.doubt = {.from = least, .until = {}, .by = error()};
     standing_ = error();

@@ -42,7 +42,11 @@ class Timekeeper {
   std::optional<Step> take_step();        // a step seen since the last call
   std::optional<DoubtNews> take_doubt();  // the newest since the last call
 
+  // The wall was behind the floor at the start, or not believed: time before it is lost.
+  bool began_at_floor() const { return began_at_floor_; }
+
  private:
+  bool began_at_floor_ = false;
   Duration error() const { return wall_ + books_.bias - engine_; }
   void correct(Duration elapsed);
   void watch_forward();

@@ -26,6 +26,7 @@ enum class TimerKind : std::uint8_t {
   kRetain,      // buckets to close or drop
   kJob,         // the next page of a job
   kOwed,        // owed destinations have waited long enough for room in memory
+  kAwait,       // a caller has waited long enough
 };
 
 struct Timer {

@@ -53,6 +53,17 @@ void Census::count_cold(Slot slot, StateIndex state, bool comes) {
   if (!std::exchange(resident.recounted, true)) recounted_.push_back(resident.id);
 }
 
+// The bytes of a mailbox, which its quota bounds. Those of a record that went to quarantine are
+// counted until the mailbox is empty: they are still on disk.
+void Census::count_kept(Slot slot, const Message& message, bool comes) {
+  Resident& resident = residents_[slot];
+  if (!resident.bound->policy.pulled) return;
+  const std::uint64_t bytes = message.record.size() + message.shared.bytes;
+  resident.kept_bytes = comes ? resident.kept_bytes + bytes
+                              : resident.kept_bytes - std::min(resident.kept_bytes, bytes);
+  if (resident.cold_messages == 0) resident.kept_bytes = 0;
+}
+
 // The state record of a message in memory says something else from now on.
 void Census::record_state(Entry& entry, StateIndex state) {
   const StateIndex was = std::exchange(entry.recorded, state);
@@ -75,6 +86,7 @@ void Census::read_census(Step& step, Resident& resident, const std::optional<Blo
   }
   for (const auto& [state, count] : census->states) resident.cold_messages += count;
   resident.cold_states = std::move(census->states);
+  resident.kept_bytes = census->kept_bytes;
 }
 
 void Census::write_census(WriteBatch& out) {
@@ -89,7 +101,8 @@ void Census::write_census(WriteBatch& out) {
     if (const Slot found = residents_.find(id.value()); found != kNoSlot) {
       Resident& resident = residents_[found];
       resident.recounted = false;
-      census = {std::string(resident.bound->profile->name), resident.cold_states};
+      census = {std::string(resident.bound->profile->name), resident.cold_states,
+                resident.kept_bytes};
     }
     page.counts.push_back({id, std::move(census)});
   }
@@ -145,7 +158,7 @@ void Census::restore_census(Step& step, const Chore& chore) {
     const DestinationId id(number);
     if (const Slot found = residents_.find(number); found != kNoSlot) {
       const Resident& resident = residents_[found];
-      add_to_census({std::string(resident.bound->profile->name), resident.cold_states});
+      add_to_census({std::string(resident.bound->profile->name), resident.cold_states, 0});
     } else if (std::find(recounted_.begin(), recounted_.end(), id) != recounted_.end()) {
       continue;  // taken away by this commit
     } else if (const CensusRecord* newest = pages_.find(id)) {

@@ -49,6 +49,7 @@ class Census {
   std::uint64_t& in_state(const Entry& entry);
   StateIndex initial_state(const Entry& entry) const;
   void count_cold(Slot slot, StateIndex state, bool comes);
+  void count_kept(Slot slot, const Message& message, bool comes);
   void record_state(Entry& entry, StateIndex state);
   void read_census(Step& step, Resident& resident, const std::optional<Blob>& record);
   void write_census(WriteBatch& out);

@@ -51,6 +51,7 @@ void Residents::look_later(Slot slot, Timestamp at) {
 }
 
 bool Residents::startable(const Resident& resident, Timestamp now) const {
+  if (resident.bound->policy.pulled) return false;
   if (resident.route.closed_until > now) return false;
   switch (resident.route.health) {
     case Health::kNormal: return true;
@@ -63,6 +64,7 @@ bool Residents::startable(const Resident& resident, Timestamp now) const {
 }
 
 bool Residents::awake(const Resident& resident, Timestamp now) const {
+  if (resident.bound->policy.pulled) return false;
   switch (resident.route.health) {
     case Health::kNormal:
     case Health::kProbe:

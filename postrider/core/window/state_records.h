@@ -24,12 +24,13 @@ namespace postrider::core {
 
 class StateRecords {
  public:
-  // `floor`: of the clock, as the former owner left it.
-  StateRecords(const EngineLimits& limits, Timestamp started, Timestamp floor, Sequences& sequences,
-               Residents& residents, Census& census, Destinations& destinations, Window& window)
+  // `acted_until`: when the former owner can have acted last.
+  StateRecords(const EngineLimits& limits, Timestamp started, Timestamp acted_until,
+               Sequences& sequences, Residents& residents, Census& census,
+               Destinations& destinations, Window& window)
       : limits_(limits),
         started_(started),
-        acted_until_(started <= floor + Duration(1) ? Timestamp::never() : started),
+        acted_until_(acted_until),
         sequences_(sequences),
         residents_(residents),
         census_(census),
@@ -62,8 +63,6 @@ class StateRecords {
 
   const EngineLimits& limits_;
   Timestamp started_;
-  // When the former owner can have acted last. A clock that begins at its floor has lost the time
-  // since the last commit: then at any time.
   Timestamp acted_until_;
   Sequences& sequences_;
   Residents& residents_;

@@ -464,17 +464,24 @@ Result<NestedRecord> decode_nested(std::string_view record, Dictionaries diction
 namespace {
 
 void put_census(Writer& writer, const CensusRecord& census) {
-  writer.text(census.profile).varint(census.states.size());
+  const bool keeps = census.kept_bytes != 0;
+  writer.text(census.profile).varint(census.states.size() << 1 | (keeps ? 1U : 0U));
   for (const auto& [state, count] : census.states) writer.u8(state).varint(count);
+  if (keeps) writer.varint(census.kept_bytes);
 }
 
 CensusRecord get_census(Reader& reader) {
   CensusRecord census;
   census.profile = reader.text();
-  for (std::uint64_t left = reader.varint(); left > 0 && reader.ok(); --left) {
+  const std::uint64_t head = reader.varint();
+  for (std::uint64_t left = head >> 1; left > 0 && reader.ok(); --left) {
     const StateIndex state = reader.u8();
     census.states.emplace_back(state, reader.varint());
     if (state >= kStatesMax) reader.fail();
+  }
+  if ((head & 1) != 0) {
+    census.kept_bytes = reader.varint();
+    if (census.kept_bytes == 0) reader.fail();
   }
   return census;
 }

@@ -172,6 +172,7 @@ Result<NestedRecord> decode_nested(std::string_view record, Dictionaries diction
 struct CensusRecord {
   std::string profile;
   std::vector<std::pair<StateIndex, std::uint64_t>> states;  // none of them 0
+  std::uint64_t kept_bytes = 0;                              // of a mailbox
   friend bool operator==(const CensusRecord&, const CensusRecord&) = default;
 };
 std::string encode_census(const CensusRecord& census);

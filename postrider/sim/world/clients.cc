@@ -35,6 +35,7 @@ Clients::Clients(Surroundings around, Rng rng)
       fan_rng_(Rng(rng).fork(13)),
       rush_rng_(Rng(rng).fork(14)),
       import_rng_(Rng(rng).fork(15)),
+      read_rng_(Rng(rng).fork(16)),
       bulk_(job_rng_.chance(1, 4)) {}
 
 void Clients::begin_staged() {
@@ -62,6 +63,7 @@ void Clients::begin() {
   plan_jobs();
   plan_fanouts();
   plan_imports();
+  plan_readers();
   around_.agenda.after(Duration(60'000), [this] { read_log(); });
   around_.agenda.after(Duration(600'000), [this] { list_dead(); });
   begin_listings();
@@ -134,7 +136,7 @@ void Clients::told(Incarnation /*process*/, Ticket ticket, const Answer& answer)
   if (const auto* submit = std::get_if<Submit>(&wanted.event)) submit_told(*submit, answer);
   if (const auto* start = std::get_if<StartJob>(&wanted.event)) job_told(*start, answer);
   if (const auto* fanout = std::get_if<FanOut>(&wanted.event)) fanout_told(*fanout, answer);
-  if (listing_told(number, answer)) return;
+  if (listing_told(number, answer) || reader_told(number, wanted, answer)) return;
   if (const auto* page = std::get_if<LogPage>(&answer.view); page != nullptr && number == log_wish_)
     log_told(*page);
   if (const auto* letters = std::get_if<DeadLetters>(&answer.view);
@@ -226,6 +228,7 @@ void Clients::submit_told(const Submit& submit, const Answer& answer) {
     }
     const bool plain = around_.options.world != WorldKind::kDrawn || submit.lane == kRushLane;
     if (!calm_ && !plain) follow_up(submit, answer.id);
+    if (!calm_ && !readers_.empty() && read_rng_.chance(1, 3)) await_end(answer.id);
   }
   // What is carried in is brought again as it is.
   const bool keyed = submit.caller.key.kind != OperationKey::Kind::kNone && !submit.origin.is_set();

@@ -109,6 +109,19 @@ class Clients {
   void fan_out();
   void fanout_told(const FanOut& event, const Answer& answer);
 
+  // readers.cc
+  struct Reader {  // of one mailbox
+    std::uint32_t destination = 0;
+    MessageId after = {};
+    std::uint64_t wish = 0;
+  };
+  void plan_readers();
+  void read_mailbox(std::size_t reader);
+  void wait_at_mailbox(std::size_t reader);
+  bool reader_told(std::uint64_t number, const Wish& wanted, const Answer& answer);
+  void page_told(std::size_t reader, const MailboxPage& page);
+  void await_end(MessageId id);
+
   // questions.cc
   struct Listing {  // one who lists everything, page by page, again and again
     Query query;
@@ -137,6 +150,7 @@ class Clients {
   Rng fan_rng_;
   Rng rush_rng_;
   Rng import_rng_;
+  Rng read_rng_;
   std::vector<JobId> repeating_;
   bool bulk_ = false;  // jobs of this world touch live messages, too
   std::map<std::uint64_t, Wish> wishes_;
@@ -153,6 +167,7 @@ class Clients {
   std::string dead_from_;
   std::uint64_t dead_wish_ = 0;
   std::uint64_t export_wish_ = 0;
+  std::vector<Reader> readers_;
   Listing messages_;
   Listing destinations_;
   std::vector<OperationKey> used_keys_;  // the last few, as a ring

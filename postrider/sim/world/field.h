@@ -46,6 +46,7 @@ struct Customs {
   bool rushes = true;    // many urgent messages at once, in a lane of their own
   bool fans_out = true;  // one message to all members of a group
   bool imports = true;   // dead letters are carried out and in again
+  bool reads = false;    // destinations are mailboxes: they are read, confirmed and waited at
   // What is parked for want of reach comes back by itself when all is well, and no operator helps.
   bool parked_return = false;
   // An answer proves that a destination works, and a plain message waits for its turn only.

@@ -278,6 +278,7 @@ void Twins::check_scheduled() const {
 }
 
 bool Twins::is_scheduled(const MessageNote& note) const {
+  if (note.destination != nullptr && note.destination->policy.pulled) return true;  // its reader
   const auto& disk = around_.disk;
   if (note.reach_from) {
     const DestinationNote* way = note.destination;

@@ -18,7 +18,8 @@ bool is_refusal(AnswerCode code) {
     case AnswerCode::kPending:
     case AnswerCode::kBusy:
     case AnswerCode::kUnavailable:
-    case AnswerCode::kFull: return false;
+    case AnswerCode::kFull:
+    case AnswerCode::kNoRoom: return false;
     case AnswerCode::kConflict:
     case AnswerCode::kKeyExpired:
     case AnswerCode::kNotFound:
