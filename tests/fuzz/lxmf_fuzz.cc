@@ -19,7 +19,8 @@ namespace {
 void read_message(std::string_view bytes) {
   auto received = unpack(bytes);
   if (!received) return;
-  static const reticulum::SigningKey signing = reticulum::alice().signing();
+  // Of Bob: messages of Alice, which she did sign, are among the seeds.
+  static const reticulum::SigningKey signing = reticulum::bob().signing();
   POSTRIDER_CHECK(judge_signature(*received, &signing.public_key()) == SignatureVerdict::kInvalid);
   find_field(received->message.fields, kFieldTicket);
   ticket_in(received->message.fields);
