@@ -30,7 +30,8 @@ std::optional<GivenTicket> decode_ticket(std::string_view value) {
   const bool is_pair = in.array() == 2;
   const double expires = in.real();
   const auto ticket = reticulum::exactly<16>(in.binary());
-  const bool is_time = std::isfinite(expires) && expires > 0 && expires < kExpirySecondsMax;
+  // Less than a second would become the time that means none.
+  const bool is_time = std::isfinite(expires) && expires >= 1 && expires < kExpirySecondsMax;
   if (!in.at_end() || !is_pair || !ticket || !is_time) return std::nullopt;
   return GivenTicket{.ticket = *ticket,
                      .expires = Timestamp(static_cast<std::int64_t>(expires * 1000.0))};
