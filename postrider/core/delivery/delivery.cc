@@ -227,8 +227,10 @@ void Delivery::enter(Step& step, Slot slot, StateIndex to, std::optional<Timesta
   if (target.phase != Phase::kInFlight) {
     leave_attempt(step, slot);
     if (!target.keeps_gates) gates_.give_back_gates(step, slot);
-    // News of an attempt that a crash forgot: the far side has it, and it takes up its places.
-    if (target.keeps_gates && target.phase == Phase::kAwaiting && !entry.holds_gates)
+    // News of an attempt that a crash forgot: the far side has it, and it takes up its place. Who
+    // holds a shared gate is found by what names nothing, and that is the one whose call is open.
+    if (target.keeps_gates && target.phase == Phase::kAwaiting && !entry.holds_gates &&
+        !gates_.has_gates(entry.message))
       gates_.occupy_gates(entry);
   }
   if (from == Phase::kParked) unpark(step, entry.message.id);

@@ -33,6 +33,15 @@ class MailboxField final : public Field {
  public:
   const ProfileSpec& profile() const override { return kMailbox; }
   Customs customs() const override { return {.rushes = false, .reads = true}; }
+  // Readers ask again and again, so a large world takes long and shows no more.
+  Trials trials() const override {
+    Trials trials;
+    trials.standard = {10 * 24h, 8, 300};
+    trials.standard_seeds = 10;
+    trials.fresh_seeds = 60;
+    trials.crash_points = 40;
+    return trials;
+  }
 
   DestinationConfig draw_destination(const SimOptions& /*options*/, std::uint32_t number,
                                      Rng& rng) const override {
