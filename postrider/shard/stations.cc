@@ -169,22 +169,23 @@ void Stations::line(Instant now, const Happened& happened) {
       },
       happened);
   POSTRIDER_CHECK(number.is_set());  // a wire tells of lines only
-  auto found = lines_.find(number.value());
+  const auto found = lines_.find(number.value());
   if (found == lines_.end()) return;
   Seat& seat = *found->second.seat;
-  give_queued(seat);
-  found = lines_.find(number.value());
-  if (found == lines_.end()) return;  // closed just now
   const LineId local = found->second.local;
+  if (const auto* closed = std::get_if<station::LineClosed>(&happened)) {
+    // It is over now, whatever the station does before it hears of that.
+    lines_.erase(found);
+    seat.lines[local.value()] = 0;
+    seat.queue.emplace_back(station::LineClosed{local, closed->end, closed->detail});
+    return give_queued(seat);
+  }
+  give_queued(seat);
+  if (!lines_.contains(number.value())) return;  // closed just now
   if (const auto* took = std::get_if<station::LineTook>(&happened))
     return call(seat, station::LineTook{local, took->bytes, took->from});
   if (const auto* opened = std::get_if<station::LineOpened>(&happened))
     return call(seat, station::LineOpened{local, {}, opened->peer});
-  if (const auto* closed = std::get_if<station::LineClosed>(&happened)) {
-    lines_.erase(found);
-    seat.lines.erase(local.value());
-    return call(seat, station::LineClosed{local, closed->end, closed->detail});
-  }
   call(seat, station::LineDrained{local});
 }
 

@@ -273,6 +273,21 @@ TEST_F(StationsTest, ALineIsNotUsedAfterItsEnd) {  // req: station.wire.3
   EXPECT_EQ(stations_.figures().misuses, 5U);
 }
 
+TEST_F(StationsTest, AWriteThatCrossesTheEndOfItsLineIsDropped) {  // req: station.wire.3
+  const LineId line = open(1);
+  wire_.book.clear();
+  book_->answer = [](const station::Happened& happened, std::vector<station::Wanted>& wanted) {
+    if (std::holds_alternative<station::Started>(happened))
+      wanted.emplace_back(WriteLine{LineId(1), "x", ""});
+  };
+  Action action = StartAttempt{AttemptId(1), {}, {.verb = "BOOK"}};
+  EXPECT_TRUE(stations_.offer(action, now_));
+  stations_.line(now_, station::LineClosed{line, LineEnd::kLost, ""});
+  EXPECT_EQ(book_->heard, (Words{"started 1", "closed 1 lost"}));
+  EXPECT_TRUE(wire_.book.empty());
+  EXPECT_TRUE(door_.misuses.empty()) << "it could not know";
+}
+
 class SmallStations : public StationsTest {
  protected:
   SmallStations()

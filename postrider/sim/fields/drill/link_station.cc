@@ -109,14 +109,19 @@ void LinkStation::begin(const StationNow& /*now*/, Wants& wanted) {
   messages_.clear();
   asked_.clear();
   if (bug_ != LinkBug::kWakeUpLostWithEpoch) asked_ids_.clear();
-  const auto listen = [&](LineId& line, std::string address) {
+  listen(wanted);
+}
+
+// Whatever of its own lines it does not have, at the start or because it was lost.
+void LinkStation::listen(Wants& wanted) {
+  const auto open = [&](LineId& line, std::string address) {
     if (line.is_set()) return;
     line = LineId(++last_line_);
     lines_[line.value()] = {};
     wanted.emplace_back(station::OpenLine{line, {.address = std::move(address), .listens = true}});
   };
-  listen(stream_listener_, stream_address(machine_));
-  listen(datagram_line_, datagram_address(machine_));
+  open(stream_listener_, stream_address(machine_));
+  open(datagram_line_, datagram_address(machine_));
 }
 
 void LinkStation::started(const StationNow& now, const station::Started& started, Wants& wanted) {
@@ -162,6 +167,7 @@ void LinkStation::send(const StationNow& now, LineId line, const std::string& id
 void LinkStation::send_datagram(const StationNow& now, const std::string& id, Send& one,
                                 Wants& wanted) {
   one.again = now.instant.boot + kAgain;
+  listen(wanted);
   send(now, datagram_line_, id, one, wanted);
   std::get<station::WriteLine>(wanted.back()).to = datagram_address(one.machine);
 }

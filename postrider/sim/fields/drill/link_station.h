@@ -81,6 +81,7 @@ class LinkStation final : public Station {
   };
 
   void begin(const StationNow& now, Wants& wanted);
+  void listen(Wants& wanted);
   void started(const StationNow& now, const station::Started& started, Wants& wanted);
   void took(const StationNow& now, const station::LineTook& took, Wants& wanted);
   void take_frame(const StationNow& now, LineId line, std::string_view from, const LinkFrame& frame,
