@@ -16,6 +16,8 @@
 
 namespace postrider::api {
 
+inline constexpr std::uint32_t kWaitSecondsMax = 600;  // that a client may ask for
+
 class Awaits {
  public:
   using Done = std::function<void(AnswerCode)>;

@@ -84,6 +84,7 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
   void submit_and_wait(Call& call, Submit submit, Duration at_most);
   void await_end(std::shared_ptr<Patience> patience, Duration at_most);
   void show_end(const std::shared_ptr<Patience>& patience);
+  void fail_to_show(const std::shared_ptr<Patience>& patience, const api::Problem& problem);
   void list_messages(Call& call);
   void get_message(Call& call);
   void get_timeline(Call& call);

@@ -43,10 +43,8 @@ Checked<Duration> read_age(const api::UrlQuery& query) {
   return *age;
 }
 
-constexpr std::uint32_t kWaitSecondsMax = 600;
-
 Checked<Duration> read_wait(const api::UrlQuery& query) {
-  const auto seconds = query.number("wait", 0, 0, kWaitSecondsMax);
+  const auto seconds = query.number("wait", 0, 0, api::kWaitSecondsMax);
   if (!seconds) return tl::unexpected<Problem>(seconds.error());
   return Duration(1000 * std::int64_t{*seconds});
 }
@@ -61,6 +59,7 @@ struct HttpApi::Impl::Patience {
   Answer accepted = {};  // what a submit was told; its header says whether that was a repeat
   bool with_body = false;
   bool submitted = false;
+  std::string destination = {};  // of a submit
 };
 
 // 200 with the end, or 202 with where the message is when the time is over. What was accepted is
@@ -89,7 +88,7 @@ void HttpApi::Impl::show_end(const std::shared_ptr<Patience>& patience) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (!self) return;
         if (const auto problem = api::problem_of(told))
-          return self->refuse(patience->waiting, *problem);
+          return self->fail_to_show(patience, *problem);
         const auto& view = std::get<MessageView>(told.view);
         HttpResponse response;
         response.status = is_end(view.explanation.phase) ? 200 : 202;
@@ -97,12 +96,24 @@ void HttpApi::Impl::show_end(const std::shared_ptr<Patience>& patience) {
         api::write_message(json, self->host_.ids(), view, patience->with_body);
         self->finish_replayed(patience->waiting, patience->accepted, std::move(response));
       });
-  if (door != Door::kOpen) refuse(patience->waiting, api::problem_of(door));
+  if (door != Door::kOpen) fail_to_show(patience, api::problem_of(door));
+}
+
+// What was accepted is durable, whatever keeps its end from being told.
+void HttpApi::Impl::fail_to_show(const std::shared_ptr<Patience>& patience,
+                                 const api::Problem& problem) {
+  if (!patience->submitted) return refuse(patience->waiting, problem);
+  HttpResponse response;
+  response.status = 202;
+  api::write_accepted(response.body, host_.ids(), patience->id, patience->destination);
+  finish_replayed(patience->waiting, patience->accepted, std::move(response));
 }
 
 void HttpApi::Impl::submit_and_wait(Call& call, Submit submit, Duration at_most) {
-  auto patience = std::make_shared<Patience>(
-      Patience{.waiting = call.waiting, .tenant = std::string(call.tenant), .submitted = true});
+  auto patience = std::make_shared<Patience>(Patience{.waiting = call.waiting,
+                                                      .tenant = std::string(call.tenant),
+                                                      .submitted = true,
+                                                      .destination = submit.destination});
   const Door door =
       host_.post(call.tenant, std::move(submit),
                  [weak = weak_from_this(), patience, at_most](const Answer& answer) {

@@ -542,6 +542,19 @@ TEST_F(ApiMessages, TooManyWaitersAreRefusedAndThoseWhoHaveGoneCostNothing) {
   EXPECT_TRUE(next->response.has_value());
 }
 
+// req: engine.await.2
+TEST_F(ApiMessages, ASubmitThatWaitsIsAcceptedThoughTheDaemonStops) {
+  const RigRequest request{
+      "POST", "/v1/messages?wait=30", R"({"destination":"shop","body":1})", {}};
+  const auto waiting = send(request);
+  settle();
+  EXPECT_FALSE(waiting->response.has_value());
+  host->drain();
+  settle();
+  ASSERT_TRUE(waiting->response.has_value());
+  EXPECT_EQ(reply_of(request, *waiting).status, 202);
+}
+
 // A commit that failed makes the shard anew, and whoever waited goes on waiting.
 // req: engine.await.1
 TEST_F(ApiMessages, AWaitGoesOnOverARestartOfTheShard) {

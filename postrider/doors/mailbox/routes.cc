@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "postrider/api/awaits.h"
 #include "postrider/api/json_fields.h"
 #include "postrider/api/render.h"
 #include "postrider/doors/mailbox/cli.h"
@@ -20,7 +21,6 @@ using api::Call;
 using api::JsonWriter;
 using api::ProblemType;
 
-constexpr std::uint32_t kWaitSecondsMax = 600;
 constexpr std::uint32_t kLimitMax = 100;
 constexpr std::size_t kConfirmMax = 256;
 constexpr std::size_t kPageBytes = std::size_t{2} << 20;  // a page with all that JSON adds
@@ -125,7 +125,7 @@ bool MailboxRoutes::may_use(const Call& call) const {
 }
 
 void MailboxRoutes::read(Call& call) {
-  const auto wait = call.query.number("wait", 0, 0, kWaitSecondsMax);
+  const auto wait = call.query.number("wait", 0, 0, api::kWaitSecondsMax);
   if (!wait) return desk_->refuse(call.waiting, wait.error());
   const auto limit = call.query.number("limit", kLimitMax, 1, kLimitMax);
   if (!limit) return desk_->refuse(call.waiting, limit.error());
