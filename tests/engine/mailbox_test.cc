@@ -181,13 +181,29 @@ TEST_F(Mailbox, AFullOneRefusesAndKeepsWhatItHas) {
 }
 
 // req: engine.mailbox.4
+TEST_F(Mailbox, BytesAreTakenUpToTheQuotaAndNotOneMore) {
+  open();
+  make("box", {{"kept_bytes_max", "1000"}});
+  put("box", std::string(600, 'x'));
+  Submit large = submit(next(), "box");
+  large.body = std::string(401, 'y');
+  post(large);
+  EXPECT_EQ(code_of(ticket_), AnswerCode::kNoRoom);
+  put("box", std::string(400, 'z'));
+  Submit more = submit(next(), "box");
+  more.body = "1";
+  post(more);
+  EXPECT_EQ(code_of(ticket_), AnswerCode::kNoRoom);
+}
+
+// req: engine.mailbox.4
 TEST_F(Mailbox, BytesAreCountedOverRestarts) {
   open();
   make("box", {{"kept_bytes_max", "4000"}});
   const MessageId one = put("box", std::string(3000, 'x'));
   open();
   Submit large = submit(next(), "box");
-  large.body = std::string(1000, 'y');
+  large.body = std::string(1001, 'y');
   post(large);
   EXPECT_EQ(code_of(ticket_), AnswerCode::kNoRoom);
   confirm("box", {one});

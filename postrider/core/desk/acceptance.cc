@@ -67,7 +67,7 @@ void Acceptance::on(Step& step, const Submit& submit) {
           answer.detail = *why;
           return answer;
         }
-        if (is_full(residents_[destined.slot], submit.body.size()))
+        if (is_full(residents_[destined.slot], submit.attributes.size() + submit.body.size()))
           return no_room(residents_[destined.slot]);
         const ProfileSpec& profile = *residents_[destined.slot].bound->profile;
         if (profile.bounded && receipts_.counters().live() >= limits_.live_max) {
@@ -366,7 +366,8 @@ void Acceptance::submit_nested(Step& step, const Chore& chore) {
     refusal = "there is no destination '" + nested->destination + "'";
   } else {
     refusal = closed_to_new(residents_[destined.slot]);
-    if (!refusal && is_full(residents_[destined.slot], nested->body.size()))
+    if (!refusal &&
+        is_full(residents_[destined.slot], nested->attributes.size() + nested->body.size()))
       refusal = no_room(residents_[destined.slot]).detail;
   }
   if (!refusal) {

@@ -102,7 +102,8 @@ std::optional<Answer> Fanouts::choose_members(Step& step, const FanOut& fanout,
       why = "there is no such destination";
     } else {
       why = acceptance_.closed_to_new(residents_[destined.slot]);
-      if (!why && Acceptance::is_full(residents_[destined.slot], fanout.body.size()))
+      if (!why && Acceptance::is_full(residents_[destined.slot],
+                                      fanout.attributes.size() + fanout.body.size()))
         why = Acceptance::no_room(residents_[destined.slot]).detail;
     }
     if (why && group.skip_closed) {

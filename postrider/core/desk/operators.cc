@@ -145,7 +145,6 @@ std::optional<Answer> Operators::send_content(Step& step, Slot slot, const Lette
   const MessageId old = buried.end->id;
   if (const auto why = acceptance_.closed_to_new(residents_[slot]))
     return answer_with(AnswerCode::kDisabled, *why, old);
-  if (acceptance_.is_full(residents_[slot], 0)) return acceptance_.no_room(residents_[slot]);
   const auto message = bodies_.message_of_letter(step, buried.letter->view());
   if (step.lacks()) return std::nullopt;
   if (!message) {
@@ -154,6 +153,8 @@ std::optional<Answer> Operators::send_content(Step& step, Slot slot, const Lette
     return answer_with(AnswerCode::kNotFound, "its content cannot be read; it is in quarantine",
                        old);
   }
+  if (acceptance_.is_full(residents_[slot], message->attributes.size() + message->body.size()))
+    return acceptance_.no_room(residents_[slot]);
   const ProfileSpec& profile = *residents_[slot].bound->profile;
   auto parsed = parse_message(profile, message->attributes, message->body).value_or(nullptr);
   auto refusal = reruns_.refuse_rerun(

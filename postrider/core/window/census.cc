@@ -58,7 +58,8 @@ void Census::count_cold(Slot slot, StateIndex state, bool comes) {
 void Census::count_kept(Slot slot, const Message& message, bool comes) {
   Resident& resident = residents_[slot];
   if (!resident.bound->policy.pulled) return;
-  const std::uint64_t bytes = message.record.size() + message.shared.bytes;
+  const std::size_t body = message.shared.id != 0 ? message.shared.bytes : message.body.size();
+  const std::uint64_t bytes = message.attributes.size() + body;
   resident.kept_bytes = comes ? resident.kept_bytes + bytes
                               : resident.kept_bytes - std::min(resident.kept_bytes, bytes);
   if (resident.cold_messages == 0) resident.kept_bytes = 0;
