@@ -2,6 +2,7 @@
 
 #include "postrider/base/codec.h"
 #include "postrider/base/hash.h"
+#include "postrider/sim/world/plan.h"
 
 namespace postrider::sim {
 namespace {
@@ -378,8 +379,12 @@ void Notebook::read_config(Reading& reading, const Write& write) {
     return;
   }
   const auto policy = place->profile->settings.configure(config->settings);
-  if (policy) place->policy = *policy;
-  if (!policy) reading.faults.push_back("a destination with settings that make no sense");
+  if (!policy) {
+    reading.faults.push_back("a destination with settings that make no sense");
+    return;
+  }
+  place->policy = *policy;
+  spans_ = {std::max(spans_.wait, longest_wait(*policy)), std::max(spans_.life, policy->life_max)};
 }
 
 void Notebook::read_route(Reading& reading, const Write& write) {

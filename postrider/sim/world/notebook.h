@@ -162,6 +162,13 @@ struct LetterNote {
 // The bucket of a key of a space with a retention, also when nothing follows it.
 keys::Bucket bucket_in(std::string_view key);
 
+// The longest that any settings ask for, those that were changed since among them: a message goes
+// by what held when it came.
+struct Spans {
+  Duration wait{0};
+  Duration life{0};
+};
+
 class Notebook {
  public:
   // Of a world of `field`; both outlive it.
@@ -180,6 +187,7 @@ class Notebook {
   // All that ever were, removed ones too, by number.
   using Destinations = std::map<std::uint64_t, std::unique_ptr<DestinationNote>>;
   const Destinations& destinations() const { return destinations_; }
+  const Spans& spans() const { return spans_; }
   const LetterNote* letter(MessageId id) const;
   using Letters = std::map<MessageId, LetterNote>;
   bool is_kept(MessageId id) const { return history_.contains(id); }  // its content, as history
@@ -245,6 +253,7 @@ class Notebook {
   };
   std::unordered_map<std::uint64_t, SharedNote> bodies_;  // that are shared; all that ever were
   Destinations destinations_;
+  Spans spans_;
   std::map<MessageId, keys::Bucket> history_;
   Letters letters_;
   Groups groups_;

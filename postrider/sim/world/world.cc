@@ -233,16 +233,10 @@ void World::calm_down() {
 bool World::all_ended() const { return checkers_.notebook().live() == 0; }
 
 // After this long without a fault nothing can be alive any more: the longest sleep of any policy,
-// the latest not-before, and then everything that waits in line, one after the other.
+// the longest life, the latest not-before, and then everything that waits in line, one after the
+// other.
 Duration World::bound() const {
-  Duration longest{0};
-  Duration life{0};  // whatever else happens, at this age it is over
-  for (const DestinationConfig& config : destinations_) {
-    const auto policy = fields_.find(config.profile)->profile().settings.configure(config.settings);
-    POSTRIDER_CHECK(policy.has_value());
-    longest = std::max(longest, longest_wait(*policy));
-    life = std::max(life, policy->life_max);
-  }
+  const auto& [longest, life] = checkers_.notebook().spans();
   // What was asked for in engine time may lie further ahead than true time says, by as much as
   // clocks were set forward.
   const Duration ahead = std::max(Duration(0), machine_.engine_now() - agenda_.now());
