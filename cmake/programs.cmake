@@ -87,6 +87,14 @@ if(POSTRIDER_TESTS)
     endforeach()
   endif()
 
+  # Clients in other languages, each against a server of its own test.
+  file(GLOB client_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/clients/python/*_test.py)
+  foreach(file IN LISTS client_tests)
+    cmake_path(GET file STEM stem)
+    add_test(NAME clients/${stem} COMMAND ${Python3_EXECUTABLE} ${file} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(clients/${stem} PROPERTIES TIMEOUT 120 LABELS fast ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
+  endforeach()
+
   # Types and pure functions of the dashboard; says so and is skipped where web/ has no packages. What needs a browser is left to
   # scripts/test-web.
   add_test(NAME web/unit COMMAND ${CMAKE_SOURCE_DIR}/scripts/test-web --unit)
