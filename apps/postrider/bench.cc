@@ -16,31 +16,25 @@ constexpr OptionRow kOptions[] = {
     {"--json", "", "one JSON object"},
 };
 
-template <int (*Bench)(const BenchOptions&)>
-int run(const Parsed& parsed) {
-  const auto options = bench_options(parsed);
-  return options ? Bench(*options) : complain(parsed, options.error());
-}
-
 constexpr Command kBenches[] = {
     {.name = "lifecycle",
      .operands = {},
      .summary = "the library: submit, send into the void, end; all of it synced",
      .options = kOptions,
      .asks_daemon = false,
-     .run = run<bench_lifecycle>},
+     .run = run_one<bench_lifecycle>},
     {.name = "http",
      .operands = {},
      .summary = "accepting over HTTP for paused destinations, one by one and as lines",
      .options = kOptions,
      .asks_daemon = false,
-     .run = run<bench_http>},
+     .run = run_one<bench_http>},
     {.name = "webhook",
      .operands = {},
      .summary = "in by HTTP, out by HTTP to a sink",
      .options = kOptions,
      .asks_daemon = false,
-     .run = run<bench_webhook>},
+     .run = run_one<bench_webhook>},
 };
 
 }  // namespace

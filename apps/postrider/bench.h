@@ -12,6 +12,7 @@
 namespace postrider {
 
 struct BenchOptions {
+  std::string command;       // for complaints
   std::uint32_t depth = 64;  // messages under way, or connections
   double seconds = 5;
   std::uint32_t destinations = 10'000;
@@ -90,8 +91,15 @@ class Figures {
 // Of the options that a benchmark knows; defaults for the others.
 Result<BenchOptions> bench_options(const Parsed& parsed);
 
+// A benchmark as a command.
+template <int (*Bench)(const BenchOptions&)>
+int run_one(const Parsed& parsed) {
+  const auto options = bench_options(parsed);
+  return options ? Bench(*options) : complain(parsed, options.error());
+}
+
 // The exit code.
-int print_or_complain(const Result<Figures>& figures, bool json);
+int print_or_complain(const Result<Figures>& figures, const BenchOptions& options);
 
 int bench_lifecycle(const BenchOptions& options);
 int bench_http(const BenchOptions& options);

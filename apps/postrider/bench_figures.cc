@@ -35,6 +35,7 @@ std::string number(double value, int digits) {
 
 Result<BenchOptions> bench_options(const Parsed& parsed) {
   BenchOptions options;
+  options.command = parsed.command;
   POSTRIDER_TRY(depth, parsed.number("--depth", 64, 1, 4096));
   POSTRIDER_TRY(seconds, parsed.number("--seconds", 5, 1, 3600));
   POSTRIDER_TRY(destinations, parsed.number("--destinations", 10'000, 1, 1'000'000));
@@ -53,12 +54,12 @@ Result<BenchOptions> bench_options(const Parsed& parsed) {
   return options;
 }
 
-int print_or_complain(const Result<Figures>& figures, bool json) {
+int print_or_complain(const Result<Figures>& figures, const BenchOptions& options) {
   if (!figures) {
-    complain("bench", figures.error().detail);
+    complain(options.command, figures.error().detail);
     return kExitFailure;
   }
-  figures->print(json);
+  figures->print(options.json);
   return kExitOk;
 }
 

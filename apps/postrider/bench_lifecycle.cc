@@ -87,7 +87,7 @@ int bench_lifecycle(const BenchOptions& options) {
   const BenchDirectory directory;
   Load load(options);
   if (const auto opened = load.open(directory.path()); !opened) {
-    complain("bench", opened.error().detail);
+    complain(options.command, opened.error().detail);
     return kExitFailure;
   }
   const CommitCounters before = load.rider().commits();
@@ -102,7 +102,7 @@ int bench_lifecycle(const BenchOptions& options) {
   const CommitCounters commits = load.rider().commits();
   const double rss = resident_mb();
   if (const auto closed = load.rider().close(); !closed || load.refused() > 0) {
-    std::fprintf(stderr, "postrider bench: some messages were refused\n");
+    complain(options.command, "some messages were refused");
     return kExitFailure;
   }
   const auto lifecycles = static_cast<double>(after.delivered - counted.delivered);

@@ -143,7 +143,7 @@ class Load {
 
   void note(const Answer& answer, AnswerCode wanted) {
     if (answer.code == wanted) return;
-    if (refused_++ == 0) complain("bench", answer.detail);
+    if (refused_++ == 0) complain(options_.command, answer.detail);
   }
 
   static std::string queue_of(std::uint64_t number) {
@@ -240,7 +240,7 @@ int bench_device(const BenchOptions& options) {
   const BenchDirectory directory;
   Load load(options);
   if (const auto opened = load.open(directory.path()); !opened) {
-    complain("bench", opened.error().detail);
+    complain(options.command, opened.error().detail);
     return kExitFailure;
   }
   const CommitCounters before = load.rider().commits();
@@ -259,7 +259,7 @@ int bench_device(const BenchOptions& options) {
   const auto stored_raw = static_cast<double>(load.stored_raw_bytes());
   load.wait();
   if (const auto closed = load.rider().close(); !closed || load.refused() > 0) {
-    std::fprintf(stderr, "postrider bench: some commands were refused\n");
+    complain(options.command, "some commands were refused");
     return kExitFailure;
   }
   const auto of = [&](std::uint64_t a, std::uint64_t b) {
@@ -287,7 +287,7 @@ int bench_device(const BenchOptions& options) {
   if (!options.redis.empty()) {
     const auto theirs = replay_on_redis(options);
     if (!theirs) {
-      complain("bench", theirs.error().detail);
+      complain(options.command, theirs.error().detail);
       return kExitFailure;
     }
     figures.add("redis_commands", theirs->commands);

@@ -13,6 +13,7 @@
 #include "apps/postrider/bench.h"
 #include "apps/postrider/bench_void.h"
 #include "bench/long/benches.h"
+#include "postrider/cli/output.h"
 #include "postrider/node/postrider.h"
 
 namespace postrider {
@@ -131,7 +132,8 @@ int bench_hang(const BenchOptions& options) {
                    among == 0 ? "alone" : "among those that hang");
       const Result<Waited> waited = measure(among == 0 ? 0 : kHanging);
       if (!waited) {
-        std::fprintf(stderr, "\npostrider bench: %s\n", waited.error().detail.c_str());
+        std::fputc('\n', stderr);
+        complain(options.command, waited.error().detail);
         return kExitFailure;
       }
       p50[among].push_back(waited->p50);

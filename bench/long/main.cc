@@ -34,49 +34,43 @@ constexpr OptionRow kDeviceOptions[] = {
     {"--json", "", "one JSON object"},
 };
 
-template <int (*Bench)(const BenchOptions&)>
-int run(const Parsed& parsed) {
-  const auto options = bench_options(parsed);
-  return options ? Bench(*options) : complain(parsed, options.error());
-}
-
 constexpr Command kBenches[] = {
     {.name = "backlog",
      .operands = {},
      .summary = "many waiting messages: accepting, a kill -9, the start, the drain",
      .options = kOptions,
      .asks_daemon = false,
-     .run = run<bench_backlog>},
+     .run = run_one<bench_backlog>},
     {.name = "redrive",
      .operands = {},
      .summary = "many dead letters, a kill -9, and a job that sends all of them again at a rate",
      .options = kRedriveOptions,
      .asks_daemon = false,
-     .run = run<bench_redrive>},
+     .run = run_one<bench_redrive>},
     {.name = "hang",
      .operands = {},
      .summary = "ten destinations that answer, alone and among 990 that hang, by turns",
      .options = kOptions,
      .asks_daemon = false,
-     .run = run<bench_hang>},
+     .run = run_one<bench_hang>},
     {.name = "device",
      .operands = {},
      .summary = "commands by push to devices, from enqueue to answer",
      .options = kDeviceOptions,
      .asks_daemon = false,
-     .run = run<bench_device>},
+     .run = run_one<bench_device>},
     {.name = "queues",
      .operands = {},
      .summary = "many commands that wait in many queues of devices: a kill -9, the start, timers",
      .options = kOptions,
      .asks_daemon = false,
-     .run = run<bench_queues>},
+     .run = run_one<bench_queues>},
     {.name = "timers",
      .operands = {},
      .summary = "arming and firing",
      .options = kOptions,
      .asks_daemon = false,
-     .run = run<bench_timers>},
+     .run = run_one<bench_timers>},
 };
 
 }  // namespace
@@ -84,7 +78,7 @@ constexpr Command kBenches[] = {
 
 int main(int count, char** values) {
   const std::vector<std::string> arguments(values + (count > 0 ? 1 : 0), values + count);
-  const int code = postrider::run_verbs("bench", postrider::kBenches, arguments);
+  const int code = postrider::run_verbs("postrider-bench", postrider::kBenches, arguments);
   const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   return code == postrider::kExitOk && !written ? postrider::kExitFailure : code;
 }

@@ -170,7 +170,7 @@ Result<Figures> measure(const BenchOptions& options) {
 }  // namespace
 
 int bench_queues(const BenchOptions& options) {
-  return print_or_complain(measure(options), options.json);
+  return print_or_complain(measure(options), options);
 }
 
 }  // namespace postrider

@@ -190,7 +190,7 @@ Result<Figures> measure(const BenchOptions& options) {
 }  // namespace
 
 int bench_redrive(const BenchOptions& options) {
-  return print_or_complain(measure(options), options.json);
+  return print_or_complain(measure(options), options);
 }
 
 }  // namespace postrider

@@ -8,8 +8,7 @@ namespace postrider {
 
 int usage_error(std::string_view command, std::string_view complaint) {
   complain(command, complaint);
-  const std::string name = command.empty() ? "postrider" : "postrider " + std::string(command);
-  std::fprintf(stderr, "Try '%s --help'.\n", name.c_str());
+  std::fprintf(stderr, "Try '%s --help'.\n", typed(command).c_str());
   return kExitUsage;
 }
 

@@ -7,6 +7,7 @@
 
 #include "postrider/base/durations.h"
 #include "postrider/base/nearest.h"
+#include "postrider/cli/output.h"
 #include "postrider/cli/wording.h"
 
 namespace postrider {
@@ -97,14 +98,14 @@ void print_verbs(std::string_view noun, std::span<const Command> verbs, std::FIL
     line.resize(std::max(line.size() + 1, kIndent + 12), ' ');
     text.append(line).append(verb.summary).append("\n");
   }
-  text.append("\n'postrider ").append(noun).append(" VERB --help' says more.\n");
+  text.append("\n'").append(typed(noun)).append(" VERB --help' says more.\n");
   std::fputs(text.c_str(), out);
 }
 
 }  // namespace
 
 std::string usage_line(std::string_view noun, const Command& command) {
-  std::string line = "postrider " + full_name(noun, command.name);
+  std::string line = typed(full_name(noun, command.name));
   if (!command.operands.usage.empty()) line.append(" ").append(command.operands.usage);
   return line.append(" [OPTION…]");
 }

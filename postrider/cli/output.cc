@@ -88,9 +88,13 @@ std::string shown_lines(std::string_view text) {
   }
 }
 
+std::string typed(std::string_view command) {
+  if (command.empty()) return "postrider";
+  return (command.starts_with("postrider-") ? "" : "postrider ") + std::string(command);
+}
+
 void complain(std::string_view command, std::string_view what) {
-  const std::string name = command.empty() ? "postrider" : "postrider " + std::string(command);
-  std::fprintf(stderr, "%s: %s\n", name.c_str(), shown_lines(what).c_str());
+  std::fprintf(stderr, "%s: %s\n", typed(command).c_str(), shown_lines(what).c_str());
 }
 
 std::string Table::text() const {

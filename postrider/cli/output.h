@@ -26,6 +26,10 @@ std::string shown(std::string_view text, std::size_t bytes_max = 300);
 // The same for each of several lines; their breaks stay.
 std::string shown_lines(std::string_view text);
 
+// What is typed for a command: "msg ls" is a word of `postrider`, "postrider-bench timers" of a
+// program of its own. Empty: the program alone.
+std::string typed(std::string_view command);
+
 // "postrider COMMAND: WHAT" on the standard error, as shown_lines(). Every complaint goes
 // this way, because what was typed or read is repeated in it. `command` may be empty.
 void complain(std::string_view command, std::string_view what);

@@ -57,6 +57,20 @@ class Bench(harness.Case):
             self.assertGreater(report[name], 0, name)
 
     # req: engine.figure.1
+    def test_each_program_calls_itself_by_its_name(self):
+        if not LONG.exists():
+            self.skipTest(f"there is no {LONG}")
+        for command, said in (([str(LONG)], "postrider-bench"), ([str(harness.BINARY), "bench"], "postrider bench")):
+            done = subprocess.run([*command, "--help"], text=True, timeout=harness.PATIENCE, capture_output=True, check=False)
+            lines = [line for line in done.stdout.splitlines() if "[OPTION…]" in line]
+            self.assertTrue(lines, done)
+            for line in lines:
+                self.assertRegex(line, f"^(Usage:| {{6}}) {said} [a-z]+ ")
+            self.assertIn(f"'{said} VERB --help'", done.stdout)
+            wrong = subprocess.run([*command, "nonsense"], text=True, timeout=harness.PATIENCE, capture_output=True, check=False)
+            self.assertTrue(wrong.stderr.startswith(f"{said}: unknown verb"), wrong)
+
+    # req: engine.figure.1
     def test_timers(self):
         report = self.long_bench("timers", "--messages", "10000", without=("records_per_lifecycle", "bytes_per_lifecycle"))
         self.assertEqual(report["fired"], 10000)
