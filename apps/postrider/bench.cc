@@ -17,24 +17,11 @@ constexpr OptionRow kOptions[] = {
 };
 
 constexpr Command kBenches[] = {
-    {.name = "lifecycle",
-     .operands = {},
-     .summary = "the library: submit, send into the void, end; all of it synced",
-     .options = kOptions,
-     .asks_daemon = false,
-     .run = run_one<bench_lifecycle>},
-    {.name = "http",
-     .operands = {},
-     .summary = "accepting over HTTP for paused destinations, one by one and as lines",
-     .options = kOptions,
-     .asks_daemon = false,
-     .run = run_one<bench_http>},
-    {.name = "webhook",
-     .operands = {},
-     .summary = "in by HTTP, out by HTTP to a sink",
-     .options = kOptions,
-     .asks_daemon = false,
-     .run = run_one<bench_webhook>},
+    benchmark<bench_lifecycle>(
+        "lifecycle", "the library: submit, send into the void, end; all of it synced", kOptions),
+    benchmark<bench_http>(
+        "http", "accepting over HTTP for paused destinations, one by one and as lines", kOptions),
+    benchmark<bench_webhook>("webhook", "in by HTTP, out by HTTP to a sink", kOptions),
 };
 
 }  // namespace

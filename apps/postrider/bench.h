@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -96,6 +98,17 @@ template <int (*Bench)(const BenchOptions&)>
 int run_one(const Parsed& parsed) {
   const auto options = bench_options(parsed);
   return options ? Bench(*options) : complain(parsed, options.error());
+}
+
+template <int (*Bench)(const BenchOptions&)>
+constexpr Command benchmark(std::string_view name, std::string_view summary,
+                            std::span<const OptionRow> options) {
+  return {.name = name,
+          .operands = {},
+          .summary = summary,
+          .options = options,
+          .asks_daemon = false,
+          .run = run_one<Bench>};
 }
 
 // The exit code.

@@ -35,42 +35,19 @@ constexpr OptionRow kDeviceOptions[] = {
 };
 
 constexpr Command kBenches[] = {
-    {.name = "backlog",
-     .operands = {},
-     .summary = "many waiting messages: accepting, a kill -9, the start, the drain",
-     .options = kOptions,
-     .asks_daemon = false,
-     .run = run_one<bench_backlog>},
-    {.name = "redrive",
-     .operands = {},
-     .summary = "many dead letters, a kill -9, and a job that sends all of them again at a rate",
-     .options = kRedriveOptions,
-     .asks_daemon = false,
-     .run = run_one<bench_redrive>},
-    {.name = "hang",
-     .operands = {},
-     .summary = "ten destinations that answer, alone and among 990 that hang, by turns",
-     .options = kOptions,
-     .asks_daemon = false,
-     .run = run_one<bench_hang>},
-    {.name = "device",
-     .operands = {},
-     .summary = "commands by push to devices, from enqueue to answer",
-     .options = kDeviceOptions,
-     .asks_daemon = false,
-     .run = run_one<bench_device>},
-    {.name = "queues",
-     .operands = {},
-     .summary = "many commands that wait in many queues of devices: a kill -9, the start, timers",
-     .options = kOptions,
-     .asks_daemon = false,
-     .run = run_one<bench_queues>},
-    {.name = "timers",
-     .operands = {},
-     .summary = "arming and firing",
-     .options = kOptions,
-     .asks_daemon = false,
-     .run = run_one<bench_timers>},
+    benchmark<bench_backlog>(
+        "backlog", "many waiting messages: accepting, a kill -9, the start, the drain", kOptions),
+    benchmark<bench_redrive>(
+        "redrive", "many dead letters, a kill -9, and a job that sends all of them again at a rate",
+        kRedriveOptions),
+    benchmark<bench_hang>(
+        "hang", "ten destinations that answer, alone and among 990 that hang, by turns", kOptions),
+    benchmark<bench_device>("device", "commands by push to devices, from enqueue to answer",
+                            kDeviceOptions),
+    benchmark<bench_queues>(
+        "queues", "many commands that wait in many queues of devices: a kill -9, the start, timers",
+        kOptions),
+    benchmark<bench_timers>("timers", "arming and firing", kOptions),
 };
 
 }  // namespace
