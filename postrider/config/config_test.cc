@@ -1,13 +1,12 @@
 #include "postrider/config/config.h"
 
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "postrider/config/config_rows.h"
+#include "postrider/config/config_testing.h"
 #include "postrider/config/config_toml.h"
 
 namespace postrider {
@@ -20,27 +19,6 @@ std::string problems_of(std::string_view text, const Environment& environment = 
   const Result<Config> config = parse_config(text, "p.toml", environment, overrides);
   return config ? "" : config.error().detail;
 }
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = testing::TempDir() + "postrider_config_XXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::string write(const std::string& name, std::string_view text) const {
-    const std::string path = path_ + "/" + name;
-    std::ofstream(path) << text;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
-    return path;
-  }
-
- private:
-  std::string path_;
-};
 
 TEST(Config, NothingIsEveryDefault) {
   const Result<Config> config = parse_config("", "", {});
@@ -237,7 +215,7 @@ TEST(ConfigRules, AVariableThatIsAlmostASettingIsAWarning) {
 
 // req: config.tokens.1
 TEST(ConfigTokens, AreReadFromTextFileAndEnvironment) {
-  const TemporaryDirectory directory;
+  const ConfigFolder directory;
   const std::string file = directory.write("token", "from-a-file-0123456789\n");
   const Result<Config> config = parse_config(
       "[server]\nlisten = [\"0.0.0.0:80\"]\n"
@@ -451,7 +429,7 @@ TEST(ConfigFile, HasNoControlCharacters) {
 }
 
 TEST(ConfigFile, IsReadFromDisk) {
-  const TemporaryDirectory directory;
+  const ConfigFolder directory;
   const std::string path = directory.write("p.toml", "[door]\nwaiting_max = 9000\n");
   const Result<Config> config = load_config(path, {});
   ASSERT_TRUE(config) << config.error().detail;

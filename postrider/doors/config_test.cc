@@ -1,7 +1,6 @@
 // The configuration with the parts of all doors: what a file may say as a whole.
 #include "postrider/doors/device/config.h"
 
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/config/config_rows.h"
+#include "postrider/config/config_testing.h"
 #include "postrider/doors/all.h"
 
 namespace postrider::doors {
@@ -18,27 +18,6 @@ std::string problems_of(std::string_view text) {
   const Result<Config> config = parse_config(text, "p.toml", {}, {}, all_config_parts());
   return config ? "" : config.error().detail;
 }
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = testing::TempDir() + "postrider_config_XXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::string write(const std::string& name, std::string_view text) const {
-    const std::string path = path_ + "/" + name;
-    std::ofstream(path) << text;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
-    return path;
-  }
-
- private:
-  std::string path_;
-};
 
 std::string line_of(const ConfigRow& row, std::string_view value) {
   return "[" + std::string(row.section) + "]\n" + std::string(row.key) + " = " +
@@ -117,7 +96,7 @@ TEST(ConfigTemplate, IsAFileWithEveryDefault) {
   EXPECT_EQ(settings, config_rows(all_config_parts()).size());
   EXPECT_EQ(problems_of(active), "");
   // And so do the examples of tokens and destinations.
-  const TemporaryDirectory directory;
+  const ConfigFolder directory;
   const std::string secret = directory.write("s", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
   std::string examples;
   begin = text.find("# [[tokens]]");
