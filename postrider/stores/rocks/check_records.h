@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "postrider/model/id_codec.h"
 #include "postrider/stores/rocks/check.h"
 
 namespace postrider::rocks {
@@ -23,9 +22,5 @@ struct RecordSource {
 };
 
 void check_records(const RecordSource& source, CheckReport& report);
-
-// For people: what the key stands for, with everything unprintable escaped. Messages are named as
-// outside; without `ids`, because the meta record cannot be read, by their addresses in the store.
-std::string describe_key(std::string_view key, const IdCodec* ids = nullptr);
 
 }  // namespace postrider::rocks

@@ -17,6 +17,7 @@
 #include "postrider/model/records/keys.h"
 #include "postrider/model/records/records.h"
 #include "postrider/stores/rocks/check_records.h"
+#include "postrider/stores/rocks/describe_key.h"
 #include "postrider/stores/rocks/rocks_store.h"
 #include "postrider/stores/rocks/rocks_testing.h"
 
