@@ -3,7 +3,10 @@
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto SSL)
-find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(Boost 1.81 REQUIRED)
+if(POSTRIDER_TESTS OR POSTRIDER_FUZZ)
+  find_package(Boost 1.81 REQUIRED COMPONENTS json)
+endif()
 find_package(tl-expected REQUIRED CONFIG)
 
 # Packages without a CMake file of their own: postrider::NAME from a header and a library.

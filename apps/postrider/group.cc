@@ -39,7 +39,7 @@ constexpr auto kSendOptions = std::to_array<OptionRow>({
 std::string path_of(std::string_view name) { return "/v1/groups/" + percent_encode(name); }
 
 // The operands behind the group's name are members.
-void add_members(api::JsonWriter& json, const Parsed& parsed) {
+void add_members(json::JsonWriter& json, const Parsed& parsed) {
   json.name("members").open_array();
   for (std::size_t i = 1; i < parsed.operands.size(); ++i) {
     json.open_object().field("destination", parsed.operands[i]).name("types").open_array();
@@ -64,7 +64,7 @@ int put(const Parsed& parsed) {
   ClientRequest request;
   request.method = "PUT";
   request.path = path_of(parsed.operands[0]);
-  api::JsonWriter json(request.body);
+  json::JsonWriter json(request.body);
   json.open_object().flag("skip_closed", parsed.has("--skip-closed"));
   add_members(json, parsed);
   json.close_object();
@@ -75,7 +75,7 @@ int add(const Parsed& parsed) {
   ClientRequest request;
   request.method = "POST";
   request.path = path_of(parsed.operands[0]) + "/members";
-  api::JsonWriter json(request.body);
+  json::JsonWriter json(request.body);
   json.open_object();
   add_members(json, parsed);
   json.close_object();

@@ -36,7 +36,7 @@ int put(const Parsed& parsed) {
   request.method = "PUT";
   request.path = path_of(parsed.operands[0]);
   add_key(parsed, request);
-  api::JsonWriter json(request.body);
+  json::JsonWriter json(request.body);
   json.open_object();
   for (const auto& [option, field] : {std::pair{"--reason", "reason"},
                                       {"--prefix", "destination_prefix"},

@@ -73,13 +73,13 @@ std::vector<Table::Cell> row_of(const Json& job, Timestamp now) {
           {filter_of(job), Colour::kFaint}};
 }
 
-void add_option(api::JsonWriter& json, const Parsed& parsed, std::string_view option,
+void add_option(json::JsonWriter& json, const Parsed& parsed, std::string_view option,
                 std::string_view field) {
   if (const std::string* value = parsed.find(option)) json.field(field, *value);
 }
 
 // "2h" is two hours ago; anything else is for the daemon to read.
-void add_time(api::JsonWriter& json, const Parsed& parsed, std::string_view option,
+void add_time(json::JsonWriter& json, const Parsed& parsed, std::string_view option,
               std::string_view field) {
   const std::string* value = parsed.find(option);
   if (value == nullptr) return;
@@ -202,7 +202,7 @@ int start_job(const Parsed& parsed, const JobWish& wish) {
   request.method = "POST";
   request.path = "/v1/jobs";
   add_job_key(parsed, wish.key_suffix, request);
-  api::JsonWriter json(request.body);
+  json::JsonWriter json(request.body);
   json.open_object().field("action", wish.action).name("filter").open_object();
   if (!wish.destination.empty()) json.field("destination", wish.destination);
   add_option(json, parsed, "--destination", "destination");

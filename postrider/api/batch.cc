@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "postrider/api/json_names.h"
 #include "postrider/api/letters.h"
 #include "postrider/api/texts.h"
-#include "postrider/json/json_writer.h"
 
 namespace postrider::api {
 namespace {

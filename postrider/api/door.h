@@ -10,10 +10,10 @@
 #include <string_view>
 #include <utility>
 
+#include "postrider/api/json_names.h"
 #include "postrider/api/problems.h"
 #include "postrider/api/router.h"
 #include "postrider/base/time.h"
-#include "postrider/json/json_reader.h"
 #include "postrider/model/event.h"
 #include "postrider/model/seams/clock.h"
 #include "postrider/runtime/host.h"

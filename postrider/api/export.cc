@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "postrider/api/json_names.h"
 #include "postrider/api/letters.h"
 #include "postrider/api/long.h"
 #include "postrider/api/texts.h"
-#include "postrider/json/json_writer.h"
 #include "postrider/model/records/keys.h"
 
 namespace postrider {

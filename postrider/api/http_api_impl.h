@@ -19,11 +19,11 @@
 #include "postrider/api/door.h"
 #include "postrider/api/events.h"
 #include "postrider/api/http_api.h"
+#include "postrider/api/json_names.h"
 #include "postrider/api/metrics.h"
 #include "postrider/api/problems.h"
 #include "postrider/api/router.h"
 #include "postrider/api/submit.h"
-#include "postrider/json/json_reader.h"
 
 namespace postrider {
 

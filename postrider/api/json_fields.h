@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "postrider/api/json_names.h"
 #include "postrider/api/problems.h"
 #include "postrider/base/time.h"
-#include "postrider/json/json_reader.h"
 #include "postrider/model/attributes.h"
 
 namespace postrider::api {

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "postrider/api/json_fields.h"
+#include "postrider/api/json_names.h"
 #include "postrider/api/texts.h"
-#include "postrider/json/json_writer.h"
 #include "postrider/model/attributes.h"
 #include "postrider/model/letters.h"
 #include "postrider/model/message.h"

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "postrider/api/http_api_impl.h"
+#include "postrider/api/json_names.h"
 #include "postrider/api/long.h"
-#include "postrider/json/json_writer.h"
 
 namespace postrider {
 

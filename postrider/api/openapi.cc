@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "postrider/json/json_writer.h"
+#include "postrider/api/json_names.h"
 
 namespace postrider::api {
 namespace {

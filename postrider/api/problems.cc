@@ -2,9 +2,9 @@
 
 #include <array>
 
+#include "postrider/api/json_names.h"
 #include "postrider/base/check.h"
 #include "postrider/base/nearest.h"
-#include "postrider/json/json_writer.h"
 
 namespace postrider::api {
 namespace {

@@ -4,9 +4,9 @@
 #include <array>
 #include <span>
 
+#include "postrider/api/json_names.h"
 #include "postrider/api/texts.h"
 #include "postrider/base/check.h"
-#include "postrider/json/json_reader.h"
 #include "postrider/model/attributes.h"
 #include "postrider/protocols/web/base64.h"
 #include "postrider/protocols/web/http_text.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "postrider/api/http_api.h"
-#include "postrider/json/json_writer.h"
+#include "postrider/api/json_names.h"
 #include "postrider/model/answer.h"
 #include "postrider/model/id_codec.h"
 

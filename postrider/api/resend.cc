@@ -1,7 +1,7 @@
 // Resend: a new message with the content of one that lives, is a dead letter or is kept as history.
 // The old one stays as it is.
 #include "postrider/api/http_api_impl.h"
-#include "postrider/json/json_writer.h"
+#include "postrider/api/json_names.h"
 
 namespace postrider {
 

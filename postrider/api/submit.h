@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "postrider/api/json_names.h"
 #include "postrider/api/problems.h"
-#include "postrider/json/json_reader.h"
 #include "postrider/model/event.h"
 
 namespace postrider::api {

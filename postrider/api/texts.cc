@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <span>
 
-#include "postrider/json/json_reader.h"
+#include "postrider/api/json_names.h"
 #include "postrider/protocols/web/base64.h"
 #include "postrider/protocols/web/http_text.h"
 

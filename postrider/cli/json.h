@@ -1,5 +1,5 @@
 // JSON as the commands need it: what the daemon said as a plain tree, and texts quoted for what we
-// say. Boost.JSON stays in json.cc.
+// say.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,11 @@
 #include <vector>
 
 #include "postrider/base/result.h"
+#include "postrider/json/json_tree.h"
 
 namespace postrider {
 
-struct Json {
-  enum class Kind : std::uint8_t { kNull, kFlag, kNumber, kText, kList, kObject };
-
-  Kind kind = Kind::kNull;
-  std::string text;                // of a text; of a number, its digits; of a flag, true or false
-  std::vector<Json> items;         // of a list or an object
-  std::vector<std::string> names;  // of an object's items
-
-  const Json* find(std::string_view name) const;
-  // The member as a text; empty when there is none, or when it is no text, number or flag.
-  std::string at(std::string_view name) const;
-  const std::vector<Json>& list(std::string_view name) const;
-};
+using Json = json::Tree;
 
 Result<Json> parse_json(std::string_view text);  // at most 32 levels deep
 

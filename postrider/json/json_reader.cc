@@ -6,7 +6,7 @@
 
 #include "postrider/base/check.h"
 
-namespace postrider::api {
+namespace postrider::json {
 namespace {
 
 constexpr std::size_t kNodesKept = 4096;  // memory that stays for the next text
@@ -232,14 +232,14 @@ Result<void> JsonDocument::parse(std::string_view text, const JsonLimits& limits
 bool JsonDocument::step(Want& want, const JsonLimits& limits) {
   switch (want) {
     case Want::kFirstElement:
-      if (at_ < text_.size() && text_[at_] == ']') return close(want);
+      if (at_ < text_.size() && text_[at_] == ']') return close(want, limits);
       return read_value(want, limits);
     case Want::kValue: return read_value(want, limits);
     case Want::kFirstName:
-      if (at_ < text_.size() && text_[at_] == '}') return close(want);
+      if (at_ < text_.size() && text_[at_] == '}') return close(want, limits);
       return read_name(want, limits);
     case Want::kName: return read_name(want, limits);
-    case Want::kAfter: return read_after(want);
+    case Want::kAfter: return read_after(want, limits);
   }
   return false;
 }
@@ -272,10 +272,10 @@ bool JsonDocument::read_name(Want& want, const JsonLimits& limits) {
   return true;
 }
 
-bool JsonDocument::read_after(Want& want) {
+bool JsonDocument::read_after(Want& want, const JsonLimits& limits) {
   const bool array = nodes_[open_.back()].kind == JsonKind::kArray;
   const char end = array ? ']' : '}';
-  if (at_ < text_.size() && text_[at_] == end) return close(want);
+  if (at_ < text_.size() && text_[at_] == end) return close(want, limits);
   if (at_ == text_.size() || text_[at_] != ',')
     return bad(array ? "a comma or ']' is missing" : "a comma or '}' is missing");
   ++at_;
@@ -302,14 +302,14 @@ bool JsonDocument::open(JsonKind kind, Want& want, const JsonLimits& limits) {
   return true;
 }
 
-bool JsonDocument::close(Want& want) {
+bool JsonDocument::close(Want& want, const JsonLimits& limits) {
   const std::uint32_t index = open_.back();
   open_.pop_back();
   ++at_;
   nodes_[index].end = static_cast<std::uint32_t>(at_);
   nodes_[index].next = static_cast<std::uint32_t>(nodes_.size());
   want = Want::kAfter;
-  return nodes_[index].kind != JsonKind::kObject || !has_twice(index);
+  return nodes_[index].kind != JsonKind::kObject || limits.names_twice || !has_twice(index);
 }
 
 std::string_view JsonDocument::name_at(std::uint32_t index,
@@ -453,4 +453,4 @@ bool JsonDocument::over(std::string_view what) {
   return false;
 }
 
-}  // namespace postrider::api
+}  // namespace postrider::json

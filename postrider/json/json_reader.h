@@ -1,7 +1,7 @@
 // JsonDocument: reads one JSON text (RFC 8259) and is strict about it: UTF-8 only, no name twice in
-// an object, no lone surrogates, nothing after the value. One pass, no recursion, bounded depth and
-// count. Values are views into the text, so numbers and strings stay as they were written. Reused
-// for many texts; one thread.
+// an object unless the limits allow it, no lone surrogates, nothing after the value. One pass, no
+// recursion, bounded depth and count. Values are views into the text, so numbers and strings stay
+// as they were written. Reused for many texts; one thread.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 #include "postrider/base/result.h"
 
-namespace postrider::api {
+namespace postrider::json {
 
 enum class JsonKind : std::uint8_t { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
 std::string_view name_of(JsonKind kind);  // "an object"
@@ -20,6 +20,7 @@ std::string_view name_of(JsonKind kind);  // "an object"
 struct JsonLimits {
   std::uint32_t depth_max = 32;        // objects and arrays inside each other
   std::uint32_t values_max = 100'000;  // of one text, names included
+  bool names_twice = false;            // an object may have one name twice; else that is refused
 };
 
 class JsonDocument;
@@ -83,10 +84,10 @@ class JsonDocument {
 
   bool step(Want& want, const JsonLimits& limits);
   bool open(JsonKind kind, Want& want, const JsonLimits& limits);
-  bool close(Want& want);
+  bool close(Want& want, const JsonLimits& limits);
   bool read_value(Want& want, const JsonLimits& limits);
   bool read_name(Want& want, const JsonLimits& limits);
-  bool read_after(Want& want);
+  bool read_after(Want& want, const JsonLimits& limits);
   bool read_string(const JsonLimits& limits);
   bool read_escape();
   bool read_utf8();
@@ -110,4 +111,4 @@ class JsonDocument {
 
 bool is_utf8(std::string_view text);
 
-}  // namespace postrider::api
+}  // namespace postrider::json

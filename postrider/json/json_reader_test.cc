@@ -6,7 +6,7 @@
 
 #include "postrider/json/json_writer.h"
 
-namespace postrider::api {
+namespace postrider::json {
 namespace {
 
 bool reads(std::string_view text, JsonLimits limits = {}) {
@@ -216,4 +216,4 @@ TEST(JsonWriter, WritesUtf8WhateverItIsGiven) {
 }
 
 }  // namespace
-}  // namespace postrider::api
+}  // namespace postrider::json

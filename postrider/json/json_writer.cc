@@ -5,7 +5,7 @@
 
 #include "postrider/json/json_reader.h"
 
-namespace postrider::api {
+namespace postrider::json {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -28,6 +28,13 @@ void append_escaped(std::string& out, char c) {
   const auto byte = static_cast<unsigned char>(c);
   out.append("\\u00").push_back(kDigits[byte >> 4]);
   out.push_back(kDigits[byte & 15]);
+}
+
+template <class Number>
+void append_digits(std::string& out, Number number) {
+  std::array<char, 32> digits{};
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  out.append(digits.data(), static_cast<std::size_t>(written.ptr - digits.data()));
 }
 
 // Length of the character at the beginning, which is not ASCII; 0: it is no UTF-8.
@@ -94,9 +101,19 @@ JsonWriter& JsonWriter::text(std::string_view text) {
 
 JsonWriter& JsonWriter::number(std::uint64_t number) {
   comma();
-  std::array<char, 24> digits{};
-  const auto written = std::to_chars(digits.begin(), digits.end(), number);
-  out_.append(digits.data(), static_cast<std::size_t>(written.ptr - digits.data()));
+  append_digits(out_, number);
+  return *this;
+}
+
+JsonWriter& JsonWriter::integer(std::int64_t number) {
+  comma();
+  append_digits(out_, number);
+  return *this;
+}
+
+JsonWriter& JsonWriter::decimal(double number) {
+  comma();
+  append_digits(out_, number);
   return *this;
 }
 
@@ -130,4 +147,4 @@ void JsonWriter::append_quoted(std::string_view text) {
   out_.push_back('"');
 }
 
-}  // namespace postrider::api
+}  // namespace postrider::json

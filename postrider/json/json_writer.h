@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace postrider::api {
+namespace postrider::json {
 
 class JsonWriter {
  public:
@@ -20,6 +20,8 @@ class JsonWriter {
   JsonWriter& text_name(std::string_view name);
   JsonWriter& text(std::string_view text);
   JsonWriter& number(std::uint64_t number);
+  JsonWriter& integer(std::int64_t number);
+  JsonWriter& decimal(double number);  // finite; the shortest digits that read as the same number
   JsonWriter& boolean(bool value);
   JsonWriter& raw(std::string_view json);  // a whole value
 
@@ -41,4 +43,4 @@ class JsonWriter {
   bool first_ = true;  // nothing before this one on its level, or its name was just written
 };
 
-}  // namespace postrider::api
+}  // namespace postrider::json

@@ -20,16 +20,22 @@ std::optional<std::int64_t> whole(double number) {
   return static_cast<std::int64_t>(number);
 }
 
-std::optional<std::int64_t> parse_integer(std::string_view text) {
-  std::int64_t value = 0;
+// The whole text as a number.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value{};
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || rest != end) return std::nullopt;
   return value;
 }
 
+bool has_digits_only(std::string_view number) {
+  return number.find_first_of(".eE") == std::string_view::npos;
+}
+
 template <class Number>
-Result<Number> bounded(const Object& object, std::string_view name) {
+Result<Number> bounded(const Tree& object, std::string_view name) {
   POSTRIDER_TRY(value, integer_of(object, name));
   if (value < std::int64_t{std::numeric_limits<Number>::min()} ||
       value > std::int64_t{std::numeric_limits<Number>::max()})
@@ -39,109 +45,91 @@ Result<Number> bounded(const Object& object, std::string_view name) {
 
 }  // namespace
 
-namespace {
-
-Result<Value> parse_into(boost::json::storage_ptr memory, std::string_view text) {
+Result<Tree> parse(std::string_view text) {
   if (text.size() > kBytesMax) return fail(ErrorCode::kLimit, "the JSON text is too large");
-  boost::json::parse_options options;
-  options.max_depth = kDepthMax;
-  boost::system::error_code bad;
-  Value value = boost::json::parse({text.data(), text.size()}, bad, std::move(memory), options);
-  if (bad.failed()) return fail(ErrorCode::kInvalid, "this is no JSON: " + bad.message());
-  return value;
+  auto tree =
+      parse_tree(text, {.depth_max = kDepthMax, .values_max = UINT32_MAX, .names_twice = true});
+  if (!tree) return fail(ErrorCode::kInvalid, "this is no JSON: " + tree.error().detail);
+  return tree;
 }
 
-auto no_object() { return fail(ErrorCode::kInvalid, "this is no JSON object"); }
-
-}  // namespace
-
-Result<Value> parse(std::string_view text) { return parse_into({}, text); }
-
-Result<Object> parse_object(std::string_view text) {
-  POSTRIDER_TRY(value, parse(text));
-  if (!value.is_object()) return no_object();
-  return std::move(value.get_object());
+Result<Tree> parse_object(std::string_view text) {
+  POSTRIDER_TRY(tree, parse(text));
+  if (!tree.is_object()) return fail(ErrorCode::kInvalid, "this is no JSON object");
+  return std::move(tree);
 }
 
-Result<const Object*> Document::parse_object(std::string_view text) {
-  POSTRIDER_TRY(value, parse_into(&memory_, text));
-  value_.emplace(std::move(value));
-  if (!value_->is_object()) return no_object();
-  return &value_->get_object();
+const Tree* find(const Tree& object, std::string_view name) {
+  const Tree* const value = object.find(name);
+  return value == nullptr || value->kind == Tree::Kind::kNull ? nullptr : value;
 }
 
-const Value* find(const Object& object, std::string_view name) {
-  const Value* const value = object.if_contains({name.data(), name.size()});
-  return value == nullptr || value->is_null() ? nullptr : value;
-}
-
-Result<std::string> text_of(const Object& object, std::string_view name) {
-  const Value* const value = find(object, name);
+Result<std::string> text_of(const Tree& object, std::string_view name) {
+  const Tree* const value = find(object, name);
   if (value == nullptr) return std::string();
-  if (!value->is_string()) return wrong(name, "must be a text");
-  return std::string(value->get_string().data(), value->get_string().size());
+  if (!value->is_text()) return wrong(name, "must be a text");
+  return value->text;
 }
 
-Result<bool> boolean_of(const Object& object, std::string_view name) {
-  const Value* const value = find(object, name);
+Result<bool> boolean_of(const Tree& object, std::string_view name) {
+  const Tree* const value = find(object, name);
   if (value == nullptr) return false;
-  if (!value->is_bool()) return wrong(name, "must be true or false");
-  return value->get_bool();
+  if (value->kind != Tree::Kind::kFlag) return wrong(name, "must be true or false");
+  return value->text == "true";
 }
 
-std::optional<std::int64_t> integer_of(const Value& value) {
-  if (value.is_int64()) return value.get_int64();
-  if (value.is_double()) return whole(value.get_double());
-  if (!value.is_string()) return std::nullopt;
-  return parse_integer({value.get_string().data(), value.get_string().size()});
+bool is_integer(const Tree& value) {
+  return value.is_number() && has_digits_only(value.text) &&
+         (parse_number<std::int64_t>(value.text) || parse_number<std::uint64_t>(value.text));
 }
 
-Result<std::int64_t> integer_of(const Object& object, std::string_view name) {
-  const Value* const value = find(object, name);
+std::optional<std::int64_t> integer_of(const Tree& value) {
+  if (value.is_text() || (value.is_number() && has_digits_only(value.text)))
+    return parse_number<std::int64_t>(value.text);
+  if (!value.is_number()) return std::nullopt;
+  const auto number = parse_number<double>(value.text);
+  return number ? whole(*number) : std::nullopt;
+}
+
+Result<std::int64_t> integer_of(const Tree& object, std::string_view name) {
+  const Tree* const value = find(object, name);
   if (value == nullptr) return std::int64_t{0};
   const std::optional<std::int64_t> number = integer_of(*value);
   if (!number) return wrong(name, "must be a whole number");
   return *number;
 }
 
-Result<std::uint32_t> u32_of(const Object& object, std::string_view name) {
+Result<std::uint32_t> u32_of(const Tree& object, std::string_view name) {
   return bounded<std::uint32_t>(object, name);
 }
-Result<std::int32_t> i32_of(const Object& object, std::string_view name) {
+Result<std::int32_t> i32_of(const Tree& object, std::string_view name) {
   return bounded<std::int32_t>(object, name);
 }
 
-Result<double> number_of(const Object& object, std::string_view name) {
-  const Value* const value = find(object, name);
+Result<double> number_of(const Tree& object, std::string_view name) {
+  const Tree* const value = find(object, name);
   if (value == nullptr) return 0.0;
-  if (value->is_double()) return value->get_double();
-  if (value->is_int64()) return static_cast<double>(value->get_int64());
-  if (value->is_uint64()) return static_cast<double>(value->get_uint64());
-  double number = 0;
-  if (value->is_string()) {
-    const boost::json::string& text = value->get_string();
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, number);
-    if (error == std::errc() && rest == end && std::isfinite(number)) return number;
+  if (value->is_number() || value->is_text()) {
+    const auto number = parse_number<double>(value->text);
+    if (number && std::isfinite(*number)) return *number;
   }
   return wrong(name, "must be a number");
 }
 
-Result<const Object*> object_of(const Object& object, std::string_view name) {
-  const Value* const value = find(object, name);
-  if (value == nullptr) return static_cast<const Object*>(nullptr);
+Result<const Tree*> object_of(const Tree& object, std::string_view name) {
+  const Tree* const value = find(object, name);
+  if (value == nullptr) return static_cast<const Tree*>(nullptr);
   if (!value->is_object()) return wrong(name, "must be an object");
-  return &value->get_object();
+  return value;
 }
 
-std::optional<std::string> word_of(const Value& value) {
-  if (value.is_string()) return std::string(value.get_string().data(), value.get_string().size());
-  if (value.is_int64()) return std::to_string(value.get_int64());
-  if (value.is_uint64()) return std::to_string(value.get_uint64());
-  if (!value.is_double()) return std::nullopt;
+std::optional<std::string> word_of(const Tree& value) {
+  if (value.is_text() || is_integer(value)) return value.text;
+  const auto number = value.is_number() ? parse_number<double>(value.text) : std::nullopt;
+  if (!number) return std::nullopt;
+  // One way of writing each number, whatever its writer chose.
   std::array<char, 32> text{};
-  const auto [end, error] =
-      std::to_chars(text.data(), text.data() + text.size(), value.get_double());
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), *number);
   return std::string(text.data(), end);
 }
 

@@ -81,7 +81,7 @@ std::optional<SinkControlAnswer> CalinSink::Impl::control(const SinkRequest& req
 std::string CalinSink::Impl::counts() const {
   const sim::VendorCounts& counts = vendor_.counts();
   std::string out;
-  api::JsonWriter writer(out);
+  json::JsonWriter writer(out);
   writer.open_object().count("creates", counts.creates).count("taken", counts.taken);
   writer.count("polls", counts.polls).count("logins", counts.logins);
   writer.count("unauthorized", counts.unauthorized).count("tokens", counts.tokens);

@@ -7,6 +7,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "postrider/json/json_writer.h"
 #include "postrider/protocols/json_value.h"
 #include "postrider/protocols/web/http_text.h"
 #include "postrider/sinks/sink_control.h"
@@ -189,7 +190,7 @@ void ChirpstackSink::Impl::act(const sim::NetworkPost& post) {
 
 // {"meter": "…", "join": true, "report": true, "unknown": true or false, "class": "A" or "C"}
 SinkControlAnswer ChirpstackSink::Impl::set_device(std::string_view body) {
-  const Result<json::Object> object = json::parse_object(body);
+  const Result<json::Tree> object = json::parse_object(body);
   if (!object) return control_error(400, object.error().detail);
   const std::string meter = json::text_of(*object, "meter").value_or("");
   if (!chirpstack::dev_eui_of(meter)) return control_error(400, "meter: is missing or no meter");
@@ -206,7 +207,7 @@ SinkControlAnswer ChirpstackSink::Impl::set_device(std::string_view body) {
 
 // {"url": "…"}: where events go from now on.
 SinkControlAnswer ChirpstackSink::Impl::set_events(std::string_view body) {
-  const Result<json::Object> object = json::parse_object(body);
+  const Result<json::Tree> object = json::parse_object(body);
   if (!object) return control_error(400, object.error().detail);
   const std::string url = json::text_of(*object, "url").value_or("");
   if (const Result<void> good = check_http_url(url); !good)
@@ -217,23 +218,26 @@ SinkControlAnswer ChirpstackSink::Impl::set_events(std::string_view body) {
 
 std::string ChirpstackSink::Impl::counts() const {
   const sim::NetworkCounts& counts = server_.counts();
-  json::Object object;
-  object["enqueues"] = counts.enqueues;
-  object["taken"] = counts.taken;
-  object["repeats_refused"] = counts.repeats_refused;
-  object["looks"] = counts.looks;
-  object["radiated"] = counts.radiated;
-  object["queued"] = server_.queued();
-  object["joins"] = counts.joins;
-  object["events"] = counts.events;
-  object["events_lost"] = counts.events_lost;
-  object["events_repeated"] = counts.events_repeated;
-  object["events_posted"] = counts_.posted;
-  object["events_unheard"] = counts_.unheard;
-  object["runs"] = meters_.ledger.runs().size();
-  object["doubled"] = meters_.ledger.doubled().size();
-  object["mqtt_ready"] = mqtt_ != nullptr && mqtt_->ready();
-  return boost::json::serialize(object);
+  std::string text;
+  json::JsonWriter object(text);
+  object.open_object();
+  object.count("enqueues", counts.enqueues);
+  object.count("taken", counts.taken);
+  object.count("repeats_refused", counts.repeats_refused);
+  object.count("looks", counts.looks);
+  object.count("radiated", counts.radiated);
+  object.count("queued", server_.queued());
+  object.count("joins", counts.joins);
+  object.count("events", counts.events);
+  object.count("events_lost", counts.events_lost);
+  object.count("events_repeated", counts.events_repeated);
+  object.count("events_posted", counts_.posted);
+  object.count("events_unheard", counts_.unheard);
+  object.count("runs", meters_.ledger.runs().size());
+  object.count("doubled", meters_.ledger.doubled().size());
+  object.flag("mqtt_ready", mqtt_ != nullptr && mqtt_->ready());
+  object.close_object();
+  return text;
 }
 
 SinkControlAnswer ChirpstackSink::Impl::answer(const SinkRequest& request) {

@@ -10,7 +10,7 @@
 namespace postrider {
 namespace {
 
-using api::JsonWriter;
+using json::JsonWriter;
 
 std::string shown(const std::string& what) {
   constexpr std::string_view kToken = "TOKEN ";
@@ -47,11 +47,10 @@ Result<void> read(std::string_view body, std::span<const sim::FaultRow<Faults>> 
                   Faults& faults) {
   POSTRIDER_TRY(object, json::parse_object(body));
   Faults changed = faults;
-  for (const auto& [name, value] : object) {
-    const std::string_view key(name.data(), name.size());
-    const std::optional<std::int64_t> number = json::integer_of(value);
-    if (!number || *number < 0)
-      return fail(ErrorCode::kInvalid, std::string(key) + ": must be a whole number");
+  for (std::size_t i = 0; i < object.names.size(); ++i) {
+    const std::string& key = object.names[i];
+    const std::optional<std::int64_t> number = json::integer_of(object.items[i]);
+    if (!number || *number < 0) return fail(ErrorCode::kInvalid, key + ": must be a whole number");
     const Result<void> set =
         sim::set_fault(rows, changed, key, static_cast<std::uint64_t>(*number));
     if (!set) return set;

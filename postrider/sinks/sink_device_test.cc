@@ -5,10 +5,10 @@
 #include <thread>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
 #include <gtest/gtest.h>
 
 #include "postrider/protocols/calin/calin.h"
-#include "postrider/protocols/json_value.h"
 #include "postrider/protocols/meter/frame.h"
 #include "postrider/sinks/sink_calin.h"
 #include "postrider/sinks/sink_chirpstack.h"
@@ -112,10 +112,10 @@ class DeviceClient {
                 chirpstack::encode_enqueue(chirpstack::make_command(
                     *chirpstack::dev_eui_of(meter), command_frame(command, meter), {})));
   }
-  json::Object get(const std::string& address, const std::string& path) {
+  boost::json::object get(const std::string& address, const std::string& path) {
     const WireReply reply = ask("GET", "http://" + address + path);
     EXPECT_EQ(reply.status, 200);
-    return json::parse_object(reply.body).value();
+    return boost::json::parse(reply.body).as_object();
   }
   void until(const std::function<bool()>& so) {
     const auto give_up = std::chrono::steady_clock::now() + kPatience;
@@ -167,8 +167,8 @@ TEST(ChirpstackSink, TakesACommandOverGrpcAndTellsItsEvents) {
   EXPECT_EQ(client.heard("ack"), 1U);
   EXPECT_EQ(client.heard("up"), 1U);
   EXPECT_EQ(client.secrets.front(), "shared secret");
-  const json::Object ledger = client.get(running.sink->control_address(), "/ledger");
-  const json::Object copy = ledger.at("copies").at(0).as_object();
+  const boost::json::object ledger = client.get(running.sink->control_address(), "/ledger");
+  const boost::json::object copy = ledger.at("copies").at(0).as_object();
   EXPECT_EQ(copy.at("meter"), "47003333623");
   EXPECT_EQ(copy.at("what"), "TURN_OFF");
   EXPECT_EQ(copy.at("ran"), 1);
@@ -258,7 +258,7 @@ TEST(ChirpstackSink, TakesCommandsAndTellsEventsOverMqtt) {
   for (const MqttRig::Event& event : rig.events)
     ++told[chirpstack::parse_event_topic(event.topic)->event];
   EXPECT_EQ(told, (std::map<std::string, int>{{"ack", 1}, {"txack", 1}, {"up", 1}}));
-  const json::Object ledger = client.get(running.sink->control_address(), "/ledger");
+  const boost::json::object ledger = client.get(running.sink->control_address(), "/ledger");
   EXPECT_EQ(ledger.at("copies").at(0).at("name"), boost::json::string(item.id));
   EXPECT_EQ(ledger.at("copies").at(0).at("ran"), 1);
 }
@@ -309,7 +309,7 @@ TEST(CalinSink, CreatesAndRunsATaskInVersion1) {
     return calin::read_poll_v1(request, sent.item, {reply.status, "application/json", reply.body})
                .verdict == device::PollVerdict::kAnswered;
   });
-  const json::Object ledger = client.get(running.sink->address(), "/ledger");
+  const boost::json::object ledger = client.get(running.sink->address(), "/ledger");
   EXPECT_EQ(ledger.at("runs").as_array().size(), 1U);
   EXPECT_EQ(ledger.at("copies").at(0).at("name"), boost::json::string(sent.item));
   EXPECT_EQ(client.ask("GET", base + "/elsewhere").status, 405);

@@ -103,7 +103,7 @@ void PagerRoutes::handle(std::size_t /*route*/, Call& call) {
         HttpResponse response;
         response.status = 202;
         const std::string id = to_string(self->desk_->host().ids().outside(answer.id));
-        api::JsonWriter(response.body).open_object().field("id", id).close_object();
+        json::JsonWriter(response.body).open_object().field("id", id).close_object();
         self->desk_->finish(waiting, std::move(response));
       });
   if (door != Door::kOpen) desk_->refuse(call.waiting, api::problem_of(door));
@@ -120,7 +120,7 @@ int page(const Parsed& parsed) {
   ClientRequest request;
   request.method = "POST";
   request.path = "/pages";
-  api::JsonWriter(request.body)
+  json::JsonWriter(request.body)
       .open_object()
       .field("number", parsed.operands[0])
       .field("text", parsed.operands[1])

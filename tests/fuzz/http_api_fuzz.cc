@@ -281,7 +281,7 @@ class Rig {
     const bool json = answer.content_type.find("json") != std::string::npos &&
                       answer.content_type.find("ndjson") == std::string::npos;
     if (!json || answer.body.empty() || wanted.method == "HEAD") return;
-    api::JsonDocument document;
+    json::JsonDocument document;
     POSTRIDER_CHECK(document.parse(answer.body, {}).has_value());
     const std::string_view body = answer.body;
     remember(body, body.find(kId), kId, id_);

@@ -25,7 +25,7 @@ DeviceRefusal interrupted() {
 HttpResponse device_error(const DeviceRefusal& refusal) {
   HttpResponse response;
   response.status = refusal.status;
-  api::JsonWriter(response.body).open_object().field("error", refusal.detail).close_object();
+  json::JsonWriter(response.body).open_object().field("error", refusal.detail).close_object();
   if (refusal.retry_after_s != 0)
     response.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after_s));
   return response;

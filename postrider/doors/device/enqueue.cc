@@ -18,7 +18,7 @@ std::string shown_or_named(const MessageView& view, const IdCodec& ids, std::str
   if (auto text = device::report_message({view, ids, queue})) return std::move(*text);
   const PublicId id = ids.outside(view.explanation.id);
   std::string out;
-  api::JsonWriter(out)
+  json::JsonWriter(out)
       .open_object()
       .field("id", device::to_ulid(id.high, id.low))
       .field("deliveryQueueId", queue)
@@ -87,7 +87,7 @@ void DeviceRoutes::enqueue_devices(Call& call) {
   std::array<api::MaybeValue, 1> found;
   if (const auto problem = api::read_members(*root, kNames, found))
     return refuse(call.waiting, *problem);
-  const bool list = found[0] && found[0]->kind() == api::JsonKind::kArray;
+  const bool list = found[0] && found[0]->kind() == json::JsonKind::kArray;
   if (!list || found[0]->size() == 0 || found[0]->size() > kDeviceBatchMax) {
     return finish(call.waiting,
                   device_error({400, "messages: must be a list of 1 to " +
@@ -98,7 +98,7 @@ void DeviceRoutes::enqueue_devices(Call& call) {
   job->tenant = call.tenant;
   job->batch = true;
   job->items.reserve(found[0]->size());
-  api::JsonValue item = found[0]->first();
+  json::JsonValue item = found[0]->first();
   for (std::size_t left = found[0]->size(); left > 0; --left) {
     add_item(*job, item.raw());
     if (left > 1) item = item.next();
@@ -240,7 +240,7 @@ void DeviceRoutes::settle_enqueue(const std::shared_ptr<Enqueue>& job) {
     response.body = item.text;
     return finish(job->waiting, std::move(response));
   }
-  api::JsonWriter json(response.body);
+  json::JsonWriter json(response.body);
   json.open_object().name("results").open_array();
   for (const Enqueue::Item& item : job->items) {
     json.open_object().count("status", static_cast<std::uint64_t>(item.status));

@@ -169,7 +169,7 @@ void DeviceRoutes::feed_again(const std::shared_ptr<Replay>& job, ArrivalPage pa
                    return self->finish(job->waiting, device_error(*refusal));
                  if (!over) return self->next_replay(job);
                  HttpResponse response;
-                 api::JsonWriter(response.body)
+                 json::JsonWriter(response.body)
                      .open_object()
                      .count("replayed", job->replayed)
                      .close_object();

@@ -64,10 +64,10 @@ std::string_view result_of(const std::vector<api::Told>& told) {
   return cancelled ? "CANCELLED" : "NOT_FOUND";
 }
 
-bool read_ids(const api::JsonValue& list, std::vector<std::string>& ids) {
-  if (list.kind() != api::JsonKind::kArray) return false;
+bool read_ids(const json::JsonValue& list, std::vector<std::string>& ids) {
+  if (list.kind() != json::JsonKind::kArray) return false;
   if (list.size() == 0 || list.size() > kDeviceBatchMax) return false;
-  api::JsonValue item = list.first();
+  json::JsonValue item = list.first();
   for (std::size_t left = list.size(); left > 0; --left) {
     if (!item.is_string()) return false;
     ids.push_back(item.text());
@@ -304,7 +304,7 @@ void DeviceRoutes::take_cancelled(const std::shared_ptr<Cancels>& job, const std
 void DeviceRoutes::finish_cancelling(const Cancels& job) {
   if (job.refusal) return finish(job.waiting, device_error(*job.refusal));
   HttpResponse response;
-  api::JsonWriter json(response.body);
+  json::JsonWriter json(response.body);
   if (job.batch) json.open_array();
   for (const std::string& id : job.asked) {
     json.open_object().field("correlationId", id).field("result", job.results.at(id));

@@ -23,7 +23,7 @@ const DeviceRefusal kUsed{
 HttpResponse mint_error(int status, std::string_view what, PublicId id) {
   HttpResponse response;
   response.status = status;
-  api::JsonWriter json(response.body);
+  json::JsonWriter json(response.body);
   json.open_object().field("error", what);
   json.field("id", device::to_ulid(id.high, id.low)).close_object();
   return response;
@@ -115,7 +115,7 @@ void DeviceRoutes::take_mint(const Minting& mint, const Answer& answer) {
     case Fate::kPending: mints_.push_back(mint); return;
     case Fate::kMade: {
       HttpResponse response;
-      api::JsonWriter(response.body).open_object().field("token", minted.token).close_object();
+      json::JsonWriter(response.body).open_object().field("token", minted.token).close_object();
       return finish(mint.waiting, std::move(response));
     }
     case Fate::kFailed:

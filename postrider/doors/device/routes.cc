@@ -134,7 +134,7 @@ void DeviceRoutes::set_plugins(std::vector<DevicePlugin> plugins) {
 
 void DeviceRoutes::get_healthz(Call& call) {
   HttpResponse response;
-  api::JsonWriter(response.body).open_object().field("status", "ok").close_object();
+  json::JsonWriter(response.body).open_object().field("status", "ok").close_object();
   finish(call.waiting, std::move(response));
 }
 

@@ -44,7 +44,7 @@ int put(const Parsed& parsed) {
   ClientRequest request;
   request.method = "PUT";
   request.path = "/v1/destinations/" + percent_encode(parsed.operands[0]);
-  api::JsonWriter json(request.body);
+  json::JsonWriter json(request.body);
   json.open_object().field("profile", "mailbox").name("settings").open_object();
   if (const std::string* keep = parsed.find("--keep")) json.field("kept_max", *keep);
   if (const std::string* bytes = parsed.find("--keep-bytes")) json.field("kept_bytes_max", *bytes);
@@ -75,7 +75,7 @@ int list(const Parsed& parsed) {
     const bool waits = queue != queues.end();
     const std::string count = waits ? std::string(queue->second.at("live")) : "0";
     const std::string oldest = waits ? std::string(queue->second.at("oldest_at")) : "";
-    api::JsonWriter(lines)
+    json::JsonWriter(lines)
         .open_object()
         .field("name", name)
         .field("waiting", count)
@@ -96,7 +96,7 @@ bool confirm_ids(const Session& session, const std::string& box,
   ClientRequest request;
   request.method = "POST";
   request.path = path_of(box, "confirm");
-  api::JsonWriter json(request.body);
+  json::JsonWriter json(request.body);
   json.open_object().name("ids").open_array();
   for (const std::string& id : ids) json.text(id);
   json.close_array().close_object();

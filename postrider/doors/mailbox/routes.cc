@@ -18,8 +18,8 @@ namespace mailbox_door {
 namespace {
 
 using api::Call;
-using api::JsonWriter;
 using api::ProblemType;
+using json::JsonWriter;
 
 constexpr std::uint32_t kLimitMax = 100;
 constexpr std::size_t kConfirmMax = 256;
@@ -196,11 +196,11 @@ api::Checked<std::vector<MessageId>> MailboxRoutes::ids_of(const Call& call) con
   if (auto problem = api::read_members(*root, kNames, found))
     return tl::unexpected<api::Problem>(std::move(*problem));
   if (!found[0]) return api::refuse(ProblemType::kMissingField, "ids is missing", "ids");
-  if (found[0]->kind() != api::JsonKind::kArray || found[0]->size() > kConfirmMax)
+  if (found[0]->kind() != json::JsonKind::kArray || found[0]->size() > kConfirmMax)
     return api::refuse(ProblemType::kInvalidField,
                        "ids is a list of at most " + std::to_string(kConfirmMax) + " ids", "ids");
   std::vector<MessageId> ids;
-  api::JsonValue value = found[0]->first();
+  json::JsonValue value = found[0]->first();
   for (std::size_t left = found[0]->size(); left > 0; --left) {
     const auto text = api::read_text(value, "ids");
     if (!text) return tl::unexpected<api::Problem>(text.error());

@@ -53,7 +53,7 @@ std::optional<SendReply> judge_status(const HttpAnswer& answer) {
   return send_reply(SendVerdict::kUnknown, words);
 }
 
-Result<json::Object> read_object(const HttpAnswer& answer) {
+Result<json::Tree> read_object(const HttpAnswer& answer) {
   if (answer.status < 200 || answer.status > 299)
     return fail(ErrorCode::kInvalid, "HTTP status " + std::to_string(answer.status));
   if (is_html(answer)) return fail(ErrorCode::kInvalid, "a page instead of an answer");
@@ -61,8 +61,7 @@ Result<json::Object> read_object(const HttpAnswer& answer) {
   return json::parse_object(answer.body);
 }
 
-std::string reason_of(const json::Object& object, std::string_view name,
-                      std::string_view fallback) {
+std::string reason_of(const json::Tree& object, std::string_view name, std::string_view fallback) {
   const Result<std::string> reason = json::text_of(object, name);
   return reason && !trimmed(*reason).empty() ? *reason : std::string(fallback);
 }
@@ -100,7 +99,7 @@ std::optional<Timestamp> jwt_expiry(std::string_view jwt) {
   }
   const std::optional<std::string> text = base64_decode(payload);
   if (!text) return std::nullopt;
-  const Result<json::Object> claims = json::parse_object(*text);
+  const Result<json::Tree> claims = json::parse_object(*text);
   if (!claims) return std::nullopt;
   const Result<double> exp = json::number_of(*claims, "exp");
   constexpr double kSecondsMax = 253'402'300'799.0;  // the end of the year 9999

@@ -1,5 +1,6 @@
 // unity: alone, its names are those of v2.cc
 #include "postrider/base/check.h"
+#include "postrider/json/json_writer.h"
 #include "postrider/protocols/calin/calin.h"
 #include "postrider/protocols/calin/words.h"
 #include "postrider/protocols/web/http_text.h"
@@ -81,27 +82,25 @@ std::string date_data(const device::Date& date) {  // yymmddww
   return data;
 }
 
-json::Object with_credentials(const CredentialsV1& credentials) {
-  json::Object body;
-  body["CompanyName"] = credentials.company;
-  body["UserName"] = credentials.user;
-  body["Password"] = credentials.password;
-  return body;
+// The beginning of a body, without its end.
+void write_credentials(json::JsonWriter& body, const CredentialsV1& credentials) {
+  body.open_object().field("CompanyName", credentials.company);
+  body.field("UserName", credentials.user).field("Password", credentials.password);
 }
 
 // "99", also when it comes as a number; empty when there is none.
-std::string code_of(const json::Object& object) {
-  const json::Value* const value = json::find(object, "ResultCode");
+std::string code_of(const json::Tree& object) {
+  const json::Tree* const value = json::find(object, "ResultCode");
   if (value == nullptr) return {};
   std::string code = json::word_of(*value).value_or("");
-  if (value->is_int64() && code.size() == 1) code.insert(0, 1, '0');
+  if (json::is_integer(*value) && code.size() == 1) code.insert(0, 1, '0');
   return code;
 }
 
-std::string task_of(const json::Object& object) {
-  const Result<const json::Object*> result = json::object_of(object, "Result");
+std::string task_of(const json::Tree& object) {
+  const Result<const json::Tree*> result = json::object_of(object, "Result");
   if (!result || *result == nullptr) return {};
-  const json::Value* const task = json::find(**result, "TaskNo");
+  const json::Tree* const task = json::find(**result, "TaskNo");
   return task == nullptr ? std::string() : json::word_of(*task).value_or("");
 }
 
@@ -156,8 +155,8 @@ bool names_another(std::string_view item) {
   return false;
 }
 
-bool fits(const Request& request, std::string_view task, const json::Object& result) {
-  const json::Value* const number = json::find(result, "TaskNo");
+bool fits(const Request& request, std::string_view task, const json::Tree& result) {
+  const json::Tree* const number = json::find(result, "TaskNo");
   if (number != nullptr) {
     const std::string named = json::word_of(*number).value_or("?");
     if (!named.empty() && named != task) return false;
@@ -176,25 +175,30 @@ Result<Call> create_call_v1(const CredentialsV1& credentials, const Request& req
     return tl::unexpected(good.error());
   const std::optional<std::string> item = item_of(request);
   if (!item) return invalid("the vendor has no such command for this phase");
-  json::Object body = with_credentials(credentials);
-  body["MeterNo"] = request.meter;
-  if (!item->empty()) body["DataItem"] = *item;
-  if (request.command == Command::kSetDate) body["Data"] = date_data(*request.date);
-  if (device::is_token(request.command)) body["Token"] = request.token;
-  return Call{std::string(service_of(request.command).create), boost::json::serialize(body)};
+  std::string text;
+  json::JsonWriter body(text);
+  write_credentials(body, credentials);
+  body.field("MeterNo", request.meter);
+  if (!item->empty()) body.field("DataItem", *item);
+  if (request.command == Command::kSetDate) body.field("Data", date_data(*request.date));
+  if (device::is_token(request.command)) body.field("Token", request.token);
+  body.close_object();
+  return Call{std::string(service_of(request.command).create), std::move(text)};
 }
 
 Result<Call> poll_call_v1(const CredentialsV1& credentials, const Request& request,
                           std::string_view task) {
   if (!item_of(request)) return invalid("the vendor has no such command for this phase");
-  json::Object body = with_credentials(credentials);
-  body["TaskNo"] = boost::json::string_view(task.data(), task.size());
-  return Call{std::string(service_of(request.command).poll), boost::json::serialize(body)};
+  std::string text;
+  json::JsonWriter body(text);
+  write_credentials(body, credentials);
+  body.field("TaskNo", task).close_object();
+  return Call{std::string(service_of(request.command).poll), std::move(text)};
 }
 
 SendReply read_create_v1(const Request& request, const HttpAnswer& answer) {
   if (const std::optional<SendReply> judged = judge_status(answer)) return *judged;
-  const Result<json::Object> object = read_object(answer);
+  const Result<json::Tree> object = read_object(answer);
   if (!object) return send_reply(SendVerdict::kUnknown, object.error().detail);
   const std::string code = code_of(*object);
   const std::string task = task_of(*object);
@@ -213,16 +217,16 @@ SendReply read_create_v1(const Request& request, const HttpAnswer& answer) {
 }
 
 PollReply read_poll_v1(const Request& request, std::string_view task, const HttpAnswer& answer) {
-  const Result<json::Object> object = read_object(answer);
+  const Result<json::Tree> object = read_object(answer);
   if (!object) return poll_reply(PollVerdict::kError, object.error().detail);
-  const Result<const json::Object*> found = json::object_of(*object, "Result");
+  const Result<const json::Tree*> found = json::object_of(*object, "Result");
   if (!found || *found == nullptr) {
     const std::string reason = reason_of(*object, "Reason", "an answer without a result");
     const bool rejected = found && code_of(*object) == kOtherErrorCode;
     return poll_reply(rejected ? PollVerdict::kRejected : PollVerdict::kError, reason);
   }
-  const json::Object& result = **found;
-  const json::Value* const value = json::find(result, "Status");
+  const json::Tree& result = **found;
+  const json::Tree* const value = json::find(result, "Status");
   const std::string status = value == nullptr ? "" : json::word_of(*value).value_or("?");
   if (status != "True" && status != "False") {
     PollReply reply = poll_reply(PollVerdict::kPending, "");
@@ -236,7 +240,7 @@ PollReply read_poll_v1(const Request& request, std::string_view task, const Http
     return answered(
         device::not_executed(request.command, marked_excerpt(reason, device::kReasonBytesMax)));
   }
-  const json::Value* const data = json::find(result, "Data");
+  const json::Tree* const data = json::find(result, "Data");
   return answered(
       read_data(request.command, data == nullptr ? "" : json::word_of(*data).value_or("")));
 }

@@ -1,6 +1,7 @@
 #include <charconv>
 
 #include "postrider/base/check.h"
+#include "postrider/json/json_writer.h"
 #include "postrider/protocols/calin/calin.h"
 #include "postrider/protocols/calin/words.h"
 #include "postrider/protocols/web/http_text.h"
@@ -107,26 +108,26 @@ Response read_data(Command command, std::string_view data) {
 }
 
 // The first row of a list of objects, or null.
-const json::Object* first_row(const json::Value* list) {
-  if (list == nullptr || !list->is_array() || list->get_array().empty()) return nullptr;
-  return list->get_array().front().if_object();
+const json::Tree* first_row(const json::Tree* list) {
+  if (list == nullptr || !list->is_list() || list->items.empty()) return nullptr;
+  return list->items.front().is_object() ? &list->items.front() : nullptr;
 }
 
-std::optional<std::int64_t> code_of(const json::Object& object) {
-  const json::Value* const value = json::find(object, "code");
+std::optional<std::int64_t> code_of(const json::Tree& object) {
+  const json::Tree* const value = json::find(object, "code");
   return value == nullptr ? std::nullopt : json::integer_of(*value);
 }
 
-std::string created_task(const json::Object& object) {
-  const json::Object* const row = first_row(json::find(object, "result"));
+std::string created_task(const json::Tree& object) {
+  const json::Tree* const row = first_row(json::find(object, "result"));
   if (row == nullptr) return {};
-  const json::Value* const id = json::find(*row, "id");
+  const json::Tree* const id = json::find(*row, "id");
   const std::optional<std::int64_t> number = id == nullptr ? std::nullopt : json::integer_of(*id);
   return number && *number > 0 ? std::to_string(*number) : std::string();
 }
 
-PollReply read_row(const Request& request, const json::Object& row) {
-  const json::Value* const status = json::find(row, "status");
+PollReply read_row(const Request& request, const json::Tree& row) {
+  const json::Tree* const status = json::find(row, "status");
   const std::optional<std::int64_t> code =
       status == nullptr ? std::nullopt : json::integer_of(*status);
   if (!code || *code < 0 || *code > 3)
@@ -140,7 +141,7 @@ PollReply read_row(const Request& request, const json::Object& row) {
     return poll_reply(PollVerdict::kMismatched, "the answer is about another item");
   if (*code == 2) return answered(device::not_executed(request.command, device::kRefusedByMeter));
   if (*code == 3) return answered(device::not_executed(request.command, device::kTokenRejected));
-  const json::Value* const data = json::find(row, "data");
+  const json::Tree* const data = json::find(row, "data");
   return answered(
       read_data(request.command, data == nullptr ? "" : json::word_of(*data).value_or("")));
 }
@@ -148,20 +149,20 @@ PollReply read_row(const Request& request, const json::Object& row) {
 }  // namespace
 
 Call login_call_v2(const CredentialsV2& credentials) {
-  json::Object body;
-  body["userId"] = credentials.user;
-  body["password"] = credentials.password;
-  body["company"] = credentials.company;
-  return {"/API/User/Login", boost::json::serialize(body)};
+  std::string text;
+  json::JsonWriter body(text);
+  body.open_object().field("userId", credentials.user).field("password", credentials.password);
+  body.field("company", credentials.company).close_object();
+  return {"/API/User/Login", std::move(text)};
 }
 
 Result<Login> read_login_v2(const HttpAnswer& answer) {
   const auto refused = [](const std::string& why) {
     return fail(ErrorCode::kUnavailable, "the vendor did not log us in: " + why);
   };
-  const Result<json::Object> object = read_object(answer);
+  const Result<json::Tree> object = read_object(answer);
   if (!object) return refused(object.error().detail);
-  const Result<const json::Object*> result = json::object_of(*object, "result");
+  const Result<const json::Tree*> result = json::object_of(*object, "result");
   if (!result || *result == nullptr) return refused("no result");
   const Result<std::string> jwt = json::text_of(**result, "token");
   // It goes into a header, so nothing may be smuggled in with it.
@@ -178,15 +179,15 @@ Result<Call> create_call_v2(const CredentialsV2& credentials, const Request& req
   const bool other_phase = request.phase == MeterPhase::kB || request.phase == MeterPhase::kC;
   if (device::is_read(request.command) && other_phase)
     return invalid("the vendor reads phase A only");
-  json::Object task;
-  task["meterId"] = request.meter;
-  task["protocolId"] = item->protocol;
-  if (request.command == Command::kSetDate) task["data"] = date_data(*request.date);
-  if (device::is_token(request.command)) task["data"] = request.token;
-  task["customerId"] = credentials.customer;
-  task["company"] = credentials.company;
-  return Call{path_of("Create", request.command),
-              boost::json::serialize(boost::json::array{std::move(task)})};
+  std::string text;
+  json::JsonWriter body(text);
+  body.open_array().open_object().field("meterId", request.meter);
+  body.name("protocolId").integer(item->protocol);
+  if (request.command == Command::kSetDate) body.field("data", date_data(*request.date));
+  if (device::is_token(request.command)) body.field("data", request.token);
+  body.field("customerId", credentials.customer).field("company", credentials.company);
+  body.close_object().close_array();
+  return Call{path_of("Create", request.command), std::move(text)};
 }
 
 Result<Call> poll_call_v2(const CredentialsV2& credentials, const Request& request,
@@ -195,18 +196,18 @@ Result<Call> poll_call_v2(const CredentialsV2& credentials, const Request& reque
   const char* const end = task.data() + task.size();
   const auto [rest, error] = std::from_chars(task.data(), end, id);
   if (error != std::errc() || rest != end) return invalid("a task is a number");
-  json::Object body;
-  body["id"] = id;
-  body["lang"] = "en";
-  body["company"] = credentials.company;
-  return Call{path_of("Get", request.command), boost::json::serialize(body)};
+  std::string text;
+  json::JsonWriter body(text);
+  body.open_object().name("id").integer(id).field("lang", "en");
+  body.field("company", credentials.company).close_object();
+  return Call{path_of("Get", request.command), std::move(text)};
 }
 
 SendReply read_create_v2(const HttpAnswer& answer) {
   if (answer.status == kUnauthorized)
     return send_reply(SendVerdict::kLoginNeeded, "the login has ended");
   if (const std::optional<SendReply> judged = judge_status(answer)) return *judged;
-  const Result<json::Object> object = read_object(answer);
+  const Result<json::Tree> object = read_object(answer);
   if (!object) return send_reply(SendVerdict::kUnknown, object.error().detail);
   const std::optional<std::int64_t> code = code_of(*object);
   const std::string task = created_task(*object);
@@ -224,14 +225,14 @@ SendReply read_create_v2(const HttpAnswer& answer) {
 PollReply read_poll_v2(const Request& request, const HttpAnswer& answer) {
   if (answer.status == kUnauthorized)
     return poll_reply(PollVerdict::kLoginNeeded, "the login has ended");
-  const Result<json::Object> object = read_object(answer);
+  const Result<json::Tree> object = read_object(answer);
   if (!object) return poll_reply(PollVerdict::kError, object.error().detail);
   if (code_of(*object) != 0)
     return poll_reply(PollVerdict::kError, reason_of(*object, "reason", "an answer with an error"));
-  const Result<const json::Object*> result = json::object_of(*object, "result");
+  const Result<const json::Tree*> result = json::object_of(*object, "result");
   if (!result || *result == nullptr)
     return poll_reply(PollVerdict::kError, "an answer without a result");
-  const json::Object* const row = first_row(json::find(**result, "data"));
+  const json::Tree* const row = first_row(json::find(**result, "data"));
   if (row == nullptr) return poll_reply(PollVerdict::kError, "an answer without a row");
   return read_row(request, *row);
 }

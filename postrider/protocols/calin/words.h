@@ -16,11 +16,11 @@ device::PollReply poll_reply(device::PollVerdict verdict, std::string_view reaso
 device::PollReply answered(device::Response response);
 
 // The JSON object of an answer with a 2xx status; kInvalid says what it was instead.
-Result<json::Object> read_object(const HttpAnswer& answer);
+Result<json::Tree> read_object(const HttpAnswer& answer);
 // What the status alone says about a task that was to be created, or nothing for 2xx.
 std::optional<device::SendReply> judge_status(const HttpAnswer& answer);
 // For people: the vendor's own reason when there is one.
-std::string reason_of(const json::Object& object, std::string_view name, std::string_view fallback);
+std::string reason_of(const json::Tree& object, std::string_view name, std::string_view fallback);
 
 // "230.12 V": the number before the first space.
 device::Response read_number(device::Command command, std::string_view data);

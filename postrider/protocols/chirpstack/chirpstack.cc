@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "postrider/json/json_writer.h"
 #include "postrider/protocols/grpc/protobuf.h"
 #include "postrider/protocols/json_value.h"
 #include "postrider/protocols/web/base64.h"
@@ -299,15 +300,17 @@ std::optional<CommandTopic> parse_command_topic(std::string_view topic) {
 }
 
 std::string encode_downlink_command(const QueueItem& item) {
-  json::Object object;
-  if (!item.id.empty()) object["id"] = item.id;
-  object["devEui"] = item.dev_eui;
-  object["confirmed"] = item.confirmed;
-  object["fPort"] = item.f_port;
-  object["data"] =
-      base64_encode({reinterpret_cast<const std::uint8_t*>(item.data.data()), item.data.size()});
-  if (item.expires_at) object["expiresAt"] = to_rfc3339(*item.expires_at);
-  return boost::json::serialize(object);
+  std::string text;
+  json::JsonWriter object(text);
+  object.open_object();
+  if (!item.id.empty()) object.field("id", item.id);
+  object.field("devEui", item.dev_eui).flag("confirmed", item.confirmed);
+  object.count("fPort", item.f_port);
+  object.field("data", base64_encode({reinterpret_cast<const std::uint8_t*>(item.data.data()),
+                                      item.data.size()}));
+  if (item.expires_at) object.field("expiresAt", to_rfc3339(*item.expires_at));
+  object.close_object();
+  return text;
 }
 
 Result<QueueItem> decode_downlink_command(std::string_view text) {

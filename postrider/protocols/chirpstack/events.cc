@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "postrider/json/json_writer.h"
 #include "postrider/protocols/chirpstack/chirpstack.h"
 #include "postrider/protocols/chirpstack/words.h"
 #include "postrider/protocols/json_value.h"
@@ -17,33 +18,33 @@ constexpr std::array<std::string_view, 7> kKinds = {"up",   "ack",    "txack", "
 
 auto invalid(std::string why) { return fail(ErrorCode::kInvalid, std::move(why)); }
 
-Result<void> read_text(const json::Object& object, std::string_view name, std::string& out) {
+Result<void> read_text(const json::Tree& object, std::string_view name, std::string& out) {
   POSTRIDER_TRY(text, json::text_of(object, name));
   out = std::move(text);
   return {};
 }
-Result<void> read_flag(const json::Object& object, std::string_view name, bool& out) {
+Result<void> read_flag(const json::Tree& object, std::string_view name, bool& out) {
   POSTRIDER_TRY(flag, json::boolean_of(object, name));
   out = flag;
   return {};
 }
-Result<void> read_u32(const json::Object& object, std::string_view name, std::uint32_t& out) {
+Result<void> read_u32(const json::Tree& object, std::string_view name, std::uint32_t& out) {
   POSTRIDER_TRY(number, json::u32_of(object, name));
   out = number;
   return {};
 }
-Result<void> read_i32(const json::Object& object, std::string_view name, std::int32_t& out) {
+Result<void> read_i32(const json::Tree& object, std::string_view name, std::int32_t& out) {
   POSTRIDER_TRY(number, json::i32_of(object, name));
   out = number;
   return {};
 }
-Result<void> read_milli(const json::Object& object, std::string_view name, std::int32_t& out) {
+Result<void> read_milli(const json::Tree& object, std::string_view name, std::int32_t& out) {
   POSTRIDER_TRY(number, json::number_of(object, name));
   // The server holds a float; so must we, to come to the same number from both forms.
   out = to_milli(static_cast<float>(number));
   return {};
 }
-Result<void> read_time(const json::Object& object, Timestamp& out) {
+Result<void> read_time(const json::Tree& object, Timestamp& out) {
   POSTRIDER_TRY(text, json::text_of(object, "time"));
   if (text.empty()) return {};
   const std::optional<Timestamp> time = parse_rfc3339(text);
@@ -53,9 +54,9 @@ Result<void> read_time(const json::Object& object, Timestamp& out) {
 }
 
 // An enumerator comes by name; by its number where a server writes enumerators so.
-Result<void> read_word(const json::Object& object, std::string_view name,
+Result<void> read_word(const json::Tree& object, std::string_view name,
                        std::span<const std::string_view> names, std::string& out) {
-  const json::Value* const value = json::find(object, name);
+  const json::Tree* const value = json::find(object, name);
   if (value == nullptr) {
     out = names.front();
     return {};
@@ -81,7 +82,7 @@ class Steps {
   Result<void> first_;
 };
 
-Result<void> read_device(const json::Object& object, Event& event) {
+Result<void> read_device(const json::Tree& object, Event& event) {
   POSTRIDER_TRY(info, json::object_of(object, "deviceInfo"));
   if (info == nullptr) return invalid("deviceInfo: is missing");
   Steps steps;
@@ -91,24 +92,23 @@ Result<void> read_device(const json::Object& object, Event& event) {
   return steps.end();
 }
 
-Result<void> read_heard(const json::Object& object, Event& event) {
-  const json::Value* const list = json::find(object, "rxInfo");
+Result<void> read_heard(const json::Tree& object, Event& event) {
+  const json::Tree* const list = json::find(object, "rxInfo");
   if (list == nullptr) return {};
-  if (!list->is_array()) return invalid("rxInfo: must be a list");
-  for (const json::Value& value : list->get_array()) {
+  if (!list->is_list()) return invalid("rxInfo: must be a list");
+  for (const json::Tree& value : list->items) {
     if (!value.is_object()) return invalid("rxInfo: must be a list of objects");
     Heard heard;
     Steps steps;
-    steps << read_text(value.get_object(), "gatewayId", heard.gateway_id)
-          << read_i32(value.get_object(), "rssi", heard.rssi)
-          << read_milli(value.get_object(), "snr", heard.snr_milli);
+    steps << read_text(value, "gatewayId", heard.gateway_id) << read_i32(value, "rssi", heard.rssi)
+          << read_milli(value, "snr", heard.snr_milli);
     if (const Result<void> end = steps.end(); !end) return end;
     keep_best(event.heard, std::move(heard));
   }
   return {};
 }
 
-Result<void> read_up(const json::Object& object, Event& event) {
+Result<void> read_up(const json::Tree& object, Event& event) {
   std::string data;
   Steps steps;
   steps << read_text(object, "devAddr", event.dev_addr) << read_u32(object, "fCnt", event.f_cnt)
@@ -122,7 +122,7 @@ Result<void> read_up(const json::Object& object, Event& event) {
   return {};
 }
 
-Result<void> read_log(const json::Object& object, Event& event) {
+Result<void> read_log(const json::Tree& object, Event& event) {
   Steps steps;
   steps << read_word(object, "level", kLogLevels, event.level)
         << read_word(object, "code", kLogCodes, event.code)
@@ -133,7 +133,7 @@ Result<void> read_log(const json::Object& object, Event& event) {
                             : read_text(*context, kItemInContext, event.queue_item_id);
 }
 
-Result<void> read_body(const json::Object& object, Event& event) {
+Result<void> read_body(const json::Tree& object, Event& event) {
   Steps steps;
   switch (event.kind) {
     case EventKind::kUp: return read_up(object, event);
@@ -161,53 +161,42 @@ Result<void> read_body(const json::Object& object, Event& event) {
   return steps.end();
 }
 
-boost::json::string_view view(std::string_view text) { return {text.data(), text.size()}; }
-
-void write_up(const Event& event, json::Object& object) {
-  object["devAddr"] = view(event.dev_addr);
-  object["fCnt"] = event.f_cnt;
-  object["fPort"] = event.f_port;
-  object["confirmed"] = event.confirmed;
-  object["data"] =
-      base64_encode({reinterpret_cast<const std::uint8_t*>(event.data.data()), event.data.size()});
+void write_up(const Event& event, json::JsonWriter& object) {
+  object.field("devAddr", event.dev_addr).count("fCnt", event.f_cnt).count("fPort", event.f_port);
+  object.flag("confirmed", event.confirmed);
+  object.field("data", base64_encode({reinterpret_cast<const std::uint8_t*>(event.data.data()),
+                                      event.data.size()}));
   if (!event.heard) return;
-  json::Object heard;
-  heard["gatewayId"] = view(event.heard->gateway_id);
+  object.name("rxInfo").open_array().open_object().field("gatewayId", event.heard->gateway_id);
   // Messages of gateways leave defaults out, also since the others no longer do.
-  if (event.heard->rssi != 0) heard["rssi"] = event.heard->rssi;
-  if (event.heard->snr_milli != 0) heard["snr"] = event.heard->snr_milli / 1000.0;
-  object["rxInfo"] = boost::json::array{heard};
+  if (event.heard->rssi != 0) object.name("rssi").integer(event.heard->rssi);
+  if (event.heard->snr_milli != 0) object.name("snr").decimal(event.heard->snr_milli / 1000.0);
+  object.close_object().close_array();
 }
 
-void write_body(const Event& event, json::Object& object) {
+void write_body(const Event& event, json::JsonWriter& object) {
   switch (event.kind) {
     case EventKind::kUp: write_up(event, object); break;
     case EventKind::kAck:
-      object["queueItemId"] = view(event.queue_item_id);
-      object["acknowledged"] = event.acknowledged;
-      object["fCntDown"] = event.f_cnt_down;
+      object.field("queueItemId", event.queue_item_id).flag("acknowledged", event.acknowledged);
+      object.count("fCntDown", event.f_cnt_down);
       break;
     case EventKind::kTxAck:
-      object["downlinkId"] = event.downlink_id;
-      object["queueItemId"] = view(event.queue_item_id);
-      object["fCntDown"] = event.f_cnt_down;
-      object["gatewayId"] = view(event.gateway_id);
+      object.count("downlinkId", event.downlink_id).field("queueItemId", event.queue_item_id);
+      object.count("fCntDown", event.f_cnt_down).field("gatewayId", event.gateway_id);
       break;
-    case EventKind::kLog: {
-      object["level"] = view(event.level);
-      object["code"] = view(event.code);
-      object["description"] = view(event.description);
-      json::Object context;
-      if (!event.queue_item_id.empty()) context[kItemInContext] = view(event.queue_item_id);
-      object["context"] = context;
+    case EventKind::kLog:
+      object.field("level", event.level).field("code", event.code);
+      object.field("description", event.description).name("context").open_object();
+      if (!event.queue_item_id.empty()) object.field(kItemInContext, event.queue_item_id);
+      object.close_object();
       break;
-    }
-    case EventKind::kJoin: object["devAddr"] = view(event.dev_addr); break;
+    case EventKind::kJoin: object.field("devAddr", event.dev_addr); break;
     case EventKind::kStatus:
-      object["margin"] = event.margin;
-      object["externalPowerSource"] = event.external_power_source;
-      object["batteryLevelUnavailable"] = event.battery_level_unavailable;
-      object["batteryLevel"] = event.battery_milli / 1000.0;
+      object.name("margin").integer(event.margin);
+      object.flag("externalPowerSource", event.external_power_source);
+      object.flag("batteryLevelUnavailable", event.battery_level_unavailable);
+      object.name("batteryLevel").decimal(event.battery_milli / 1000.0);
       break;
     case EventKind::kOther: break;
   }
@@ -229,28 +218,27 @@ Result<Event> decode_event_json(EventKind kind, std::string_view body) {
   event.kind = kind;
   if (kind == EventKind::kOther) return event;
   if (body.size() > kEventBytesMax) return fail(ErrorCode::kLimit, "the event is too large");
-  json::Document document;
-  POSTRIDER_TRY(object, document.parse_object(body));
+  POSTRIDER_TRY(object, json::parse_object(body));
   Steps steps;
-  steps << read_device(*object, event)
-        << read_text(*object, "deduplicationId", event.deduplication_id)
-        << read_time(*object, event.time) << read_body(*object, event) << settle(event);
+  steps << read_device(object, event)
+        << read_text(object, "deduplicationId", event.deduplication_id)
+        << read_time(object, event.time) << read_body(object, event) << settle(event);
   if (const Result<void> end = steps.end(); !end) return tl::unexpected(end.error());
   return event;
 }
 
 std::string encode_event_json(const Event& event) {
-  json::Object object;
+  std::string text;
+  json::JsonWriter object(text);
+  object.open_object();
   if (event.kind != EventKind::kLog && event.kind != EventKind::kTxAck)
-    object["deduplicationId"] = view(event.deduplication_id);
-  if (event.time.is_set()) object["time"] = to_rfc3339(event.time);
-  json::Object info;
-  info["applicationId"] = view(event.application_id);
-  info["deviceName"] = view(event.device_name);
-  info["devEui"] = view(event.dev_eui);
-  object["deviceInfo"] = info;
+    object.field("deduplicationId", event.deduplication_id);
+  if (event.time.is_set()) object.field("time", to_rfc3339(event.time));
+  object.name("deviceInfo").open_object().field("applicationId", event.application_id);
+  object.field("deviceName", event.device_name).field("devEui", event.dev_eui).close_object();
   write_body(event, object);
-  return boost::json::serialize(object);
+  object.close_object();
+  return text;
 }
 
 bool says_discarded(const Event& event) {

@@ -23,25 +23,23 @@ tl::unexpected<Error> wrong_mint(std::string_view field, std::string_view what) 
   return fail(ErrorCode::kInvalid, std::string(field).append(": ").append(what));
 }
 
-Result<void> check_names(const json::Object& object, std::span<const std::string_view> known) {
-  for (const auto& field : object) {
-    const std::string_view name(field.key().data(), field.key().size());
+Result<void> check_names(const json::Tree& object, std::span<const std::string_view> known) {
+  for (const std::string& name : object.names) {
     if (std::find(known.begin(), known.end(), name) == known.end())
-      return fail(ErrorCode::kInvalid,
-                  "unknown field '" + std::string(name) + "'" + did_you_mean(name, known));
+      return fail(ErrorCode::kInvalid, "unknown field '" + name + "'" + did_you_mean(name, known));
   }
   return {};
 }
 
-Result<std::string> needed(const json::Object& object, std::string_view name, std::size_t most) {
+Result<std::string> needed(const json::Tree& object, std::string_view name, std::size_t most) {
   POSTRIDER_TRY(text, json::text_of(object, name));
   if (text.empty()) return wrong_mint(name, "is missing");
   if (text.size() > most) return wrong_mint(name, "is too long");
   return text;
 }
 
-Result<std::optional<Decimal>> number_of(const json::Object& object, std::string_view name) {
-  const json::Value* value = json::find(object, name);
+Result<std::optional<Decimal>> amount_of(const json::Tree& object, std::string_view name) {
+  const json::Tree* value = json::find(object, name);
   if (value == nullptr) return std::optional<Decimal>();
   const auto text = value->is_number() ? json::word_of(*value) : std::nullopt;
   const auto number = text ? parse_decimal(*text) : std::nullopt;
@@ -49,12 +47,12 @@ Result<std::optional<Decimal>> number_of(const json::Object& object, std::string
   return number;
 }
 
-Result<void> read_amounts(const json::Object& object, Mint& mint) {
+Result<void> read_amounts(const json::Tree& object, Mint& mint) {
   POSTRIDER_TRY(payload, json::object_of(object, "payload"));
   if (payload != nullptr) {
     if (auto known = check_names(*payload, kPayload); !known) return known;
-    POSTRIDER_TRY(kwh, number_of(*payload, "kwh"));
-    POSTRIDER_TRY(limit, number_of(*payload, "powerLimit"));
+    POSTRIDER_TRY(kwh, amount_of(*payload, "kwh"));
+    POSTRIDER_TRY(limit, amount_of(*payload, "powerLimit"));
     mint.kwh = kwh;
     mint.power_limit = limit;
   }
@@ -65,7 +63,7 @@ Result<void> read_amounts(const json::Object& object, Mint& mint) {
   return {};
 }
 
-Result<void> read_mint_device(const json::Object& object, Mint& mint) {
+Result<void> read_mint_device(const json::Tree& object, Mint& mint) {
   POSTRIDER_TRY(device, json::object_of(object, "device"));
   if (device == nullptr) return wrong_mint("device", "is missing");
   if (auto known = check_names(*device, kDevice); !known) return known;
@@ -107,7 +105,7 @@ SendReply token_reply(std::string_view text) {
 }
 
 // An answer that could be read and gives no token: nothing was made.
-SendReply refused(const json::Object& object, std::string_view fallback) {
+SendReply refused(const json::Tree& object, std::string_view fallback) {
   return calin::send_reply(SendVerdict::kFailed, calin::reason_of(object, "reason", fallback));
 }
 
@@ -216,13 +214,13 @@ SendReply read_mint_v1(const calin::HttpAnswer& answer) {
   if (auto judged = calin::judge_status(answer)) return std::move(*judged);
   const auto object = calin::read_object(answer);
   if (!object) return calin::send_reply(SendVerdict::kUnknown, object.error().detail);
-  const json::Value* code = json::find(*object, "result_code");
+  const json::Tree* code = json::find(*object, "result_code");
   const auto number = code == nullptr ? std::nullopt : json::integer_of(*code);
   if (!number) return calin::send_reply(SendVerdict::kUnknown, "no result code in it");
   if (*number != 0) return refused(*object, "the vendor made no token");
-  const json::Value* result = json::find(*object, "result");
+  const json::Tree* result = json::find(*object, "result");
   if (result != nullptr && result->is_object()) {
-    const auto token = json::text_of(result->get_object(), "token");
+    const auto token = json::text_of(*result, "token");
     return token_reply(token ? *token : std::string());
   }
   const auto token = result == nullptr ? std::nullopt : json::word_of(*result);
@@ -233,7 +231,7 @@ SendReply read_mint_v2(const calin::HttpAnswer& answer) {
   if (auto judged = calin::judge_status(answer)) return std::move(*judged);
   const auto object = calin::read_object(answer);
   if (!object) return calin::send_reply(SendVerdict::kUnknown, object.error().detail);
-  const json::Value* code = json::find(*object, "code");
+  const json::Tree* code = json::find(*object, "code");
   const auto number = code == nullptr ? std::nullopt : json::integer_of(*code);
   if (!number) return calin::send_reply(SendVerdict::kUnknown, "no code in it");
   if (*number != 0) return refused(*object, "the vendor made no token");

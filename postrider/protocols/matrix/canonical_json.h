@@ -17,10 +17,10 @@
 
 namespace postrider::matrix {
 
-using api::JsonDocument;
-using api::JsonKind;
-using api::JsonLimits;
-using api::JsonValue;
+using json::JsonDocument;
+using json::JsonKind;
+using json::JsonLimits;
+using json::JsonValue;
 
 inline constexpr std::uint32_t kDepthMax = 100;  // of objects and arrays in each other
 // Of one event, unit or object. Memory for reading is bounded by this: 20 bytes for each value.

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "postrider/json/json_writer.h"
 #include "postrider/protocols/json_value.h"
 #include "postrider/protocols/web/base64.h"
 
@@ -14,6 +15,7 @@ using device::Command;
 using device::MeterPhase;
 using device::Request;
 using device::Response;
+using json::JsonWriter;
 
 auto invalid(std::string why) { return fail(ErrorCode::kInvalid, std::move(why)); }
 
@@ -255,45 +257,46 @@ Result<std::string> read_poll_body_v1(std::string_view body) {
 }
 
 std::string create_answer_v1(std::string_view task) {
-  json::Object result;
-  result["TaskNo"] = boost::json::string_view(task.data(), task.size());
-  result["Status"] = nullptr;
-  json::Object answer;
-  answer["Result"] = std::move(result);
-  answer["ResultCode"] = "00";
-  answer["Reason"] = "OK";
-  return boost::json::serialize(answer);
+  std::string text;
+  JsonWriter answer(text);
+  answer.open_object().name("Result").open_object().field("TaskNo", task);
+  answer.name("Status").raw("null").close_object();
+  answer.field("ResultCode", "00").field("Reason", "OK").close_object();
+  return text;
 }
 
 std::string error_answer_v1(std::string_view code, std::string_view reason) {
-  json::Object answer;
-  answer["Result"] = nullptr;
-  answer["ResultCode"] = boost::json::string_view(code.data(), code.size());
-  answer["Reason"] = boost::json::string_view(reason.data(), reason.size());
-  return boost::json::serialize(answer);
+  std::string text;
+  JsonWriter answer(text);
+  answer.open_object().name("Result").raw("null");
+  answer.field("ResultCode", code).field("Reason", reason).close_object();
+  return text;
 }
 
 std::string poll_answer_v1(std::string_view task, const Request& request, const Response* response,
                            std::uint64_t pending_word) {
   if (response != nullptr && response->reason == device::kTokenRejected)
     return error_answer_v1("99", "other error");
-  json::Object result;
-  result["TaskNo"] = boost::json::string_view(task.data(), task.size());
+  std::string text;
+  JsonWriter answer(text);
+  answer.open_object().name("Result").open_object().field("TaskNo", task).name("Status");
   if (response == nullptr) {
     constexpr std::array<std::string_view, 2> kWords = {"", "unknown"};
-    result["Status"] = nullptr;
-    if (pending_word % 3 != 2)
-      result["Status"] = boost::json::string(kWords[pending_word % 3].data());
+    if (pending_word % 3 == 2) {
+      answer.raw("null");
+    } else {
+      answer.text(kWords[pending_word % 3]);
+    }
   } else {
-    result["Status"] = response->executed ? "True" : "False";
-    if (response->executed) result["Data"] = data_v1(*response);
+    answer.text(response->executed ? "True" : "False");
+    if (response->executed) answer.field("Data", data_v1(*response));
   }
-  result["DataItem"] = boost::json::string(item_of(request).name_v1.data());
-  json::Object answer;
-  answer["Result"] = std::move(result);
-  answer["ResultCode"] = "00";
-  answer["Reason"] = response != nullptr && !response->executed ? response->reason : "OK";
-  return boost::json::serialize(answer);
+  answer.field("DataItem", item_of(request).name_v1).close_object().field("ResultCode", "00");
+  answer.field("Reason", response != nullptr && !response->executed
+                             ? std::string_view(response->reason)
+                             : std::string_view("OK"));
+  answer.close_object();
+  return text;
 }
 
 Result<VendorCredentials> read_login_body_v2(std::string_view body) {
@@ -305,26 +308,23 @@ Result<VendorCredentials> read_login_body_v2(std::string_view body) {
 }
 
 std::string login_answer_v2(Timestamp expires_at, std::uint64_t serial, std::string& jwt) {
-  json::Object claims;
-  claims["exp"] = expires_at.ms() / 1000;
-  claims["jti"] = std::to_string(serial);
-  jwt = encode_text(R"({"alg":"HS256","typ":"JWT"})") + "." +
-        encode_text(boost::json::serialize(claims)) + ".c2lnbmF0dXJl";
-  json::Object result;
-  result["token"] = jwt;
-  json::Object answer;
-  answer["code"] = 0;
-  answer["reason"] = "success";
-  answer["result"] = std::move(result);
-  return boost::json::serialize(answer);
+  std::string claims;
+  JsonWriter writer(claims);
+  writer.open_object().name("exp").integer(expires_at.ms() / 1000);
+  writer.field("jti", std::to_string(serial)).close_object();
+  jwt = encode_text(R"({"alg":"HS256","typ":"JWT"})") + "." + encode_text(claims) + ".c2lnbmF0dXJl";
+  std::string text;
+  JsonWriter answer(text);
+  answer.open_object().count("code", 0).field("reason", "success");
+  answer.name("result").open_object().field("token", jwt).close_object().close_object();
+  return text;
 }
 
 Result<Request> read_create_body_v2(Command kind, std::string_view body) {
   POSTRIDER_TRY(value, json::parse(body));
-  const boost::json::array* const list = value.if_array();
-  if (list == nullptr || list->size() != 1 || !list->front().is_object())
+  if (!value.is_list() || value.items.size() != 1 || !value.items.front().is_object())
     return invalid("the body is a list of one task");
-  const json::Object& object = list->front().get_object();
+  const json::Tree& object = value.items.front();
   POSTRIDER_TRY(meter, json::text_of(object, "meterId"));
   POSTRIDER_TRY(protocol, json::integer_of(object, "protocolId"));
   POSTRIDER_TRY(data, json::text_of(object, "data"));
@@ -353,42 +353,39 @@ Result<std::string> read_poll_body_v2(std::string_view body) {
 }
 
 std::string create_answer_v2(std::string_view task) {
-  json::Object row;
   std::int64_t id = 0;
   std::from_chars(task.data(), task.data() + task.size(), id);
-  if (!task.empty()) row["id"] = id;
-  json::Object answer;
-  answer["code"] = 0;
-  answer["reason"] = "success";
-  answer["result"] = boost::json::array{std::move(row)};
-  return boost::json::serialize(answer);
+  std::string text;
+  JsonWriter answer(text);
+  answer.open_object().count("code", 0).field("reason", "success");
+  answer.name("result").open_array().open_object();
+  if (!task.empty()) answer.name("id").integer(id);
+  answer.close_object().close_array().close_object();
+  return text;
 }
 
 std::string error_answer_v2(std::int64_t code, std::string_view reason) {
-  json::Object answer;
-  answer["code"] = code;
-  answer["reason"] = boost::json::string_view(reason.data(), reason.size());
-  answer["result"] = nullptr;
-  return boost::json::serialize(answer);
+  std::string text;
+  JsonWriter answer(text);
+  answer.open_object().name("code").integer(code).field("reason", reason);
+  answer.name("result").raw("null").close_object();
+  return text;
 }
 
 std::string poll_answer_v2(const Request& request, const Response* response) {
-  json::Object row;
-  row["name"] = boost::json::string(item_of(request).name_v2.data());
-  row["status"] = 0;
-  row["data"] = "";
+  std::uint64_t status = 0;
   if (response != nullptr) {
     const bool rejected = response->reason == device::kTokenRejected;
-    row["status"] = response->executed ? 1 : (rejected ? 3 : 2);
-    if (response->executed) row["data"] = data_v2(*response);
+    status = response->executed ? 1 : (rejected ? 3 : 2);
   }
-  json::Object result;
-  result["data"] = boost::json::array{std::move(row)};
-  json::Object answer;
-  answer["code"] = 0;
-  answer["reason"] = "success";
-  answer["result"] = std::move(result);
-  return boost::json::serialize(answer);
+  std::string text;
+  JsonWriter answer(text);
+  answer.open_object().count("code", 0).field("reason", "success");
+  answer.name("result").open_object().name("data").open_array().open_object();
+  answer.field("name", item_of(request).name_v2).count("status", status);
+  answer.field("data", status == 1 ? data_v2(*response) : std::string());
+  answer.close_object().close_array().close_object().close_object();
+  return text;
 }
 
 Request another_request(const Request& request) {
