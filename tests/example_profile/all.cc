@@ -4,7 +4,9 @@
 
 #include "postrider/doors/all.h"
 #include "postrider/profiles/all.h"
+#include "postrider/sim/fields/all.h"
 #include "tests/example_profile/door.h"
+#include "tests/example_profile/field.h"
 #include "tests/example_profile/profile.h"
 
 namespace postrider::pager {
@@ -26,6 +28,11 @@ std::span<const ProfileSpec* const> all_profiles() {
 
 doors::Doors all_doors() {
   static const auto kAll = with(doors::all_doors(), doors::kPagerDoor);
+  return kAll;
+}
+
+const sim::Fields& all_fields() {
+  static const sim::Fields kAll(with(sim::all_fields().list(), sim::pager_field()));
   return kAll;
 }
 

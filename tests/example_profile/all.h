@@ -5,10 +5,12 @@
 
 #include "postrider/doors/contract/door.h"
 #include "postrider/model/profile.h"
+#include "postrider/sim/world/field.h"
 
 namespace postrider::pager {
 
 std::span<const ProfileSpec* const> all_profiles();
 doors::Doors all_doors();
+const sim::Fields& all_fields();
 
 }  // namespace postrider::pager

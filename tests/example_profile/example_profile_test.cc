@@ -10,6 +10,7 @@
 #include "postrider/api/http_api_testing.h"
 #include "postrider/cli/options.h"
 #include "postrider/config/config_rows.h"
+#include "postrider/sim/runner.h"
 #include "tests/example_profile/all.h"
 #include "tests/example_profile/wire_format.h"
 
@@ -141,6 +142,27 @@ TEST(PagerCommand, StandsInTheCatalogueWithItsOperands) {
   });
   ASSERT_NE(found, all.end());
   EXPECT_NE(usage_line(found->noun, found->command).find("page NUMBER TEXT"), std::string::npos);
+}
+
+// Its own field in worlds where everything goes wrong that can: the laws of all worlds hold, and
+// the law that the field brings.
+TEST(PagerField, HasWorldsInWhichEveryLawHolds) {
+  sim::Summary summary;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    sim::SimOptions options;
+    options.profile = "pager";
+    options.seed = seed;
+    options.span = 3 * 24h;
+    options.destinations = 4;
+    options.messages = 150;
+    options.faults.set();
+    sim::add(summary, sim::simulate(options, {all_fields(), sim::equipment().checkers}));
+  }
+  for (const sim::Summary::Finding& finding : summary.violations)
+    ADD_FAILURE() << "seed " << finding.seed << ": " << finding.what;
+  EXPECT_GT(summary.counters.delivered, 0U);
+  EXPECT_GT(summary.counters.dead, 0U) << "the centre never wants some, and budgets are spent";
+  EXPECT_GT(summary.restarts, 0U);
 }
 
 }  // namespace
