@@ -8,13 +8,8 @@
 namespace postrider {
 namespace {
 
-constexpr OptionRow kOptions[] = {
-    {"--depth", "N", "messages under way, or connections (64)"},
-    {"--seconds", "S", "how long to measure (5)"},
-    {"--destinations", "M", "different destinations (10000)"},
-    {"--payload", "B", "bytes of a message's body (512)"},
-    {"--json", "", "one JSON object"},
-};
+constexpr OptionRow kOptions[] = {kDepthOption, kSecondsOption, kDestinationsOption, kPayloadOption,
+                                  kJsonOption};
 
 constexpr Command kBenches[] = {
     benchmark<bench_lifecycle>(

@@ -90,6 +90,14 @@ class Figures {
   std::vector<std::pair<std::string, std::string>> rows_;  // the value as JSON
 };
 
+// The options that most benchmarks know.
+inline constexpr OptionRow kDepthOption{"--depth", "N", "messages under way, or connections (64)"};
+inline constexpr OptionRow kSecondsOption{"--seconds", "S", "how long to measure (5)"};
+inline constexpr OptionRow kDestinationsOption{"--destinations", "M",
+                                               "different destinations (10000)"};
+inline constexpr OptionRow kPayloadOption{"--payload", "B", "bytes of a message's body (512)"};
+inline constexpr OptionRow kJsonOption{"--json", "", "one JSON object"};
+
 // Of the options that a benchmark knows; defaults for the others.
 Result<BenchOptions> bench_options(const Parsed& parsed);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/postrider/bench.h"
+#include "apps/postrider/bench_span.h"
 #include "apps/postrider/bench_void.h"
 #include "apps/postrider/commands.h"
 #include "postrider/cli/output.h"
@@ -90,22 +91,13 @@ int bench_lifecycle(const BenchOptions& options) {
     complain(options.command, opened.error().detail);
     return kExitFailure;
   }
-  const CommitCounters before = load.rider().commits();
-  const Counters counted = load.counters();
-  const Stopwatch watch;
-  load.begin();
-  std::this_thread::sleep_for(std::chrono::duration<double>(options.seconds));
-  load.end();
-  const Counters after = load.counters();
-  const double wall = watch.wall();
-  const double cpu = watch.cpu();
-  const CommitCounters commits = load.rider().commits();
-  const double rss = resident_mb();
+  const BenchSpan span = run_for(load, options.seconds);
   if (const auto closed = load.rider().close(); !closed || load.refused() > 0) {
     complain(options.command, "some messages were refused");
     return kExitFailure;
   }
-  const auto lifecycles = static_cast<double>(after.delivered - counted.delivered);
+  const auto lifecycles =
+      static_cast<double>(span.counters.delivered - span.counters_before.delivered);
   const auto of = [&](std::uint64_t a, std::uint64_t b) {
     return static_cast<double>(a - b) / lifecycles;
   };
@@ -116,16 +108,18 @@ int bench_lifecycle(const BenchOptions& options) {
   figures.add("payload", options.payload);
   figures.add("destinations", options.destinations);
   figures.add("lifecycles", lifecycles);
-  figures.add("rate", lifecycles / wall);
+  figures.add("rate", lifecycles / span.wall);
   figures.add("p50_us", latencies.percentile(50));
   figures.add("p99_us", latencies.percentile(99));
-  figures.add("commits_per_second", static_cast<double>(commits.commits - before.commits) / wall);
-  figures.add("records_per_lifecycle", of(commits.puts, before.puts), 3);
+  figures.add("commits_per_second", span.commits_per_second());
+  figures.add("records_per_lifecycle", of(span.commits.puts, span.commits_before.puts), 3);
   figures.add("deletes_per_lifecycle",
-              of(commits.records - commits.puts, before.records - before.puts), 3);
-  figures.add("bytes_per_lifecycle", of(commits.bytes, before.bytes));
-  figures.add("cpu_us_per_lifecycle", cpu * 1e6 / lifecycles, 2);
-  figures.add("rss_mb", rss, 1);
+              of(span.commits.records - span.commits.puts,
+                 span.commits_before.records - span.commits_before.puts),
+              3);
+  figures.add("bytes_per_lifecycle", of(span.commits.bytes, span.commits_before.bytes));
+  figures.add("cpu_us_per_lifecycle", span.cpu * 1e6 / lifecycles, 2);
+  figures.add("rss_mb", span.rss, 1);
   figures.add("sync", "fdatasync before every answer");
   figures.print(options.json);
   return kExitOk;

@@ -16,6 +16,7 @@
 #include <boost/asio/post.hpp>
 
 #include "apps/postrider/bench.h"
+#include "apps/postrider/bench_span.h"
 #include "apps/postrider/commands.h"
 #include "bench/long/benches.h"
 #include "bench/long/redis.h"
@@ -243,17 +244,7 @@ int bench_device(const BenchOptions& options) {
     complain(options.command, opened.error().detail);
     return kExitFailure;
   }
-  const CommitCounters before = load.rider().commits();
-  const Counters counted = load.counters();
-  const Stopwatch watch;
-  load.begin();
-  std::this_thread::sleep_for(std::chrono::duration<double>(options.seconds));
-  load.end();
-  const Counters after = load.counters();
-  const double wall = watch.wall();
-  const double cpu = watch.cpu();
-  const CommitCounters commits = load.rider().commits();
-  const double rss = resident_mb();
+  const BenchSpan span = run_for(load, options.seconds);
   const auto lifecycles = static_cast<double>(load.completed());
   const auto raw = static_cast<double>(load.raw_bytes());
   const auto stored_raw = static_cast<double>(load.stored_raw_bytes());
@@ -272,17 +263,19 @@ int bench_device(const BenchOptions& options) {
   figures.add("depth", options.depth);
   figures.add("queues", options.destinations);
   figures.add("lifecycles", lifecycles);
-  figures.add("delivered", static_cast<double>(after.delivered - counted.delivered));
-  figures.add("rate", lifecycles / wall);
+  figures.add("delivered",
+              static_cast<double>(span.counters.delivered - span.counters_before.delivered));
+  figures.add("rate", lifecycles / span.wall);
   figures.add("p50_us", latencies.percentile(50));
   figures.add("p99_us", latencies.percentile(99));
-  figures.add("commits_per_second", static_cast<double>(commits.commits - before.commits) / wall);
-  figures.add("records_per_lifecycle", of(commits.puts, before.puts), 3);
+  figures.add("commits_per_second", span.commits_per_second());
+  figures.add("records_per_lifecycle", of(span.commits.puts, span.commits_before.puts), 3);
   figures.add("raw_bytes_per_lifecycle", raw / lifecycles);
   figures.add("stored_raw_bytes_per_lifecycle", stored_raw / lifecycles);
-  figures.add("bytes_per_lifecycle", of(commits.bytes, before.bytes) - stored_raw / lifecycles);
-  figures.add("cpu_us_per_lifecycle", cpu * 1e6 / lifecycles, 2);
-  figures.add("rss_mb", rss, 1);
+  figures.add("bytes_per_lifecycle",
+              of(span.commits.bytes, span.commits_before.bytes) - stored_raw / lifecycles);
+  figures.add("cpu_us_per_lifecycle", span.cpu * 1e6 / lifecycles, 2);
+  figures.add("rss_mb", span.rss, 1);
   figures.add("sync", "fdatasync before every answer");
   if (!options.redis.empty()) {
     const auto theirs = replay_on_redis(options);
@@ -294,7 +287,7 @@ int bench_device(const BenchOptions& options) {
     figures.add("redis_rate", theirs->rate);
     figures.add("redis_bytes_per_lifecycle", theirs->bytes_per_lifecycle);
     figures.add("redis_cpu_us_per_lifecycle", theirs->cpu_us_per_lifecycle, 2);
-    figures.add("ratio", lifecycles / wall / theirs->rate, 2);
+    figures.add("ratio", lifecycles / span.wall / theirs->rate, 2);
   }
   figures.print(options.json);
   return kExitOk;

@@ -12,26 +12,26 @@ namespace postrider {
 namespace {
 
 constexpr OptionRow kOptions[] = {
-    {"--depth", "N", "messages under way, or connections (64)"},
-    {"--seconds", "S", "how long to measure (5)"},
-    {"--destinations", "M", "different destinations (10000)"},
-    {"--payload", "B", "bytes of a message's body (512)"},
+    kDepthOption,
+    kSecondsOption,
+    kDestinationsOption,
+    kPayloadOption,
     {"--messages", "N", "messages of a backlog (1000000)"},
-    {"--json", "", "one JSON object"},
+    kJsonOption,
 };
 constexpr OptionRow kRedriveOptions[] = {
     {"--messages", "N", "dead letters (1000000)"},
-    {"--payload", "B", "bytes of a message's body (512)"},
+    kPayloadOption,
     {"--rate", "N", "sent again per second (10000)"},
-    {"--json", "", "one JSON object"},
+    kJsonOption,
 };
 constexpr OptionRow kDeviceOptions[] = {
     {"--depth", "N", "commands under way (64)"},
-    {"--seconds", "S", "how long to measure (5)"},
+    kSecondsOption,
     {"--destinations", "M", "different queues (10000)"},
     {"--events", "", "with an event to a consumer at the start and at the end"},
     {"--redis", "HOST:PORT", "replay the original's commands on this server, too"},
-    {"--json", "", "one JSON object"},
+    kJsonOption,
 };
 
 constexpr Command kBenches[] = {
