@@ -52,7 +52,7 @@ constexpr auto kRows = std::to_array<ConfigRow>({
     {kSection, "client_id", kText, kMqtt<&MqttTransportOptions::client_id>, {0, 64},
      "the broker keeps our session under it: no two clients may share one, and it must not change; empty: postrider-NAME"},
     {kSection, "user", kText, kMqtt<&MqttTransportOptions::user>, kAnyText,
-     "who we are to the broker; empty: nobody. The password is one of password, password_file and password_env"},
+     "the name at the broker; empty: none. The password is one of password, password_file and password_env"},
     {kSection, "plugin", kText, &at<&BrokerOptions::source>, {0, kSourceBytesMax},
      "whose events the broker brings; empty: it takes commands only"},
     {kSection, "subscriptions", kTexts, kMqtt<&MqttTransportOptions::subscriptions>, {0, kConfigListMax},

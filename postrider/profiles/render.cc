@@ -278,7 +278,7 @@ std::string as_markdown(const RenderInput& input) {
         .append("\n\n")
         .append(about(input.profile, *method));
     out.append(
-        " A cell is `Next/verb`, with `+word` for what the route's health is told; `·` is "
+        "\nA cell is `Next/verb`, with `+word` for what the route's health is told; `·` is "
         "ignored.\n\n");
     out.append(to_markdown(matrix_grid(input.profile, *method)));
     out.append("\n```mermaid\n").append(mermaid(input.profile, *method)).append("```\n\n");

@@ -246,7 +246,7 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      ConfigKind::kWord,
      &metrics_of,
      {},
-     "with plugins, /metrics is open to everybody, or needs a token",
+     "with plugins, /metrics is open to every caller, or needs a token",
      kMetrics},
 });
 
