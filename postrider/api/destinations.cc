@@ -257,6 +257,12 @@ void HttpApi::Impl::wake_destination(Call& call) {
   post(call, std::move(wake), [name = call.capture](Answer& answer) { return done(answer, name); });
 }
 
+void HttpApi::Impl::see_destination(Call& call) {
+  PeerSeen seen;
+  seen.destination = call.capture;
+  post(call, std::move(seen), [name = call.capture](Answer& answer) { return done(answer, name); });
+}
+
 void HttpApi::Impl::patch_limits(Call& call) {
   const auto root = root_of(call);
   if (!root) return refuse(call.waiting, root.error());

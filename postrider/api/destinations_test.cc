@@ -155,7 +155,8 @@ TEST_F(ApiDestinations, ArePausedResumedAndWoken) {
   EXPECT_EQ(post("/v1/destinations/shop/resume").text("answer"), "done");
   EXPECT_EQ(transport.started.size(), 1U);
   EXPECT_EQ(post("/v1/destinations/shop/wake").text("answer"), "nothing");
-  for (const std::string_view verb : {"pause", "resume", "wake", "test"})
+  EXPECT_EQ(post("/v1/destinations/shop/seen").text("answer"), "nothing");
+  for (const std::string_view verb : {"pause", "resume", "wake", "seen", "test"})
     EXPECT_EQ(post("/v1/destinations/nowhere/" + std::string(verb)).problem(), "not-found") << verb;
   EXPECT_EQ(post("/v1/destinations/shop/pause", R"({"reson":"x"})").problem(), "unknown-field");
   EXPECT_EQ(post("/v1/destinations/shop/pause", R"({"reason":"a\nb"})").problem(), "invalid-field");

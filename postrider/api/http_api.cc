@@ -65,6 +65,7 @@ struct HttpApi::Impl::Table {
     {{"POST",   "/v1/destinations/{name}/pause",    kOperate,  kMaybe,   true,  kJson,   ""}, &Self::pause_destination},
     {{"POST",   "/v1/destinations/{name}/resume",   kOperate,  kNothing, true,  kJson,   ""}, &Self::resume_destination},
     {{"POST",   "/v1/destinations/{name}/wake",     kOperate,  kNothing, true,  kJson,   ""}, &Self::wake_destination},
+    {{"POST",   "/v1/destinations/{name}/seen",     kOperate,  kNothing, false, kJson,   ""}, &Self::see_destination},
     {{"PATCH",  "/v1/destinations/{name}/limits",   kOperate,  kBody,    true,  kJson,   ""}, &Self::patch_limits},
     {{"POST",   "/v1/destinations/{name}/test",     kOperate,  kNothing, true,  kJson,   ""}, &Self::test_destination},
     {{"POST",   "/v1/destinations/{name}/rotate",   kOperate,  kBody,    true,  kJson,   ""}, &Self::rotate_destination},

@@ -111,6 +111,7 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
   void pause_destination(Call& call);
   void resume_destination(Call& call);
   void wake_destination(Call& call);
+  void see_destination(Call& call);
   void patch_limits(Call& call);
   void test_destination(Call& call);
 

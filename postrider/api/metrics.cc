@@ -251,6 +251,12 @@ void append_engine(std::string& out, const Stats& stats) {
       "Starts that lower priorities had by turns.", it.lower_turns);
   one(out, "postrider_slow_starts_total", "counter",
       "Routes that closed, and begin with one place again.", it.slow_starts);
+  one(out, "postrider_deep_waits_total", "counter", "Routes whose wait became deep.",
+      it.deep_waits);
+  one(out, "postrider_deep_dropped_total", "counter",
+      "Messages that ended because of that, in lanes that say so.", it.dropped_deep);
+  one(out, "postrider_roused_total", "counter", "Messages whose back-off a sign of life ended.",
+      it.roused);
   append_tenants(out, it);
   one(out, "postrider_gates_closed_total", "counter", "Shared gates closed by failures in a row.",
       it.gates_closed);

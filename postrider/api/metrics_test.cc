@@ -126,6 +126,16 @@ TEST_F(Metrics, TellOfTheProcessByTheUsualNames) {
     EXPECT_TRUE(says(line)) << line;
 }
 
+// req: engine.deep.10
+TEST_F(Metrics, TellOfDeepWaitsAndSignsOfLife) {
+  stats.tallies.deep_waits = 2;
+  stats.tallies.dropped_deep = 5;
+  stats.tallies.roused = 7;
+  for (const char* line : {"postrider_deep_waits_total 2", "postrider_deep_dropped_total 5",
+                           "postrider_roused_total 7"})
+    EXPECT_TRUE(says(line)) << line;
+}
+
 // req: engine.fair.7
 TEST_F(Metrics, TellOfTenantsAndSlowStarts) {
   stats.tallies.slow_starts = 3;

@@ -39,7 +39,7 @@ constexpr std::string_view kSchemas =
   "Failure": {"enum": ["none", "connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired", "held-back"]},
   "Place": {"enum": ["window", "disk", "on-the-wire", "at-peer", "sleeping", "parked", "ended", "quarantine"]},
   "Next": {"enum": ["attempt", "outcome", "news", "operator", "nothing"], "description": "What happens next"},
-  "Health": {"enum": ["normal", "wait", "probe", "paused", "disabled"]},
+  "Health": {"enum": ["normal", "wait", "probe", "paused", "disabled", "deep", "catch-up"]},
   "Done": {"enum": ["done", "nothing", "pending"], "description": "nothing: it was so already; pending: happens unless an open attempt succeeds, or when it can"},
 
   "OrderKey": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]([ -~]*[!-~])?$", "description": "Messages of one lane and key go one after the other; they have no priority"},

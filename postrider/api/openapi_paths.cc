@@ -141,6 +141,13 @@ constexpr std::string_view kPaths = R"json("/v1/messages": {
     "responses": {
       "200": {"$ref": "#/components/responses/DestinationDone"},
       "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/destinations/{name}/seen": {
+  "parameters": [{"$ref": "#/components/parameters/Name"}],
+  "post": {
+    "operationId": "seeDestination", "tags": ["destinations"], "summary": "A sign of life: something was heard of it",
+    "responses": {
+      "200": {"$ref": "#/components/responses/DestinationDone"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
 "/v1/destinations/{name}/limits": {
   "parameters": [{"$ref": "#/components/parameters/Name"}],
   "patch": {

@@ -97,8 +97,14 @@ enum class Bug : std::uint8_t {
   kQuotaIgnored,
   kMailboxSkipsBoundary,
   kConfirmLost,
+  kDeepTooEarly,
+  kIntervalNotStored,
+  kCatchUpNeverEnds,
+  kSpentNotTold,
+  kSeenForgetsPause,
+  kPositionBack,
 };
-inline constexpr std::size_t kBugs = 85;
+inline constexpr std::size_t kBugs = 91;
 
 // In the order of the enumerators.
 inline constexpr std::array<std::string_view, kBugs> kBugNames = {
@@ -187,6 +193,12 @@ inline constexpr std::array<std::string_view, kBugs> kBugNames = {
     "quota-ignored",
     "mailbox-skips-boundary",
     "confirm-lost",
+    "deep-too-early",
+    "interval-not-stored",
+    "catch-up-never-ends",
+    "spent-not-told",
+    "seen-forgets-pause",
+    "position-back",
 };
 
 constexpr std::string_view name_of(Bug bug) {

@@ -15,7 +15,9 @@
 #include "postrider/core/books/waiters.h"
 #include "postrider/core/delivery/delivery.h"
 #include "postrider/core/delivery/revival.h"
+#include "postrider/core/delivery/rousing.h"
 #include "postrider/core/delivery/routes.h"
+#include "postrider/core/delivery/sweep.h"
 #include "postrider/core/desk/acceptance.h"
 #include "postrider/core/desk/fanout.h"
 #include "postrider/core/desk/holds.h"
@@ -135,6 +137,8 @@ class Engine::Impl {
   core::Routes routes_;
   core::Delivery delivery_;
   core::Revival revival_;
+  core::Sweep sweep_;
+  core::Rousing rousing_;
   core::Refill refill_;
   core::Restore restore_;
   core::Starts starts_;
@@ -191,7 +195,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       residents_(options_, limits_, timers_),
       sleepers_(residents_, options_.profiles.size()),
       census_(options_, limits_, receipts_, sequences_, residents_, std::move(books.census)),
-      destinations_(options_, started_, residents_, census_),
+      destinations_(options_, started_, sequences_, residents_, census_),
       window_(limits_, receipts_, timers_, bodies_, residents_, census_, destinations_),
       records_(limits_, started_, books.clock_lost ? Timestamp::never() : started_, sequences_,
                residents_, census_, destinations_, window_),
@@ -199,18 +203,22 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       attempts_(limits_, tallies_, sequences_.first()),
       limit_groups_(timers_, started_, residents_),
       gates_(tallies_, timers_, started_, residents_, window_, attempts_, limit_groups_),
-      routes_(limits_, tallies_, receipts_, due_, residents_, destinations_, records_),
+      routes_(limits_, tallies_, receipts_, due_, residents_, destinations_, records_,
+              options_.seed ^ epoch.value()),
       delivery_(options_, limits_, tallies_, receipts_, timers_, ids_, bodies_, names_, nested_,
                 waiters_, due_, residents_, sleepers_, census_, destinations_, window_, records_,
                 lookup_, attempts_, gates_, routes_, options_.seed ^ epoch.value()),
       revival_(limits_, tallies_, residents_, census_, destinations_, window_, records_, lookup_,
                routes_, delivery_),
+      sweep_(limits_, tallies_, residents_, sleepers_, window_, lookup_, routes_, delivery_),
+      rousing_(limits_, tallies_, due_, residents_, sleepers_, window_, records_, lookup_, routes_,
+               delivery_),
       refill_(limits_, tallies_, timers_, bodies_, due_, residents_, sleepers_, census_,
               destinations_, window_, records_, lookup_, gates_, delivery_),
       restore_(limits_, receipts_, timers_, bodies_, residents_, census_, destinations_, window_,
                lookup_, gates_, refill_, std::move(books.damaged)),
-      starts_(limits_, tallies_, timers_, bodies_, residents_, window_, lookup_, attempts_,
-              limit_groups_, gates_, delivery_, refill_),
+      starts_(limits_, tallies_, timers_, bodies_, residents_, sleepers_, window_, lookup_,
+              attempts_, limit_groups_, gates_, routes_, delivery_, refill_),
       mailboxes_(limits_, waiters_, residents_, destinations_, window_, lookup_, delivery_),
       operations_(options_, receipts_, sequences_),
       reruns_(options_, dictionaries_, letters_, names_, window_, lookup_),
@@ -222,12 +230,13 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       operators_(receipts_, ids_, bodies_, letters_, due_, residents_, destinations_, window_,
                  records_, lookup_, delivery_, operations_, reruns_, acceptance_),
       settings_(options_, limits_, receipts_, residents_, sleepers_, census_, destinations_,
-                window_, gates_, routes_, starts_, operations_, holds_),
+                window_, gates_, routes_, rousing_, starts_, operations_, holds_),
       jobs_(limits_, tallies_, receipts_, timers_, sequences_, bodies_, letters_, residents_,
             destinations_, window_, lookup_, delivery_, revival_, operations_, reruns_, operators_,
             std::move(books.jobs)),
       arrivals_(options_, limits_, tallies_, receipts_, sequences_, names_, nested_, residents_,
-                window_, lookup_, gates_, delivery_, restore_, operations_),
+                destinations_, window_, lookup_, gates_, delivery_, rousing_, restore_,
+                operations_),
       quarantine_(receipts_, bodies_, residents_, census_, window_, gates_, refill_),
       inquiry_(options_, limits_, receipts_, ids_, dictionaries_, sequences_, bodies_, letters_,
                names_, residents_, sleepers_, census_, destinations_, window_, records_, lookup_,
@@ -382,6 +391,8 @@ void Engine::Impl::on(Step& step, const Chore& chore) {
     case Chore::Kind::kJob: return jobs_.run_job(step, chore);
     case Chore::Kind::kDryRun: return jobs_.dry_run(step, chore);
     case Chore::Kind::kBodies: return bodies_.count_down(step);
+    case Chore::Kind::kSweep: return sweep_.sweep(step, chore);
+    case Chore::Kind::kRouse: return rousing_.rouse(step, chore);
   }
 }
 

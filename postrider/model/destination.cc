@@ -9,8 +9,15 @@ namespace {
 constexpr std::uint8_t kDestinationVersion = 1;
 constexpr std::uint8_t kRemoved = 1;
 constexpr std::uint8_t kDraining = 2;
-constexpr std::array<std::string_view, kHealths> kHealthNames = {"normal", "wait", "probe",
-                                                                 "paused", "disabled"};
+constexpr std::array<std::string_view, kHealths> kHealthNames = {
+    "normal", "wait", "probe", "paused", "disabled", "deep", "catch-up"};
+
+// What few routes have stands behind the others, each with a bit.
+constexpr std::uint8_t kHasInterval = 1;
+constexpr std::uint8_t kHasDelivered = 2;
+constexpr std::uint8_t kHasSweep = 4;
+constexpr std::uint8_t kHasPosition = 8;
+constexpr std::uint8_t kHasAll = kHasInterval | kHasDelivered | kHasSweep | kHasPosition;
 
 }  // namespace
 
@@ -60,6 +67,18 @@ std::string encode_route(const Route& route) {
       .i64(route.held.count())
       .i64(route.revive_at.ms())
       .text(route.reason);
+  const auto has = static_cast<std::uint8_t>((route.interval > Duration(0) ? kHasInterval : 0) |
+                                             (route.delivered_at.is_set() ? kHasDelivered : 0) |
+                                             (route.sweep_until.is_set() ? kHasSweep : 0) |
+                                             (route.position > 0 ? kHasPosition : 0));
+  if (has != 0) {
+    Writer more(out);
+    more.u8(has);
+    if ((has & kHasInterval) != 0) more.i64(route.interval.count());
+    if ((has & kHasDelivered) != 0) more.i64(route.delivered_at.ms());
+    if ((has & kHasSweep) != 0) more.i64(route.sweep_until.ms());
+    if ((has & kHasPosition) != 0) more.u64(route.position);
+  }
   seal_record(out);
   return out;
 }
@@ -80,6 +99,20 @@ Result<Route> decode_route(std::string_view record) {
   route.held = Duration(reader.i64());
   route.revive_at = Timestamp(reader.i64());
   route.reason = reader.text();
+  if (reader.ok() && !reader.at_end()) {
+    const std::uint8_t has = reader.u8();
+    if (has == 0 || (has & ~kHasAll) != 0) reader.fail();
+    if ((has & kHasInterval) != 0) route.interval = Duration(reader.i64());
+    if ((has & kHasDelivered) != 0) route.delivered_at = Timestamp(reader.i64());
+    if ((has & kHasSweep) != 0) route.sweep_until = Timestamp(reader.i64());
+    if ((has & kHasPosition) != 0) route.position = reader.u64();
+    // The encoder writes each of them only when there is one.
+    if (((has & kHasInterval) != 0 && route.interval <= Duration(0)) ||
+        ((has & kHasDelivered) != 0 && !route.delivered_at.is_set()) ||
+        ((has & kHasSweep) != 0 && !route.sweep_until.is_set()) ||
+        ((has & kHasPosition) != 0 && route.position == 0))
+      reader.fail();
+  }
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "route record");
   return route;
 }

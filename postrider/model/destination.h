@@ -23,9 +23,11 @@ struct DestinationConfig {
   bool draining = false;  // takes no new messages, and is removed when the last has ended
 };
 
-// Health of a route. kProbe is half-open: one attempt at a time, until one succeeds.
-enum class Health : std::uint8_t { kNormal, kWait, kProbe, kPaused, kDisabled };
-inline constexpr std::size_t kHealths = 5;
+// Health of a route. kProbe is half-open: one attempt at a time, until one succeeds. kDeep is a
+// wait that became too long to keep a window for; what is owed then is caught up with, by the lanes
+// that the policy names, before all is normal. Stored, so only ever appended to.
+enum class Health : std::uint8_t { kNormal, kWait, kProbe, kPaused, kDisabled, kDeep, kCatchUp };
+inline constexpr std::size_t kHealths = 7;
 std::string_view name_of(Health health);
 
 struct Route {
@@ -40,6 +42,12 @@ struct Route {
   Duration held{0};      // time held before that
   Timestamp revive_at;   // some are parked for want of reach: one is tried then; unset: none is
   std::string reason;    // the operator's words, or ours
+  Duration interval{0};  // the last wait, where the next one follows from it; 0: from `waits`
+  // The last delivery, of routes that know a deep wait. A restart may know an older one, but knows
+  // that there was one; unset: never.
+  Timestamp delivered_at;
+  Timestamp sweep_until;       // what was accepted up to then is to be swept; unset: nothing is
+  std::uint64_t position = 0;  // the greatest that was delivered; 0: none had one
 
   friend bool operator==(const Route&, const Route&) = default;
 };

@@ -160,7 +160,8 @@ struct Arrived {  // unasked, for a profile; answered when it is durable
   NamedTexts settings;  // of the origin, as they are when it arrives
   std::string bytes;
 };
-struct PeerSeen {
+struct PeerSeen {  // a sign of life of a destination
+  Ticket ticket = {};
   std::string destination;
 };
 // Its reader has these messages of a mailbox.
@@ -240,16 +241,19 @@ struct Chore {
     kJob,     // the next page of a job
     kDryRun,  // … of a job that only counts
     kBodies,  // references to shared bodies that are to be counted down
+    kSweep,   // what is not worth sending any more ends
+    kRouse,   // messages in back-off hear of a sign of life
   };
   Kind kind = Kind::kRestore;
   DestinationId destination;
   std::uint8_t lane = 0;
   MessageId id;
-  JobId job = {};      // kJob; kDryRun: the number of the run
-  Timestamp at;        // kRevive: of those whom a success revives from then or earlier
-  std::string cursor;  // kRestore, kRevive: where to go on; kNested, kClaim: the record
-  bool all = false;    // kRevive: not the oldest alone; kClaim: found by the restore; kRestore:
-                       // though memory is full; kWakeMessage: its state is lost
+  JobId job = {};  // kJob; kDryRun: the number of the run
+  Timestamp at;    // kRevive: of those whom a success revives from then or earlier
+  // kRestore, kRevive, kSweep, kRouse: where to go on; kNested, kClaim: the record.
+  std::string cursor;
+  bool all = false;  // kRevive: not the oldest alone; kClaim: found by the restore; kRestore:
+                     // though memory is full; kWakeMessage: its state is lost
 };
 
 using Event = std::variant<Submit, Cancel, RetryNow, Redrive, Drop, Configure, Pause, Resume, Wake,

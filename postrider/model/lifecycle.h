@@ -111,6 +111,7 @@ struct StateRow {
   On timer_signal = On::kTimedOut;
   bool keeps_gates = false;  // in-flight states always do; an awaiting state may
   bool revives = false;      // parked until the route hears of a success; else for an operator
+  bool refreshes = false;    // attempts are counted anew when it is left
 };
 
 using StateMask = std::uint32_t;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "postrider/base/time.h"
+#include "postrider/model/ids.h"
 #include "postrider/model/lifecycle.h"
 #include "postrider/model/outcome.h"
 
@@ -17,6 +18,7 @@ enum class Jitter : std::uint8_t {
   kAround,  // ± percent of the delay
   kAbove,   // + [0, percent) of the delay: never earlier than the rule says
   kFull,    // [0, delay]
+  kFactor,  // [low, high] per mille of the delay
 };
 
 // When the next attempt comes after failed attempt n ≥ 1.
@@ -31,6 +33,8 @@ struct RetryRule {
   std::uint16_t cap_after = 0;    // n > cap_after takes the cap itself; 0: never
   Jitter jitter = Jitter::kNone;  // applied after the cap
   std::uint8_t jitter_percent = 0;
+  std::uint16_t jitter_low = 1000;  // kFactor: between these, per mille
+  std::uint16_t jitter_high = 1000;
   Duration tick{0};  // due times are rounded up to a multiple of it; 0: exact
 
   std::uint16_t attempts_max = 0;  // 0: no limit
@@ -67,7 +71,7 @@ constexpr std::uint16_t strike_on(FailureClass failure) {
 
 struct HealthRule {
   std::uint16_t strikes_max = 0;  // this many strikes in a row close the route; 0: never
-  Duration wait_base{0};          // doubled by each failed probe …
+  Duration wait_base{0};          // times the factor by each failed probe …
   Duration wait_max{0};           // … up to this
   Duration disable_after{
       0};  // failing for so long without one success disables the destination; 0: never
@@ -75,6 +79,19 @@ struct HealthRule {
   // them is tried so often; and one that ran out while others were delivered waits so long.
   Duration revive_every{15min};
   bool contact_clears = false;  // any answer opens a closed route, not only a delivery
+  std::uint16_t factor_percent = 200;
+  // The grown wait is multiplied by a number drawn between these, per mille; the next one grows
+  // from what was drawn.
+  std::uint16_t jitter_low = 1000;
+  std::uint16_t jitter_high = 1000;
+  Duration deep_after{0};      // a longer wait is deep, and is followed by a catch-up; 0: none is
+  bool begins_behind = false;  // what is owed something when the process starts is in catch-up
+
+  // Whether the next wait follows from the last one, and not from the number of waits alone.
+  constexpr bool keeps_interval() const {
+    return factor_percent != 200 || jitter_low != 1000 || jitter_high != 1000 ||
+           deep_after > Duration(0);
+  }
 
   friend bool operator==(const HealthRule&, const HealthRule&) = default;
 };
@@ -119,6 +136,29 @@ enum class OnPoison : std::uint8_t {
   kSkip,   // it ends dead and they go on
 };
 
+// What a lane does with messages that are not worth sending any more.
+struct LaneRule {
+  bool dropped_when_deep = false;  // what waits in it ends when the route becomes deep
+
+  friend bool operator==(const LaneRule&, const LaneRule&) = default;
+};
+
+// The lanes that start while a route catches up, in this order. None: all of them, in turn.
+struct LaneOrder {
+  std::array<std::uint8_t, kLanes> lanes{};
+  std::uint8_t used = 0;
+
+  constexpr void add(std::uint8_t lane) { lanes[used++] = lane; }
+  constexpr bool any() const { return used > 0; }
+  constexpr bool contains(std::uint8_t lane) const {
+    for (std::size_t i = 0; i < used; ++i) {
+      if (lanes[i] == lane) return true;
+    }
+    return false;
+  }
+  friend bool operator==(const LaneOrder&, const LaneOrder&) = default;
+};
+
 struct Policy {
   std::array<RetryRule, kFailureClasses> retry{};  // by FailureClass
   std::array<Duration, kTimeOuts> time_outs{};     // by TimeOut
@@ -135,8 +175,10 @@ struct Policy {
   std::uint8_t lower_every =
       16;  // of so many starts of a lane one is for a lower priority; 0: none
   OnPoison on_poison = OnPoison::kBlock;
-  std::uint16_t poison_after = 5;    // attempts
-  std::uint16_t fifo_lanes = 0;      // bit n: lane n is FIFO
+  std::uint16_t poison_after = 5;  // attempts
+  std::uint16_t fifo_lanes = 0;    // bit n: lane n is FIFO
+  std::array<LaneRule, kLanes> lanes{};
+  LaneOrder catch_up_lanes;
   std::uint32_t window_max = 64;     // messages of one lane in memory
   bool refuse_when_disabled = true;  // else new messages are held
   bool keeps_history = false;        // the content of what has ended is kept for a while
@@ -146,6 +188,16 @@ struct Policy {
 
   LaneKind lane_kind(std::uint8_t lane) const {
     return ((fifo_lanes >> lane) & 1) != 0 ? LaneKind::kFifo : LaneKind::kUnordered;
+  }
+  const LaneRule& lane_rule(std::uint8_t lane) const { return lanes[lane]; }
+  bool starts_in_catch_up(std::uint8_t lane) const {
+    return !catch_up_lanes.any() || catch_up_lanes.contains(lane);
+  }
+  bool drops_when_deep() const {
+    for (const LaneRule& lane : lanes) {
+      if (lane.dropped_when_deep) return true;
+    }
+    return false;
   }
   const RetryRule& rule(FailureClass failure) const {
     return retry[static_cast<std::size_t>(failure)];

@@ -52,6 +52,9 @@ struct Facts {
   Duration doubt{0};      // the wall is so far ahead and not believed: nothing is decided by that
   Duration later{0};      // the message was accepted so much later than it says, …
   bool in_doubt = false;  // … or while the wall was as it is now
+  // How the way is doing, and when it last delivered. Null for `encode` of a durable intent, whose
+  // bytes must not follow from it.
+  const Route* route = nullptr;
 
   PublicId id() const { return ids->outside(message.id); }  // as the far side may know it
   Duration age() const { return now - message.accepted - later; }
@@ -108,6 +111,7 @@ struct NestedSubmit {
 inline constexpr std::size_t kNamesMax = 4;     // of one reading
 inline constexpr std::size_t kSubjectsMax = 8;  // of one arrival
 inline constexpr std::size_t kNestedMax = 4;    // of one reading or end
+inline constexpr std::size_t kAliveMax = 8;     // destinations of one arrival
 
 // What the profile thinks of a message whose turn has come: normally that it is due. A reason is
 // for people, when it is not.
@@ -184,6 +188,7 @@ struct Notice {
 struct Received {
   std::vector<Subject> subjects = {};
   std::vector<NestedSubmit> submits = {};
+  std::vector<std::string> alive_destinations = {};  // that gave a sign of life; at most kAliveMax
 };
 
 // A moment in the life of a message that may leave something behind.
@@ -204,6 +209,9 @@ struct Aftermath {
   std::vector<ExternalName> names = {};
   std::optional<std::string> notes = {};  // instead of the old ones
   std::string_view outcome = {};          // kEnded: a constant word of the profile, for the figures
+  // kEnded, when it was delivered: where it stands in the stream of its source. The route keeps the
+  // greatest one; 0: it stands nowhere.
+  std::uint64_t position = 0;
 };
 
 // A message that is to be sent again: a dead letter, a message from another store, a live one.

@@ -43,8 +43,9 @@ struct Shower {
     for (AttemptNote& note : list.notes) show(note.at);
   }
   void show(Route& route) const {
-    for (Timestamp* at : {&route.closed_until, &route.failing_since, &route.health_since,
-                          &route.seen_at, &route.held_since, &route.revive_at})
+    for (Timestamp* at :
+         {&route.closed_until, &route.failing_since, &route.health_since, &route.seen_at,
+          &route.held_since, &route.revive_at, &route.delivered_at, &route.sweep_until})
       show(*at);
   }
 

@@ -38,6 +38,8 @@ std::string jitter_of(const RetryRule& rule) {
     case Jitter::kAround: return "±" + percent;
     case Jitter::kAbove: return "+" + percent;
     case Jitter::kFull: return "full";
+    case Jitter::kFactor:
+      return "×" + std::to_string(rule.jitter_low) + "‰–" + std::to_string(rule.jitter_high) + "‰";
   }
   return "-";
 }

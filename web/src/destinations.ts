@@ -3,7 +3,7 @@ import { count, plural } from "./format.ts";
 import type { Destination, Health, SettingRow } from "./types.ts";
 
 // Health as the daemon decides it, and one word more: open, but many attempts fail.
-export const kConditions = ["normal", "degraded", "wait", "probe", "paused", "disabled"] as const;
+export const kConditions = ["normal", "degraded", "wait", "probe", "deep", "catch-up", "paused", "disabled"] as const;
 export type Condition = (typeof kConditions)[number];
 
 export function conditionOf(one: Pick<Destination, "health" | "degraded">): Condition {

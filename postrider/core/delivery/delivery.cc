@@ -22,7 +22,8 @@ Facts Delivery::facts_of(const Step& step, const Entry& entry) const {
           &ids_,
           step.doubt,
           window_.later(entry.message),
-          receipts_.wall().made_in_doubt(entry.message.accepted)};
+          receipts_.wall().made_in_doubt(entry.message.accepted),
+          &residents_[entry.destination].route};
 }
 
 // What cannot be read though it was admitted stays without; the profile sees that.
@@ -148,7 +149,9 @@ void Delivery::apply(Step& step, Slot slot, On signal, const Reading* reading) {
     return;
   }
   // The route hears of it first: a message that goes to sleep must know whether the way is closed.
-  raise(step, resident, *told, entry);
+  // When nothing is left to try, that row speaks, if it has something to say.
+  const bool spent = row != told && row->raise != Raise::kNone && !planted(Bug::kSpentNotTold);
+  raise(step, resident, spent ? *row : *told, entry);
   const RetryRule& rule = residents_[resident].bound->policy.rule(entry.state.failure);
   if (reading != nullptr && reading->retry_after && rule.holds_route &&
       !planted(Bug::kRetryAfterIgnored)) {
@@ -171,24 +174,53 @@ void Delivery::apply(Step& step, Slot slot, On signal, const Reading* reading) {
 void Delivery::raise(Step& step, Slot resident, const Transition& row, const Entry& entry) {
   switch (row.raise) {
     case Raise::kNone: return;
-    case Raise::kOk: return routes_.tell_health(step, resident, HealthOn::kOk, "delivered");
+    case Raise::kOk:
+      routes_.note_delivery(step, resident);
+      routes_.tell_health(step, resident, HealthOn::kOk, "delivered");
+      return;
     case Raise::kFail:
       if (residents_[resident].bound->policy.rule(entry.state.failure).strikes) {
-        return routes_.tell_health(step, resident, HealthOn::kFail, entry.reason_text());
+        const HealthChange change =
+            routes_.tell_health(step, resident, HealthOn::kFail, entry.reason_text());
+        if (change.became(Health::kDeep)) become_deep(step, resident);
+        return;
       }
       if (entry.state.certainty == Certainty::kAnswered)
         routes_.tell_health(step, resident, residents_.contact(resident), entry.reason_text());
       return;
     case Raise::kGone:
-      return routes_.tell_health(step, resident, HealthOn::kGone, entry.reason_text());
+      routes_.tell_health(step, resident, HealthOn::kGone, entry.reason_text());
+      return;
     case Raise::kSeen:
-      return routes_.tell_health(step, resident, residents_.contact(resident), entry.reason_text());
+      routes_.tell_health(step, resident, residents_.contact(resident), entry.reason_text());
+      return;
   }
+}
+
+// What becomes of messages that are out when their route becomes deep: here an open batch is to be
+// released. The message whose failure did it is still in flight, and its row comes next. What waits
+// is on disk already, and a sweep is on its way to lanes that are dropped.
+void Delivery::become_deep(Step& /*step*/, Slot /*resident*/) { ++tallies_.deep_waits; }
+
+// Ends a message that waits, without an attempt, as cancelled. False: it is on its way, or its
+// table does not let it go.
+bool Delivery::call_off(Step& step, Slot slot, std::string_view reason) {
+  Entry& entry = window_[slot];
+  const Phase phase = window_.phase_of(entry);
+  const Transition* row =
+      find_row(window_.method_of(entry).rows, entry.state.state, On::kCancelled);
+  const bool waits = phase == Phase::kQueued || phase == Phase::kBackoff;
+  if (!waits || row == nullptr || row->verb == Do::kIgnore) return false;
+  window_.set_reason(entry, reason);
+  apply(step, slot, On::kCancelled, nullptr);
+  return true;
 }
 
 void Delivery::carry_out(Step& step, Slot slot, const Transition& row,
                          std::optional<Timestamp> due) {
   Entry& entry = window_[slot];
+  if (window_.state_of(entry).refreshes && row.to != entry.state.state)
+    refresh_attempts(step, entry);
   switch (row.verb) {
     case Do::kIgnore: return;
     case Do::kStartAttempt: return start_attempt(step, slot, row.to, AttemptKind::kSend);
@@ -416,6 +448,8 @@ void Delivery::end(Step& step, Slot slot, StateIndex to) {
         profile.after(facts_of(step, entry), {.kind = Moment::Kind::kEnded, .end = to});
     if (left.notes) record.notes = std::move(*left.notes);
     if (!left.outcome.empty()) count(tallies_.outcomes, left.outcome);
+    if (left.position != 0 && phase == Phase::kDelivered)
+      routes_.note_position(step, entry.destination, left.position);
     nested_.write_nested(step, profile, id, left.submits);
     names_.give_names(step, profile, {id, entry.state.attempts}, left.names, step.now);
   }

@@ -86,6 +86,7 @@ class Delivery {
   void apply(Step& step, Slot slot, On signal, const Reading* reading);
   bool raise_remembered(Step& step, Slot slot);
   void end(Step& step, Slot slot, StateIndex to);
+  bool call_off(Step& step, Slot slot, std::string_view reason);
   void on(Step& step, const AttemptNews& news);
   void on(Step& step, const AttemptEnded& ended);
   void on(Step& step, const ReceiptArrived& receipt);
@@ -103,6 +104,7 @@ class Delivery {
   static Timestamp back_off_end(const Step& step, const Entry& entry);
   std::optional<Timestamp> retry_due(Step& step, const Entry& entry, const Reading* reading);
   void raise(Step& step, Slot resident, const Transition& row, const Entry& entry);
+  void become_deep(Step& step, Slot resident);
   void carry_out(Step& step, Slot slot, const Transition& row, std::optional<Timestamp> due);
   void enter(Step& step, Slot slot, StateIndex to, std::optional<Timestamp> due);
   void settle_visitor(Entry& entry);

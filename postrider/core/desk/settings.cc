@@ -283,16 +283,18 @@ void Settings::on(Step& step, const Wake& wake) {
   });
 }
 
-std::optional<Answer> Settings::change_health(Step& step, const std::string& name,
-                                              std::optional<HealthOn> on, std::string_view reason) {
+std::optional<Answer> Settings::change_health(Step& step, const std::string& name, HealthOn on,
+                                              std::string_view reason) {
   const Destinations::Destined destined = destinations_.find_destination(step, name);
   if (!destined.known) return std::nullopt;
   if (destined.slot == kNoSlot) return no_destination(name);
   const Health before = residents_[destined.slot].route.health;
-  const HealthOn seen =
-      planted(Bug::kContactClearsBackoff) ? HealthOn::kOk : residents_.contact(destined.slot);
-  routes_.tell_health(step, destined.slot, on.value_or(seen), reason);
-  const Health after = residents_[destined.slot].route.health;
+  routes_.tell_health(step, destined.slot, on, reason);
+  return tell_change(destined.slot, before);
+}
+
+Answer Settings::tell_change(Slot slot, Health before) const {
+  const Health after = residents_[slot].route.health;
   if (before == after)
     return setting_answer(AnswerCode::kNothing,
                           "the destination is " + std::string(name_of(after)));
@@ -300,8 +302,14 @@ std::optional<Answer> Settings::change_health(Step& step, const std::string& nam
                         std::string(name_of(before)) + " to " + std::string(name_of(after)));
 }
 
+// Neither in the ledger nor in the audit: it is news of the network, and may come often.
 void Settings::on(Step& step, const PeerSeen& seen) {
-  change_health(step, seen.destination, std::nullopt, "a sign of life");
+  const Destinations::Destined destined = destinations_.find_destination(step, seen.destination);
+  if (!destined.known) return;
+  if (destined.slot == kNoSlot) return step.reply(seen.ticket, no_destination(seen.destination));
+  const Health before = residents_[destined.slot].route.health;
+  rousing_.hear_sign_of_life(step, destined.slot, "a sign of life");
+  step.reply(seen.ticket, tell_change(destined.slot, before));
 }
 
 }  // namespace postrider::core

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "postrider/core/books/receipts.h"
+#include "postrider/core/delivery/rousing.h"
 #include "postrider/core/delivery/routes.h"
 #include "postrider/core/desk/holds.h"
 #include "postrider/core/desk/operations.h"
@@ -29,7 +30,7 @@ class Settings {
  public:
   Settings(const EngineOptions& options, const EngineLimits& limits, Receipts& receipts,
            Residents& residents, Sleepers& sleepers, Census& census, Destinations& destinations,
-           Window& window, SharedGates& gates, Routes& routes, Starts& starts,
+           Window& window, SharedGates& gates, Routes& routes, Rousing& rousing, Starts& starts,
            Operations& operations, Holds& holds)
       : options_(options),
         limits_(limits),
@@ -41,6 +42,7 @@ class Settings {
         window_(window),
         gates_(gates),
         routes_(routes),
+        rousing_(rousing),
         starts_(starts),
         operations_(operations),
         holds_(holds) {}
@@ -61,8 +63,9 @@ class Settings {
   std::optional<bool> has_none_on_disk(Step& step, DestinationId id);
   std::optional<Answer> remove_destination(Step& step, Slot slot, const DestinationConfig& config);
   void take_away(Step& step, Slot slot);
-  std::optional<Answer> change_health(Step& step, const std::string& name,
-                                      std::optional<HealthOn> on, std::string_view reason);
+  std::optional<Answer> change_health(Step& step, const std::string& name, HealthOn on,
+                                      std::string_view reason);
+  Answer tell_change(Slot slot, Health before) const;
 
   const EngineOptions& options_;
   const EngineLimits& limits_;
@@ -74,6 +77,7 @@ class Settings {
   Window& window_;
   SharedGates& gates_;
   Routes& routes_;
+  Rousing& rousing_;
   Starts& starts_;
   Operations& operations_;
   Holds& holds_;

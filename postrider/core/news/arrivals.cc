@@ -46,6 +46,12 @@ std::optional<Answer> Arrivals::take_arrival(Step& step, const ProfileSpec& prof
   std::vector<Target> targets;
   targets.reserve(subjects.size());
   for (const Subject& subject : subjects) targets.push_back(find_target(step, profile, subject));
+  std::vector<std::string>& alive = received.alive_destinations;
+  if (alive.size() > kAliveMax) {
+    refused += alive.size() - kAliveMax;
+    alive.resize(kAliveMax);
+  }
+  for (const std::string& name : alive) destinations_.find_destination(step, name);
   if (step.lacks()) return std::nullopt;
 
   ++tallies_.arrivals;
@@ -78,6 +84,10 @@ std::optional<Answer> Arrivals::take_arrival(Step& step, const ProfileSpec& prof
       if (!subjects[i].names.empty()) ++tallies_.unknown_names;
       if (!target.tail.empty()) names_.keep_pending_news(step, target.tail, subjects[i]);
     }
+  }
+  for (const std::string& name : alive) {
+    const Destinations::Destined destined = destinations_.find_destination(step, name);
+    if (destined.slot != kNoSlot) rousing_.hear_sign_of_life(step, destined.slot, "a sign of life");
   }
   if (!received.submits.empty() && !planted(Bug::kArrivalSendsNothing))
     nested_.write_nested(step, profile, MessageId(), received.submits);

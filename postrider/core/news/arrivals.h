@@ -17,6 +17,7 @@
 #include "postrider/core/books/receipts.h"
 #include "postrider/core/books/sequences.h"
 #include "postrider/core/delivery/delivery.h"
+#include "postrider/core/delivery/rousing.h"
 #include "postrider/core/desk/operations.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/places/shared_gates.h"
@@ -33,8 +34,9 @@ class Arrivals {
  public:
   Arrivals(const EngineOptions& options, const EngineLimits& limits, Tallies& tallies,
            Receipts& receipts, Sequences& sequences, Names& names, Nested& nested,
-           Residents& residents, Window& window, Lookup& lookup, SharedGates& gates,
-           Delivery& delivery, Restore& restore, Operations& operations)
+           Residents& residents, Destinations& destinations, Window& window, Lookup& lookup,
+           SharedGates& gates, Delivery& delivery, Rousing& rousing, Restore& restore,
+           Operations& operations)
       : options_(options),
         limits_(limits),
         tallies_(tallies),
@@ -43,10 +45,12 @@ class Arrivals {
         names_(names),
         nested_(nested),
         residents_(residents),
+        destinations_(destinations),
         window_(window),
         lookup_(lookup),
         gates_(gates),
         delivery_(delivery),
+        rousing_(rousing),
         restore_(restore),
         operations_(operations) {}
   Arrivals(const Arrivals&) = delete;
@@ -87,10 +91,12 @@ class Arrivals {
   Names& names_;
   Nested& nested_;
   Residents& residents_;
+  Destinations& destinations_;
   Window& window_;
   Lookup& lookup_;
   SharedGates& gates_;
   Delivery& delivery_;
+  Rousing& rousing_;
   Restore& restore_;
   Operations& operations_;
 };

@@ -16,11 +16,13 @@ constexpr Duration kReadsOn(10'000);
 void Refill::maybe_refill(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
   if (resident.bound->policy.pulled) return;  // its reader comes
+  const bool behind = resident.route.health == Health::kCatchUp;
   const bool open =
-      resident.route.health == Health::kNormal || resident.route.health == Health::kProbe;
+      behind || resident.route.health == Health::kNormal || resident.route.health == Health::kProbe;
   if (window_.restoring() || !open || resident.route.closed_until > step.now) return;
   for (Lane& lane : resident.lanes) {
     if (!lane.cold_ahead || lane.asleep || lane.refilling) continue;
+    if (behind && !resident.bound->policy.starts_in_catch_up(lane.number)) continue;
     // An empty lane always goes on, and so does one whose window waits for what goes before it.
     const bool passes =
         lane.stuck() || (lane.first != kNoSlot && window_.owes_before(lane, window_[lane.first]));

@@ -86,8 +86,10 @@ void Restore::begin_work(Step& step) {
     step.out.chores.push_back(
         {.kind = Chore::Kind::kRestore, .cursor = keys::space(keys::kPendingNews)});
   for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
+    if (!residents_[slot].bound) continue;
+    if (residents_[slot].in_memory > 0) destinations_.begin_behind(step, residents_[slot]);
     // Until now nothing could start, and no draining destination could be seen to be empty.
-    if (residents_[slot].bound) step.look_at(slot);
+    step.look_at(slot);
   }
 }
 

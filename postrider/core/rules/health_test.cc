@@ -1,5 +1,6 @@
 #include "postrider/core/rules/health.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,14 @@ namespace {
 constexpr Timestamp kHealthStart(1'700'000'000'000);
 constexpr HealthRule kRule{
     .strikes_max = 3, .wait_base = 5s, .wait_max = 60s, .disable_after = 24h};
+
+// Rules without jitter draw nothing.
+HealthChange apply(Route& route, HealthOn on, const HealthRule& rule, Timestamp now) {
+  Rng rng(1);
+  const HealthChange change = postrider::apply(route, on, rule, now, rng);
+  EXPECT_TRUE(rule.jitter_low < rule.jitter_high || rng.next() == Rng(1).next());
+  return change;
+}
 
 // req: engine.health.1
 TEST(HealthTable, HasOneRowForEachStateAndSignal) {
@@ -49,6 +58,11 @@ Route route_in(Health health, const HealthRule& rule = kRule) {
       break;
     case Health::kPaused: apply(route, HealthOn::kPause, rule, kHealthStart); break;
     case Health::kDisabled: apply(route, HealthOn::kGone, rule, kHealthStart); break;
+    case Health::kDeep: apply(route, HealthOn::kDeep, rule, kHealthStart); break;
+    case Health::kCatchUp:
+      apply(route, HealthOn::kDeep, rule, kHealthStart);
+      apply(route, HealthOn::kOpen, rule, kHealthStart);
+      break;
   }
   EXPECT_EQ(route.health, health);
   return route;
@@ -246,8 +260,8 @@ TEST(HealthApply, WithoutATimeNothingIsDisabledByFailing) {
 
 // req: engine.health.9
 TEST(HealthApply, GoneDisablesFromEverywhere) {
-  for (const Health from :
-       {Health::kNormal, Health::kWait, Health::kProbe, Health::kPaused, Health::kDisabled}) {
+  for (const Health from : {Health::kNormal, Health::kWait, Health::kProbe, Health::kPaused,
+                            Health::kDisabled, Health::kDeep, Health::kCatchUp}) {
     Route route = route_in(from);
     EXPECT_EQ(apply(route, HealthOn::kGone, kRule, kHealthStart + 1s).after, Health::kDisabled)
         << name_of(from);
@@ -354,14 +368,137 @@ RC_GTEST_PROP(HealthApply, BooksAgreeWithTheHealth, ()) {
     const bool is_held = route.health == Health::kPaused || route.health == Health::kDisabled;
     RC_ASSERT(change.before == before.health);
     RC_ASSERT(change.after == route.health);
-    RC_ASSERT(route.closed_until.is_set() == (route.health == Health::kWait));
+    const bool is_closed = route.health == Health::kWait || route.health == Health::kDeep;
+    RC_ASSERT(route.closed_until.is_set() == is_closed);
     RC_ASSERT(route.held_since.is_set() == is_held);
     RC_ASSERT(held_time(route, now) == held);
-    if (change.changed() && route.health == Health::kWait) {
+    if (change.changed() && is_closed) {
       RC_ASSERT(route.waits == before.waits + 1);
       RC_ASSERT(route.closed_until == now + wait_for(rule, route.waits));
     }
     RC_ASSERT(route.strikes == 0 || route.failing_since.is_set());
+  }
+}
+
+constexpr HealthRule kDeepRule{.strikes_max = 1,
+                               .wait_base = 5s,
+                               .wait_max = 7 * 24h,
+                               .jitter_low = 800,
+                               .jitter_high = 1400,
+                               .deep_after = 1h};
+
+// A route that waited and failed again, with this wait stored.
+Route route_after(Duration interval, std::uint16_t waits = 3) {
+  Route route;
+  route.health = Health::kProbe;
+  route.waits = waits;
+  route.interval = interval;
+  route.failing_since = kHealthStart;
+  return route;
+}
+
+// req: engine.deep.1
+TEST(HealthDeep, BeginsBeyondTheBoundAndNotAtIt) {
+  HealthRule rule = kDeepRule;
+  rule.jitter_low = rule.jitter_high = 1000;
+  Route at = route_after(30min);
+  EXPECT_EQ(apply(at, HealthOn::kFail, rule, kHealthStart + 1h).after, Health::kWait);
+  EXPECT_EQ(at.interval, 1h);
+  Route beyond = route_after(30min + 1ms);
+  EXPECT_EQ(apply(beyond, HealthOn::kFail, rule, kHealthStart + 1h).after, Health::kDeep);
+  EXPECT_EQ(beyond.closed_until, kHealthStart + 2h + 2ms);
+  rule.wait_base = 2h;
+  Route first;
+  EXPECT_EQ(apply(first, HealthOn::kFail, rule, kHealthStart).after, Health::kDeep);
+}
+
+// req: engine.deep.2
+TEST(HealthDeep, GrowsFromTheStoredInterval) {
+  Rng rng(7);
+  std::set<Duration> seen;
+  for (int i = 0; i < 2000; ++i) {
+    const Duration next = next_interval(kDeepRule, route_after(100s), rng);
+    EXPECT_GE(next, 160s);
+    EXPECT_LE(next, 280s);
+    seen.insert(next);
+  }
+  EXPECT_GT(seen.size(), 1900U);
+  EXPECT_LT(*seen.begin(), 161s);
+  EXPECT_GT(*seen.rbegin(), 279s);
+}
+
+// req: engine.deep.2
+TEST(HealthDeep, TakesTheFirstWaitAsItIsAndStaysAtTheMaximum) {
+  Rng rng(7);
+  EXPECT_EQ(next_interval(kDeepRule, Route(), rng), 5s);
+  EXPECT_EQ(next_interval(kDeepRule, route_after(7 * 24h), rng), 7 * 24h);
+  EXPECT_EQ(next_interval({.wait_base = 5s, .deep_after = 1h},
+                          route_after(kHealthStart - Timestamp(0)), rng),
+            2 * (kHealthStart - Timestamp(0)))
+      << "no maximum";
+  EXPECT_EQ(next_interval({.wait_base = 5s, .factor_percent = 65'535},
+                          route_after(Duration(INT64_MAX / 1024)), rng),
+            Duration(INT64_MAX / 1024))
+      << "and no overflow";
+  EXPECT_EQ(next_interval({.wait_base = 5s, .deep_after = 1h}, route_after(Duration(0), 4), rng),
+            80s)
+      << "stored by a rule that only doubled";
+}
+
+// req: engine.deep.2
+TEST(HealthDeep, BeginsAnewAfterADelivery) {
+  for (const HealthOn on : {HealthOn::kOk, HealthOn::kResume}) {
+    Route route = route_after(2h);
+    apply(route, on, kDeepRule, kHealthStart);
+    EXPECT_EQ(route.interval, Duration(0));
+    EXPECT_EQ(route.waits, 0);
+  }
+}
+
+// req: engine.deep.2
+RC_GTEST_PROP(HealthDeep, EachWaitFollowsFromTheLast, ()) {
+  Rng rng(*rc::gen::arbitrary<std::uint64_t>());
+  Route route;
+  Timestamp now = kHealthStart;
+  postrider::apply(route, HealthOn::kFail, kDeepRule, now, rng);
+  RC_ASSERT(route.interval == 5s);
+  for (int i = 0; i < 40; ++i) {
+    const Duration last = route.interval;
+    now = route.closed_until;
+    postrider::apply(route, HealthOn::kOpen, kDeepRule, now, rng);
+    postrider::apply(route, HealthOn::kFail, kDeepRule, now, rng);
+    RC_ASSERT(route.interval >= std::min<Duration>(last * 16 / 10, kDeepRule.wait_max));
+    RC_ASSERT(route.interval <= std::min<Duration>(last * 28 / 10, kDeepRule.wait_max));
+    RC_ASSERT(route.closed_until == now + route.interval);
+    // A catch-up that fails is deep again, however short the wait is.
+    RC_ASSERT((route.health == Health::kDeep) == (route.interval > kDeepRule.deep_after));
+  }
+}
+
+// req: engine.deep.5
+TEST(HealthDeep, LetsOneAttemptThroughUntilOneSucceeds) {
+  Route route = route_in(Health::kDeep);
+  EXPECT_FALSE(probes(route));
+  apply(route, HealthOn::kOpen, kRule, kHealthStart + 1h);
+  EXPECT_EQ(route.health, Health::kCatchUp);
+  EXPECT_TRUE(probes(route));
+  apply(route, HealthOn::kOk, kRule, kHealthStart + 1h);
+  EXPECT_EQ(route.health, Health::kCatchUp);
+  EXPECT_FALSE(probes(route));
+  EXPECT_EQ(apply(route, HealthOn::kFail, kRule, kHealthStart + 1h).after, Health::kDeep);
+  EXPECT_EQ(route.closed_until, kHealthStart + 1h + kRule.wait_base) << "the success began anew";
+}
+
+// req: engine.deep.9
+TEST(HealthDeep, IsUnknownToRulesWithoutABound) {
+  Route route;
+  Timestamp now = kHealthStart;
+  const HealthRule rule{.strikes_max = 1, .wait_base = 1h, .wait_max = 1000h};
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(apply(route, HealthOn::kFail, rule, now).after, Health::kWait);
+    EXPECT_EQ(route.interval, Duration(0)) << "and nothing is stored for it";
+    now = route.closed_until;
+    EXPECT_EQ(apply(route, HealthOn::kOpen, rule, now).after, Health::kProbe);
   }
 }
 

@@ -22,6 +22,11 @@ constexpr Duration percent_of(Duration delay, std::int64_t percent) {
   return delay * percent / 100;  // kDelayMax · 355 is the largest, and fits
 }
 
+constexpr Duration per_mille_of(Duration delay, std::int64_t per_mille) {
+  // Whole seconds first: kDelayMax · 65,535 would not fit.
+  return delay / 1000 * per_mille + delay % 1000 * per_mille / 1000;
+}
+
 Duration on_curve(const RetryRule& rule, std::uint16_t attempt) {
   const Duration base = bounded(rule.base);
   switch (rule.curve) {
@@ -49,6 +54,10 @@ DelayRange range_around(const RetryRule& rule, Duration delay) {
       return {delay, width > Duration(0) ? delay + width - Duration(1) : delay};
     }
     case Jitter::kFull: return {Duration(0), delay};
+    case Jitter::kFactor: {
+      const Duration low = per_mille_of(delay, rule.jitter_low);
+      return {low, std::max(low, per_mille_of(delay, rule.jitter_high))};
+    }
   }
   POSTRIDER_CHECK(false);
 }

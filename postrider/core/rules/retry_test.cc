@@ -102,7 +102,10 @@ RetryRule any_rule() {
   for (std::size_t i = 0; i < rule.steps_used; ++i) rule.steps[i] = delay();
   rule.cap = delay();
   rule.cap_after = *rc::gen::inRange<std::uint16_t>(0, 20);
-  rule.jitter = *rc::gen::element(Jitter::kNone, Jitter::kAround, Jitter::kAbove, Jitter::kFull);
+  rule.jitter = *rc::gen::element(Jitter::kNone, Jitter::kAround, Jitter::kAbove, Jitter::kFull,
+                                  Jitter::kFactor);
+  rule.jitter_low = *rc::gen::arbitrary<std::uint16_t>();
+  rule.jitter_high = *rc::gen::arbitrary<std::uint16_t>();
   rule.jitter_percent = *rc::gen::arbitrary<std::uint8_t>();
   rule.tick = Duration(*rc::gen::inRange<std::int64_t>(0, 5000));
   rule.retry_after_max = Duration(*rc::gen::inRange<std::int64_t>(0, 4'000'000));
@@ -187,6 +190,22 @@ RC_GTEST_PROP(RetryJitter, StaysWithinItsRange, (std::uint64_t seed)) {
     RC_ASSERT(delay >= range.low);
     RC_ASSERT(delay <= range.high);
   }
+}
+
+// req: engine.retry.20
+TEST(RetryJitter, ByAFactorIsBetweenTwoSharesOfTheDelay) {
+  RetryRule rule = with_jitter(Jitter::kFactor, 0, 60s);
+  rule.jitter_low = 800;
+  rule.jitter_high = 1400;
+  EXPECT_EQ(delay_range(rule, 1).low, 48s);
+  EXPECT_EQ(delay_range(rule, 1).high, 84s);
+  rule.base = 10ms;
+  Rng rng(1);
+  std::set<Duration> seen;
+  for (int i = 0; i < 1000; ++i) seen.insert(jittered(rule, rule.base, rng));
+  EXPECT_EQ(seen.size(), 7U) << "8 to 14 ms";
+  EXPECT_EQ(*seen.begin(), 8ms);
+  EXPECT_EQ(*seen.rbegin(), 14ms);
 }
 
 // req: engine.retry.7 — narrow ranges are drawn from until every value has come

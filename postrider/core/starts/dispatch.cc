@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "postrider/base/check.h"
 #include "postrider/base/planted.h"
 #include "postrider/core/starts/starts.h"
@@ -18,11 +20,35 @@ void Starts::serve_looks(Step& step) {
   for (std::size_t i = 0; i < step.looks.size(); ++i) {
     const Slot slot = step.looks[i];
     if (!residents_[slot].bound) continue;  // it was taken away
+    if (residents_[slot].route.health == Health::kCatchUp) end_catch_up(step, slot);
     refill_.maybe_refill(step, slot);
     ring(slot);
     residents_.touch(step, slot);
   }
   step.looks.clear();
+}
+
+// Whether no lane that starts in catch-up owes anything. What sleeps on disk for long is not owed
+// now; what is parked waits for something else.
+bool Starts::has_caught_up(const Resident& resident) const {
+  return std::none_of(resident.lanes.begin(), resident.lanes.end(), [&](const Lane& lane) {
+    if (!resident.bound->policy.starts_in_catch_up(lane.number)) return false;
+    return lane.in_memory > 0 || lane.cold_ahead || lane.asleep ||
+           sleepers_.any_of_lane(resident.id, lane.number);
+  });
+}
+
+// A destination that was never reached has nothing to catch up with: all that waits is new to it.
+void Starts::end_catch_up(Step& step, Slot slot) {
+  const Resident& resident = residents_[slot];
+  if (window_.restoring() || planted(Bug::kCatchUpNeverEnds)) return;
+  if (resident.route.delivered_at.is_set() && !has_caught_up(resident)) return;
+  if (!step.lacks()) {
+    routes_.tell_health(step, slot, HealthOn::kDrained, "nothing is owed any more");
+    return;
+  }
+  // This step writes nothing; another one will.
+  step.out.chores.push_back({.kind = Chore::Kind::kWakeRoute, .destination = resident.id});
 }
 
 void Starts::settle(Step& step) {
@@ -63,10 +89,17 @@ void Starts::pump(Step& step) {
 bool Starts::start_next(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
   if (resident.lanes.empty() || !residents_.startable(resident, step.now)) return false;
-  const std::size_t count = resident.lanes.size();
+  // In catch-up the policy may have an order of lanes, and one waits until those before it have
+  // been read.
+  const LaneOrder& order = resident.bound->policy.catch_up_lanes;
+  const bool behind = resident.route.health == Health::kCatchUp && order.any();
+  const std::size_t count = behind ? order.used : resident.lanes.size();
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t index = (resident.next_lane + i) % count;
+    const std::size_t index =
+        behind ? resident.place_of(order.lanes[i]) : (resident.next_lane + i) % count;
+    if (index >= resident.lanes.size()) continue;
     Lane& lane = resident.lanes[index];
+    if (lane.first == kNoSlot && behind && lane.cold_ahead && !lane.asleep) return false;
     if (lane.first == kNoSlot) continue;
     const LaneKind kind = resident.bound->policy.lane_kind(lane.number);
     if (kind == LaneKind::kFifo && lane.in_memory != lane.ready) {
@@ -83,7 +116,8 @@ bool Starts::start_next(Step& step, Slot slot) {
     if (chosen == kNoSlot) continue;  // it is read from disk
     const bool moved = plain ? start_lowest(step, slot, lane) : start_by_turns(step, slot, chosen);
     // A look without a free place is no turn: every other one is, after each start.
-    if (moved) residents_[slot].next_lane = static_cast<std::uint8_t>((index + 1) % count);
+    if (moved && !behind)
+      residents_[slot].next_lane = static_cast<std::uint8_t>((index + 1) % count);
     return moved;
   }
   return false;
@@ -98,6 +132,9 @@ bool Starts::try_start(Step& step, Slot slot) {
     return true;
   }
   if (!residents_.startable(resident, step.now)) return false;
+  if (resident.route.health == Health::kCatchUp &&
+      !resident.bound->policy.starts_in_catch_up(id.lane()))
+    return false;
   if (resident.more_until > step.now) {
     residents_.look_later(entry.destination, resident.more_until);
     return false;

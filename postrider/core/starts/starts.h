@@ -8,6 +8,9 @@
 //     tenant under which it was added.
 //   - After `settle` no look is open, and either nothing in the ring can start, or all places
 //     are taken, or starts are held.
+//   - A route catches up exactly as long as one of the lanes that start meanwhile owes something;
+//   in
+//     this time they start in their order, and no other lane does.
 //   - A destination that found no room is looked at again when that may have changed: by the end
 //     of one of its attempts, by a place in its group, or by a place among those for routes not
 //     known to answer.
@@ -17,6 +20,7 @@
 
 #include "postrider/core/books/shared_bodies.h"
 #include "postrider/core/delivery/delivery.h"
+#include "postrider/core/delivery/routes.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/places/attempts.h"
 #include "postrider/core/places/limit_groups.h"
@@ -27,6 +31,7 @@
 #include "postrider/core/step.h"
 #include "postrider/core/window/lookup.h"
 #include "postrider/core/window/residents.h"
+#include "postrider/core/window/sleepers.h"
 #include "postrider/core/window/window.h"
 #include "postrider/model/answer.h"
 
@@ -35,18 +40,21 @@ namespace postrider::core {
 class Starts {
  public:
   Starts(const EngineLimits& limits, Tallies& tallies, Timers& timers, SharedBodies& bodies,
-         Residents& residents, Window& window, Lookup& lookup, Attempts& attempts,
-         LimitGroups& limit_groups, SharedGates& gates, Delivery& delivery, Refill& refill)
+         Residents& residents, Sleepers& sleepers, Window& window, Lookup& lookup,
+         Attempts& attempts, LimitGroups& limit_groups, SharedGates& gates, Routes& routes,
+         Delivery& delivery, Refill& refill)
       : limits_(limits),
         tallies_(tallies),
         timers_(timers),
         bodies_(bodies),
         residents_(residents),
+        sleepers_(sleepers),
         window_(window),
         lookup_(lookup),
         attempts_(attempts),
         limit_groups_(limit_groups),
         gates_(gates),
+        routes_(routes),
         delivery_(delivery),
         refill_(refill) {}
   Starts(const Starts&) = delete;
@@ -65,6 +73,8 @@ class Starts {
   void serve_looks(Step& step);
   void pump(Step& step);
   bool start_next(Step& step, Slot slot);
+  bool has_caught_up(const Resident& resident) const;
+  void end_catch_up(Step& step, Slot slot);
   bool try_start(Step& step, Slot slot);
   bool has_room(Step& step, Slot slot);
   bool let_crowd_in();
@@ -86,11 +96,13 @@ class Starts {
   Timers& timers_;
   SharedBodies& bodies_;
   Residents& residents_;
+  Sleepers& sleepers_;
   Window& window_;
   Lookup& lookup_;
   Attempts& attempts_;
   LimitGroups& limit_groups_;
   SharedGates& gates_;
+  Routes& routes_;
   Delivery& delivery_;
   Refill& refill_;
   Ring ring_;

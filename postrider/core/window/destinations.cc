@@ -1,5 +1,7 @@
 #include "postrider/core/window/destinations.h"
 
+#include <algorithm>
+
 namespace postrider::core {
 
 Destinations::Destined Destinations::find_destination(Step& step, std::string_view name) {
@@ -95,6 +97,10 @@ Slot Destinations::make_resident(Step& step, DestinationId id, const Blob& recor
       lane.cold_ahead = true;
       residents_.recall_turns(id, lane);
     }
+    const bool behind = std::any_of(owed->heads.begin(), owed->heads.end(), [&](MessageId head) {
+      return head.is_set() && head.sequence().value() < sequences_.first();
+    });
+    if (behind) begin_behind(step, resident);
   }
   census_.read_census(step, resident, *step.get(keys::census(id)));
   // It stays even if the step has to come again, and then these are not read once more.
@@ -108,8 +114,17 @@ Slot Destinations::make_resident(Step& step, DestinationId id, const Blob& recor
   residents_.note_fresh(residents_[slot].id);
   residents_.touch(step, slot);
   if (route_lost) begin_revival(step, slot, false, Timestamp::never());
+  if (residents_[slot].route.sweep_until.is_set()) begin_sweep(step, slot);
   step.look_at(slot);
   return slot;
+}
+
+void Destinations::begin_behind(const Step& step, Resident& resident) {
+  if (!resident.bound->policy.health.begins_behind || resident.route.health != Health::kNormal ||
+      resident.route.closed_until > step.now)
+    return;
+  resident.route.health = Health::kCatchUp;
+  resident.route.health_since = step.now;
 }
 
 std::shared_ptr<const Bound> Destinations::bind(const DestinationConfig& config) {
@@ -144,6 +159,16 @@ void Destinations::begin_revival(Step& step, Slot slot, bool all, Timestamp unti
   ++resident.chores;
   step.out.chores.push_back(
       {.kind = Chore::Kind::kRevive, .destination = resident.id, .at = until, .all = all});
+}
+
+// What was accepted up to Route::sweep_until. The destination stays in memory meanwhile.
+void Destinations::begin_sweep(Step& step, Slot slot) {
+  Resident& resident = residents_[slot];
+  if (resident.sweeping) return;
+  resident.sweeping = true;
+  residents_.leave_lru(slot);
+  ++resident.chores;
+  step.out.chores.push_back({.kind = Chore::Kind::kSweep, .destination = resident.id});
 }
 
 void Destinations::write_owed(Step& step, Slot slot) {

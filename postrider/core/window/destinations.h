@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "postrider/base/time.h"
+#include "postrider/core/books/sequences.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/step.h"
 #include "postrider/core/window/census.h"
@@ -28,9 +29,13 @@ class Destinations {
     bool known = false;   // everything was read
     Slot slot = kNoSlot;  // none: there is no such destination
   };
-  Destinations(const EngineOptions& options, Timestamp started, Residents& residents,
-               Census& census)
-      : options_(options), started_(started), residents_(residents), census_(census) {}
+  Destinations(const EngineOptions& options, Timestamp started, const Sequences& sequences,
+               Residents& residents, Census& census)
+      : options_(options),
+        started_(started),
+        sequences_(sequences),
+        residents_(residents),
+        census_(census) {}
   Destinations(const Destinations&) = delete;
   Destinations& operator=(const Destinations&) = delete;
 
@@ -40,6 +45,10 @@ class Destinations {
   static std::shared_ptr<const Bound> bound_to(const DestinationConfig& config,
                                                const ProfileSpec& profile, const Policy& policy);
   void begin_revival(Step& step, Slot slot, bool all, Timestamp until);
+  void begin_sweep(Step& step, Slot slot);
+  // The process has just started and this destination is owed something from before: a rule may say
+  // that it catches up. That is not written down: after another start it is found anew.
+  static void begin_behind(const Step& step, Resident& resident);
   void write_owed(Step& step, Slot slot);
   void cover(Step& step, Slot slot, Lane& lane, MessageId id);
   void settle_owed(Step& step, Slot slot, Lane& lane);
@@ -57,6 +66,7 @@ class Destinations {
 
   const EngineOptions& options_;
   Timestamp started_;
+  const Sequences& sequences_;
   Residents& residents_;
   Census& census_;
   std::vector<Row> damaged_;

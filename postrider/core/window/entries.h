@@ -295,6 +295,9 @@ struct Resident {
   bool reviving = false;      // they are being put back in line …
   bool revive_again = false;  // … and there was another success meanwhile
   Timestamp revive_later;     // … and the first that must wait longer; unset: none so far
+  bool sweeping = false;      // what is not worth sending any more is being ended
+  bool rousing = false;       // messages in back-off hear of a sign of life …
+  bool rouse_again = false;   // … and there was another one meanwhile
   Slot lru_next = kNoSlot;    // idle residents, least recently used first
   Slot lru_prev = kNoSlot;
   bool in_lru = false;
@@ -311,6 +314,11 @@ struct Resident {
       if (lane.number == number) return &lane;
     }
     return nullptr;
+  }
+  std::size_t place_of(std::uint8_t number) const {  // in `lanes`; behind the last: there is none
+    std::size_t place = 0;
+    while (place < lanes.size() && lanes[place].number != number) ++place;
+    return place;
   }
   Lane& the_lane(std::uint8_t number) {  // one that exists
     Lane* found = lane(number);

@@ -55,8 +55,11 @@ bool Residents::startable(const Resident& resident, Timestamp now) const {
   if (resident.route.closed_until > now) return false;
   switch (resident.route.health) {
     case Health::kNormal: return true;
-    case Health::kProbe: return resident.gate.in_use() == 0;  // one probe at a time
+    case Health::kProbe:
+    case Health::kCatchUp:  // one probe at a time
+      return !probes(resident.route) || resident.gate.in_use() == 0;
     case Health::kWait:
+    case Health::kDeep:
     case Health::kPaused:
     case Health::kDisabled: return false;
   }
@@ -68,7 +71,9 @@ bool Residents::awake(const Resident& resident, Timestamp now) const {
   switch (resident.route.health) {
     case Health::kNormal:
     case Health::kProbe:
+    case Health::kCatchUp:
     case Health::kWait: return resident.route.closed_until <= now + limits_.hot_sleep_max;
+    case Health::kDeep:  // has no window, however short the rest of the wait is
     case Health::kPaused:
     case Health::kDisabled: return false;
   }

@@ -1,5 +1,7 @@
 #include "postrider/core/window/sleepers.h"
 
+#include <algorithm>
+
 namespace postrider::core {
 
 void Sleepers::put_to_sleep(Slot resident, MessageId id, StateIndex state, Timestamp accepted) {
@@ -16,6 +18,23 @@ void Sleepers::wake_sleeper(MessageId id) {
   const auto of = by_destination_.find(id.destination().value());
   if (of != by_destination_.end() && --of->second == 0) by_destination_.erase(of);
   sleepers_.erase(found);
+}
+
+bool Sleepers::any_of_lane(DestinationId id, std::uint8_t lane) const {
+  // The highest priority sorts first.
+  const auto first = sleepers_.lower_bound(MessageId::make(id, lane, UINT16_MAX, Sequence(0)));
+  return first != sleepers_.end() && first->first.destination() == id &&
+         first->first.lane() == lane;
+}
+
+std::vector<MessageId> Sleepers::page_of(DestinationId id, MessageId from,
+                                         std::size_t limit) const {
+  std::vector<MessageId> out;
+  const MessageId first = std::max(from, MessageId{id.value() << 20, 0});
+  for (auto it = sleepers_.lower_bound(first);
+       it != sleepers_.end() && it->first.destination() == id && out.size() < limit; ++it)
+    out.push_back(it->first);
+  return out;
 }
 
 Timestamp Sleepers::oldest_of(DestinationId id) const {

@@ -37,6 +37,9 @@ class Sleepers {
     return found == by_destination_.end() ? 0 : found->second;
   }
   Timestamp oldest_of(DestinationId id) const;  // by acceptance; unset: there is none
+  bool any_of_lane(DestinationId id, std::uint8_t lane) const;
+  // Those of one destination from `from` on, in the order of their ids, at most `limit`.
+  std::vector<MessageId> page_of(DestinationId id, MessageId from, std::size_t limit) const;
   const std::unordered_map<std::uint64_t, std::uint64_t>& destinations() const {
     return by_destination_;
   }

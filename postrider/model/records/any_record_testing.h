@@ -174,12 +174,15 @@ inline Route any_route() {
   route.health = any_enum<Health>(kHealths);
   route.strikes = any<std::uint16_t>();
   route.waits = any<std::uint16_t>();
-  for (Timestamp* time : {&route.closed_until, &route.failing_since, &route.health_since,
-                          &route.seen_at, &route.held_since, &route.revive_at}) {
+  for (Timestamp* time :
+       {&route.closed_until, &route.failing_since, &route.health_since, &route.seen_at,
+        &route.held_since, &route.revive_at, &route.delivered_at, &route.sweep_until}) {
     *time = any_time();
   }
   route.held = any_duration();
   route.reason = any_text();
+  route.interval = std::max(any_duration(), Duration(0));
+  route.position = any<std::uint64_t>();
   return route;
 }
 

@@ -93,22 +93,23 @@ TEST(WebhookBehaviour, AWishHoldsTheWholeRoute) {
 // req: webhook.route.3
 TEST(WebhookBehaviour, FiveStrikesCloseTheRouteAndProbesDoubleTheWait) {
   const HealthRule health = default_policy().health;
+  Rng rng(1);
   Route route;
   Timestamp now = kStart;
   for (int strike = 1; strike <= 4; ++strike) {
-    apply(route, HealthOn::kFail, health, now);
+    apply(route, HealthOn::kFail, health, now, rng);
     EXPECT_EQ(route.health, Health::kNormal) << strike;
   }
-  apply(route, HealthOn::kFail, health, now);
+  apply(route, HealthOn::kFail, health, now, rng);
   EXPECT_EQ(route.health, Health::kWait);
   for (const Duration wait :
        {Duration(5s), Duration(10s), Duration(20s), Duration(40s), Duration(80s), Duration(160s),
         Duration(320s), Duration(640s), Duration(15min), Duration(15min)}) {
     EXPECT_EQ(route.closed_until, now + wait);
     now = route.closed_until;
-    apply(route, HealthOn::kOpen, health, now);
+    apply(route, HealthOn::kOpen, health, now, rng);
     EXPECT_EQ(route.health, Health::kProbe);
-    apply(route, HealthOn::kFail, health, now);
+    apply(route, HealthOn::kFail, health, now, rng);
     EXPECT_EQ(route.health, Health::kWait);
   }
 }
@@ -116,13 +117,14 @@ TEST(WebhookBehaviour, FiveStrikesCloseTheRouteAndProbesDoubleTheWait) {
 // req: webhook.route.6
 TEST(WebhookBehaviour, ADeliveryClearsTheRouteAndASignOfLifeDoesNot) {
   const HealthRule health = default_policy().health;
+  Rng rng(1);
   Route route;
-  for (int strike = 1; strike <= 5; ++strike) apply(route, HealthOn::kFail, health, kStart);
-  apply(route, HealthOn::kSeen, health, kStart + 1s);
+  for (int strike = 1; strike <= 5; ++strike) apply(route, HealthOn::kFail, health, kStart, rng);
+  apply(route, HealthOn::kSeen, health, kStart + 1s, rng);
   EXPECT_EQ(route.health, Health::kProbe);
-  apply(route, HealthOn::kSeen, health, kStart + 2s);
+  apply(route, HealthOn::kSeen, health, kStart + 2s, rng);
   EXPECT_EQ(route.health, Health::kProbe);
-  apply(route, HealthOn::kOk, health, kStart + 3s);
+  apply(route, HealthOn::kOk, health, kStart + 3s, rng);
   EXPECT_EQ(route.health, Health::kNormal);
   EXPECT_EQ(route.strikes, 0);
 }
@@ -130,15 +132,16 @@ TEST(WebhookBehaviour, ADeliveryClearsTheRouteAndASignOfLifeDoesNot) {
 // req: webhook.route.7
 TEST(WebhookBehaviour, FiveDaysWithoutASuccessDisable) {
   const HealthRule health = default_policy().health;
+  Rng rng(1);
   Route route;
-  apply(route, HealthOn::kFail, health, kStart);
-  apply(route, HealthOn::kFail, health, kStart + 120h - 1ms);
+  apply(route, HealthOn::kFail, health, kStart, rng);
+  apply(route, HealthOn::kFail, health, kStart + 120h - 1ms, rng);
   EXPECT_EQ(route.health, Health::kNormal);
   Route later = route;
-  apply(route, HealthOn::kFail, health, kStart + 120h);
+  apply(route, HealthOn::kFail, health, kStart + 120h, rng);
   EXPECT_EQ(route.health, Health::kDisabled);
-  apply(later, HealthOn::kOk, health, kStart + 120h);
-  apply(later, HealthOn::kFail, health, kStart + 121h);
+  apply(later, HealthOn::kOk, health, kStart + 120h, rng);
+  apply(later, HealthOn::kFail, health, kStart + 121h, rng);
   EXPECT_EQ(later.health, Health::kNormal) << "a success begins the days anew";
 }
 

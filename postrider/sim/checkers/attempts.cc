@@ -37,7 +37,8 @@ class AttemptsChecker final : public Checker {
       const auto past = decode_attempt_history(put.past, {put.state.since, put.reason});
       if (!past) return complain(*put.note, "attempts cannot be read");
       const Phase phase = put.note->destination->profile->states[put.state.state].phase;
-      const Now now{past->attempts, put.state.attempts, put.state.method, phase, put.revived > 0};
+      const Now now{past->attempts, put.state.attempts, put.state.method, phase,
+                    put.revived > 0 || counts_anew(*put.note)};
       check(*put.note, now, moved[put.note->id]);
     }
     for (const EndRecord& end : batch.ends) {
@@ -47,7 +48,8 @@ class AttemptsChecker final : public Checker {
       if (!past) return complain(*note, "attempts cannot be read");
       if (past->attempts.is_open()) complain(*note, "an attempt outlives its message");
       moved[end.id].push_back(end.at);
-      const bool anew = moved[end.id].size() > 1;  // more than its end is in this batch
+      // More than its end is in this batch, or its method begins anew by itself.
+      const bool anew = moved[end.id].size() > 1 || counts_anew(*note);
       check(*note, {past->attempts, end.attempts, stories_[end.id].method, end.phase, anew},
             moved[end.id]);
       stories_[end.id].starts.clear();
@@ -89,6 +91,15 @@ class AttemptsChecker final : public Checker {
   static bool looks_at(const MessageNote& note) {
     return !note.damaged && note.destination != nullptr && !note.destination->damaged &&
            note.destination->profile != nullptr;
+  }
+  static bool counts_anew(const MessageNote& note) {
+    const ProfileSpec& profile = *note.destination->profile;
+    const Method& method = profile.methods[note.method];
+    const StateMask used = lifecycle_detail::used_states(method.initial, method.rows);
+    for (std::size_t i = 0; i < profile.states.size(); ++i) {
+      if (profile.states[i].refreshes && (used >> i & 1U) != 0) return true;
+    }
+    return false;
   }
   void complain(const MessageNote& note, std::string_view what) {
     verdicts_.violation(41, std::string(what) + ": " + to_string(note.id));

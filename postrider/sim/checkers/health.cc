@@ -1,7 +1,12 @@
 // Checker 7, routes: nothing starts while a route waits, is paused or disabled; one probe at a
-// time; a route closes for as long as the rule says; and only a delivery or an operator clears it,
-// never mere contact.
+// time; a route closes for as long as the rule says, and the next wait follows from the stored one;
+// only a delivery or an operator clears it, never mere contact. A wait beyond the rule's bound is
+// deep, and no other; in catch-up only its lanes start, and it ends when they owe nothing. The
+// strikes of messages that ran out of attempts are told, and a position never goes back.
 #include <map>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "postrider/sim/checkers/all.h"
 
@@ -13,7 +18,29 @@ bool is_good(const WireReply& reply) {
 }
 
 bool closed(Health health) {
-  return health == Health::kWait || health == Health::kPaused || health == Health::kDisabled;
+  return health == Health::kWait || health == Health::kDeep || health == Health::kPaused ||
+         health == Health::kDisabled;
+}
+
+Health health_of(const std::optional<Route>& route) {
+  return route ? route->health : Health::kNormal;
+}
+
+// One attempt at a time: nothing has succeeded yet.
+bool tries_one(const Route& route) {
+  return route.health == Health::kProbe ||
+         (route.health == Health::kCatchUp && route.failing_since.is_set());
+}
+
+__extension__ using Wide = __int128;
+
+// The shortest and the longest wait that may follow from what is stored, without the maximum.
+std::pair<Wide, Wide> next_waits(const HealthRule& rule, const std::optional<Route>& before) {
+  const Wide base = rule.wait_base.count();
+  const Wide last = before ? Wide{before->interval.count()} : 0;
+  if (last == 0) return {base, base};
+  const Wide grown = last * rule.factor_percent / 100;
+  return {grown * rule.jitter_low / 1000 - 1, grown * rule.jitter_high / 1000 + 1};
 }
 
 class HealthChecker final : public Checker {
@@ -65,6 +92,10 @@ class HealthChecker final : public Checker {
   }
 
   void batch(const Batch& batch) override {
+    for (const MessageNote* note : batch.entered) live_.insert(note->id);
+    for (const MessageNote* note : batch.left) {
+      if (!note->live()) live_.erase(note->id);
+    }
     // News by name is a delivery too; that it was news and no invention is another checker's
     // matter.
     for (const EndRecord& end : batch.ends) {
@@ -76,17 +107,26 @@ class HealthChecker final : public Checker {
     }
     for (const Batch::RoutePut& put : batch.routes) {
       Evidence& evidence = evidence_[put.note->id.value()];
-      const Health before = put.before ? put.before->health : Health::kNormal;
+      const Health before = health_of(put.before);
       if (!put.note->damaged) check_change(put, evidence);
+      if (!put.note->damaged) check_wait(put);
+      if (!put.note->damaged && put.before && put.route.position < put.before->position)
+        verdicts_.violation(7, "a position went back: " + put.note->config.name);
+      if (put.route.health == Health::kCatchUp && before != Health::kCatchUp)
+        evidence.behind = batch.when.truth;
       // A trouble begins when the route leaves normal; that was decided a little before it became
       // durable.
       if (before == Health::kNormal && put.route.health != Health::kNormal)
         evidence.trouble = batch.when.truth - kCommitMost;
     }
+    for (const Batch::StatePut& put : batch.states) check_spent(put, batch);
+    check_catch_ups(batch.when);
   }
 
  private:
   static constexpr Duration kCommitMost = 2min;
+  static constexpr Duration kCaughtUpMost =
+      2h;  // a page may have to be read to see that none is owed
 
   struct Attempt {
     DestinationId destination;
@@ -96,7 +136,23 @@ class HealthChecker final : public Checker {
     std::uint32_t open = 0;  // sends
     Timestamp good;     // true time of the last delivery or receipt that the process was told of
     Timestamp trouble;  // true time since when the route is not normal, as the disk says
+    Timestamp behind;   // true time since when it catches up and owes something
   };
+
+  // Whether a message is in line in a lane that starts in catch-up. What is parked is not owed, nor
+  // what sleeps on disk until after `until`; the head of a FIFO lane keeps its lane waiting.
+  bool owes(const DestinationNote& destination, Timestamp until) const {
+    const auto last = live_.lower_bound({(destination.id.value() + 1) << 20, 0});
+    for (auto at = live_.lower_bound({destination.id.value() << 20, 0}); at != last; ++at) {
+      const MessageNote* note = notebook_.find(*at);
+      if (note == nullptr || note->damaged || note->parked ||
+          !destination.policy.starts_in_catch_up(at->lane()))
+        continue;
+      const bool fifo = destination.policy.lane_kind(at->lane()) == LaneKind::kFifo;
+      if (!note->cold || !note->state || fifo || note->state->due <= until) return true;
+    }
+    return false;
+  }
 
   void close(Incarnation incarnation, AttemptId attempt) {
     if (incarnation != newest_) return;
@@ -115,31 +171,109 @@ class HealthChecker final : public Checker {
       return verdicts_.violation(7, "an attempt to a route that is " +
                                         std::string(name_of(route.health)) + ": " +
                                         to_string(left.start.message));
-    if (route.health == Health::kProbe && evidence.open > 0)
+    if (tries_one(route) && evidence.open > 0)
       verdicts_.violation(7, "a second probe: " + to_string(left.start.message));
+    if (route.health == Health::kCatchUp && destination.configured < route.health_since &&
+        !destination.policy.starts_in_catch_up(left.start.message.lane()))
+      verdicts_.violation(
+          7, "a start of a lane that does not go in catch-up: " + to_string(left.start.message));
   }
 
   void check_change(const Batch::RoutePut& put, const Evidence& evidence) {
     const Route& after = put.route;
-    const Health before = put.before ? put.before->health : Health::kNormal;
+    const Health before = health_of(put.before);
     const auto resumed = resumed_.find(put.note->config.name);
     const Timestamp resume = resumed == resumed_.end() ? Timestamp() : resumed->second;
     if (before != Health::kNormal && after.health == Health::kNormal) {
       const bool troubled = before == Health::kWait || before == Health::kProbe;
-      const bool cleared = troubled && evidence.good >= evidence.trouble;
+      // A catch-up may be over because nothing was owed, or nothing was ever delivered.
+      const bool behind = before == Health::kDeep || before == Health::kCatchUp;
+      const bool drained =
+          behind && (!owes(*put.note, Timestamp()) || !after.delivered_at.is_set());
+      const bool cleared = drained || ((troubled || behind) && evidence.good >= evidence.trouble);
       const bool held = put.before && put.before->reason.starts_with("hold '") && released_;
       if (!cleared && !held && resume < evidence.trouble) {
         verdicts_.violation(7, "a route was cleared by nobody: " + put.note->config.name);
       }
     }
-    if (after.health != Health::kWait || before == Health::kWait) return;
-    const HealthRule& rule = put.note->policy.health;
-    Duration wait = rule.wait_base;
-    for (std::uint16_t i = 1; i < after.waits && wait < rule.wait_max; ++i) wait = 2 * wait;
-    if (rule.wait_max > Duration(0)) wait = std::min(wait, rule.wait_max);
+  }
+
+  // Written from the words of the specification: how long a route closes, and whether that is deep.
+  void check_wait(const Batch::RoutePut& put) {
+    const Route& after = put.route;
+    const Health before = health_of(put.before);
+    const bool closes = after.health == Health::kWait || after.health == Health::kDeep;
+    const bool closed = before == Health::kWait || before == Health::kDeep;
+    // What changed with its settings, or twice within a batch, says nothing.
+    const bool again = closed && put.before && put.before->health_since == after.health_since;
     const bool settled = put.note->configured < after.health_since;
-    if (settled && after.closed_until < after.health_since + wait) {
+    if (!closes || again || !settled) return;
+    const HealthRule& rule = put.note->policy.health;
+    const Wide max = rule.wait_max.count();
+    if (!rule.keeps_interval()) {
+      Duration wait = rule.wait_base;
+      for (std::uint16_t i = 1; i < after.waits && wait < rule.wait_max; ++i) wait = 2 * wait;
+      if (rule.wait_max > Duration(0)) wait = std::min(wait, rule.wait_max);
+      if (after.closed_until < after.health_since + wait)
+        verdicts_.violation(7, "a route closed for too short a time: " + put.note->config.name);
+      return;
+    }
+    if (after.interval <= Duration(0) && rule.wait_base > Duration(0))
+      return verdicts_.violation(7, "a wait was not written down: " + put.note->config.name);
+    if (after.closed_until < after.health_since + after.interval)
       verdicts_.violation(7, "a route closed for too short a time: " + put.note->config.name);
+    // Between the two records there was one closing.
+    const bool next = put.before && after.waits == put.before->waits + 1 &&
+                      (put.before->waits == 0 || put.before->interval > Duration(0));
+    auto [low, high] = next_waits(rule, next ? put.before : std::nullopt);
+    if (max > 0) low = std::min(low, max), high = std::min(high, max);
+    const Wide wait = after.interval.count();
+    if ((next || after.waits == 1) && (wait < low || wait > high))
+      verdicts_.violation(
+          7, "a wait that does not follow from the last one: " + put.note->config.name + " " +
+                 std::to_string(after.interval.count()));
+    const bool far = rule.deep_after > Duration(0) && after.interval > rule.deep_after;
+    // That a destination begins in catch-up is not written down.
+    const bool fell_back = before == Health::kCatchUp || closed || rule.begins_behind;
+    if (after.health == Health::kDeep ? !far && !fell_back : far)
+      verdicts_.violation(7, "a wait of " + std::to_string(after.interval.count()) + " ms is " +
+                                 std::string(name_of(after.health)) + ": " + put.note->config.name);
+  }
+
+  // A message whose attempts are spent, and whose row then strikes: the route must know.
+  void check_spent(const Batch::StatePut& put, const Batch& batch) {
+    const DestinationNote* destination = put.note->destination;
+    if (destination == nullptr || destination->profile == nullptr || destination->damaged ||
+        put.note->damaged)
+      return;
+    const StateRow& state = destination->profile->states[put.state.state];
+    const bool anew = !put.before || put.before->since != put.state.since;
+    if (!state.refreshes || !anew || destination->configured >= put.state.since) return;
+    if (!destination->policy.rule(put.state.failure).strikes) return;
+    const Evidence& evidence = evidence_[destination->id.value()];
+    const bool well = evidence.good.is_set() && evidence.good + kCommitMost >= batch.when.truth;
+    const bool resumed = resumed_.contains(destination->config.name) || released_;
+    if (well || resumed || (destination->route && destination->route->failing_since.is_set()))
+      return;
+    verdicts_.violation(
+        7, "a round of attempts failed, and the route does not know: " + to_string(put.note->id));
+  }
+
+  // A catch-up is over when its lanes owe nothing.
+  void check_catch_ups(const Moment& when) {
+    for (auto& [id, evidence] : evidence_) {
+      if (!evidence.behind.is_set()) continue;
+      const DestinationNote* destination = notebook_.find(DestinationId(id));
+      const bool over = destination == nullptr || destination->damaged ||
+                        health_of(destination->route) != Health::kCatchUp;
+      if (over) {
+        evidence.behind = Timestamp();
+      } else if (owes(*destination, when.engine - kCommitMost) || when.incarnation != newest_) {
+        evidence.behind = when.truth;
+      } else if (evidence.behind + kCaughtUpMost < when.truth) {
+        verdicts_.violation(7, "a route catches up with nothing: " + destination->config.name);
+        evidence.behind = Timestamp();
+      }
     }
   }
 
@@ -148,6 +282,7 @@ class HealthChecker final : public Checker {
   Incarnation newest_ = 0;
   std::map<std::uint64_t, Attempt> open_;
   std::map<std::uint64_t, Evidence> evidence_;
+  std::set<MessageId> live_;
   std::map<std::string, Timestamp> resumed_;
   bool released_ = false;  // somebody changed a hold: whoever it paused may go on
 };

@@ -3,6 +3,8 @@
 // allows, attempts are counted exactly, nothing is sent before its time, and nothing is given up
 // early.
 #include <charconv>
+#include <map>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -49,6 +51,8 @@ Range delay_range_ms(const RetryRule& rule, std::uint16_t attempts) {
       return {delay - part - 1, delay + part};  // a part of a millisecond may be cut off
     case Jitter::kAbove: return {delay, delay + part};
     case Jitter::kFull: return {0, delay};
+    case Jitter::kFactor:
+      return {delay * rule.jitter_low / 1000 - 1, delay * rule.jitter_high / 1000};
   }
   return {delay, delay};
 }
@@ -88,6 +92,11 @@ class RetryChecker final : public Checker {
       mark_hurried(retry->id, asked.when.engine);
     if (const auto* redrive = std::get_if<Redrive>(&asked.event))
       mark_hurried(redrive->id, asked.when.engine);
+    if (const auto* seen = std::get_if<PeerSeen>(&asked.event))
+      seen_[seen->destination] = asked.when.engine;
+    if (const auto* arrived = std::get_if<Arrived>(&asked.event);
+        arrived != nullptr && arrived->bytes.starts_with(kHere))
+      seen_[arrived->bytes.substr(kHere.size())] = asked.when.engine;
     const auto* job = std::get_if<StartJob>(&asked.event);
     bulk_ = bulk_ || (job != nullptr && job->order.action == JobAction::kRetry);
   }
@@ -131,6 +140,7 @@ class RetryChecker final : public Checker {
   }
 
   void receipt(const Receipted& receipt) override {
+    if (receipt.signal == On::kPeerSeen) mark_hurried(receipt.id, receipt.when.engine);
     const auto at = stories_.find(receipt.id);
     if (at != stories_.end()) at->second.receipted = true;
   }
@@ -146,6 +156,11 @@ class RetryChecker final : public Checker {
         verdicts_.violation(8, "an attempt was counted that never left: " + to_string(id));
       at->second.ahead = 0;
     }
+    // A round of attempts that begins and fails within a batch cannot be told from the one before.
+    for (const auto& [note, state] : batch.steps) {
+      if (refreshes(*note, state) && note->state && note->state->since != state.since)
+        stories_[note->id].uncertain = true;
+    }
     for (const Batch::StatePut& put : batch.states) {
       Story& story = stories_[put.note->id];
       if (!put.note->damaged && !story.uncertain) check_state(put, story, batch);
@@ -153,6 +168,7 @@ class RetryChecker final : public Checker {
       story.method = put.state.method;
       story.due = sleeps(put) ? put.state.due : Timestamp();
       story.since = put.state.since;
+      story.refreshes = refreshes(*put.note, put.state);
     }
     for (const EndRecord& end : batch.ends) {
       const auto at = stories_.find(end.id);
@@ -166,6 +182,7 @@ class RetryChecker final : public Checker {
 
  private:
   static constexpr Duration kCommandMost = 5min;
+  static constexpr std::string_view kHere = "here ";  // news that a destination of the drill lives
 
   struct Story {
     std::uint16_t durable = 0;        // attempts in the last durable state
@@ -175,6 +192,7 @@ class RetryChecker final : public Checker {
     Incarnation incarnation = 0;
     Timestamp due;                 // of the durable sleep; unset: it does not sleep
     Timestamp since;               // of the durable state
+    bool refreshes = false;        // attempts are counted anew when that is left
     std::optional<Duration> wish;  // of the last answer, until it was followed
     bool receipted = false;        // since it was sent: that may be why it sleeps
     Timestamp hurried;             // an operator asked to retry now
@@ -191,7 +209,10 @@ class RetryChecker final : public Checker {
   }
 
   // A command may wait for a read while the state that it ends is still on its way to the disk.
-  bool hurried_since(const Story& story, Timestamp since) const {
+  bool hurried_since(const MessageNote& note, const Story& story, Timestamp since) const {
+    const auto seen =
+        note.destination == nullptr ? seen_.end() : seen_.find(note.destination->config.name);
+    if (seen != seen_.end() && seen->second + kCommandMost >= since) return true;
     return bulk_ || (story.hurried.is_set() && story.hurried + kCommandMost >= since);
   }
 
@@ -200,13 +221,18 @@ class RetryChecker final : public Checker {
     return put.note->destination->profile->states[put.state.state].phase == Phase::kBackoff;
   }
 
+  static bool refreshes(const MessageNote& note, const State& state) {
+    return note.destination != nullptr && note.destination->profile != nullptr &&
+           note.destination->profile->states[state.state].refreshes;
+  }
+
   void check_not_before(const MessageNote& note, const Story& story, const Left& left) {
     if (story.uncertain || note.damaged) return;
     const Timestamp latest =
         decided_at(left).value_or(left.when.engine);  // it was decided at this time or before …
     const Timestamp earliest = decided_at(left).value_or(left.decided_after);  // … and after this
     const bool asleep =
-        story.due.is_set() && earliest > story.since && !hurried_since(story, story.since);
+        story.due.is_set() && earliest > story.since && !hurried_since(note, story, story.since);
     if (asleep && latest < story.due)
       verdicts_.violation(8, "sent before its back-off was over: " + to_string(note.id));
     const bool first = story.durable == 0 && story.sends == 0 && !story.hurried.is_set() && !bulk_;
@@ -231,6 +257,7 @@ class RetryChecker final : public Checker {
       story.sends = 0;
     }
     if (story.uncertain) return;
+    if (story.refreshes && story.since != put.state.since) story.durable = 0;  // left with none
     const std::uint32_t known = std::min<std::uint32_t>(
         UINT16_MAX,
         (story.method == put.state.method || story.method == UINT8_MAX ? story.durable : 0U) +
@@ -248,7 +275,7 @@ class RetryChecker final : public Checker {
     const bool again =
         put.before &&
         put.before->due == put.state.due;  // the same sleep, written for another reason
-    if (sleeps(put) && !again && !hurried_since(story, put.state.since) &&
+    if (sleeps(put) && !again && !hurried_since(note, story, put.state.since) &&
         note.destination->configured < put.state.since)
       check_sleep(put, story);
     if (sleeps(put) && !again) story.wish.reset();
@@ -299,7 +326,7 @@ class RetryChecker final : public Checker {
   // Parked for want of reach is given up as well, until somebody is there.
   void check_parked(const Batch::StatePut& put, const Story& story) {
     const bool again = put.before && put.before->since == put.state.since;
-    if (!again && !hurried_since(story, put.state.since))
+    if (!again && !hurried_since(*put.note, story, put.state.since))
       check_given_up(*put.note, story, {put.state.failure, put.state.since, put.state});
   }
 
@@ -343,7 +370,8 @@ class RetryChecker final : public Checker {
   Notebook& notebook_;
   bool bulk_ = false;  // a job hurries whom it meets
   Incarnation newest_ = 0;
-  std::vector<MessageId> ahead_;  // of the last batch
+  std::vector<MessageId> ahead_;           // of the last batch
+  std::map<std::string, Timestamp> seen_;  // last sign of life, by destination
   std::unordered_map<MessageId, Story> stories_;
   std::unordered_map<std::pair<Incarnation, std::uint64_t>, MessageId, AttemptHash> message_of_;
 };

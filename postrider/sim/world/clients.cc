@@ -14,7 +14,9 @@ constexpr std::uint8_t kRushLane = 7;
 // The events that a client can ask for name their caller; the others have none.
 template <class Asking>
 Ticket* ticket_of(Asking& event) {
-  if constexpr (requires { event.caller.ticket; }) {
+  if constexpr (std::is_same_v<Asking, PeerSeen>) {
+    return nullptr;  // the network tells of it, and waits for no answer
+  } else if constexpr (requires { event.caller.ticket; }) {
     return &event.caller.ticket;
   } else if constexpr (requires { event.ticket; }) {
     return &event.ticket;

@@ -66,7 +66,8 @@ std::string in_words(const Route& route) {
   for (const std::int64_t number :
        {std::int64_t{route.strikes}, std::int64_t{route.waits}, route.closed_until.ms(),
         route.failing_since.ms(), route.health_since.ms(), route.held_since.ms(),
-        route.held.count(), route.revive_at.ms()}) {
+        route.held.count(), route.revive_at.ms(), route.interval.count(), route.delivered_at.ms(),
+        route.sweep_until.ms(), static_cast<std::int64_t>(route.position)}) {
     text += " " + std::to_string(number);
   }
   return text + " " + route.reason;
@@ -244,12 +245,19 @@ void Twins::compare_routes(const DestinationView& running, const DestinationView
   const auto essence = [](Route route) {
     route.seen_at = Timestamp();
     route.strikes = 0;
+    // Only that there was a delivery is written at once.
+    if (route.delivered_at.is_set()) route.delivered_at = Timestamp(1);
     if (route.health == Health::kNormal) {
       route.health_since = Timestamp();
       route.reason.clear();
     }
     return route;
   };
+  // What is owed from before a start may be caught up with, and that is not written down.
+  const bool behind = note->policy.health.begins_behind;
+  if (behind &&
+      (running.route.health == Health::kCatchUp || restored.route.health == Health::kCatchUp))
+    return;
   const Route now = essence(running.route);
   Route again = essence(restored.route);
   const bool forgot = now.health == Health::kNormal && !again.failing_since.is_set();

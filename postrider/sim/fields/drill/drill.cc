@@ -57,7 +57,9 @@ struct Numbers {
                base = 5'000, cap = 3'600'000, cap_after = 0, tick = 0, attempt = 30'000,
                probe = 10'000, stage = 300'000, hold = 0, jitter = 20, poll = 10'000,
                poll_error = 5'000, life = 0, strand = 0, adapt = 0, group = 0, tenant = 0,
-               history = 0, clears = 0, lower = 16, ageing = 0, poison = 0, poison_after = 5;
+               history = 0, clears = 0, lower = 16, ageing = 0, poison = 0, poison_after = 5,
+               deep = 0, factor = 200, jitter_low = 1000, jitter_high = 1000, begins_behind = 0,
+               drops = 0;
 };
 
 struct Setting {
@@ -99,8 +101,14 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"ageing", &Numbers::ageing},
     {"poison", &Numbers::poison},
     {"poison-after", &Numbers::poison_after},
+    {"deep", &Numbers::deep},
+    {"factor", &Numbers::factor},
+    {"jitter-low", &Numbers::jitter_low},
+    {"jitter-high", &Numbers::jitter_high},
+    {"begins-behind", &Numbers::begins_behind},
+    {"drops", &Numbers::drops},
 });
-constexpr std::array<std::string_view, 3> kWords = {"peer", "route", "link"};
+constexpr std::array<std::string_view, 4> kWords = {"peer", "route", "link", "catch-up"};
 
 Result<Numbers> parse_numbers(const NamedTexts& settings) {
   Numbers numbers;
@@ -119,6 +127,19 @@ Result<Numbers> parse_numbers(const NamedTexts& settings) {
     if (!known) return fail(ErrorCode::kInvalid, "there is no setting '" + setting.first + "'");
   }
   return numbers;
+}
+
+// Digits, each a lane; none twice.
+Result<LaneOrder> parse_lanes(const NamedTexts& settings) {
+  LaneOrder order;
+  const std::string* text = find_text(settings, "catch-up");
+  for (const char c : text == nullptr ? std::string() : *text) {
+    const auto lane = static_cast<std::uint8_t>(c - '0');
+    if (c < '0' || c > '9' || order.contains(lane))
+      return fail(ErrorCode::kInvalid, "setting 'catch-up' must be digits, none twice");
+    order.add(lane);
+  }
+  return order;
 }
 
 RetryRule rule_of(const Numbers& numbers, Curve curve, Jitter jitter) {
@@ -176,6 +197,20 @@ Result<Policy> configure(const NamedTexts& settings) {
                    Duration(numbers.wait_max), Duration(numbers.disable_after),
                    std::max(Duration(numbers.wait_max), Duration(10min))};
   policy.health.contact_clears = numbers.clears != 0;
+  policy.health.factor_percent = static_cast<std::uint16_t>(numbers.factor);
+  policy.health.jitter_low = static_cast<std::uint16_t>(numbers.jitter_low);
+  policy.health.jitter_high = static_cast<std::uint16_t>(numbers.jitter_high);
+  policy.health.deep_after = Duration(numbers.deep);
+  policy.health.begins_behind = numbers.begins_behind != 0;
+  for (std::uint8_t lane = 0; lane < kLanes; ++lane)
+    policy.lanes[lane].dropped_when_deep = (numbers.drops >> lane & 1) != 0;
+  POSTRIDER_TRY(order, parse_lanes(settings));
+  policy.catch_up_lanes = order;
+  if (numbers.jitter_low != 1000 || numbers.jitter_high != 1000) {
+    at(FailureClass::kTimeout).jitter = Jitter::kFactor;
+    at(FailureClass::kTimeout).jitter_low = policy.health.jitter_low;
+    at(FailureClass::kTimeout).jitter_high = policy.health.jitter_high;
+  }
   policy.adapts = numbers.adapt != 0 && numbers.in_use > 0;
   policy.group = static_cast<std::uint64_t>(numbers.group);
   if (policy.group == 1) policy.group_limits = {.in_use_max = 1};
@@ -251,6 +286,8 @@ Judgement judge(const Facts& facts) {
       return {On::kNoLink};
     if (route != nullptr && *route == "ask") return {On::kNoRoute};
     if (route != nullptr && *route == "stale") return {On::kStaleRoute};
+    const bool behind = facts.route != nullptr && facts.route->health == Health::kCatchUp;
+    if (route != nullptr && *route == "behind" && behind) return {On::kNoRoute};
   }
   return {On::kDue};
 }
@@ -429,14 +466,15 @@ Reading classify_task(const Facts& facts, AttemptKind kind, const WireReply& rep
 }
 
 // What arrives: "done T", "lost T", "seen T", "ack T K" and "pair K"; "nudge N" is for whoever
-// holds the gate of that order, and "alive N" for those who wait at the frail one; anything else is
-// noise.
+// holds the gate of that order, and "alive N" for those who wait at the frail one; "here D" is a
+// sign of life of destination D; anything else is noise.
 Received receive(const Inbound& inbound) {
   const std::size_t first = inbound.bytes.find(' ');
   if (first == std::string_view::npos) return {};
   const std::string_view verb = inbound.bytes.substr(0, first);
   const std::string_view rest = inbound.bytes.substr(first + 1);
   const std::string name(rest.substr(0, rest.find(' ')));
+  if (verb == "here") return {.alive_destinations = {name}};
   Subject subject;
   subject.detail = inbound.bytes;
   if (verb == "nudge" || verb == "alive") {
@@ -444,11 +482,11 @@ Received receive(const Inbound& inbound) {
     subject.alive = verb == "alive";
     subject.waits = false;
     if (verb == "nudge") subject.witness = {"last", name};
-    return {{subject}, {}};
+    return {.subjects = {subject}};
   }
   subject.names.push_back({verb == "pair" ? "pair" : "task", name});
   if (verb == "pair") subject.window = kDrillPairWindow;
-  return {{subject}, {}};
+  return {.subjects = {subject}};
 }
 
 Reading notice(const Facts& facts, const Notice& notice) {
@@ -493,6 +531,8 @@ Aftermath ended(const Facts& facts, StateIndex end) {
   Aftermath left;
   if (const std::string order = attribute(facts, "order"); !order.empty())
     left.names.push_back({"last", order});
+  const std::string position = attribute(facts, "position");
+  std::from_chars(position.data(), position.data() + position.size(), left.position);
   const std::string then = attribute(facts, "then");
   if (then.empty()) return left;
   NestedSubmit submit;

@@ -11,9 +11,10 @@ namespace postrider::sim {
 const ProfileSpec& drill_profile();
 
 // Methods, in the order of the profile: a relay's next method is the post. A task is given a name
-// by the far side, which is asked about it by that name, and tells of it unasked.
-enum class DrillMethod : std::uint8_t { kRelay, kPost, kOnce, kTask };
-inline constexpr std::uint8_t kDrillMethods = 4;
+// by the far side, which is asked about it by that name, and tells of it unasked. A patient one is
+// never given up.
+enum class DrillMethod : std::uint8_t { kRelay, kPost, kOnce, kTask, kPatient };
+inline constexpr std::uint8_t kDrillMethods = 5;
 
 // Messages with the attribute "order", 0 to this, are sent one after the other until their ends.
 inline constexpr int kDrillOrders = 4;

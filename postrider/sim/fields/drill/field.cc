@@ -16,6 +16,23 @@
 namespace postrider::sim {
 namespace {
 
+// A share of the destinations knows a deep wait. A wait that is exactly as long as allowed is not
+// deep, so the numbers meet where nothing is drawn.
+void draw_deep(NamedTexts& settings, Rng rng) {
+  if (!rng.chance(1, 3)) return;
+  change(settings, "strikes", rng.chance(1, 2) ? "1" : "2");
+  change(settings, "deep", std::array{"5000", "20000", "40000", "600000"}[rng.below(4)]);
+  if (rng.chance(1, 2)) {
+    change(settings, "jitter-low", "800");
+    change(settings, "jitter-high", "1400");
+  }
+  maybe(settings, "factor", 4, SettingChoices{"150", "300", "100"}, rng);
+  maybe(settings, "catch-up", 2, SettingChoices{"0", "10", "210"}, rng);
+  maybe(settings, "drops", 3, SettingChoices{"4", "2", "6"}, rng);
+  maybe(settings, "begins-behind", 4, SettingChoices{"1", "1", "0"}, rng);
+  if (rng.chance(1, 3)) change(settings, "route", "behind");
+}
+
 NamedTexts draw_settings(std::uint32_t peer, Rng& rng) {
   NamedTexts settings{{"peer", "peer-" + std::to_string(peer)}};
   maybe(settings, "window", 2, SettingChoices{"1", "2", "5"}, rng);
@@ -55,6 +72,7 @@ NamedTexts draw_settings(std::uint32_t peer, Rng& rng) {
   maybe(settings, "poison", 2, SettingChoices{"1", "2", "1"}, lanes);
   maybe(settings, "poison-after", 2, SettingChoices{"1", "2", "3"}, lanes);
   if (peer % 3 == 1 && lanes.chance(1, 2)) change(settings, "in-use", "1");
+  draw_deep(settings, Rng(rng).fork(6));
   return settings;
 }
 
@@ -64,7 +82,8 @@ class DrillWorkload final : public Workload {
       : draws_(draws),
         lines_(Rng(rng).fork(10)),
         tasks_(Rng(rng).fork(9)),
-        gates_(Rng(rng).fork(11)) {}
+        gates_(Rng(rng).fork(11)),
+        streams_(Rng(rng).fork(12)) {}
 
   Submit draw_submit(std::uint32_t destination) override {
     return draws_.draw(destination, [this] { return draw_attributes(); });
@@ -91,6 +110,14 @@ class DrillWorkload final : public Workload {
       if (rng.chance(1, 6)) texts.emplace_back(std::string(gate.name), "");
     }
     draw_task(texts);
+    const bool plain = texts.front().second == "relay" || texts.front().second == "post";
+    if (streams_.chance(1, 3) && plain) texts.front().second = "patient";
+    if (streams_.chance(1, 4)) {
+      // Mostly rising, and sometimes far back.
+      position_ += 1 + streams_.below(3);
+      const std::uint64_t back = streams_.chance(1, 4) ? streams_.below(position_) : 0;
+      texts.emplace_back("position", std::to_string(position_ - back));
+    }
     if (lines_.chance(1, 5)) texts.emplace_back("line", std::to_string(lines_.below(kDrillLines)));
     return encode_texts(texts);
   }
@@ -118,6 +145,8 @@ class DrillWorkload final : public Workload {
   Rng lines_;  // of its own, as those below, so that the other draws stay what they were
   Rng tasks_;
   Rng gates_;
+  Rng streams_;
+  std::uint64_t position_ = 0;
 };
 
 class DrillField final : public Field {
@@ -146,7 +175,7 @@ class DrillField final : public Field {
   void add_checkers(const CheckerContext& context, Notebook& notebook,
                     CheckerList& list) const override {
     for (CheckerMaker* maker : {make_pairing_checker, make_intent_checker, make_starts_checker,
-                                make_frail_checker, make_holder_checker})
+                                make_frail_checker, make_holder_checker, make_seen_checker})
       list.push_back(maker(context, notebook));
   }
 

@@ -91,6 +91,9 @@ void DrillApplication::promise_nudges(const Call& call, std::vector<Receipt>& re
   };
   if (!call.order.empty() && nudges_.chance(1, 3)) tell("nudge " + call.order);
   if (call.method == "task" && nudges_.chance(1, 60)) tell("alive all");
+  // Each destination of the drill has the number of its peer.
+  if (call.method == "patient" && nudges_.chance(1, 8))
+    tell("here destination-" + std::to_string(digits_after(call.text, "peer-")));
 }
 
 PeerAnswer DrillApplication::take_task(Peer& peer, const Call& call,

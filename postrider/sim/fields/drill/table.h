@@ -30,6 +30,7 @@ enum : StateIndex {
   kExpired,
   kCancelled,
   kIndeterminate,
+  kAgain,
 };
 
 // clang-format off
@@ -56,6 +57,7 @@ constexpr auto kStates = std::to_array<StateRow>({
     {"expired",       Phase::kExpired,       TimeOut::kNone,    On::kTimedOut, false},
     {"cancelled",     Phase::kCancelled,     TimeOut::kNone,    On::kTimedOut, false},
     {"indeterminate", Phase::kIndeterminate, TimeOut::kNone,    On::kTimedOut, false},
+    {"again",         Phase::kQueued,        TimeOut::kNone,    On::kTimedOut, false, false, true},
 });
 
 constexpr StateMask kAwaits = in(kHeld) | in(kMoving) | in(kLingering);
@@ -226,17 +228,48 @@ constexpr auto kTask = std::to_array<Transition>({
     {kTaskLive & ~in(kTasked),   On::kPeerSeen,  0,          Do::kIgnore,       Raise::kNone, "the route takes note"},
 });
 
+// What is never given up: a few attempts make a round, and only a round that failed is a strike against
+// the route; then the next round begins.
+constexpr StateMask kPatientWaits = kWaits | in(kAgain) | in(kParked);
+constexpr StateMask kPatientLive = kPatientWaits | in(kSending);
+constexpr auto kPatient = std::to_array<Transition>({
+    {in(kQueued) | in(kAgain), On::kDue,       kSending,   Do::kStartAttempt, Raise::kNone, "its turn has come"},
+    {in(kResting) | in(kParked), On::kDue,     kQueued,    Do::kRelease,      Raise::kNone, "back in line"},
+    {in(kSending),             On::kDue,       0,          Do::kIgnore,       Raise::kNone, "on its way already"},
+    {in(kSending),             On::kNoLink,    kResting,   Do::kRetry,        Raise::kNone, "a pause within the round"},
+    {kPatientWaits,            On::kNoLink,    0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
+    {in(kSending),             On::kFailed,    kResting,   Do::kRetry,        Raise::kNone, "a pause within the round"},
+    {kPatientWaits,            On::kFailed,    0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
+    {kPatientLive,             On::kAnswered,  kDelivered, Do::kComplete,     Raise::kOk,   "done"},
+    {kPatientLive,             On::kConfirmed, kDelivered, Do::kComplete,     Raise::kOk,   "done, as we hear"},
+    {in(kSending),             On::kRejected,  kDead,      Do::kDeadLetter,   Raise::kSeen, "refused for good"},
+    {kPatientWaits,            On::kRejected,  0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
+    {in(kSending),             On::kTimedOut,  kResting,   Do::kRetry,        Raise::kNone, "a pause within the round"},
+    {kPatientWaits,            On::kTimedOut,  0,          Do::kIgnore,       Raise::kNone, "no attempt is open"},
+    {kPatientLive,             On::kExhausted, kAgain,     Do::kAwait,        Raise::kFail, "the round is over: now the route hears of it"},
+    {kPatientWaits,            On::kExpired,   kExpired,   Do::kDeadLetter,   Raise::kNone, "too late"},
+    {in(kSending),             On::kExpired,   0,          Do::kIgnore,       Raise::kNone, "the open attempt may still succeed"},
+    {kPatientWaits,            On::kCancelled, kCancelled, Do::kDrop,         Raise::kNone, "stopped in time"},
+    {in(kSending),             On::kCancelled, 0,          Do::kIgnore,       Raise::kNone, "perhaps there already"},
+    {in(kResting),             On::kPeerSeen,  kQueued,    Do::kAwait,        Raise::kNone, "somebody is there: no need to wait"},
+    {kPatientLive & ~in(kResting), On::kPeerSeen, 0,       Do::kIgnore,       Raise::kNone, "the route takes note"},
+    {kPatientLive,             On::kPoison,    kParked,    Do::kPark,         Raise::kNone, "out of the way of others"},
+    {kPatientLive,             On::kSkipped,   kDead,      Do::kDeadLetter,   Raise::kNone, "others go on without it"},
+});
+
 constexpr auto kMethods = std::to_array<Method>({
     {"relay", kQueued, false, kRelay},
     {"post",  kQueued, false, kPost},
     {"once",  kQueued, true,  kOnce},
     {"task",  kQueued, true,  kTask, true},
+    {"patient", kQueued, false, kPatient},
 });
 static_assert(kMethods.size() == kDrillMethods);
 static_assert(sound(kStates, kMethods[0]));
 static_assert(sound(kStates, kMethods[1]));
 static_assert(sound(kStates, kMethods[2]));
 static_assert(sound(kStates, kMethods[3]));
+static_assert(sound(kStates, kMethods[4]));
 // clang-format on
 
 }  // namespace postrider::sim::drill
