@@ -135,10 +135,7 @@ int send(const Parsed& parsed) {
     what.members = "\"type\":" + json_text(*type);
   return hand_over(parsed, what, [](const Session& session, const Json& accepted) {
     if (session.json()) return kExitOk;
-    print(shown(accepted.at("id")) + "\n");
-    for (const Json& member : accepted.list("members"))
-      print(shown(member.at("message")) + " " + shown(member.at("destination")) + "\n");
-    for (const Json& name : accepted.list("skipped")) print("left out: " + shown(name.text) + "\n");
+    print_fanout(accepted);
     return kExitOk;
   });
 }

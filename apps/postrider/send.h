@@ -25,14 +25,17 @@ inline constexpr OptionRow kSendEventId = {
 inline constexpr OptionRow kSendDelay = {"--delay", "DURATION", "no attempt before it"};
 inline constexpr OptionRow kSendExpiresIn = {"--expires-in", "DURATION", "no attempt after it"};
 
-// Hands over a message made of options and operands: body (the second operand, or the standard
+// Hands over a message made of options and operands: body (an operand, or the standard
 // input), headers, lane and the like. Complains itself; what was accepted goes to `then`, whose
 // code is that of the command.
 struct Handover {
   std::string path;
-  std::string members;  // of the JSON object, beside those: "destination":"shop"
-  bool prints = true;   // with --json the answer is printed as it came
+  std::string members;   // of the JSON object, beside those: "destination":"shop"
+  std::size_t body = 1;  // the operand with the body
+  bool prints = true;    // with --json the answer is printed as it came
 };
+// What became of a message to many: its id, a line for each of them, and whom it left out.
+void print_fanout(const Json& accepted);
 int hand_over(const Parsed& parsed, const Handover& what,
               const std::function<int(const Session&, const Json&)>& then);
 

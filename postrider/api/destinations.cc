@@ -61,21 +61,32 @@ Checked<NamedTexts> read_settings(const JsonValue& object) {
 }
 
 Checked<DestinationConfig> read_config(const JsonValue& root, const std::string& name) {
-  constexpr auto kNames = std::to_array<std::string_view>({"profile", "settings"});
+  constexpr auto kNames = std::to_array<std::string_view>({"profile", "settings", "like"});
   std::array<MaybeValue, kNames.size()> found;
   if (auto problem = api::read_members(root, kNames, found))
     return tl::unexpected<Problem>(std::move(*problem));
-  if (!found[0])
-    return api::refuse(ProblemType::kMissingField,
-                       "profile is missing: GET /v1/profiles lists them", "profile");
-  if (!found[1])
-    return api::refuse(ProblemType::kMissingField,
-                       "settings is missing: GET /v1/profiles/{name} lists them", "settings");
   DestinationConfig config;
   config.name = name;
-  auto profile = api::read_text(*found[0], "profile");
-  if (!profile) return tl::unexpected<Problem>(std::move(profile.error()));
-  config.profile = std::move(*profile);
+  if (found[2]) {
+    auto like = api::read_text(*found[2], "like");
+    if (!like) return tl::unexpected<Problem>(std::move(like.error()));
+    if (!is_template_name(*like))
+      return api::refuse(ProblemType::kInvalidField, "like is the name of a template: BEGINNING*",
+                         "like");
+    config.like = std::move(*like);
+  }
+  if (!found[0] && !found[2])
+    return api::refuse(ProblemType::kMissingField,
+                       "profile is missing: GET /v1/profiles lists them", "profile");
+  if (!found[1] && !found[2])
+    return api::refuse(ProblemType::kMissingField,
+                       "settings is missing: GET /v1/profiles/{name} lists them", "settings");
+  if (found[0]) {
+    auto profile = api::read_text(*found[0], "profile");
+    if (!profile) return tl::unexpected<Problem>(std::move(profile.error()));
+    config.profile = std::move(*profile);
+  }
+  if (!found[1]) return config;
   auto settings = read_settings(*found[1]);
   if (!settings) return tl::unexpected<Problem>(std::move(settings.error()));
   config.settings = std::move(*settings);
@@ -155,7 +166,7 @@ HttpResponse done(const Answer& answer, const std::string& name) {
 }  // namespace
 
 void HttpApi::Impl::put_destination(Call& call) {
-  if (!api::is_destination_name(call.capture)) {
+  if (!is_destination_name(call.capture) && !is_template_name(call.capture)) {
     return refuse(call.waiting, api::complaint(ProblemType::kInvalidParameter,
                                                std::string(api::kDestinationNameRule), "name"));
   }

@@ -39,6 +39,7 @@ struct HttpApiOptions {
   std::vector<std::string> names;   // … by one of these names, beside localhost and its addresses
   std::span<const ProfileSpec* const> profiles;
   std::uint32_t body_bytes_max = 256 * 1024;  // of one message
+  std::uint32_t list_part_max = 1000;         // destinations of a list that are one commit
   std::uint32_t json_depth_max = 32;
   std::uint32_t json_values_max = 100'000;       // in one JSON text, names included
   std::uint32_t line_bytes_max = 512 * 1024;     // of one NDJSON line

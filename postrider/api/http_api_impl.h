@@ -155,6 +155,13 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
   void list_groups(Call& call);
   void post_fanout(Call& call);
 
+  // lists.cc
+  struct SendList;
+  void send_list(Call& call, FanOut order);
+  void send_part(const std::shared_ptr<SendList>& job);
+  void part_told(const std::shared_ptr<SendList>& job, const Answer& answer);
+  void refuse_part(const std::shared_ptr<SendList>& job, api::Problem problem);
+
   // listing.cc
   void begin_listing(Call& call, std::shared_ptr<Listing> listing);
   void go_on(const std::shared_ptr<Listing>& listing);

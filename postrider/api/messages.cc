@@ -139,9 +139,12 @@ void HttpApi::Impl::post_message(Call& call) {
   defaults.key = std::move(call.key);
   const Instant now = clock_.read();
   defaults.wall = now.wall;
-  auto submit = submit_reader_.read(call.request.body, std::move(defaults));
-  if (!submit) return refuse(call.waiting, submit.error());
-  if (*wait > Duration(0)) return submit_and_wait(call, std::move(*submit), *wait);
+  auto read = submit_reader_.read_any(call.request.body, std::move(defaults));
+  if (!read) return refuse(call.waiting, read.error());
+  if (auto* list = std::get_if<FanOut>(&*read)) return send_list(call, std::move(*list));
+  auto* const submit = std::get_if<Submit>(&*read);
+  if (submit != nullptr && *wait > Duration(0))
+    return submit_and_wait(call, std::move(*submit), *wait);
   std::string destination = submit->destination;
   post(call, std::move(*submit),
        [this, began = call.waiting.began, destination = std::move(destination)](Answer& answer) {

@@ -44,8 +44,10 @@ constexpr std::string_view kSchemas =
 
   "OrderKey": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]([ -~]*[!-~])?$", "description": "Messages of one lane and key go one after the other; they have no priority"},
   "EventId": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]([ -~]*[!-~])?$", "description": "What the destination's id_header carries instead of the message's id"},
-  "Message": {"type": "object", "additionalProperties": false, "required": ["destination"], "properties": {
-    "destination": {"type": "string"},
+  "Message": {"type": "object", "additionalProperties": false, "oneOf": [{"required": ["destination"]}, {"required": ["to"]}], "properties": {
+    "destination": {"type": "string", "description": "A name without a destination is made like the longest template that it fits"},
+    "to": {"type": "array", "minItems": 1, "maxItems": 16000, "uniqueItems": true, "items": {"type": "string"}, "description": "Instead of destination: one message for each, all of them or none; not in NDJSON. More than 1,000 are cut into parts, each of which is accepted as a whole, with the keys KEY#1, KEY#2 and so on"},
+    "skip_closed": {"type": "boolean", "description": "With to: destinations that take no new messages are left out and told, instead of refusing the whole"},
     "body": {"description": "A text is sent as it is, any other value as compact JSON"},
     "body_base64": {"type": "string", "description": "Instead of body: any bytes"},
     "content_type": {"type": "string"},
@@ -61,6 +63,9 @@ constexpr std::string_view kSchemas =
     "idempotency_key": {"type": "string"}}},
   "Accepted": {"type": "object", "additionalProperties": false, "required": ["id", "destination", "durability"], "properties": {
     "id": {"$ref": "#/components/schemas/Id"}, "destination": {"type": "string"}, "durability": {"const": "synced"}}},
+  "AcceptedList": {"type": "object", "additionalProperties": false, "required": ["id", "members", "skipped", "parts", "durability"], "properties": {
+    "id": {"$ref": "#/components/schemas/JobId"}, "members": {"$ref": "#/components/schemas/FanoutMembers"}, "skipped": {"type": "array", "items": {"type": "string"}},
+    "parts": {"type": "integer", "minimum": 1}, "durability": {"const": "synced"}}},
   "LineAnswer": {"oneOf": [
     {"type": "object", "additionalProperties": false, "required": ["line", "id"], "properties": {
       "line": {"type": "integer", "minimum": 1}, "id": {"$ref": "#/components/schemas/Id"}, "replayed": {"type": "boolean", "description": "true, or absent"}}},
@@ -125,8 +130,9 @@ constexpr std::string_view kSchemas =
     "id": {"type": "string", "pattern": "^([0-9a-f]{16}){1,2}$", "description": "Of a message; of a fan-out or a job when it has 16 digits"}, "detail": {"type": "string"},
     "members": {"$ref": "#/components/schemas/FanoutMembers"}, "skipped": {"type": "array", "items": {"type": "string"}}}},
 
-  "DestinationConfig": {"type": "object", "additionalProperties": false, "required": ["profile", "settings"], "properties": {
+  "DestinationConfig": {"type": "object", "additionalProperties": false, "anyOf": [{"required": ["profile", "settings"]}, {"required": ["like"]}], "properties": {
     "profile": {"type": "string"},
+    "like": {"type": "string", "description": "A template, BEGINNING*, whose profile and settings hold; settings given here go before its own"},
     "settings": {"type": "object", "description": "GET /v1/profiles/{name} lists them; headers may be an object of their own"}}},
   "Limits": {"type": "object", "additionalProperties": false, "minProperties": 1, "properties": {
     "in_flight_max": {}, "rate": {}, "burst": {}, "time_out": {}, "ladder": {}, "jitter_percent": {}, "budget": {}, "retry_after_max": {}, "strikes_max": {}, "wait_base": {}, "wait_max": {}, "disable_after": {}}},
@@ -138,9 +144,10 @@ constexpr std::string_view kSchemas =
     "destination": {"type": "string"}, "answer": {"$ref": "#/components/schemas/Done"}, "detail": {"type": "string"}}},
   "HoldDone": {"type": "object", "additionalProperties": false, "required": ["name", "answer"], "properties": {
     "name": {"type": "string"}, "answer": {"$ref": "#/components/schemas/Done"}, "detail": {"type": "string"}}},
-  "Destination": {"type": "object", "additionalProperties": false, "required": ["name", "destination_id", "profile", "settings", "secrets", "hidden_settings", "health", "strikes", "in_window", "open_attempts", "owed", "draining"], "properties": {
+  "Destination": {"type": "object", "additionalProperties": false, "required": ["name", "profile", "settings", "secrets", "hidden_settings", "health", "strikes", "in_window", "open_attempts", "owed", "draining"], "properties": {
     "name": {"type": "string"}, "destination_id": {"$ref": "#/components/schemas/DestinationId"}, "profile": {"type": "string"},
-    "settings": {"type": "object", "additionalProperties": {"type": "string"}, "description": "As they were given; secrets are ***"},
+    "like": {"type": "string", "description": "The template whose settings hold for it"}, "template": {"type": "boolean", "description": "true, or absent: it takes no messages, has no id, and its settings hold for all that are like it"},
+    "settings": {"type": "object", "additionalProperties": {"type": "string"}, "description": "That hold for it; secrets are ***"},
     "secrets": {"$ref": "#/components/schemas/Count"}, "old_secret_until": {"$ref": "#/components/schemas/Time"}, "hidden_settings": {"$ref": "#/components/schemas/Count"},
     "health": {"$ref": "#/components/schemas/Health"}, "health_since": {"$ref": "#/components/schemas/Time"},
     "reason": {"type": "string"}, "strikes": {"$ref": "#/components/schemas/Count"},

@@ -14,7 +14,7 @@ constexpr std::string_view kPaths = R"json("/v1/messages": {
       "application/json": {"schema": {"$ref": "#/components/schemas/Message"}},
       "application/x-ndjson": {"schema": {"$ref": "#/components/schemas/MessageLine"}}}},
     "responses": {
-      "202": {"description": "Durable; with `wait`: where it is when the time is over", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"oneOf": [{"$ref": "#/components/schemas/Accepted"}, {"$ref": "#/components/schemas/MessageView"}]}}}},
+      "202": {"description": "Durable; with `wait`: where it is when the time is over", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"oneOf": [{"$ref": "#/components/schemas/Accepted"}, {"$ref": "#/components/schemas/AcceptedList"}, {"$ref": "#/components/schemas/MessageView"}]}}}},
       "200": {"description": "With `wait`: the message has ended. Of NDJSON: one line per line", "headers": {"Idempotency-Replayed": {"$ref": "#/components/headers/Replayed"}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/MessageView"}}, "application/x-ndjson": {"schema": {"$ref": "#/components/schemas/LineAnswer"}}}},
       "default": {"$ref": "#/components/responses/Problem"}}},
   "get": {

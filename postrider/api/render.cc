@@ -339,8 +339,12 @@ void write_queue(JsonWriter& json, const QueueRow& row) {
 }
 
 void write_destination(JsonWriter& json, const DestinationView& view) {
-  json.open_object().field("name", view.config.name).field("destination_id", to_string(view.id));
+  json.open_object().field("name", view.config.name);
+  // A template has no id, and no message ever names one.
+  if (view.id.is_set()) json.field("destination_id", to_string(view.id));
   json.field("profile", view.config.profile);
+  text_field(json, "like", view.config.like);
+  if (is_template_name(view.config.name)) json.flag("template", true);
   json.name("settings").open_object();
   std::size_t hidden = 0;
   for (const auto& [name, value] : view.config.settings) {

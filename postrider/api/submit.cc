@@ -29,17 +29,17 @@ enum Field : std::size_t {
   kDelay,
   kExpiresAt,
   kExpiresIn,
+  kTo,              // of a list only
+  kSkipClosed,      // … too
   kIdempotencyKey,  // of a line only
   kType,            // of a fan-out only
   kFields
 };
 constexpr std::array<std::string_view, kFields> kNames = {
-    "destination",     "body",        "body_base64", "content_type",
-    "headers",         "traceparent", "tracestate",  "order_key",
-    "event_id",        "attributes",  "lane",        "priority",
-    "not_before",      "delay",       "expires_at",  "expires_in",
-    "idempotency_key", "type"};
-constexpr std::size_t kDestinationBytesMax = 200;
+    "destination", "body",       "body_base64", "content_type",    "headers",
+    "traceparent", "tracestate", "order_key",   "event_id",        "attributes",
+    "lane",        "priority",   "not_before",  "delay",           "expires_at",
+    "expires_in",  "to",         "skip_closed", "idempotency_key", "type"};
 constexpr std::size_t kAttributeNameBytesMax = 128;
 constexpr std::uint32_t kPriorityMax = 65535;
 
@@ -241,12 +241,50 @@ std::optional<Problem> read_place(const Found& found, Submit& submit) {
     return complaint(ProblemType::kMissingField,
                      "destination is missing: the name of one that was put", "destination");
   }
+  if (found[kTo] || found[kSkipClosed]) {
+    return complaint(ProblemType::kInvalidField,
+                     "say destination for one, or to for a list of destinations, not both", "to");
+  }
   auto destination = read_text(*found[kDestination], kNames[kDestination]);
   if (!destination) return destination.error();
-  if (destination->empty() || destination->size() > kDestinationBytesMax) {
+  if (destination->empty() || destination->size() > kDestinationNameBytesMax) {
     return complaint(ProblemType::kInvalidField, std::string(kDestinationNameRule), "destination");
   }
   submit.destination = std::move(*destination);
+  return std::nullopt;
+}
+
+std::optional<Problem> read_list(const Found& found, std::uint32_t names_max, FanOut& fanout) {
+  if (found[kDestination])
+    return complaint(ProblemType::kInvalidField,
+                     "say destination for one, or to for a list of destinations, not both", "to");
+  if (found[kTo]->kind() != JsonKind::kArray)
+    return complaint(ProblemType::kInvalidField, "to is an array of destinations' names", "to");
+  JsonValue element = found[kTo]->first();
+  for (std::size_t left = found[kTo]->size(); left > 0; --left) {
+    auto name = read_text(element, kNames[kTo]);
+    if (!name) return std::move(name.error());
+    if (!is_destination_name(*name))
+      return complaint(ProblemType::kInvalidField, std::string(kDestinationNameRule), "to");
+    if (fanout.destinations.size() == names_max) {
+      return complaint(ProblemType::kTooLarge,
+                       "a list has at most " + std::to_string(names_max) + " destinations", "to");
+    }
+    fanout.destinations.push_back(std::move(*name));
+    if (left > 1) element = element.next();
+  }
+  if (fanout.destinations.empty())
+    return complaint(ProblemType::kInvalidField, "to names at least one destination", "to");
+  std::vector<std::string_view> seen(fanout.destinations.begin(), fanout.destinations.end());
+  std::sort(seen.begin(), seen.end());
+  if (const auto twice = std::adjacent_find(seen.begin(), seen.end()); twice != seen.end())
+    return complaint(ProblemType::kInvalidField, "'" + std::string(*twice) + "' is given twice",
+                     "to");
+  if (!found[kSkipClosed]) return std::nullopt;
+  const JsonKind kind = found[kSkipClosed]->kind();
+  if (kind != JsonKind::kTrue && kind != JsonKind::kFalse)
+    return complaint(ProblemType::kInvalidField, "skip_closed is true or false", "skip_closed");
+  fanout.skip_closed = kind == JsonKind::kTrue;
   return std::nullopt;
 }
 
@@ -312,17 +350,12 @@ void add_trace(const SubmitDefaults& defaults, NamedTexts& attributes) {
     attributes.emplace_back("tracestate", defaults.tracestate);
 }
 
-}  // namespace
-
-Checked<Submit> SubmitReader::read(std::string_view text, SubmitDefaults defaults) {
-  auto root = read_root(document_, text, limits_.json);
-  if (!root) return tl::unexpected<Problem>(std::move(root.error()));
-  Found found;
+Checked<Submit> read_submit(const Found& found, const SubmitLimits& limits,
+                            SubmitDefaults defaults) {
   Draft draft;
-  std::optional<Problem> problem = read_names(*root, defaults.line, found);
-  if (!problem) problem = read_place(found, draft.submit);
+  std::optional<Problem> problem = read_place(found, draft.submit);
   if (!problem) problem = read_key(found, defaults);
-  if (!problem) problem = read_rest(found, limits_.body_bytes_max, draft);
+  if (!problem) problem = read_rest(found, limits.body_bytes_max, draft);
   if (problem) return tl::unexpected<Problem>(std::move(*problem));
 
   Submit& submit = draft.submit;
@@ -337,14 +370,69 @@ Checked<Submit> SubmitReader::read(std::string_view text, SubmitDefaults default
   return std::move(submit);
 }
 
+// Everything but where it goes.
+Checked<FanOut> read_content(const Found& found, const SubmitLimits& limits,
+                             SubmitDefaults defaults, FanOut fanout) {
+  Draft draft;
+  std::optional<Problem> problem = read_rest(found, limits.body_bytes_max, draft);
+  if (problem) return tl::unexpected<Problem>(std::move(*problem));
+
+  Submit& submit = draft.submit;
+  if (defaults.key.kind != OperationKey::Kind::kNone) {
+    submit.destination = fanout.group;
+    for (const std::string& name : fanout.destinations) submit.destination.append(" ").append(name);
+    if (fanout.skip_closed) submit.destination += " ?";
+    fanout.caller.said = "fan-out " + fanout.type + '\n' + said_by(draft);
+    fanout.caller.key = std::move(defaults.key);
+  }
+  fanout.lane = submit.lane;
+  fanout.priority = submit.priority;
+  fanout.not_before = draft.delay > Duration(0) ? defaults.wall + draft.delay : submit.not_before;
+  fanout.expires =
+      draft.expires_in > Duration(0) ? defaults.wall + draft.expires_in : submit.expires;
+  add_trace(defaults, draft.attributes);
+  if (!draft.attributes.empty()) fanout.attributes = encode_texts(draft.attributes);
+  fanout.body = std::move(submit.body);
+  return fanout;
+}
+
+}  // namespace
+
+Checked<Submit> SubmitReader::read(std::string_view text, SubmitDefaults defaults) {
+  auto root = read_root(document_, text, limits_.json);
+  if (!root) return tl::unexpected<Problem>(std::move(root.error()));
+  Found found;
+  if (auto problem = read_names(*root, defaults.line, found))
+    return tl::unexpected<Problem>(std::move(*problem));
+  return read_submit(found, limits_, std::move(defaults));
+}
+
+Checked<SubmitReader::One> SubmitReader::read_any(std::string_view text, SubmitDefaults defaults) {
+  auto root = read_root(document_, text, limits_.json);
+  if (!root) return tl::unexpected<Problem>(std::move(root.error()));
+  Found found;
+  if (auto problem = read_names(*root, defaults.line, found))
+    return tl::unexpected<Problem>(std::move(*problem));
+  if (!found[kTo]) {
+    auto submit = read_submit(found, limits_, std::move(defaults));
+    if (!submit) return tl::unexpected<Problem>(std::move(submit.error()));
+    return One(std::move(*submit));
+  }
+  FanOut fanout;
+  if (auto problem = read_list(found, limits_.list_destinations_max, fanout))
+    return tl::unexpected<Problem>(std::move(*problem));
+  auto whole = read_content(found, limits_, std::move(defaults), std::move(fanout));
+  if (!whole) return tl::unexpected<Problem>(std::move(whole.error()));
+  return One(std::move(*whole));
+}
+
 Checked<FanOut> SubmitReader::read_fanout(std::string_view text, std::string group,
                                           SubmitDefaults defaults) {
   auto root = read_root(document_, text, limits_.json);
   if (!root) return tl::unexpected<Problem>(std::move(root.error()));
   Found found;
-  Draft draft;
   std::optional<Problem> problem = read_members(*root, kNames, found);
-  if (!problem && found[kDestination])
+  if (!problem && (found[kDestination] || found[kTo] || found[kSkipClosed]))
     problem = complaint(ProblemType::kInvalidField, "a group names the destinations; say none",
                         "destination");
   if (!problem && found[kIdempotencyKey])
@@ -361,24 +449,8 @@ Checked<FanOut> SubmitReader::read_fanout(std::string_view text, std::string gro
     if (!type) problem = std::move(type.error());
     if (!problem) fanout.type = std::move(*type);
   }
-  if (!problem) problem = read_rest(found, limits_.body_bytes_max, draft);
   if (problem) return tl::unexpected<Problem>(std::move(*problem));
-
-  Submit& submit = draft.submit;
-  if (defaults.key.kind != OperationKey::Kind::kNone) {
-    submit.destination = fanout.group;
-    fanout.caller.said = "fan-out " + fanout.type + '\n' + said_by(draft);
-    fanout.caller.key = std::move(defaults.key);
-  }
-  fanout.lane = submit.lane;
-  fanout.priority = submit.priority;
-  fanout.not_before = draft.delay > Duration(0) ? defaults.wall + draft.delay : submit.not_before;
-  fanout.expires =
-      draft.expires_in > Duration(0) ? defaults.wall + draft.expires_in : submit.expires;
-  add_trace(defaults, draft.attributes);
-  if (!draft.attributes.empty()) fanout.attributes = encode_texts(draft.attributes);
-  fanout.body = std::move(submit.body);
-  return fanout;
+  return read_content(found, limits_, std::move(defaults), std::move(fanout));
 }
 
 }  // namespace postrider::api

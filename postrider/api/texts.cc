@@ -14,7 +14,6 @@
 namespace postrider::api {
 namespace {
 
-constexpr std::size_t kNameBytesMax = 200;
 constexpr std::size_t kUuidSize = 36;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -286,15 +285,6 @@ bool is_line(std::string_view text) {
     return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F;
   };
   return is_utf8(text) && std::none_of(text.begin(), text.end(), control);
-}
-
-bool is_destination_name(std::string_view name) {
-  constexpr std::string_view kMarks = "._-:@+=~";
-  if (name.empty() || name.size() > kNameBytesMax) return false;
-  if (!is_letter(name[0]) && !is_digit(name[0])) return false;
-  return std::all_of(name.begin(), name.end(), [&](char c) {
-    return is_letter(c) || is_digit(c) || kMarks.find(c) != std::string_view::npos;
-  });
 }
 
 }  // namespace postrider::api

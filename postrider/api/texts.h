@@ -47,10 +47,9 @@ bool is_media_type(std::string_view content_type, std::string_view type);
 
 // Whether a text may be shown on a line: UTF-8 without control characters.
 bool is_line(std::string_view text);
-bool is_destination_name(std::string_view name);
+using postrider::is_destination_name;
 inline constexpr std::string_view kDestinationNameRule =
-    "a destination's name has 1 to 200 letters, digits and . _ - : @ + = ~ and begins with a "
-    "letter "
-    "or a digit";
+    "a destination's name has 1 to 255 letters, digits and . _ - : @ + = ~ [ ] and begins with a "
+    "letter or a digit";
 
 }  // namespace postrider::api

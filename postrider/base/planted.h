@@ -103,8 +103,11 @@ enum class Bug : std::uint8_t {
   kSpentNotTold,
   kSeenForgetsPause,
   kPositionBack,
+  kListTorn,
+  kMadeTwice,
+  kTemplateNotFollowed,
 };
-inline constexpr std::size_t kBugs = 91;
+inline constexpr std::size_t kBugs = 94;
 
 // In the order of the enumerators.
 inline constexpr std::array<std::string_view, kBugs> kBugNames = {
@@ -199,6 +202,9 @@ inline constexpr std::array<std::string_view, kBugs> kBugNames = {
     "spent-not-told",
     "seen-forgets-pause",
     "position-back",
+    "list-torn",
+    "made-twice",
+    "template-not-followed",
 };
 
 constexpr std::string_view name_of(Bug bug) {

@@ -336,7 +336,8 @@ void ConfigReader::finish_destinations() {
   for (auto& [name, draft] : destinations_) {
     draft.config.name = name;
     const std::size_t bytes_max = config_.host.shard.engine.limits.name_bytes_max;
-    if (!api::is_destination_name(name) || name.size() > bytes_max) {
+    const bool good = is_destination_name(name) || is_template_name(name);
+    if (!good || name.size() > bytes_max) {
       problem(draft.line, "'" + name + "': " + std::string(api::kDestinationNameRule));
       continue;
     }

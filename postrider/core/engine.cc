@@ -45,6 +45,7 @@
 #include "postrider/core/window/residents.h"
 #include "postrider/core/window/sleepers.h"
 #include "postrider/core/window/state_records.h"
+#include "postrider/core/window/templates.h"
 #include "postrider/core/window/window.h"
 #include "postrider/model/id_codec.h"
 
@@ -127,6 +128,7 @@ class Engine::Impl {
   core::Residents residents_;
   core::Sleepers sleepers_;
   core::Census census_;
+  core::Templates templates_;
   core::Destinations destinations_;
   core::Window window_;
   core::StateRecords records_;
@@ -195,7 +197,8 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       residents_(options_, limits_, timers_),
       sleepers_(residents_, options_.profiles.size()),
       census_(options_, limits_, receipts_, sequences_, residents_, std::move(books.census)),
-      destinations_(options_, started_, sequences_, residents_, census_),
+      templates_(options_, std::move(books.templates)),
+      destinations_(started_, sequences_, residents_, census_, templates_),
       window_(limits_, receipts_, timers_, bodies_, residents_, census_, destinations_),
       records_(limits_, started_, books.clock_lost ? Timestamp::never() : started_, sequences_,
                residents_, census_, destinations_, window_),
@@ -221,7 +224,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
               attempts_, limit_groups_, gates_, routes_, delivery_, refill_),
       mailboxes_(limits_, waiters_, residents_, destinations_, window_, lookup_, delivery_),
       operations_(options_, receipts_, sequences_),
-      reruns_(options_, dictionaries_, letters_, names_, window_, lookup_),
+      reruns_(options_, dictionaries_, letters_, names_, templates_, window_, lookup_),
       acceptance_(limits_, receipts_, dictionaries_, sequences_, names_, waiters_, due_, residents_,
                   census_, destinations_, window_, lookup_, delivery_, operations_, reruns_),
       holds_(limits_, residents_, destinations_, routes_, operations_, std::move(books.holds)),
@@ -230,7 +233,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       operators_(receipts_, ids_, bodies_, letters_, due_, residents_, destinations_, window_,
                  records_, lookup_, delivery_, operations_, reruns_, acceptance_),
       settings_(options_, limits_, receipts_, residents_, sleepers_, census_, destinations_,
-                window_, gates_, routes_, rousing_, starts_, operations_, holds_),
+                templates_, window_, gates_, routes_, rousing_, starts_, operations_, holds_),
       jobs_(limits_, tallies_, receipts_, timers_, sequences_, bodies_, letters_, residents_,
             destinations_, window_, lookup_, delivery_, revival_, operations_, reruns_, operators_,
             std::move(books.jobs)),
@@ -258,6 +261,7 @@ Stepped Engine::Impl::step(Now now, const Event& event, const Found& found, Effe
   }
   ++tallies_.needs;
   dismiss_visitors(step);
+  destinations_.drop_unwritten();
   starts_.settle(step);  // destinations that were read stay, and have chores of their own
   residents_.drop_drained(step.drained);
   bodies_.tidy();
@@ -275,6 +279,7 @@ void Engine::Impl::finish_step(Step& step) {
     if (met.insert(row.first).second) quarantine_.quarantine(step, row);
   }
   dismiss_visitors(step);
+  destinations_.drop_unwritten();
   holds_.look_at_holds(step);
   starts_.settle(step);
   starts_.evict_surplus();

@@ -26,7 +26,7 @@ struct EngineLimits {
   std::uint32_t body_bytes_max = 256 * 1024;
   std::uint32_t attributes_bytes_max = 16 * 1024;
   std::uint32_t key_bytes_max = 255;
-  std::uint32_t name_bytes_max = 200;
+  std::uint32_t name_bytes_max = 255;
   std::uint32_t settings_bytes_max = 16 * 1024;
   std::uint32_t reason_bytes_max = 200;
   std::uint32_t attempts_kept_max = 16;          // of one message; older ones are counted
@@ -60,12 +60,14 @@ struct EngineLimits {
   std::uint32_t group_members_max = 1000;      // of one group: they are accepted in one commit
   std::uint32_t group_bytes_max = 256 * 1024;  // of the record of one
   std::uint32_t member_types_max = 64;         // that one member subscribes to
-  std::uint32_t awaits_max = 4096;          // callers that wait for something, in all …
-  std::uint32_t awaits_of_one_max = 64;     // … and for one message or mailbox
-  Duration await_max{600'000};              // for so long at most
-  std::uint32_t confirm_ids_max = 256;      // messages of one confirmation
-  std::uint32_t mailbox_rows_max = 100;     // messages of one reading …
-  std::uint32_t mailbox_bytes_max = 1 << 20;  // … and their contents, beyond the first
+  std::uint32_t awaits_max = 4096;             // callers that wait for something, in all …
+  std::uint32_t awaits_of_one_max = 64;        // … and for one message or mailbox
+  Duration await_max{600'000};                 // for so long at most
+  std::uint32_t confirm_ids_max = 256;         // messages of one confirmation
+  std::uint32_t mailbox_rows_max = 100;        // messages of one reading …
+  std::uint32_t mailbox_bytes_max = 1 << 20;   // … and their contents, beyond the first
+  std::uint32_t templates_max = 64;            // all are in memory
+  std::uint32_t list_destinations_max = 1000;  // of one list: they are accepted in one commit
   std::uint32_t body_rows_max = 64;            // references that are counted down in one step
   std::uint32_t census_pages_max = 256;        // counts of what is on disk, by commit …
   std::uint32_t census_counts_max = 16'384;    // … and all counts in them
@@ -105,7 +107,8 @@ struct Books {
   std::vector<Job> jobs;  // oldest first
   std::vector<Hold> holds;
   std::vector<CensusPage> census;  // oldest first
-  std::vector<Row> damaged;        // groups, jobs, holds and pages that could not be read
+  std::vector<DestinationConfig> templates;
+  std::vector<Row> damaged;  // groups, jobs, holds and pages that could not be read
   // The clock begins at its floor, because the wall is behind it or not believed: how late the
   // former owner acted is not known.
   bool clock_lost = false;

@@ -1,5 +1,7 @@
 #include "postrider/model/destination.h"
 
+#include <algorithm>
+
 #include "postrider/base/check.h"
 #include "postrider/base/codec.h"
 
@@ -9,6 +11,8 @@ namespace {
 constexpr std::uint8_t kDestinationVersion = 1;
 constexpr std::uint8_t kRemoved = 1;
 constexpr std::uint8_t kDraining = 2;
+constexpr std::uint8_t kLike = 4;
+constexpr char kWildcard = '*';
 constexpr std::array<std::string_view, kHealths> kHealthNames = {
     "normal", "wait", "probe", "paused", "disabled", "deep", "catch-up"};
 
@@ -19,7 +23,42 @@ constexpr std::uint8_t kHasSweep = 4;
 constexpr std::uint8_t kHasPosition = 8;
 constexpr std::uint8_t kHasAll = kHasInterval | kHasDelivered | kHasSweep | kHasPosition;
 
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// What may stand in a name, the wildcard aside.
+bool has_name_characters(std::string_view name) {
+  constexpr std::string_view kMarks = "._-:@+=~[]";
+  return !name.empty() && is_letter_or_digit(name[0]) &&
+         std::all_of(name.begin(), name.end(), [&](char c) {
+           return is_letter_or_digit(c) || kMarks.find(c) != std::string_view::npos;
+         });
+}
+
 }  // namespace
+
+bool is_destination_name(std::string_view name) {
+  return name.size() <= kDestinationNameBytesMax && has_name_characters(name);
+}
+
+bool is_template_name(std::string_view name) {
+  return name.size() <= kDestinationNameBytesMax && name.ends_with(kWildcard) &&
+         has_name_characters(name.substr(0, name.size() - 1));
+}
+
+bool fits_template(std::string_view template_name, std::string_view name) {
+  template_name.remove_suffix(1);
+  return name.size() > template_name.size() && name.starts_with(template_name);
+}
+
+NamedTexts merged(NamedTexts settings, const NamedTexts& changes) {
+  for (const NamedText& change : changes) {
+    std::erase_if(settings, [&](const NamedText& text) { return text.first == change.first; });
+    if (!change.second.empty()) settings.push_back(change);
+  }
+  return settings;
+}
 
 std::string_view name_of(Health health) {
   const auto index = static_cast<std::size_t>(health);
@@ -29,12 +68,15 @@ std::string_view name_of(Health health) {
 
 std::string encode_config(const DestinationConfig& config) {
   std::string out(1, static_cast<char>(kDestinationVersion));
-  Writer(out)
+  Writer writer(out);
+  writer
       .u8(static_cast<std::uint8_t>((config.removed ? kRemoved : 0) |
-                                    (config.draining ? kDraining : 0)))
+                                    (config.draining ? kDraining : 0) |
+                                    (config.like.empty() ? 0 : kLike)))
       .text(config.name)
-      .text(config.profile)
-      .raw(encode_texts(config.settings));
+      .text(config.profile);
+  if (!config.like.empty()) writer.text(config.like);
+  writer.raw(encode_texts(config.settings));
   seal_record(out);
   return out;
 }
@@ -45,8 +87,10 @@ Result<DestinationConfig> decode_config(std::string_view record) {
   const std::uint8_t flags = reader.u8();
   config.removed = (flags & kRemoved) != 0;
   config.draining = (flags & kDraining) != 0;
+  if ((flags & ~(kRemoved | kDraining | kLike)) != 0) reader.fail();
   config.name = reader.text();
   config.profile = reader.text();
+  if ((flags & kLike) != 0) config.like = reader.text();
   if (!reader.ok()) return fail(ErrorCode::kCorrupt, "destination record");
   POSTRIDER_TRY(settings, decode_texts(reader.rest()));
   config.settings = std::move(settings);

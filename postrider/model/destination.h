@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
@@ -15,13 +16,40 @@
 
 namespace postrider {
 
+inline constexpr std::size_t kDestinationNameBytesMax = 255;
+// Letters, digits and some marks, a letter or digit first. '*' at the end makes it the name of a
+// template, and is nowhere else.
+bool is_destination_name(std::string_view name);
+bool is_template_name(std::string_view name);
+// Whether a destination of this name is made like the template: it begins as the template's name
+// does, and goes on.
+bool fits_template(std::string_view template_name, std::string_view name);
+
 struct DestinationConfig {
   std::string name;
-  std::string profile;
+  std::string profile;  // empty with `like`
   NamedTexts settings;
   bool removed = false;   // a tombstone keeps the probes behind it findable
   bool draining = false;  // takes no new messages, and is removed when the last has ended
+  // The template whose profile and settings hold for it; its own settings go before. Empty: none.
+  std::string like = {};
 };
+
+// What a profile knows of a destination. The settings are those that hold, and may be shared by all
+// that are like one template; the name is its own.
+struct DestinationFacts {
+  std::string_view name;
+  const NamedTexts& settings;
+
+  DestinationFacts(std::string_view its_name, const NamedTexts& its_settings)
+      : name(its_name), settings(its_settings) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): a configuration that stands alone says both
+  DestinationFacts(const DestinationConfig& config)
+      : name(config.name), settings(config.settings) {}
+};
+
+// Settings with changes in place of those of the same name; an empty one takes it away.
+NamedTexts merged(NamedTexts settings, const NamedTexts& changes);
 
 // Health of a route. kProbe is half-open: one attempt at a time, until one succeeds. kDeep is a
 // wait that became too long to keep a window for; what is owed then is caught up with, by the lanes

@@ -58,10 +58,14 @@ struct Submit {
   std::string body;
   MessageId origin = {};  // a message, of here or elsewhere, that it was made from
 };
-struct FanOut {  // one message for each member of a group that subscribes to the type
+// One message for each member of a group that subscribes to the type, or for each destination of a
+// list; of a list, names that no destination has are made like their template.
+struct FanOut {
   Caller caller;
-  std::string group;
-  std::string type;  // empty: only for members that subscribe to everything
+  std::string group;                      // empty: a list
+  std::vector<std::string> destinations;  // each once
+  bool skip_closed = false;  // of a list: what takes no new messages is left out, and told
+  std::string type;          // of a group; empty: only for members that subscribe to everything
   std::uint8_t lane = 0;
   std::uint16_t priority = 0;
   Timestamp not_before;

@@ -39,7 +39,7 @@ struct ProfileValues {
 struct Facts {
   const Message& message;
   const State& state;
-  const DestinationConfig& destination;
+  DestinationFacts destination;
   const Policy& policy;
   Timestamp now;   // `encode` of a durable intent: when the attempt began that is made again
   Timestamp wall;  // for stamps on the wire only
@@ -61,7 +61,7 @@ struct Facts {
 };
 
 struct Offer {  // a message that asks to be accepted
-  const DestinationConfig& destination;
+  DestinationFacts destination;
   const Policy& policy;
   std::uint8_t lane;
   std::string_view attributes;
@@ -243,8 +243,9 @@ struct ProfileSpec {
     std::span<const SettingRow> rows = {};
     // Settings to numbers; the error says which setting is wrong and what it may be.
     Result<Policy> (*configure)(const NamedTexts& settings);
-    // What `encode` would work out of a destination's settings again and again. May be null.
-    std::shared_ptr<const Opaque> (*prepare)(const DestinationConfig& destination) = nullptr;
+    // What `encode` would work out of a destination's settings again and again: of these alone,
+    // because destinations that are like one template share it. May be null.
+    std::shared_ptr<const Opaque> (*prepare)(const NamedTexts& settings) = nullptr;
   };
   // What is accepted.
   struct Door {

@@ -43,7 +43,7 @@ struct TypedProfile {
   struct Settings {
     std::span<const SettingRow> rows = {};
     Result<Policy> (*configure)(const NamedTexts& settings);
-    std::optional<Prepared> (*prepare)(const DestinationConfig& destination) = nullptr;
+    std::optional<Prepared> (*prepare)(const NamedTexts& settings) = nullptr;
   };
   struct Door {
     Result<std::optional<Parsed>> (*read)(std::string_view body,
@@ -106,9 +106,8 @@ constexpr ProfileSpec profile_of() {
       .make_station = kTyped.make_station,
   };
   if constexpr (kTyped.settings.prepare != nullptr) {
-    spec.settings.prepare =
-        [](const DestinationConfig& destination) -> std::shared_ptr<const Opaque> {
-      auto prepared = kTyped.settings.prepare(destination);
+    spec.settings.prepare = [](const NamedTexts& settings) -> std::shared_ptr<const Opaque> {
+      auto prepared = kTyped.settings.prepare(settings);
       if (!prepared) return nullptr;
       return std::make_shared<const Prepared>(std::move(*prepared));
     };

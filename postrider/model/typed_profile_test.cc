@@ -16,9 +16,9 @@ using Typed = TypedProfile<Prepared, Letters>;
 
 Result<Policy> configure(const NamedTexts& /*settings*/) { return Policy(); }
 
-std::optional<Prepared> prepare(const DestinationConfig& destination) {
-  if (destination.settings.empty()) return std::nullopt;
-  return Prepared{destination.settings[0].second};
+std::optional<Prepared> prepare(const NamedTexts& settings) {
+  if (settings.empty()) return std::nullopt;
+  return Prepared{settings[0].second};
 }
 
 Result<std::optional<Letters>> read(std::string_view body, std::string_view attributes) {
@@ -94,7 +94,7 @@ TEST(TypedProfile, HandsEachFunctionWhatWasReadAndPrepared) {
   around.destination.settings = {{"greeting", "hello"}};
   const auto parsed = kLetters.door.read("abc", "de");
   ASSERT_TRUE(parsed.has_value());
-  const auto prepared = kLetters.settings.prepare(around.destination);
+  const auto prepared = kLetters.settings.prepare(around.destination.settings);
   const ProfileValues values{.prepared = prepared.get(), .parsed = parsed->get()};
   const Facts facts = around.facts(values);
   EXPECT_EQ(
@@ -109,7 +109,7 @@ TEST(TypedProfile, HandsEachFunctionWhatWasReadAndPrepared) {
 // req: engine.profile.1
 TEST(TypedProfile, MakesNothingOfWhatThereIsNothingToMakeOf) {
   const Around around;
-  EXPECT_EQ(kLetters.settings.prepare(around.destination), nullptr);
+  EXPECT_EQ(kLetters.settings.prepare(around.destination.settings), nullptr);
   EXPECT_EQ(*kLetters.door.read("", ""), nullptr);
   EXPECT_EQ(kLetters.door.read("bad", "").error().detail, "no letters");
   EXPECT_FALSE(kLetters.door.admit({around.destination, around.policy, 0, "", ""}));

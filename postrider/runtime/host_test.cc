@@ -399,7 +399,7 @@ TEST_F(HostStationsTest, WhileTheStoreIsTakenAgainItsPostsAreUnavailable) {
   want(station::Post{Token(1), message()});
   settle();
   want(station::Post{Token(2), message()});
-  want(station::Post{{}, PeerSeen{"shop"}});
+  want(station::Post{{}, PeerSeen{.destination = "shop"}});
   settle();
   ASSERT_EQ(station->tolds.size(), 1U);
   EXPECT_EQ(station->tolds[0].answer.code, AnswerCode::kUnavailable);

@@ -93,6 +93,8 @@ inline constexpr auto kRows = std::to_array<LimitRow>({
     {"dry_runs_max", kLimit<&EngineLimits::dry_runs_max>, {1, 1024}},
     {"dry_run_rows_max", kLimit<&EngineLimits::dry_run_rows_max>, {1, 4'000'000'000}},
     {"group_members_max", kLimit<&EngineLimits::group_members_max>, {1, 10'000}},
+    {"list_destinations_max", kLimit<&EngineLimits::list_destinations_max>, {1, 10'000}},
+    {"templates_max", kLimit<&EngineLimits::templates_max>, {1, 4096}},
     {"group_bytes_max", kLimit<&EngineLimits::group_bytes_max>, {kKiB, 16 * kMiB}},
     {"member_types_max", kLimit<&EngineLimits::member_types_max>, {1, 1024}},
     {"census_pages_max", kLimit<&EngineLimits::census_pages_max>, {1, 65'536}},

@@ -22,10 +22,25 @@ namespace postrider {
 namespace {
 
 // What an event must not overtake: others of its destination, and others with its operation key.
-struct OrderKeys {
-  std::array<std::uint64_t, 2> keys{};
-  std::size_t count = 0;
-  void add(std::uint64_t key) { keys[count++] = key; }
+class OrderKeys {
+ public:
+  void add(std::uint64_t key) {
+    if (count_ < keys_.size()) {
+      keys_[count_] = key;
+    } else {
+      more_.push_back(key);
+    }
+    ++count_;
+  }
+  std::size_t size() const { return count_; }
+  std::uint64_t operator[](std::size_t i) const {
+    return i < keys_.size() ? keys_[i] : more_[i - keys_.size()];
+  }
+
+ private:
+  std::array<std::uint64_t, 2> keys_{};
+  std::vector<std::uint64_t> more_;  // of a list of destinations
+  std::size_t count_ = 0;
 };
 
 void add_destination(OrderKeys& out, std::string_view name) {
@@ -105,7 +120,11 @@ struct OrderKeysOf {
   void operator()(const CancelJob& e) { add_caller(out, e.caller); }
   void operator()(const PutHold& e) { add_caller(out, e.caller); }
   void operator()(const DropHold& e) { add_caller(out, e.caller); }
-  void operator()(const FanOut& e) { with_group(e.group, e.caller); }
+  void operator()(const FanOut& e) {
+    if (e.destinations.empty()) return with_group(e.group, e.caller);
+    add_caller(out, e.caller);
+    for (const std::string& name : e.destinations) add_destination(out, name);
+  }
   void operator()(const ChangeGroup& e) { with_group(e.group.name, e.caller); }
   void operator()(const AttemptNews&) {}
   void operator()(const AttemptEnded&) {}
@@ -343,8 +362,8 @@ bool Shard::Impl::take_next() {
 }
 
 bool Shard::Impl::waits_behind(const OrderKeys& keys) const {
-  for (std::size_t i = 0; i < keys.count; ++i) {
-    if (order_.contains(keys.keys[i])) return true;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (order_.contains(keys[i])) return true;
   }
   return false;
 }
@@ -372,7 +391,7 @@ void Shard::Impl::take(Event event) {
 void Shard::Impl::park(Event event, const OrderKeys& keys, const Reads& need) {
   parked_.push_back({std::move(event), keys, ++last_parked_, {}, {}, 0});
   const auto parked = std::prev(parked_.end());
-  for (std::size_t i = 0; i < keys.count; ++i) order_[keys.keys[i]].push_back(parked);
+  for (std::size_t i = 0; i < keys.size(); ++i) order_[keys[i]].push_back(parked);
   if (!need.empty()) ask(parked, need);
 }
 
@@ -397,8 +416,8 @@ void Shard::Impl::ask(ParkedList::iterator parked, const Reads& need) {
 
 bool Shard::Impl::may_run(const Parked& parked) const {
   if (parked.reading) return false;
-  for (std::size_t i = 0; i < parked.keys.count; ++i) {
-    const auto queue = order_.find(parked.keys.keys[i]);
+  for (std::size_t i = 0; i < parked.keys.size(); ++i) {
+    const auto queue = order_.find(parked.keys[i]);
     if (queue == order_.end() || queue->second.front()->number != parked.number) return false;
   }
   return true;
@@ -432,16 +451,16 @@ bool Shard::Impl::run_parked() {
 
 void Shard::Impl::unpark(ParkedList::iterator parked) {
   const OrderKeys keys = parked->keys;
-  for (std::size_t i = 0; i < keys.count; ++i) {
-    const auto queue = order_.find(keys.keys[i]);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto queue = order_.find(keys[i]);
     POSTRIDER_CHECK(queue != order_.end());
     queue->second.pop_front();
     if (queue->second.empty()) order_.erase(queue);
   }
   oldest_reads_.erase(parked->oldest_read);
   parked_.erase(parked);
-  for (std::size_t i = 0; i < keys.count; ++i) {
-    const auto queue = order_.find(keys.keys[i]);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto queue = order_.find(keys[i]);
     if (queue != order_.end()) let_run(queue->second.front());
   }
   forget_old_batches();

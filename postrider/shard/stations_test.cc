@@ -134,10 +134,10 @@ TEST_F(StationsTest, APostWithoutATokenIsNotAnsweredButCounts) {  // req: statio
   EXPECT_TRUE(door_.posted[0].first.is_set());
   answer(0);
   EXPECT_EQ(book_->heard, Words{});
-  want(station::Post{{}, PeerSeen{"x"}});
+  want(station::Post{{}, ReceiptArrived{}});
   EXPECT_FALSE(door_.posted[1].first.is_set());
   door_.shut = AnswerCode::kBusy;
-  want(station::Post{{}, PeerSeen{"x"}});
+  want(station::Post{{}, ReceiptArrived{}});
   EXPECT_EQ(stations_.figures().news_lost, 1U);
 }
 
@@ -150,8 +150,8 @@ TEST_F(StationsTest, ATokenIsNeverUsedTwice) {  // req: station.token.1
   EXPECT_EQ(door_.posted.size(), 1U);
   EXPECT_EQ(door_.exchanges.size(), 0U);
   EXPECT_EQ(door_.misuses.size(), 3U);
-  want(station::Post{Token(4), PeerSeen{"x"}});
-  EXPECT_EQ(door_.misuses.size(), 4U) << "a sign of life is not answered";
+  want(station::Post{Token(4), ReceiptArrived{}});
+  EXPECT_EQ(door_.misuses.size(), 4U) << "a receipt is not answered";
 }
 
 TEST_F(StationsTest, AStationThatAsksAgainAtOnceDoesNotKeepTheLoop) {  // req: station.post.2

@@ -23,6 +23,7 @@ std::string_view profile_of(Bug bug, std::uint64_t seed) {
   // A meter that was silent is heard in nearly every world of devices.
   if (bug >= Bug::kDeepTooEarly && bug <= Bug::kPositionBack)
     return "drill";  // only it uses what is wrong
+  if (bug >= Bug::kListTorn && bug <= Bug::kTemplateNotFollowed) return "drill";
   if (bug == Bug::kSentAgainBlindly || bug == Bug::kAliveIgnored) return "device";
   if (bug >= Bug::kAwaitForgotten && bug <= Bug::kConfirmLost) return "mailbox";
   if (bug >= Bug::kNothingLearnt) return seed % 2 == 0 ? "webhook" : "drill";
@@ -123,6 +124,7 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.90, engine.bug.91, engine.bug.92, engine.sim.61
 // req: engine.bug.102, engine.bug.103, engine.sim.65, engine.sim.66
 // req: engine.bug.104, engine.bug.105, engine.bug.106, engine.bug.107, engine.sim.67, engine.sim.68
+// req: engine.bug.130, engine.bug.131, engine.bug.132, engine.sim.80
 // req: engine.bug.1, engine.bug.2, engine.bug.3, engine.bug.4, engine.bug.5, engine.bug.6
 // req: engine.bug.7, engine.bug.8, engine.bug.9, engine.bug.10, engine.bug.11, engine.bug.12
 // req: engine.bug.13, engine.bug.14, engine.bug.15, engine.bug.16, engine.bug.17, engine.bug.18
@@ -199,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kTenantNotHeld, Bug::kImportedTwice, Bug::kImportLosesContent, Bug::kAwaitForgotten,
         Bug::kQuotaIgnored, Bug::kMailboxSkipsBoundary, Bug::kConfirmLost, Bug::kDeepTooEarly,
         Bug::kIntervalNotStored, Bug::kCatchUpNeverEnds, Bug::kSpentNotTold, Bug::kSeenForgetsPause,
-        Bug::kPositionBack),
+        Bug::kPositionBack, Bug::kListTorn, Bug::kMadeTwice, Bug::kTemplateNotFollowed),
     name_of_case);
 
 }  // namespace

@@ -99,7 +99,7 @@ class Weather {
       case 13: return AttemptEnded{attempt(driver), reply()};
       case 14: return on_message(driver);
       case 15: return on_destination();
-      case 16: return PeerSeen{name()};
+      case 16: return PeerSeen{.destination = name()};
       case 17: return ReceiptArrived{message(driver), On::kConfirmed, "detail"};
       case 18: return arrived();
       default:

@@ -34,7 +34,7 @@ class Chaos {
       case 9: return on_message(driver);
       case 10: return on_destination();
       case 11: return configure();
-      case 12: return PeerSeen{destination()};
+      case 12: return PeerSeen{.destination = destination()};
       case 13: return TimersDue{};
       case 14: return arrived();
       default: return question(driver);

@@ -78,10 +78,30 @@ void read_holds(const Found& found, Books& books) {
   }
 }
 
-void read_census_pages(const Found& found, Books& books) {
-  const Rows* rows = found.scan(whole(keys::kCensusPage));
+// Pages of the census and templates are neighbours: one scan reads both.
+Scan census_and_templates() {
+  static_assert(keys::kTemplate == keys::kCensusPage + 1);
+  return {keys::space(keys::kCensusPage), keys::after_prefix(keys::space(keys::kTemplate)),
+          whole(keys::kCensusPage).limit};
+}
+
+void read_template(const Row& row, Books& books) {
+  auto config = decode_config(row.second.view());
+  if (config && row.first == keys::template_of(config->name)) {
+    books.templates.push_back(std::move(*config));
+  } else {
+    books.damaged.push_back(row);
+  }
+}
+
+void read_census_and_templates(const Found& found, Books& books) {
+  const Rows* rows = found.scan(census_and_templates());
   if (rows == nullptr) return;
   for (const Row& row : rows->rows) {
+    if (row.first[0] == keys::kTemplate) {
+      read_template(row, books);
+      continue;
+    }
     const auto sequence = keys::parse_census_page(row.first);
     auto counts = decode_census_page(row.second.view());
     if (sequence && counts) {
@@ -99,8 +119,9 @@ Reads books_reads() {
   Reads reads;
   reads.keys.push_back(keys::meta());
   for (const Kept kept : kAllKept) reads.keys.push_back(keys::buckets(space_of(kept)));
-  for (const char space : {keys::kGroup, keys::kJob, keys::kHold, keys::kCensusPage})
+  for (const char space : {keys::kGroup, keys::kJob, keys::kHold})
     reads.scans.push_back(whole(space));
+  reads.scans.push_back(census_and_templates());
   return reads;
 }
 
@@ -120,7 +141,7 @@ Result<Books> read_books(const Found& found) {
   read_groups(found, books);
   read_jobs(found, books);
   read_holds(found, books);
-  read_census_pages(found, books);
+  read_census_and_templates(found, books);
   return books;
 }
 

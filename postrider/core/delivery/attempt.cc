@@ -151,7 +151,8 @@ void Delivery::start_attempt(Step& step, Slot slot, StateIndex to, AttemptKind k
 // The record of the attempt is written before its bytes leave, so the bytes are made first. As long
 // as an earlier attempt may still arrive they are made as of that one's time, and are the same.
 WireRequest Delivery::encode_intent(Step& step, Entry& entry, StateIndex to) {
-  const Bound& bound = *residents_[entry.destination].bound;
+  const Resident& resident = residents_[entry.destination];
+  const Bound& bound = *resident.bound;
   Intent& intent = entry.more().intent;
   const bool again = intent.open && intent.hash != 0;
   if (!again || planted(Bug::kResendRestamped))
@@ -159,11 +160,16 @@ WireRequest Delivery::encode_intent(Step& step, Entry& entry, StateIndex to) {
   State sending = entry.state;
   sending.state = to;
   sending.since = step.now;
-  const Facts facts{entry.message, sending,
-                    bound.config,  bound.policy,
-                    intent.at,     intent.wall,
-                    entry.notes(), &intent,
-                    nullptr,       {bound.prepared.get(), parsed_of(entry)},
+  const Facts facts{entry.message,
+                    sending,
+                    resident.facts(),
+                    bound.policy,
+                    intent.at,
+                    intent.wall,
+                    entry.notes(),
+                    &intent,
+                    nullptr,
+                    {bound.prepared.get(), parsed_of(entry)},
                     &ids_};
   WireRequest request = bound.profile->wire.encode(facts, AttemptKind::kSend);
   const std::uint64_t hash = hash_of(request);

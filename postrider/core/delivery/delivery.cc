@@ -8,10 +8,11 @@
 namespace postrider::core {
 
 Facts Delivery::facts_of(const Step& step, const Entry& entry) const {
-  const Bound& bound = *residents_[entry.destination].bound;
+  const Resident& resident = residents_[entry.destination];
+  const Bound& bound = *resident.bound;
   return {entry.message,
           entry.state,
-          bound.config,
+          resident.facts(),
           bound.policy,
           step.now,
           step.wall,

@@ -16,6 +16,15 @@ std::string tail_of(std::string_view scope, std::string_view name) {
 
 }  // namespace
 
+Answer Acceptance::no_destination(const std::string& name) {
+  Answer answer;
+  const bool wide = is_template_name(name);
+  answer.code = wide ? AnswerCode::kInvalid : AnswerCode::kNotFound;
+  answer.detail = wide ? "'" + name + "' is the name of a template, which takes no messages"
+                       : "there is no destination '" + name + "'";
+  return answer;
+}
+
 std::optional<Answer> Acceptance::invalid(const Caller& caller, std::uint8_t lane,
                                           std::string_view attributes,
                                           std::string_view body) const {
@@ -54,14 +63,10 @@ void Acceptance::on(Step& step, const Submit& submit) {
       step, submit.caller, keyed ? canonical(submit) : std::string(),
       [&]() -> std::optional<Answer> {
         const Destinations::Destined destined =
-            destinations_.find_destination(step, submit.destination);
+            destinations_.find_or_make(step, submit.destination);
         if (!destined.known) return std::nullopt;
         Answer answer;
-        if (destined.slot == kNoSlot) {
-          answer.code = AnswerCode::kNotFound;
-          answer.detail = "there is no destination '" + submit.destination + "'";
-          return answer;
-        }
+        if (destined.slot == kNoSlot) return no_destination(submit.destination);
         if (const auto why = closed_to_new(residents_[destined.slot])) {
           answer.code = AnswerCode::kDisabled;
           answer.detail = *why;
@@ -143,8 +148,8 @@ std::optional<Answer> Acceptance::refuse_expired(const Step& step, Timestamp exp
 }
 
 std::optional<std::string> Acceptance::closed_to_new(const Resident& resident) {
-  const std::string& name = resident.bound->config.name;
-  if (resident.bound->config.draining)
+  const std::string& name = resident.name;
+  if (resident.draining)
     return "destination '" + name + "' is being taken away and takes no new messages";
   if (resident.route.health == Health::kDisabled && resident.bound->policy.refuse_when_disabled)
     return "destination '" + name + "' is disabled: " + resident.route.reason;
@@ -164,7 +169,7 @@ bool Acceptance::is_full(const Resident& resident, std::size_t bytes) {
 Answer Acceptance::no_room(const Resident& resident) {
   Answer answer;
   answer.code = AnswerCode::kNoRoom;
-  answer.detail = "mailbox '" + resident.bound->config.name +
+  answer.detail = "mailbox '" + resident.name +
                   "' is full: " + std::to_string(resident.cold_messages) + " messages with " +
                   std::to_string(resident.kept_bytes) +
                   " bytes wait for its reader; nothing was thrown out";
@@ -173,7 +178,8 @@ Answer Acceptance::no_room(const Resident& resident) {
 
 // Nothing when something must be read first.
 std::optional<Result<MessageId>> Acceptance::take_message(Step& step, Draft draft) {
-  const Bound& bound = *residents_[draft.resident].bound;
+  const Resident& resident = residents_[draft.resident];
+  const Bound& bound = *resident.bound;
   if (bound.policy.pulled && draft.not_before.is_set())
     return Result<MessageId>(
         fail(ErrorCode::kInvalid, "a mailbox takes its messages at once: leave out the delay"));
@@ -182,7 +188,7 @@ std::optional<Result<MessageId>> Acceptance::take_message(Step& step, Draft draf
     if (!read) return Result<MessageId>(fail(read.error().code, read.error().detail));
     draft.parsed = std::move(*read);
   }
-  auto admission = bound.profile->door.admit({bound.config,
+  auto admission = bound.profile->door.admit({resident.facts(),
                                               bound.policy,
                                               draft.lane,
                                               draft.attributes,
@@ -216,6 +222,7 @@ MessageId Acceptance::admit_instead(Step& step, Draft draft, const Admission& ad
 }
 
 MessageId Acceptance::admit(Step& step, Draft draft, const Admission& admission) {
+  destinations_.keep_made(step, draft.resident);
   Resident& resident = residents_[draft.resident];
   const Bound& bound = *resident.bound;
   Message fields;
@@ -359,11 +366,11 @@ void Acceptance::submit_nested(Step& step, const Chore& chore) {
     step.damaged.emplace_back(chore.cursor, **value);
     return;
   }
-  const Destinations::Destined destined = destinations_.find_destination(step, nested->destination);
+  const Destinations::Destined destined = destinations_.find_or_make(step, nested->destination);
   if (!destined.known) return;
   std::optional<std::string> refusal;
   if (destined.slot == kNoSlot) {
-    refusal = "there is no destination '" + nested->destination + "'";
+    refusal = no_destination(nested->destination).detail;
   } else {
     refusal = closed_to_new(residents_[destined.slot]);
     if (!refusal &&

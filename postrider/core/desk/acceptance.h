@@ -69,6 +69,7 @@ class Acceptance {
   Acceptance& operator=(const Acceptance&) = delete;
 
   void on(Step& step, const Submit& submit);
+  static Answer no_destination(const std::string& name);
   static std::optional<Answer> refuse_expired(const Step& step, Timestamp expires);
   static std::optional<std::string> closed_to_new(const Resident& resident);
   static bool is_full(const Resident& resident, std::size_t bytes);  // of a mailbox

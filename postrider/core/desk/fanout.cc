@@ -24,6 +24,16 @@ Answer of_member(AnswerCode code, const std::string& member, std::string_view wh
       code, "member '" + member + "': " + std::string(why) + "; nothing was accepted for anybody");
 }
 
+bool is_list(const FanOut& fanout) { return fanout.group.empty(); }
+
+// A list is a group for once, whose members want everything.
+FanoutGroup group_of_list(const FanOut& fanout) {
+  FanoutGroup group;
+  group.skip_closed = fanout.skip_closed;
+  for (const std::string& name : fanout.destinations) group.members.push_back({name, {}});
+  return group;
+}
+
 std::string_view verb_of(ChangeGroup::What what) {
   switch (what) {
     case ChangeGroup::What::kPut: return "group-put";
@@ -47,23 +57,58 @@ std::optional<FanoutGroup> Fanouts::find_group(Step& step, const std::string& na
   return std::nullopt;
 }
 
-void Fanouts::on(Step& step, const FanOut& fanout) {
+std::optional<Answer> Fanouts::invalid(const FanOut& fanout) const {
   if (auto refusal =
           acceptance_.invalid(fanout.caller, fanout.lane, fanout.attributes, fanout.body))
-    return step.reply(fanout.caller.ticket, std::move(*refusal));
+    return refusal;
   if (!fanout.type.empty() && !is_event_type(fanout.type)) {
-    return step.reply(fanout.caller.ticket,
-                      fanout_answer(AnswerCode::kInvalid,
-                                    "an event type has 1 to " + std::to_string(kEventTypeBytesMax) +
-                                        " letters, digits, dots, hyphens and underscores"));
+    return fanout_answer(AnswerCode::kInvalid,
+                         "an event type has 1 to " + std::to_string(kEventTypeBytesMax) +
+                             " letters, digits, dots, hyphens and underscores");
   }
+  if (is_list(fanout)) return invalid_list(fanout);
+  if (fanout.destinations.empty()) return std::nullopt;
+  return fanout_answer(AnswerCode::kInvalid, "name a group or a list of destinations, not both");
+}
+
+std::optional<Answer> Fanouts::invalid_list(const FanOut& fanout) const {
+  if (!fanout.type.empty())
+    return fanout_answer(AnswerCode::kInvalid, "event types are for groups, which subscribe");
+  if (fanout.destinations.empty())
+    return fanout_answer(AnswerCode::kInvalid, "name a group or a list of destinations");
+  if (fanout.destinations.size() > limits_.list_destinations_max) {
+    return fanout_answer(AnswerCode::kTooLarge,
+                         "the list has " + std::to_string(fanout.destinations.size()) +
+                             " destinations, at most " +
+                             std::to_string(limits_.list_destinations_max) + " are served at once");
+  }
+  std::size_t bytes = 0;
+  std::vector<std::string_view> seen;
+  for (const std::string& name : fanout.destinations) {
+    bytes += name.size();
+    seen.emplace_back(name);
+  }
+  if (bytes > limits_.group_bytes_max) {
+    return fanout_answer(
+        AnswerCode::kTooLarge,
+        "the list has more than " + std::to_string(limits_.group_bytes_max) + " bytes of names");
+  }
+  std::sort(seen.begin(), seen.end());
+  const auto twice = std::adjacent_find(seen.begin(), seen.end());
+  if (twice == seen.end()) return std::nullopt;
+  return fanout_answer(AnswerCode::kInvalid,
+                       "destination '" + std::string(*twice) + "' is given twice");
+}
+
+void Fanouts::on(Step& step, const FanOut& fanout) {
+  if (auto refusal = invalid(fanout)) return step.reply(fanout.caller.ticket, std::move(*refusal));
   const bool keyed = fanout.caller.key.kind != OperationKey::Kind::kNone;
   operations_.once(step, fanout.caller, keyed ? canonical(fanout) : std::string(),
                    [&]() -> std::optional<Answer> { return fan_out(step, fanout); });
 }
 
 std::optional<Answer> Fanouts::fan_out(Step& step, const FanOut& fanout) {
-  const auto group = find_group(step, fanout.group);
+  const auto group = is_list(fanout) ? group_of_list(fanout) : find_group(step, fanout.group);
   if (step.lacks()) return std::nullopt;
   if (!group) return no_group(fanout.group);
   if (auto refusal = acceptance_.refuse_expired(step, fanout.expires)) return refusal;
@@ -86,11 +131,14 @@ std::optional<Answer> Fanouts::choose_members(Step& step, const FanOut& fanout,
                                               const FanoutGroup& group, Fanning& fanning) {
   std::vector<std::pair<const FanoutMember*, Destinations::Destined>> subscribed;
   for (const FanoutMember& member : group.members) {
-    if (subscribes(member, fanout.type))
+    if (is_list(fanout)) {
+      subscribed.emplace_back(&member, destinations_.find_or_make(step, member.destination));
+    } else if (subscribes(member, fanout.type)) {
       subscribed.emplace_back(&member, destinations_.find_destination(step, member.destination));
+    }
   }
   if (step.lacks()) return std::nullopt;
-  if (subscribed.size() > limits_.group_members_max) {
+  if (!is_list(fanout) && subscribed.size() > limits_.group_members_max) {
     return fanout_answer(AnswerCode::kTooLarge,
                          std::to_string(subscribed.size()) + " members subscribe, at most " +
                              std::to_string(limits_.group_members_max) + " are served at once");
@@ -111,7 +159,8 @@ std::optional<Answer> Fanouts::choose_members(Step& step, const FanOut& fanout,
       continue;
     }
     if (why) {
-      if (planted(Bug::kFanoutTorn) && !ask_members(step, fanout, fanning) && !step.lacks())
+      const Bug torn = is_list(fanout) ? Bug::kListTorn : Bug::kFanoutTorn;
+      if (planted(torn) && !ask_members(step, fanout, fanning) && !step.lacks())
         take_all(step, fanout, fanning);
       return of_member(destined.slot == kNoSlot ? AnswerCode::kNotFound : AnswerCode::kDisabled,
                        member->destination, *why);
@@ -139,11 +188,12 @@ Acceptance::Draft Fanouts::draft_for(const FanOut& fanout, Slot resident) {
 // What each member's profile says to the message, and whom it supersedes.
 std::optional<Answer> Fanouts::ask_members(Step& step, const FanOut& fanout, Fanning& fanning) {
   for (Fanning::Member& member : fanning.members) {
-    const Bound& bound = *residents_[member.resident].bound;
+    const Resident& resident = residents_[member.resident];
+    const Bound& bound = *resident.bound;
     auto parsed = parse_message(*bound.profile, fanout.attributes, fanout.body);
     if (!parsed) return of_member(AnswerCode::kInvalid, member.name, parsed.error().detail);
     member.parsed = std::move(*parsed);
-    auto admission = bound.profile->door.admit({bound.config,
+    auto admission = bound.profile->door.admit({resident.facts(),
                                                 bound.policy,
                                                 fanout.lane,
                                                 fanout.attributes,

@@ -1,8 +1,9 @@
-// Fan-out: one message for each member of a group that subscribes to its type, all in one step and
-// so in one commit, or none. Also the groups themselves.
+// Fan-out: one message for each member of a group that subscribes to its type, or for each
+// destination of a list, all in one step and so in one commit, or none. Also the groups themselves.
 //
 // Invariants
-//   - Nothing is changed before the last member has agreed.
+//   - Nothing is changed before the last member has agreed. What a list makes like a template is
+//     written with its message.
 //   - The body is one record with as many references as members.
 #pragma once
 
@@ -60,6 +61,8 @@ class Fanouts {
   std::optional<Answer> fan_out(Step& step, const FanOut& fanout);
   std::optional<Answer> choose_members(Step& step, const FanOut& fanout, const FanoutGroup& group,
                                        Fanning& fanning);
+  std::optional<Answer> invalid(const FanOut& fanout) const;
+  std::optional<Answer> invalid_list(const FanOut& fanout) const;
   static Acceptance::Draft draft_for(const FanOut& fanout, Slot resident);
   std::optional<Answer> ask_members(Step& step, const FanOut& fanout, Fanning& fanning);
   FanoutView take_all(Step& step, const FanOut& fanout, Fanning& fanning);

@@ -27,12 +27,12 @@ bool Holds::is_held(const Resident& resident) {
 }
 
 const HoldRule* Holds::hold_on(const Resident& resident) const {
-  const DestinationConfig& config = resident.bound->config;
+  const Bound& bound = *resident.bound;
   for (const auto& [name, hold] : rules_) {
     const HoldRule& rule = hold.rule;
-    if (!config.name.starts_with(rule.destination_prefix)) continue;
-    if (!rule.profile.empty() && rule.profile != config.profile) continue;
-    const std::string* tenant = find_text(config.settings, "tenant");
+    if (!resident.name.starts_with(rule.destination_prefix)) continue;
+    if (!rule.profile.empty() && rule.profile != bound.profile->name) continue;
+    const std::string* tenant = find_text(bound.settings, "tenant");
     if (!rule.tenant.empty() && planted(Bug::kTenantNotHeld)) continue;
     if (!rule.tenant.empty() && (tenant == nullptr || *tenant != rule.tenant)) continue;
     return &rule;

@@ -171,8 +171,7 @@ bool Jobs::job_fits(Step& step, const Job& job, const JobItem& item) {
     const Destinations::Destined destined =
         destinations_.find_destination(step, item.id.destination());
     if (destined.slot == kNoSlot) return false;
-    if (!residents_[destined.slot].bound->config.name.starts_with(filter.destination_prefix))
-      return false;
+    if (!residents_[destined.slot].name.starts_with(filter.destination_prefix)) return false;
   }
   if (item.letter) return letter_fits(job, *item.letter);
   const Slot found = window_.find(item.id);

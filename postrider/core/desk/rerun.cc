@@ -72,8 +72,9 @@ DeadLetter::Rerun Reruns::rerun_of_letter(Step& step, MessageId id, const Blob& 
   const auto config = decode_config((*record)->view());
   const auto message = decode_message(content, dictionaries_);
   if (!config || !message || message->is_closed()) return DeadLetter::Rerun::kNotAsked;
+  const std::string its_profile = templates_.in_full(*config).profile;
   for (const ProfileSpec* profile : options_.profiles) {
-    if (profile->name != config->profile || profile->door.why_not_again == nullptr) continue;
+    if (profile->name != its_profile || profile->door.why_not_again == nullptr) continue;
     const ParsedMessage parsed =
         parse_message(*profile, message->attributes, message->body).value_or(nullptr);
     const std::string why = why_not_again(step, *profile, {.former = id, .parsed = parsed.get()});

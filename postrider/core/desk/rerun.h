@@ -17,6 +17,7 @@
 #include "postrider/core/engine.h"
 #include "postrider/core/step.h"
 #include "postrider/core/window/lookup.h"
+#include "postrider/core/window/templates.h"
 #include "postrider/core/window/window.h"
 
 namespace postrider::core {
@@ -30,11 +31,12 @@ class Reruns {
     bool regardless = false;  // the caller takes it upon himself
   };
   Reruns(const EngineOptions& options, Dictionaries dictionaries, Letters& letters, Names& names,
-         Window& window, Lookup& lookup)
+         const Templates& templates, Window& window, Lookup& lookup)
       : options_(options),
         dictionaries_(dictionaries),
         letters_(letters),
         names_(names),
+        templates_(templates),
         window_(window),
         lookup_(lookup) {}
   Reruns(const Reruns&) = delete;
@@ -56,6 +58,7 @@ class Reruns {
   Dictionaries dictionaries_;
   Letters& letters_;
   Names& names_;
+  const Templates& templates_;
   Window& window_;
   Lookup& lookup_;
 };

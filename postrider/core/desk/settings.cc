@@ -1,5 +1,7 @@
 #include "postrider/core/desk/settings.h"
 
+#include <utility>
+
 #include "postrider/base/planted.h"
 
 namespace postrider::core {
@@ -19,18 +21,9 @@ Answer no_destination(const std::string& name) {
   return setting_answer(AnswerCode::kNotFound, "there is no destination '" + name + "'");
 }
 
-DestinationConfig merged(DestinationConfig config, const NamedTexts& changes) {
-  for (const NamedText& change : changes) {
-    std::erase_if(config.settings,
-                  [&](const NamedText& text) { return text.first == change.first; });
-    if (!change.second.empty()) config.settings.push_back(change);
-  }
-  return config;
-}
-
-bool still_has(const DestinationConfig& config, const NamedTexts& settings) {
+bool still_has(const NamedTexts& all, const NamedTexts& settings) {
   for (const auto& [name, value] : settings) {
-    const std::string* now = find_text(config.settings, name);
+    const std::string* now = find_text(all, name);
     if ((now == nullptr ? std::string_view() : std::string_view(*now)) != value) return false;
   }
   return true;
@@ -43,8 +36,9 @@ void Settings::on(Step& step, const Configure& configure) {
   const std::string_view verb = config.draining  ? "drain"
                                 : config.removed ? "remove"
                                                  : (configure.merge ? "merge" : "configure");
-  const std::string bytes =
-      canonical(verb, config.name, config.profile + '\0' + encode_texts(config.settings));
+  std::string what = config.profile + '\0' + encode_texts(config.settings);
+  if (!config.like.empty()) what.append(1, '\0').append(config.like);
+  const std::string bytes = canonical(verb, config.name, what);
   const Operations::AuditLine line{verb == "merge" ? "limits" : verb, config.name, {}};
   operations_.once(step, configure.caller, bytes, line, [&]() -> std::optional<Answer> {
     if (config.name.empty() || config.name.size() > limits_.name_bytes_max) {
@@ -52,52 +46,74 @@ void Settings::on(Step& step, const Configure& configure) {
           AnswerCode::kInvalid,
           "a destination's name has 1 to " + std::to_string(limits_.name_bytes_max) + " bytes");
     }
+    if (config.name.find('*') != std::string::npos) return on_template(step, configure);
     const Destinations::Destined destined = destinations_.find_destination(step, config.name);
     if (!destined.known) return std::nullopt;
     if (config.removed) return remove_destination(step, destined.slot, config);
     if (!configure.merge) return put_destination(step, destined.slot, config);
     if (destined.slot == kNoSlot) return no_destination(config.name);
-    const DestinationConfig& now = residents_[destined.slot].bound->config;
-    if (!still_has(now, configure.made_from)) {
+    // What holds counts, whether it is its own or its template's.
+    if (!still_has(residents_[destined.slot].bound->settings, configure.made_from)) {
       return setting_answer(AnswerCode::kChanged,
                             "destination '" + config.name + "' was changed meanwhile");
     }
-    return put_destination(step, destined.slot, merged(now, config.settings));
+    DestinationConfig whole = residents_[destined.slot].config();
+    whole.settings = merged(std::move(whole.settings), config.settings);
+    return put_destination(step, destined.slot, whole);
   });
 }
 
-std::optional<Answer> Settings::put_destination(Step& step, Slot slot,
-                                                const DestinationConfig& config) {
+// The settings that would hold, or why they do not.
+Result<std::shared_ptr<const Bound>> Settings::bind(const DestinationConfig& config) const {
   if (encode_texts(config.settings).size() > limits_.settings_bytes_max) {
-    return setting_answer(
-        AnswerCode::kTooLarge,
-        "the settings have more than " + std::to_string(limits_.settings_bytes_max) + " bytes");
+    return fail(ErrorCode::kLimit, "the settings have more than " +
+                                       std::to_string(limits_.settings_bytes_max) + " bytes");
   }
-  const ProfileSpec* profile = nullptr;
-  for (const ProfileSpec* candidate : options_.profiles) {
-    if (candidate->name == config.profile) profile = candidate;
+  const Templates::Template* wide = nullptr;
+  if (!config.like.empty()) {
+    wide = templates_.find(config.like);
+    if (wide == nullptr || wide->bound == nullptr)
+      return fail(ErrorCode::kInvalid, "there is no template '" + config.like + "'");
+    if (!fits_template(config.like, config.name))
+      return fail(ErrorCode::kInvalid,
+                  "the name does not begin as that of the template '" + config.like + "'");
   }
+  const std::string& named =
+      wide != nullptr && config.profile.empty() ? wide->config.profile : config.profile;
+  if (wide != nullptr && named != wide->config.profile)
+    return fail(ErrorCode::kInvalid, "the template '" + config.like + "' has another profile");
+  const ProfileSpec* profile = templates_.find_profile(named);
   if (profile == nullptr) {
     std::string names;
     for (const ProfileSpec* candidate : options_.profiles)
       names.append(names.empty() ? "" : ", ").append(candidate->name);
-    return setting_answer(AnswerCode::kInvalid,
-                          "there is no profile '" + config.profile + "'; there are: " + names);
+    return fail(ErrorCode::kInvalid, "there is no profile '" + named + "'; there are: " + names);
   }
-  auto policy = profile->settings.configure(config.settings);
-  if (!policy) return setting_answer(AnswerCode::kInvalid, policy.error().detail);
-  const auto bound = destinations_.bound_to(config, *profile, *policy);
+  POSTRIDER_TRY(alone, templates_.bind_alone(*profile, templates_.in_full(config).settings));
+  return wide == nullptr ? std::move(alone) : templates_.bind(config);
+}
+
+std::optional<Answer> Settings::put_destination(Step& step, Slot slot,
+                                                const DestinationConfig& config) {
+  const auto binding = bind(config);
+  if (!binding) {
+    const bool large = binding.error().code == ErrorCode::kLimit;
+    return setting_answer(large ? AnswerCode::kTooLarge : AnswerCode::kInvalid,
+                          binding.error().detail);
+  }
+  const std::shared_ptr<const Bound>& bound = *binding;
   if (slot == kNoSlot) {
-    const auto id = free_probe(step, config.name);
+    const auto id = destinations_.free_probe(step, config.name);
     if (step.lacks()) return std::nullopt;
     if (!id)
       return setting_answer(AnswerCode::kInvalid,
                             "too many destinations whose names hash alike; choose another name");
-    step.out.writes.put(keys::config(*id), encode_config(config));
     Resident resident;
     resident.id = *id;
+    resident.name = config.name;
     resident.bound = bound;
     resident.activity.since = step.now;
+    destinations_.write_config(step, resident, {});
     residents_.begin_throttle(resident);
     const Slot added = residents_.add(std::move(resident));
     residents_.note_fresh(residents_[added].id);
@@ -105,38 +121,104 @@ std::optional<Answer> Settings::put_destination(Step& step, Slot slot,
     return setting_answer(AnswerCode::kDone, "created");
   }
   Resident& resident = residents_[slot];
-  if (resident.bound->config.profile != config.profile) {
+  if (resident.bound->profile != bound->profile) {
     return setting_answer(AnswerCode::kInvalid,
                           "a destination keeps its profile; remove it and make a new one");
   }
-  if (resident.bound->config.settings == config.settings && !resident.bound->config.draining)
+  const std::string before = resident.bound->like;
+  if (resident.config().settings == config.settings && before == config.like && !resident.draining)
     return setting_answer(AnswerCode::kNothing, "unchanged");
-  step.out.writes.put(keys::config(resident.id), encode_config(config));
-  const bool drained = resident.bound->config.draining;
-  const bool widened = resident.bound->policy.route.in_use_max != bound->policy.route.in_use_max;
-  resident.bound = bound;
-  if (widened) residents_.begin_throttle(resident);
-  residents_.note_fresh(resident.id);
+  const bool drained = std::exchange(resident.draining, false);
+  rebind(step, slot, bound);
+  destinations_.write_config(step, resident, before);
   if (drained) destinations_.write_owed(step, slot);
-  for (Lane& lane : resident.lanes) {
-    if (bound->policy.lane_kind(lane.number) != LaneKind::kFifo) lane.asleep = false;
-  }
-  gates_.leave_lines(step, slot);
-  step.look_at(slot);
   return setting_answer(AnswerCode::kDone, "changed");
 }
 
-std::optional<DestinationId> Settings::free_probe(Step& step, std::string_view name) {
-  for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
-    const DestinationId id = destination_id(name, name, probe);
-    if (residents_.contains(id.value())) continue;
-    const auto* value = step.get(keys::config(id));
-    if (value == nullptr) return std::nullopt;
-    if (!value->has_value()) return id;
-    const auto config = decode_config((*value)->view());
-    if (!config || (config->removed && config->name == name)) return id;
+// Other settings hold from now on.
+void Settings::rebind(Step& step, Slot slot, std::shared_ptr<const Bound> bound) {
+  Resident& resident = residents_[slot];
+  const bool widened = resident.bound->policy.route.in_use_max != bound->policy.route.in_use_max;
+  resident.bound = std::move(bound);
+  if (widened) residents_.begin_throttle(resident);
+  residents_.note_fresh(resident.id);
+  for (Lane& lane : resident.lanes) {
+    if (resident.bound->policy.lane_kind(lane.number) != LaneKind::kFifo) lane.asleep = false;
   }
-  return std::nullopt;
+  gates_.leave_lines(step, slot);
+  step.look_at(slot);
+}
+
+std::optional<Answer> Settings::on_template(Step& step, const Configure& configure) {
+  const DestinationConfig& config = configure.config;
+  if (!is_template_name(config.name)) {
+    return setting_answer(AnswerCode::kInvalid,
+                          "'*' stands at the end of a template's name only, behind a beginning");
+  }
+  const Templates::Template* known = templates_.find(config.name);
+  if (known == nullptr && (config.removed || configure.merge))
+    return setting_answer(AnswerCode::kNotFound, "there is no template '" + config.name + "'");
+  if (config.removed) return remove_template(step, config.name);
+  if (!configure.merge) return put_template(step, config);
+  if (!still_has(known->config.settings, configure.made_from))
+    return setting_answer(AnswerCode::kChanged,
+                          "template '" + config.name + "' was changed meanwhile");
+  DestinationConfig whole = known->config;
+  whole.settings = merged(std::move(whole.settings), config.settings);
+  return put_template(step, whole);
+}
+
+std::optional<Answer> Settings::put_template(Step& step, const DestinationConfig& config) {
+  if (!config.like.empty())
+    return setting_answer(AnswerCode::kInvalid, "a template is like no other");
+  auto bound = bind(config);
+  if (!bound) {
+    const bool large = bound.error().code == ErrorCode::kLimit;
+    return setting_answer(large ? AnswerCode::kTooLarge : AnswerCode::kInvalid,
+                          bound.error().detail);
+  }
+  const Templates::Template* known = templates_.find(config.name);
+  if (known == nullptr && templates_.all().size() >= limits_.templates_max) {
+    return setting_answer(AnswerCode::kTooLarge, "there are " +
+                                                     std::to_string(limits_.templates_max) +
+                                                     " templates already, the most there may be");
+  }
+  if (known != nullptr && known->config.profile != config.profile) {
+    return setting_answer(AnswerCode::kInvalid,
+                          "a template keeps its profile; remove it and make a new one");
+  }
+  if (known != nullptr && known->config.settings == config.settings)
+    return setting_answer(AnswerCode::kNothing, "unchanged");
+  const bool made = known == nullptr;
+  step.out.writes.put(keys::template_of(config.name), encode_config(config));
+  templates_.put(config, std::move(*bound));
+  // Those that are not in memory are bound anew when they come there.
+  for (Slot slot = 0; slot < residents_.capacity() && !planted(Bug::kTemplateNotFollowed); ++slot) {
+    const Resident& resident = residents_[slot];
+    if (resident.bound && resident.bound->like == config.name)
+      rebind(step, slot, templates_.bind(resident.config()));
+  }
+  return setting_answer(AnswerCode::kDone, made ? "created" : "changed");
+}
+
+std::optional<Answer> Settings::remove_template(Step& step, const std::string& name) {
+  const std::string space = keys::like(name);
+  const std::string last = keys::after_prefix(space);
+  // A page whose rows are all being removed is empty and says nothing about those behind it.
+  for (std::string first = space; !first.empty();) {
+    const Rows* rows = step.scan({first, last, kEmptyRows});
+    if (rows == nullptr) return std::nullopt;
+    if (!rows->rows.empty()) {
+      return setting_answer(AnswerCode::kNotEmpty,
+                            "template '" + name +
+                                "' is in use: destinations are like it; remove them first, or give "
+                                "them settings of their own");
+    }
+    first = rows->complete ? std::string() : rows->next;
+  }
+  step.out.writes.remove(keys::template_of(name));
+  templates_.remove(name);
+  return setting_answer(AnswerCode::kDone, "removed");
 }
 
 // Whether nothing of the destination lives; nothing when that must be read first.
@@ -179,10 +261,8 @@ std::optional<Answer> Settings::remove_destination(Step& step, Slot slot,
         AnswerCode::kNotEmpty,
         "destination '" + config.name + "' still has messages; cancel them or let them end");
   Resident& resident = residents_[slot];
-  Bound bound = *resident.bound;
-  bound.config.draining = true;
-  step.out.writes.put(keys::config(resident.id), encode_config(bound.config));
-  resident.bound = std::make_shared<const Bound>(std::move(bound));
+  resident.draining = true;
+  destinations_.write_config(step, resident, resident.bound->like);
   destinations_.write_owed(step, slot);
   step.look_at(slot);
   return setting_answer(AnswerCode::kPending,
@@ -193,9 +273,10 @@ void Settings::take_away(Step& step, Slot slot) {
   const Resident& resident = residents_[slot];
   const DestinationId id = resident.id;
   DestinationConfig tombstone;
-  tombstone.name = resident.bound->config.name;
+  tombstone.name = resident.name;
   tombstone.removed = true;
   step.out.writes.put(keys::config(id), encode_config(tombstone));
+  if (!resident.bound->like.empty()) step.out.writes.remove(keys::like(resident.bound->like, id));
   step.out.writes.remove(keys::route(id));
   step.out.writes.remove(keys::owed(id));
   if (resident.opening_entry.is_set()) {
@@ -223,14 +304,13 @@ void Settings::remove_drained(Step& step, const Chore& chore) {
   // That cannot be told yet; when the hot messages are back, all that are being drained are looked
   // at.
   if (window_.restoring()) return;
-  if (!residents_[destined.slot].bound->config.draining) return;
+  if (!residents_[destined.slot].draining) return;
   const std::optional<bool> empty = is_empty(step, destined.slot);
   if (!empty || !*empty) return;
   LogEntry notice;
   notice.kind = LogEntry::Kind::kRemoved;
   notice.at = step.now;
-  notice.reason = "destination '" + residents_[destined.slot].bound->config.name +
-                  "' went with its last message";
+  notice.reason = "destination '" + residents_[destined.slot].name + "' went with its last message";
   receipts_.note(std::move(notice));
   take_away(step, destined.slot);
 }

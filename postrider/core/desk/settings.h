@@ -3,8 +3,10 @@
 // Invariants
 //   - A destination keeps its profile, and its id outlives it: a removed one leaves a tombstone.
 //   - A destination is taken away only when nothing of it is in memory, asleep or on disk.
+//   - A template that destinations are like stays; a change of it changes all of them at once.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +24,7 @@
 #include "postrider/core/window/destinations.h"
 #include "postrider/core/window/residents.h"
 #include "postrider/core/window/sleepers.h"
+#include "postrider/core/window/templates.h"
 #include "postrider/core/window/window.h"
 
 namespace postrider::core {
@@ -30,8 +33,8 @@ class Settings {
  public:
   Settings(const EngineOptions& options, const EngineLimits& limits, Receipts& receipts,
            Residents& residents, Sleepers& sleepers, Census& census, Destinations& destinations,
-           Window& window, SharedGates& gates, Routes& routes, Rousing& rousing, Starts& starts,
-           Operations& operations, Holds& holds)
+           Templates& templates, Window& window, SharedGates& gates, Routes& routes,
+           Rousing& rousing, Starts& starts, Operations& operations, Holds& holds)
       : options_(options),
         limits_(limits),
         receipts_(receipts),
@@ -39,6 +42,7 @@ class Settings {
         sleepers_(sleepers),
         census_(census),
         destinations_(destinations),
+        templates_(templates),
         window_(window),
         gates_(gates),
         routes_(routes),
@@ -58,7 +62,11 @@ class Settings {
 
  private:
   std::optional<Answer> put_destination(Step& step, Slot slot, const DestinationConfig& config);
-  std::optional<DestinationId> free_probe(Step& step, std::string_view name);
+  Result<std::shared_ptr<const Bound>> bind(const DestinationConfig& config) const;
+  void rebind(Step& step, Slot slot, std::shared_ptr<const Bound> bound);
+  std::optional<Answer> on_template(Step& step, const Configure& configure);
+  std::optional<Answer> put_template(Step& step, const DestinationConfig& config);
+  std::optional<Answer> remove_template(Step& step, const std::string& name);
   std::optional<bool> is_empty(Step& step, Slot slot);
   std::optional<bool> has_none_on_disk(Step& step, DestinationId id);
   std::optional<Answer> remove_destination(Step& step, Slot slot, const DestinationConfig& config);
@@ -74,6 +82,7 @@ class Settings {
   Sleepers& sleepers_;
   Census& census_;
   Destinations& destinations_;
+  Templates& templates_;
   Window& window_;
   SharedGates& gates_;
   Routes& routes_;

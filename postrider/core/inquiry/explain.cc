@@ -49,7 +49,7 @@ std::optional<Answer> Inquiry::explain(Step& step, MessageId id) {
 
 void Inquiry::name_destination(const Destinations::Destined& destined, Explanation& out) const {
   if (destined.slot == kNoSlot) return;
-  out.destination = residents_[destined.slot].bound->config.name;
+  out.destination = residents_[destined.slot].name;
   out.health = residents_[destined.slot].route.health;
 }
 
@@ -83,7 +83,7 @@ Explanation Inquiry::explain_entry(const Step& step, const Entry& entry) const {
   const StateRow& state = window_.state_of(entry);
   Explanation out;
   out.id = entry.message.id;
-  out.destination = resident.bound->config.name;
+  out.destination = resident.name;
   out.state = state.name;
   out.phase = state.phase;
   out.accepted = entry.message.accepted;

@@ -31,6 +31,7 @@
 #include "postrider/core/window/residents.h"
 #include "postrider/core/window/sleepers.h"
 #include "postrider/core/window/state_records.h"
+#include "postrider/core/window/templates.h"
 #include "postrider/core/window/window.h"
 #include "postrider/model/id_codec.h"
 
@@ -91,6 +92,7 @@ class Inquiry {
   bool list_parked(Step& step, const Query& query, std::uint32_t limit, DeadLetters& out);
   std::optional<Answer> describe(Step& step, const Query& query);
   static DestinationView view_of(const Resident& resident, Timestamp now);
+  static DestinationView view_of(const Templates::Template& wide);
   std::optional<Answer> list_destinations(Step& step, const Query& query);
   std::optional<Answer> list_messages(Step& step, const Query& query);
   std::string list_rows(Step& step, const Rows& rows, std::optional<DestinationId> only,

@@ -221,9 +221,13 @@ bool Inquiry::list_parked(Step& step, const Query& query, std::uint32_t limit, D
 }
 
 std::optional<Answer> Inquiry::describe(Step& step, const Query& query) {
+  Answer answer;
+  if (const auto* wide = destinations_.templates().find(query.destination)) {
+    answer.view = view_of(*wide);
+    return answer;
+  }
   const Destinations::Destined destined = destinations_.find_destination(step, query.destination);
   if (!destined.known) return std::nullopt;
-  Answer answer;
   if (destined.slot == kNoSlot) {
     answer.code = AnswerCode::kNotFound;
     answer.detail = "there is no destination '" + query.destination + "'";
@@ -236,7 +240,9 @@ std::optional<Answer> Inquiry::describe(Step& step, const Query& query) {
 DestinationView Inquiry::view_of(const Resident& resident, Timestamp now) {
   DestinationView view;
   view.id = resident.id;
-  view.config = resident.bound->config;
+  view.config = resident.config();
+  view.config.profile = resident.bound->profile->name;
+  view.config.settings = resident.bound->settings;
   view.route = resident.route;
   view.in_window = resident.in_memory;
   view.open_attempts = resident.open_attempts;
@@ -245,7 +251,15 @@ DestinationView Inquiry::view_of(const Resident& resident, Timestamp now) {
   return view;
 }
 
-// By number, which follows from the name: no order that means anything, but a stable one.
+// It has no number, no route and no messages.
+DestinationView Inquiry::view_of(const Templates::Template& wide) {
+  DestinationView view;
+  view.config = wide.config;
+  return view;
+}
+
+// Templates first, by name, with the first page. Then by number, which follows from the name: no
+// order that means anything, but a stable one.
 std::optional<Answer> Inquiry::list_destinations(Step& step, const Query& query) {
   const std::uint32_t limit = std::clamp<std::uint32_t>(query.limit, 1, limits_.answer_rows_max);
   const std::string space = keys::space(keys::kConfig);
@@ -255,6 +269,10 @@ std::optional<Answer> Inquiry::list_destinations(Step& step, const Query& query)
       step.scan({query.cursor.empty() ? space : query.cursor, keys::after_prefix(space), limit});
   if (rows == nullptr) return std::nullopt;
   DestinationPage page;
+  if (query.cursor.empty()) {
+    for (const auto& [name, wide] : destinations_.templates().all())
+      page.destinations.push_back(view_of(wide));
+  }
   for (const Row& row : rows->rows) {
     const auto id = keys::parse_destination(row.first);
     const auto config = decode_config(row.second.view());
@@ -273,7 +291,7 @@ std::optional<Answer> Inquiry::list_destinations(Step& step, const Query& query)
     if (route == nullptr || owed == nullptr) continue;
     DestinationView view;
     view.id = *id;
-    view.config = *config;
+    view.config = destinations_.templates().in_full(*config);
     view.route = destinations_.peek_at_route(step, *id, *route);
     view.owed = owed->has_value() && decode_owed((*owed)->view()).value_or(Owed()).any();
     page.destinations.push_back(std::move(view));

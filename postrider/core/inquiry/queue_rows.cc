@@ -106,7 +106,7 @@ QueueRow Inquiry::queue_row(Step& step, DestinationId id, const std::optional<Bl
     const auto permit = resident.gate.permit(resident.bound->policy.route, step.now);
     std::uint64_t cold = resident.cold_messages;
     for (const Lane& lane : resident.lanes) cold -= std::min<std::uint64_t>(cold, lane.cold.size());
-    row.destination = resident.bound->config.name;
+    row.destination = resident.name;
     row.messages += resident.in_memory + cold;
     row.more = row.more || cold > 0;
     row.slots = resident.gate.in_use();

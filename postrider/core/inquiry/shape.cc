@@ -85,7 +85,7 @@ bool Inquiry::know(Step& step, DestinationId id, ShapeCount& census) const {
   one.row.id = id;
   if (const Slot found = residents_.find(id.value()); found != kNoSlot) {
     const Bound& bound = *residents_[found].bound;
-    one.row.name = bound.config.name;
+    one.row.name = residents_[found].name;
     one.profile = bound.profile;
     one.row.profile = bound.profile->name;
     return true;
@@ -95,6 +95,7 @@ bool Inquiry::know(Step& step, DestinationId id, ShapeCount& census) const {
   auto config = *record ? decode_config((*record)->view())
                         : Result<DestinationConfig>(fail(ErrorCode::kNotFound, {}));
   if (!config) return true;
+  *config = destinations_.templates().in_full(std::move(*config));
   one.row.name = std::move(config->name);
   for (const ProfileSpec* profile : options_.profiles) {
     if (profile->name != config->profile) continue;

@@ -72,7 +72,7 @@ void Attempts::count_start(const Resident& resident) {
     ++tenant.starts;
     return;
   }
-  const std::string* name = find_text(resident.bound->config.settings, "tenant");
+  const std::string* name = find_text(resident.bound->settings, "tenant");
   if (list.size() >= kTenantsTold || name == nullptr) {
     ++tallies_.other_tenants;
   } else {

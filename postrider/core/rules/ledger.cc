@@ -64,9 +64,13 @@ std::string canonical(const Submit& submit) {
 
 std::string canonical(const FanOut& fanout) {
   std::string out;
-  Writer(out)
-      .text("fan-out")
-      .text(fanout.group)
+  Writer writer(out);
+  writer.text(fanout.destinations.empty() ? "fan-out" : "fan-out to a list");
+  if (!fanout.destinations.empty()) {
+    writer.u8(fanout.skip_closed ? 1 : 0).varint(fanout.destinations.size());
+    for (const std::string& name : fanout.destinations) writer.text(name);
+  }
+  writer.text(fanout.group)
       .text(fanout.type)
       .u8(fanout.lane)
       .u16(fanout.priority)

@@ -2,13 +2,24 @@
 
 #include <algorithm>
 
+#include "postrider/base/planted.h"
+
 namespace postrider::core {
+namespace {
+
+// As if what the last message made were not known to the next one.
+bool made_again(const Resident& resident) {
+  return planted(Bug::kMadeTwice) && !resident.bound->like.empty() && resident.in_memory == 0 &&
+         resident.cold_messages == 0;
+}
+
+}  // namespace
 
 Destinations::Destined Destinations::find_destination(Step& step, std::string_view name) {
   for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
     const DestinationId id = destination_id(name, name, probe);
     if (const Slot found = residents_.find(id.value()); found != kNoSlot) {
-      if (residents_[found].bound->config.name == name) return {true, found};
+      if (residents_[found].name == name) return {true, found};
       continue;
     }
     const auto* value = step.get(keys::config(id));
@@ -67,7 +78,9 @@ Slot Destinations::make_resident(Step& step, DestinationId id, const Blob& recor
   if (config->removed) return kNoSlot;
   Resident resident;
   resident.id = id;
-  resident.bound = bind(*config);
+  resident.name = config->name;
+  resident.draining = config->draining;
+  resident.bound = templates_.bind(*config);
   if (!resident.bound) return kNoSlot;
   const std::size_t met = step.damaged.size();
   resident.activity.since = step.now;
@@ -127,23 +140,63 @@ void Destinations::begin_behind(const Step& step, Resident& resident) {
   resident.route.health_since = step.now;
 }
 
-std::shared_ptr<const Bound> Destinations::bind(const DestinationConfig& config) {
-  const ProfileSpec* profile = nullptr;
-  for (const ProfileSpec* candidate : options_.profiles) {
-    if (candidate->name == config.profile) profile = candidate;
-  }
-  if (profile == nullptr) return nullptr;
-  auto policy = profile->settings.configure(config.settings);
-  if (!policy) return nullptr;
-  return bound_to(config, *profile, *policy);
+Destinations::Destined Destinations::find_or_make(Step& step, const std::string& name) {
+  const Destined destined = find_destination(step, name);
+  if (!destined.known) return destined;
+  const bool known = destined.slot != kNoSlot;
+  const Slot there = known && !made_again(residents_[destined.slot]) ? destined.slot : kNoSlot;
+  if (there != kNoSlot || !is_destination_name(name)) return {true, there};
+  const Templates::Template* wide = templates_.for_name(name);
+  if (wide == nullptr || wide->bound == nullptr) return {true, kNoSlot};
+  const std::size_t asked = step.need.keys.size();
+  const auto id = free_probe(step, name);
+  if (step.need.keys.size() > asked) return {};
+  if (!id) return {true, kNoSlot};
+  Resident resident;
+  resident.id = *id;
+  resident.name = name;
+  resident.bound = wide->bound;
+  resident.unwritten = true;
+  resident.activity.since = step.now;
+  residents_.begin_throttle(resident);
+  const Slot slot = residents_.add(std::move(resident));
+  unwritten_.push_back(slot);
+  return {true, slot};
 }
 
-std::shared_ptr<const Bound> Destinations::bound_to(const DestinationConfig& config,
-                                                    const ProfileSpec& profile,
-                                                    const Policy& policy) {
-  Bound bound{config, &profile, policy, nullptr};
-  if (profile.settings.prepare != nullptr) bound.prepared = profile.settings.prepare(bound.config);
-  return std::make_shared<const Bound>(std::move(bound));
+void Destinations::keep_made(Step& step, Slot slot) {
+  Resident& resident = residents_[slot];
+  if (!resident.unwritten) return;
+  resident.unwritten = false;
+  std::erase(unwritten_, slot);
+  write_config(step, resident, {});
+  residents_.note_fresh(resident.id);
+}
+
+void Destinations::drop_unwritten() {
+  for (const Slot slot : unwritten_) residents_.remove(slot);
+  unwritten_.clear();
+}
+
+void Destinations::write_config(Step& step, const Resident& resident, std::string_view before) {
+  const std::string& like = resident.bound->like;
+  step.out.writes.put(keys::config(resident.id), encode_config(resident.config()));
+  if (before == like) return;
+  if (!before.empty()) step.out.writes.remove(keys::like(before, resident.id));
+  if (!like.empty()) step.out.writes.put(keys::like(like, resident.id), std::string());
+}
+
+std::optional<DestinationId> Destinations::free_probe(Step& step, std::string_view name) {
+  for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
+    const DestinationId id = destination_id(name, name, probe);
+    if (residents_.contains(id.value())) continue;
+    const auto* value = step.get(keys::config(id));
+    if (value == nullptr) return std::nullopt;
+    if (!value->has_value()) return id;
+    const auto config = decode_config((*value)->view());
+    if (!config || (config->removed && config->name == name)) return id;
+  }
+  return std::nullopt;
 }
 
 // Of all, or of the oldest; and of those only whom a success revives from `until` or earlier. The
@@ -176,7 +229,7 @@ void Destinations::write_owed(Step& step, Slot slot) {
   Owed owed;
   for (const Lane& lane : resident.lanes) owed.heads[lane.number] = lane.head;
   // One that is being drained is always found by a restart, which may have to take it away.
-  if (owed.any() || resident.bound->config.draining) {
+  if (owed.any() || resident.draining) {
     step.out.writes.put(keys::owed(resident.id), encode_owed(owed));
     resident.owed_stored = true;
   } else if (resident.owed_stored) {
@@ -201,7 +254,7 @@ void Destinations::settle_owed(Step& step, Slot slot, Lane& lane) {
 // A list must not fill the cache: only the name is read. Empty: it is gone, or must be read first.
 std::string Destinations::name_of_destination(Step& step, DestinationId id, Removed removed) {
   if (const Slot found = residents_.find(id.value()); found != kNoSlot)
-    return residents_[found].bound->config.name;
+    return residents_[found].name;
   const auto* record = step.get(keys::config(id));
   if (record == nullptr || !record->has_value()) return {};
   const auto config = decode_config((*record)->view());

@@ -6,20 +6,22 @@
 //     not be read of it is quarantined by the step that is done.
 //   - The owed record names, for each lane with something on disk, an id at or before the first
 //     of it, or of it in memory. One that is being drained always has an owed record.
+//   - A destination that was made like a template for a message is written with the message, or
+//     gone when the step is over.
 #pragma once
 
-#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "postrider/base/time.h"
 #include "postrider/core/books/sequences.h"
-#include "postrider/core/engine.h"
 #include "postrider/core/step.h"
 #include "postrider/core/window/census.h"
 #include "postrider/core/window/residents.h"
+#include "postrider/core/window/templates.h"
 
 namespace postrider::core {
 
@@ -29,21 +31,29 @@ class Destinations {
     bool known = false;   // everything was read
     Slot slot = kNoSlot;  // none: there is no such destination
   };
-  Destinations(const EngineOptions& options, Timestamp started, const Sequences& sequences,
-               Residents& residents, Census& census)
-      : options_(options),
-        started_(started),
+  Destinations(Timestamp started, const Sequences& sequences, Residents& residents, Census& census,
+               Templates& templates)
+      : started_(started),
         sequences_(sequences),
         residents_(residents),
-        census_(census) {}
+        census_(census),
+        templates_(templates) {}
   Destinations(const Destinations&) = delete;
   Destinations& operator=(const Destinations&) = delete;
 
   Destined find_destination(Step& step, std::string_view name);
   Destined find_destination(Step& step, DestinationId id);
+  // For a message: when there is none of this name and a template fits it, one is made. It is
+  // written down by `keep_made`, with the first message.
+  Destined find_or_make(Step& step, const std::string& name);
+  void keep_made(Step& step, Slot slot);
+  void drop_unwritten();
+  // A number for a new destination of this name; nothing when something must be read first, or all
+  // are taken.
+  std::optional<DestinationId> free_probe(Step& step, std::string_view name);
+  // As it is in memory, and whose template it is like. `before`: the template until now.
+  void write_config(Step& step, const Resident& resident, std::string_view before);
   Route peek_at_route(Step& step, DestinationId id, const std::optional<Blob>& record) const;
-  static std::shared_ptr<const Bound> bound_to(const DestinationConfig& config,
-                                               const ProfileSpec& profile, const Policy& policy);
   void begin_revival(Step& step, Slot slot, bool all, Timestamp until);
   void begin_sweep(Step& step, Slot slot);
   // The process has just started and this destination is owed something from before: a rule may say
@@ -56,19 +66,20 @@ class Destinations {
   enum class Removed : std::uint8_t { kHasNoName, kKeepsItsName };
   std::string name_of_destination(Step& step, DestinationId id,
                                   Removed removed = Removed::kHasNoName);
+  const Templates& templates() const { return templates_; }
   // What destinations that are in memory now were made of, and could not be read.
   std::vector<Row> take_damaged() { return std::exchange(damaged_, {}); }
 
  private:
   Route read_route(Step& step, DestinationId id, const std::optional<Blob>& record);
   Slot make_resident(Step& step, DestinationId id, const Blob& record);
-  std::shared_ptr<const Bound> bind(const DestinationConfig& config);
 
-  const EngineOptions& options_;
   Timestamp started_;
   const Sequences& sequences_;
   Residents& residents_;
   Census& census_;
+  Templates& templates_;
+  std::vector<Slot> unwritten_;
   std::vector<Row> damaged_;
 };
 

@@ -199,13 +199,15 @@ struct Lane {
   }
 };
 
-// A destination's settings, bound to its profile. Shared, so that the many with equal settings cost
-// one policy.
+// The settings of a destination, bound to its profile. All that are like one template and have no
+// settings of their own share one.
 struct Bound {
-  DestinationConfig config;
+  NamedTexts settings;  // that hold
   const ProfileSpec* profile = nullptr;
   Policy policy;
   std::shared_ptr<const Opaque> prepared = {};  // by the profile's `prepare`
+  std::string like = {};                        // the template; empty: none
+  NamedTexts own = {};                          // `like`: what goes before its settings
 };
 
 // What a destination did since it came into memory: for those who watch; decides nothing.
@@ -262,7 +264,10 @@ struct Activity {
 
 struct Resident {
   DestinationId id;
-  std::shared_ptr<const Bound> bound;
+  std::string name;
+  std::shared_ptr<const Bound> bound;  // none: the slot is free
+  bool draining = false;               // takes no new messages
+  bool unwritten = false;              // made in this step, for a message that is not admitted yet
   Route route;
   GateState gate;
   std::vector<Lane> lanes;
@@ -302,6 +307,17 @@ struct Resident {
   Slot lru_prev = kNoSlot;
   bool in_lru = false;
   Activity activity;
+
+  DestinationFacts facts() const { return {name, bound->settings}; }
+  // As it is written down.
+  DestinationConfig config() const {
+    const bool stands_alone = bound->like.empty();
+    return {.name = name,
+            .profile = std::string(stands_alone ? bound->profile->name : std::string_view()),
+            .settings = stands_alone ? bound->settings : bound->own,
+            .draining = draining,
+            .like = bound->like};
+  }
 
   Lane* lane(std::uint8_t number) {
     for (Lane& lane : lanes) {

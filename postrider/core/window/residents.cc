@@ -31,7 +31,7 @@ void Residents::touch(const Step& step, Slot slot) {
   for (const Lane& lane : resident.lanes)
     works = works || (lane.cold_ahead && !lane.asleep && awake(resident, step.now));
   if (works || resident.in_memory > 0 || resident.chores > 0) return;
-  if (resident.bound->config.draining) drained_.push_back(resident.id);
+  if (resident.draining) drained_.push_back(resident.id);
   // Its spacing or rate is not forgotten either, while it still binds.
   if (const Timestamp at = resident.gate.settled_at(resident.bound->policy.route); at > step.now)
     return look_later(slot, at);

@@ -158,6 +158,13 @@ std::string body_letter(Bucket bucket, std::uint64_t body, MessageId id) {
   return Builder(kBodyLetter).u32(bucket).u64(body).id(id).take();
 }
 std::string fanout_group(std::string_view name) { return Builder(kFanout).raw(name).take(); }
+std::string template_of(std::string_view name) { return Builder(kTemplate).raw(name).take(); }
+std::string like(std::string_view template_name) {
+  return Builder(kLike).text(template_name).take();
+}
+std::string like(std::string_view template_name, DestinationId destination) {
+  return Builder(kLike).text(template_name).u64(destination.value()).take();
+}
 std::string quarantine(std::string_view key) { return Builder(kQuarantine).raw(key).take(); }
 
 std::string after_prefix(std::string prefix) {
@@ -229,6 +236,14 @@ std::optional<Sequence> parse_census_page(std::string_view key) {
   return Sequence(reader->u64());
 }
 
+std::optional<LikeKey> parse_like(std::string_view key) {
+  if (key.empty() || key[0] != kLike) return std::nullopt;
+  Reader reader(key.substr(1));
+  LikeKey out;
+  out.template_name = reader.text();
+  out.destination = DestinationId(reader.u64());
+  return reader.at_end() ? std::optional(out) : std::nullopt;
+}
 std::optional<DestinationId> parse_destination(std::string_view key) {
   if (key.size() != 9) return std::nullopt;
   return DestinationId(Reader(key.substr(1)).u64());

@@ -42,6 +42,8 @@ inline constexpr char kFanout = 'g';  // name: a group of destinations, and what
 inline constexpr char kBodyLetter = 'V';
 inline constexpr char kCensus = 's';      // destination: its cold messages, by state
 inline constexpr char kCensusPage = 'd';  // sequence: the same, of those that changed last
+inline constexpr char kTemplate = 'e';    // name: settings for destinations that are like it
+inline constexpr char kLike = 'l';        // name of a template ‖ destination that is like it
 inline constexpr char kQuarantine = 'Z';  // the key of the record that nobody could read
 
 enum class Part : std::uint8_t { kMessage = 0, kState = 1 };
@@ -85,6 +87,9 @@ std::string audit(Bucket bucket, Sequence sequence);
 std::string body(std::uint64_t id, BodyPart part);
 std::string body_letter(Bucket bucket, std::uint64_t body, MessageId id);
 std::string fanout_group(std::string_view name);
+std::string template_of(std::string_view name);
+std::string like(std::string_view template_name);  // the start of all that are like it
+std::string like(std::string_view template_name, DestinationId destination);
 std::string quarantine(std::string_view key);
 
 // The first key behind every key that starts with `prefix`.
@@ -119,6 +124,11 @@ struct BucketKey {
   std::uint64_t low;
 };
 std::optional<BucketKey> parse_bucketed(std::string_view key);
+struct LikeKey {
+  std::string_view template_name;  // looks into the key
+  DestinationId destination;
+};
+std::optional<LikeKey> parse_like(std::string_view key);
 struct BodyKey {
   std::uint64_t id;
   BodyPart part;

@@ -15,11 +15,11 @@ namespace {
 constexpr std::string_view kAttribute = "method";
 constexpr int kRandomNumbers = 16;
 
-bool by_vendor(const DestinationConfig& queue) {
+bool by_vendor(const DestinationFacts& queue) {
   return way_of(wire_of(queue)) == Way::kPull && setting(queue, "sts_url").empty();
 }
 
-std::string_view maker_of(const DestinationConfig& queue) {
+std::string_view maker_of(const DestinationFacts& queue) {
   return by_vendor(queue) ? setting(queue, "url") : setting(queue, "sts_url");
 }
 

@@ -329,19 +329,19 @@ Result<Policy> configure(const NamedTexts& settings) {
   return draft.policy;
 }
 
-std::string_view setting(const DestinationConfig& queue, std::string_view name,
+std::string_view setting(const DestinationFacts& queue, std::string_view name,
                          std::string_view fallback) {
   const std::string* given = find_text(queue.settings, name);
   return given == nullptr ? fallback : std::string_view(*given);
 }
 
-Wire wire_of(const DestinationConfig& queue) { return parse_wire(setting(queue, "way")); }
+Wire wire_of(const DestinationFacts& queue) { return parse_wire(setting(queue, "way")); }
 
 Way way_of(Wire wire) {
   return wire == Wire::kCalinV1 || wire == Wire::kCalinV2 ? Way::kPull : Way::kPush;
 }
 
-Repeat repeat_of(const DestinationConfig& queue, Command command) {
+Repeat repeat_of(const DestinationFacts& queue, Command command) {
   const std::string own = std::string(kRepeat).append(name_of(command));
   if (const std::string* word = find_text(queue.settings, own)) {
     if (const auto repeat = parse_repeat(*word)) return *repeat;
@@ -350,7 +350,7 @@ Repeat repeat_of(const DestinationConfig& queue, Command command) {
   return default_repeat(command);
 }
 
-Duration expires_after(const DestinationConfig& queue) {
+Duration expires_after(const DestinationFacts& queue) {
   const std::string_view given = setting(queue, "expires_after");
   return given.empty() ? kExpiresAfter : parse_duration(given).value_or(kExpiresAfter);
 }

@@ -22,14 +22,14 @@ extern const std::array<SettingRow, kSettingCount> kSettingRows;
 
 Result<Policy> configure(const NamedTexts& settings);
 
-std::string_view setting(const DestinationConfig& queue, std::string_view name,
+std::string_view setting(const DestinationFacts& queue, std::string_view name,
                          std::string_view fallback = {});
-Wire wire_of(const DestinationConfig& queue);
+Wire wire_of(const DestinationFacts& queue);
 Way way_of(Wire wire);
-Repeat repeat_of(const DestinationConfig& queue, Command command);
+Repeat repeat_of(const DestinationFacts& queue, Command command);
 // How long the server may keep a command before it has to forget it, and the longest that any queue
 // can say.
 inline constexpr Duration kExpiresAfterMax{7 * 24h};
-Duration expires_after(const DestinationConfig& queue);
+Duration expires_after(const DestinationFacts& queue);
 
 }  // namespace postrider::device

@@ -28,7 +28,7 @@ constexpr std::string_view kEventAttribute = "ce-";
 constexpr std::string_view kEventId = "event-id";
 constexpr std::string_view kOrderKey = "order-key";
 
-std::string_view setting(const DestinationConfig& destination, std::string_view name,
+std::string_view setting(const DestinationFacts& destination, std::string_view name,
                          std::string_view fallback) {
   const std::string* given = find_text(destination.settings, name);
   return given == nullptr ? fallback : std::string_view(*given);
@@ -45,7 +45,7 @@ struct OwnHeaders {
   }
 };
 
-OwnHeaders own_headers(const DestinationConfig& destination) {
+OwnHeaders own_headers(const DestinationFacts& destination) {
   OwnHeaders own;
   own.prefix = setting(destination, "header_prefix", kHeaderPrefix);
   own.id = to_lower(setting(destination, "id_header", ""));
@@ -71,7 +71,7 @@ void put_custom(NamedTexts& headers, std::string_view name, std::string_view val
 
 // The destination's headers and the message's, which win. Most messages have neither, so the list
 // costs nothing.
-NamedTexts custom_headers(const DestinationConfig& destination, const NamedTexts& attributes,
+NamedTexts custom_headers(const DestinationFacts& destination, const NamedTexts& attributes,
                           const OwnHeaders& own) {
   NamedTexts out;
   for (const auto& [name, value] : destination.settings) {
@@ -90,7 +90,7 @@ NamedTexts custom_headers(const DestinationConfig& destination, const NamedTexts
 // What a consumer of the standard expects. One that knows another signature gets that one instead,
 // and nothing besides.
 void put_signature(HeaderLines& headers, const Facts& facts, const OwnHeaders& own) {
-  const DestinationConfig& destination = facts.destination;
+  const DestinationFacts& destination = facts.destination;
   const std::string_view secret = setting(destination, "secret", "");
   if (!own.signature.empty())
     return headers.add(own.signature, body_signature(secret, facts.message.body));
@@ -117,7 +117,7 @@ void put_signature(HeaderLines& headers, const Facts& facts, const OwnHeaders& o
 // CloudEvents in binary mode: the event's own attributes are headers already; what is required and
 // missing is filled in.
 void put_event(HeaderLines& headers, const Facts& facts, const NamedTexts& custom) {
-  const DestinationConfig& destination = facts.destination;
+  const DestinationFacts& destination = facts.destination;
   const auto put = [&](std::string_view name, std::string_view value) {
     if (find_text(custom, name) == nullptr) headers.add(name, value);
   };
@@ -275,7 +275,8 @@ Result<Admission> admit(const Offer& offer) {
 
 GateLimits gate_limits(GateName /*name*/, const Policy& /*policy*/) { return kOrderLimits; }
 
-std::optional<Prepared> prepare(const DestinationConfig& destination) {
+std::optional<Prepared> prepare(const NamedTexts& settings) {
+  const DestinationFacts destination({}, settings);
   const OwnHeaders own = own_headers(destination);
   if (!own.id.empty() || !own.signature.empty() ||
       setting(destination, "format", "plain") != "plain")
@@ -301,7 +302,7 @@ std::optional<Prepared> prepare(const DestinationConfig& destination) {
 WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
   if (facts.prepared != nullptr && facts.parsed == nullptr)
     return encode_plain(facts, *facts.prepared);
-  const DestinationConfig& destination = facts.destination;
+  const DestinationFacts& destination = facts.destination;
   const OwnHeaders own = own_headers(destination);
   WireRequest request;
   request.verb = "POST";

@@ -19,7 +19,7 @@ Result<Admission> admit(const Offer& offer);
 // Every shared gate is one of an order.
 GateLimits gate_limits(GateName name, const Policy& policy);
 
-std::optional<Prepared> prepare(const DestinationConfig& destination);
+std::optional<Prepared> prepare(const NamedTexts& settings);
 WireRequest encode(const Facts& facts, AttemptKind kind);
 
 Reading classify(const Facts& facts, AttemptKind kind, const WireReply& reply);

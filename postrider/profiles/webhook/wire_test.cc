@@ -37,7 +37,7 @@ struct Case {
   // What is worked out beforehand must not change a byte.
   WireRequest request() const {
     WireRequest request = kWebhook.wire.encode(facts(), AttemptKind::kSend);
-    const std::shared_ptr<const Opaque> prepared = kWebhook.settings.prepare(destination);
+    const std::shared_ptr<const Opaque> prepared = kWebhook.settings.prepare(destination.settings);
     postrider::Facts quick = facts();
     quick.values.prepared = prepared.get();
     const WireRequest same = kWebhook.wire.encode(quick, AttemptKind::kSend);

@@ -16,7 +16,8 @@ CheckerList make_checkers(const CheckerContext& context, Notebook& notebook) {
         make_audit_checker,      make_holds_checker,    make_priorities_checker,
         make_gaps_checker,       make_fanout_checker,   make_history_checker,
         make_census_checker,     make_attempts_checker, make_turns_checker,
-        make_imports_checker,    make_lost_checker,     make_clock_checker}) {
+        make_imports_checker,    make_lost_checker,     make_clock_checker,
+        make_templates_checker}) {
     list.push_back(maker(context, notebook));
   }
   if (context.world == WorldKind::kStorm) list.push_back(make_storm_checker(context, notebook));

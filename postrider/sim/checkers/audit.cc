@@ -23,6 +23,7 @@ struct DeedOf {
   AuditLine operator()(const Configure& e) const {
     return of(e.config.draining  ? "drain"
               : e.config.removed ? "remove"
+              : e.merge          ? "limits"
                                  : "configure",
               e.config.name);
   }

@@ -32,7 +32,12 @@ class ExplainChecker final : public Checker {
             promises_.erase(event.id);
             ++commands_[event.id];
           }
-          if constexpr (requires { event.config; }) disturb(event.config.name);
+          if constexpr (requires { event.config; }) {
+            disturb(event.config.name);
+            for (const auto& [number, note] : notebook_.destinations()) {
+              if (note->config.like == event.config.name) disturb(note->config.name);
+            }
+          }
         },
         asked.event);
     const auto* query = std::get_if<Query>(&asked.event);

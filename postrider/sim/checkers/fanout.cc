@@ -1,7 +1,7 @@
-// Checker 37: fan-out. Every fan-out is whole or absent: all who subscribe have a message in the
-// commit that brings the body, and a refused one leaves nothing. A body is there as long as a
-// message or a dead letter refers to it, its count is right after every commit, and it goes with
-// the last of them.
+// Checker 37: fan-out. Every fan-out is whole or absent: all who subscribe, or whom the list names,
+// have a message in the commit that brings the body, and a refused one leaves nothing. A body is
+// there as long as a message or a dead letter refers to it, its count is right after every commit,
+// and it goes with the last of them.
 #include <map>
 #include <set>
 #include <string>
@@ -30,7 +30,8 @@ class FanoutChecker final : public Checker {
   void asked(const Asked& asked) override {
     const auto* fanout = std::get_if<FanOut>(&asked.event);
     if (fanout != nullptr)
-      questions_[asked.ticket.value()] = {fanout->group, fanout->type, hash64(fanout->body)};
+      questions_[asked.ticket.value()] = {fanout->group, fanout->type, hash64(fanout->body),
+                                          fanout->destinations, fanout->skip_closed};
   }
 
   void told(const Told& told) override {
@@ -87,6 +88,8 @@ class FanoutChecker final : public Checker {
     std::string group;
     std::string type;
     std::uint64_t content = 0;
+    std::vector<std::string> list;  // instead of a group
+    bool skips = false;
   };
 
   void complain(const std::string& what) { verdicts_.violation(37, what); }
@@ -190,6 +193,13 @@ class FanoutChecker final : public Checker {
     if (view.members.empty() || replayed || began == began_.end()) return;
     std::set<std::string> served(view.skipped.begin(), view.skipped.end());
     for (const FanoutView::Member& member : view.members) served.insert(member.destination);
+    if (!question.list.empty()) {
+      const std::set<std::string> named(question.list.begin(), question.list.end());
+      if (named != served) complain("a list did not go to those whom it names");
+      if (!view.skipped.empty() && !question.skips) complain("a list left somebody out");
+      began_.erase(began);
+      return;
+    }
     const auto group = began->second.find(question.group);
     if (group == began->second.end()) return complain("a fan-out to a group that is not there");
     std::set<std::string> wanted;

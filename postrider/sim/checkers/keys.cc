@@ -43,6 +43,7 @@ struct ContentOf {
     return "configure " + e.config.name + " " + e.config.profile + " " +
            (e.config.draining  ? "="
             : e.config.removed ? "-"
+            : e.merge          ? "&"
                                : "+") +
            encode_texts(e.config.settings);
   }
@@ -57,9 +58,12 @@ struct ContentOf {
   std::string operator()(const CancelJob& e) const { return "cancel-job " + to_string(e.job); }
   std::string operator()(const PutHold& e) const { return "hold " + encode_hold({e.rule, {}, {}}); }
   std::string operator()(const FanOut& e) const {
-    return "fan-out " + e.group + " " + e.type + " " + std::to_string(e.lane) + " " +
-           std::to_string(e.priority) + " " + std::to_string(e.not_before.ms()) + " " +
-           std::to_string(e.expires.ms()) + " " + e.attributes + " " + e.body;
+    std::string names;
+    for (const std::string& name : e.destinations) names += name + ",";
+    return "fan-out " + e.group + names + (e.skip_closed ? "?" : "") + " " + e.type + " " +
+           std::to_string(e.lane) + " " + std::to_string(e.priority) + " " +
+           std::to_string(e.not_before.ms()) + " " + std::to_string(e.expires.ms()) + " " +
+           e.attributes + " " + e.body;
   }
   std::string operator()(const ChangeGroup& e) const {
     return "group " + std::to_string(static_cast<int>(e.what)) + encode_fanout_group(e.group);

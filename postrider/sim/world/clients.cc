@@ -37,7 +37,8 @@ Clients::Clients(Surroundings around, Rng rng)
       fan_rng_(Rng(rng).fork(13)),
       rush_rng_(Rng(rng).fork(14)),
       import_rng_(Rng(rng).fork(15)),
-      read_rng_(Rng(rng).fork(16)),
+      read_rng_(Rng(rng).fork(17)),
+      list_rng_(Rng(rng).fork(16)),
       bulk_(job_rng_.chance(1, 4)) {}
 
 void Clients::begin_staged() {
@@ -66,6 +67,7 @@ void Clients::begin() {
   plan_fanouts();
   plan_imports();
   plan_readers();
+  plan_templates();
   around_.agenda.after(Duration(60'000), [this] { read_log(); });
   around_.agenda.after(Duration(600'000), [this] { list_dead(); });
   begin_listings();

@@ -122,6 +122,15 @@ class Clients {
   void page_told(std::size_t reader, const MailboxPage& page);
   void await_end(MessageId id);
 
+  // templates.cc
+  void plan_templates();
+  std::string some_made();
+  void put_template(const std::string& name, bool keeps);
+  void operate_template();
+  void operate_made();
+  void send_list();
+  void calm_templates();
+
   // questions.cc
   struct Listing {  // one who lists everything, page by page, again and again
     Query query;
@@ -151,6 +160,9 @@ class Clients {
   Rng rush_rng_;
   Rng import_rng_;
   Rng read_rng_;
+  Rng list_rng_;
+  bool has_templates_ = false;
+  std::map<std::string, DestinationConfig> templates_;
   std::vector<JobId> repeating_;
   bool bulk_ = false;  // jobs of this world touch live messages, too
   std::map<std::uint64_t, Wish> wishes_;

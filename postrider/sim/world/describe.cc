@@ -119,6 +119,9 @@ std::string describe(const Event& event) {
         } else if constexpr (requires { std::string(one.destination); }) {
           out += " " + one.destination;
         }
+        if constexpr (requires { one.destinations; }) {
+          for (const std::string& name : one.destinations) out += " " + name;
+        }
         if constexpr (requires { one.config.settings; }) {
           out += " " + one.config.name +
                  (one.config.draining  ? " drained"

@@ -134,6 +134,12 @@ class Field {
   // The plan.
   virtual DestinationConfig draw_destination(const SimOptions& options, std::uint32_t number,
                                              Rng& rng) const = 0;
+  // Settings for destinations that messages make; none: the worlds of this field have no templates
+  // and no lists of destinations.
+  virtual std::optional<NamedTexts> draw_template(const SimOptions& /*options*/,
+                                                  Rng& /*rng*/) const {
+    return std::nullopt;
+  }
   // The profile whose field draws this destination of a world of this field.
   virtual std::string_view profile_of(std::uint32_t /*number*/) const { return profile().name; }
   // A destination of a real configuration as a world can have it: its settings, with a peer of

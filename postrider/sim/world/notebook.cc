@@ -170,6 +170,7 @@ void Notebook::read_put(Reading& reading, const Write& write) {
       }
       return;
     case keys::kConfig: return read_config(reading, write);
+    case keys::kTemplate: return read_template(reading, write);
     case keys::kRoute: return read_route(reading, write);
     case keys::kLedger: ++reading.batch.ledger_puts; return;
     case keys::kName:
@@ -331,6 +332,15 @@ void Notebook::read_remove(Reading& reading, std::string_view key, bool once) {
     std::erase_if(jobs_, [key](const auto& item) { return keys::job(item.first) == key; });
     return;
   }
+  if (key[0] == keys::kTemplate) {
+    const std::string name(key.substr(1));
+    templates_.erase(name);
+    for (const auto& [number, note] : destinations_) {
+      if (!note->config.removed && note->config.like == name)
+        reading.faults.push_back("a template was removed that is in use: " + name);
+    }
+    return;
+  }
   if (key[0] == keys::kParked) {
     const auto id = keys::parse_parked(key);
     MessageNote* note = id ? find(*id) : nullptr;
@@ -364,27 +374,58 @@ void Notebook::read_config(Reading& reading, const Write& write) {
   }
   auto& place = destinations_[id->value()];
   if (place == nullptr) place = std::make_unique<DestinationNote>();
+  place->is_new = place->config.name.empty() || place->config.removed;
   place->id = *id;
   place->config = *config;
-  place->configured = reading.batch.when.engine;
-  reading.batch.configured.push_back(place.get());
+  place->own = config->settings;
   if (config->removed) {
+    place->configured = reading.batch.when.engine;
+    reading.batch.configured.push_back(place.get());
     place->route.reset();
     return;
   }
-  place->field = fields_.find(config->profile);
-  place->profile = place->field == nullptr ? nullptr : &place->field->profile();
-  if (place->profile == nullptr) {
+  settle_config(reading, *place);
+}
+
+// By its own settings, and by those of the template that it is like.
+void Notebook::settle_config(Reading& reading, DestinationNote& note) {
+  note.configured = reading.batch.when.engine;
+  reading.batch.configured.push_back(&note);
+  if (!note.config.like.empty()) {
+    const auto wide = templates_.find(note.config.like);
+    if (wide == templates_.end()) {
+      reading.faults.push_back("a destination is like a template that is not there");
+      return;
+    }
+    note.config.profile = wide->second.profile;
+    note.config.settings = merged(wide->second.settings, note.own);
+  }
+  note.field = fields_.find(note.config.profile);
+  note.profile = note.field == nullptr ? nullptr : &note.field->profile();
+  if (note.profile == nullptr) {
     reading.faults.push_back("a destination with an unknown profile");
     return;
   }
-  const auto policy = place->profile->settings.configure(config->settings);
+  const auto policy = note.profile->settings.configure(note.config.settings);
   if (!policy) {
     reading.faults.push_back("a destination with settings that make no sense");
     return;
   }
-  place->policy = *policy;
+  note.policy = *policy;
   spans_ = {std::max(spans_.wait, longest_wait(*policy)), std::max(spans_.life, policy->life_max)};
+}
+
+void Notebook::read_template(Reading& reading, const Write& write) {
+  auto config = decode_config(write.value.view());
+  if (!config || write.key != keys::template_of(config->name)) {
+    reading.faults.push_back("a template that cannot be read");
+    return;
+  }
+  const std::string name = config->name;
+  templates_[name] = std::move(*config);
+  for (const auto& [number, note] : destinations_) {
+    if (!note->config.removed && note->config.like == name) settle_config(reading, *note);
+  }
 }
 
 void Notebook::read_route(Reading& reading, const Write& write) {

@@ -33,7 +33,9 @@ struct EndTally {
 
 struct DestinationNote {
   DestinationId id;
-  DestinationConfig config;
+  DestinationConfig config;  // with the settings that hold, its template's too
+  NamedTexts own;            // as its record has them
+  bool is_new = false;       // since the last batch
   const Field* field = nullptr;
   const ProfileSpec* profile = nullptr;
   Policy policy;
@@ -200,6 +202,8 @@ class Notebook {
   const Jobs& jobs() const { return jobs_; }
   std::uint64_t batches() const { return batches_; }
   const DestinationNote* find(std::string_view name) const;  // one that was not removed
+  using Templates = std::map<std::string, DestinationConfig>;
+  const Templates& templates() const { return templates_; }
 
   std::uint64_t live() const { return live_; }        // messages with a record that is not damaged
   std::uint64_t records() const { return records_; }  // message records, damaged ones too
@@ -229,6 +233,8 @@ class Notebook {
   void read_own(MessageNote& note, const Message& message) const;
   void read_state(Reading& reading, const Write& write);
   void read_config(Reading& reading, const Write& write);
+  void read_template(Reading& reading, const Write& write);
+  void settle_config(Reading& reading, DestinationNote& note);
   void read_route(Reading& reading, const Write& write);
   void read_quarantine(Reading& reading, const Write& write);
   void read_letter(Reading& reading, const Write& write);
@@ -254,6 +260,7 @@ class Notebook {
   std::unordered_map<std::uint64_t, SharedNote> bodies_;  // that are shared; all that ever were
   Destinations destinations_;
   Spans spans_;
+  Templates templates_;
   std::map<MessageId, keys::Bucket> history_;
   Letters letters_;
   Groups groups_;

@@ -213,6 +213,7 @@ void Clients::calm() {
     wake.destination = config.name;
     wish(std::move(wake), true);
   }
+  calm_templates();
 }
 
 }  // namespace postrider::sim

@@ -86,7 +86,7 @@ class RecordCheck {
     switch (key[0]) {
       case keys::kMeta: return see_meta(key, value);
       case keys::kBuckets: return decodes(key, decode_buckets(value));
-      case keys::kConfig: return see_destination(key, decode_config(value));
+      case keys::kConfig: return see_config(key, value);
       case keys::kRoute: return see_destination(key, decode_route(value));
       case keys::kOwed: return see_destination(key, decode_owed(value));
       case keys::kCensus: return see_census(key, value);
@@ -113,6 +113,8 @@ class RecordCheck {
       case keys::kBody: return see_body(key, value);
       case keys::kBodyLetter: return see_body_letter(key);
       case keys::kFanout: return see_fanout_group(key, value);
+      case keys::kTemplate: return see_template(key, value);
+      case keys::kLike: return see_like(key);
       case keys::kQuarantine: return see_quarantined(key.substr(1));
       default: return bad(key, "a space that nobody knows");
     }
@@ -126,6 +128,34 @@ class RecordCheck {
   void see_destination(std::string_view key, const Result<T>& decoded) {
     if (!keys::parse_destination(key)) return bad(key, "the key has the wrong length");
     decodes(key, decoded);
+  }
+
+  // A destination that is like a template and the entry that says so belong together, and so does
+  // the template.
+  void see_config(std::string_view key, std::string_view value) {
+    const auto config = decode_config(value);
+    see_destination(key, config);
+    const auto id = keys::parse_destination(key);
+    if (!config || !id || config->like.empty()) return;
+    if (!has(keys::like(config->like, *id)))
+      bad(key, "it is like template '" + config->like + "', and no entry says so");
+    const std::string wide = keys::template_of(config->like);
+    if (!has(wide) && !is_quarantined(wide))
+      bad(key, "the template '" + config->like + "' that it is like is not there");
+  }
+  void see_template(std::string_view key, std::string_view value) {
+    const auto config = decode_config(value);
+    if (!config) return bad(key, config.error().detail);
+    if (key != keys::template_of(config->name)) bad(key, "it is another template's");
+  }
+  void see_like(std::string_view key) {
+    const auto like = keys::parse_like(key);
+    if (!like) return bad(key, "the key is not one of a destination that is like a template");
+    const auto record = source_.get(keys::config(like->destination));
+    const auto config = decode_config(record.value_or(""));
+    if (config ? config->like != like->template_name
+               : !is_quarantined(keys::config(like->destination)))
+      bad(key, "the destination is not like this template");
   }
 
   void see_sequence(std::string_view key, Sequence sequence) {

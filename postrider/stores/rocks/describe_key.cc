@@ -24,7 +24,7 @@ struct SpaceName {
   char space;
   std::string_view name;
 };
-constexpr std::array<SpaceName, 26> kSpaceNames = {{{keys::kMeta, "meta"},
+constexpr std::array<SpaceName, 28> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kBuckets, "buckets"},
                                                     {keys::kConfig, "configuration"},
                                                     {keys::kRoute, "route"},
@@ -49,6 +49,8 @@ constexpr std::array<SpaceName, 26> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kBody, "shared body"},
                                                     {keys::kBodyLetter, "letter of a shared body"},
                                                     {keys::kFanout, "group"},
+                                                    {keys::kTemplate, "template"},
+                                                    {keys::kLike, "like a template"},
                                                     {keys::kQuarantine, "quarantine"}}};
 
 std::string_view name_of_space(char space) {

@@ -330,7 +330,9 @@ void World::pause(Words& words) {
   post_and_say("pause " + name, std::move(command));
 }
 
-void World::seen(Words& words) { post(PeerSeen{words.next("the destination's name")}); }
+void World::seen(Words& words) {
+  post(PeerSeen{.destination = words.next("the destination's name")});
+}
 
 On World::signal_named(Words& words) const {
   const std::string name = words.next("a signal");

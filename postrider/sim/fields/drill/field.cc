@@ -166,6 +166,10 @@ class DrillField final : public Field {
     return config;
   }
 
+  std::optional<NamedTexts> draw_template(const SimOptions& options, Rng& rng) const override {
+    return draw_settings(static_cast<std::uint32_t>(rng.below(options.destinations)), rng);
+  }
+
   std::unique_ptr<Workload> make_workload(SubmitDraws& draws, Rng rng) const override {
     return std::make_unique<DrillWorkload>(draws, rng);
   }

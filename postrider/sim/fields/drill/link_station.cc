@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kIdBytes = 32;
 constexpr std::size_t kNonceBytes = 32;
-constexpr Duration kSilence{20'000};  // a line on which nothing is proven is hung up
-constexpr Duration kAgain{2'000};     // between two datagrams of one request
+constexpr Duration kSilence{20'000};       // a line on which nothing is proven is hung up
+constexpr Duration kDatagramAgain{2'000};  // between two datagrams of one request
 constexpr std::size_t kGivenUpMax = 256;
 constexpr std::size_t kAskedMax = 512;
 
@@ -166,7 +166,7 @@ void LinkStation::send(const StationNow& now, LineId line, const std::string& id
 
 void LinkStation::send_datagram(const StationNow& now, const std::string& id, Send& one,
                                 Wants& wanted) {
-  one.again = now.instant.boot + kAgain;
+  one.again = now.instant.boot + kDatagramAgain;
   listen(wanted);
   send(now, datagram_line_, id, one, wanted);
   std::get<station::WriteLine>(wanted.back()).to = datagram_address(one.machine);
