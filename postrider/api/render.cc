@@ -175,8 +175,8 @@ void text_field(JsonWriter& json, std::string_view name, std::string_view text) 
 bool is_secret_name(std::string_view name) {
   constexpr auto kWords = std::to_array<std::string_view>(
       {"secret", "auth", "cookie", "token", "password", "signature", "credential"});
-  // It chooses a way of signing, and says nothing.
-  if (name == "signature") return false;
+  // One chooses a way of signing, and one names a key file: they say nothing.
+  if (name == "signature" || name == "secret_name") return false;
   const std::string lower = to_lower(name);
   return lower.ends_with("key") ||
          std::any_of(kWords.begin(), kWords.end(),

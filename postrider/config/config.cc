@@ -67,7 +67,7 @@ ConfigReader::ConfigReader(std::string_view file, const Environment& environment
 std::vector<std::string_view> ConfigReader::section_names() const {
   std::vector<std::string_view> names;
   for (const ConfigSection& section : sections_) names.push_back(section.name);
-  names.insert(names.end(), {"tokens", "destinations", "brokers"});
+  names.insert(names.end(), {"tokens", "destinations", "brokers", "secrets"});
   for (const auto& [name, list] : lists_) names.push_back(name);
   return names;
 }
@@ -155,6 +155,8 @@ void ConfigReader::read_entry(const TomlEntry& entry) {
     read_destination_entry(entry);
   } else if (section == "brokers") {
     read_broker_entry(entry);
+  } else if (section == "secrets") {
+    read_secrets_entry(entry);
   } else if (const auto list = lists_.find(section); list != lists_.end()) {
     list->second->read(entry, *this);
   } else if (has_rows(section)) {

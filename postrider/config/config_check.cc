@@ -168,6 +168,7 @@ void ConfigReader::check() {
   check_ranges();
   check_sizes();
   config_.api.body_bytes_max = config_.host.shard.engine.limits.body_bytes_max;
+  config_.host.shard.engine.secrets = secrets_;
   config_.api.list_part_max = config_.host.shard.engine.limits.list_destinations_max;
 }
 

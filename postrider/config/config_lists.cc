@@ -295,6 +295,7 @@ void ConfigReader::finish_destination(DestinationDraft& draft) {
     return;
   }
   if (draft.spoiled) return;
+  check_named_secret(draft);
   check_settings(*profile,
                  {"destination '" + config.name + "'", config.settings, draft.lines, draft.line});
 }

@@ -18,6 +18,7 @@
 #include "postrider/config/config_rows.h"
 #include "postrider/config/config_toml.h"
 #include "postrider/model/profile.h"
+#include "postrider/model/secrets.h"
 
 namespace postrider {
 
@@ -91,6 +92,11 @@ class ConfigReader final : public ConfigReading {
   void finish_destination(DestinationDraft& draft);
   std::optional<std::string> read_secret_file(const TomlEntry& entry);
 
+  // config_secrets.cc
+  void read_secrets_entry(const TomlEntry& entry);
+  std::optional<std::string> read_key_file(const TomlEntry& entry);
+  void check_named_secret(const DestinationDraft& draft);
+
   // config_brokers.cc
   void read_broker_entry(const TomlEntry& entry);
   void read_broker_key(const TomlEntry& entry, BrokerDraft& draft);
@@ -111,6 +117,8 @@ class ConfigReader final : public ConfigReading {
   std::map<std::string, TokenDraft> tokens_;                 // by their number in the list
   std::map<std::string, DestinationDraft> destinations_;
   std::map<std::string, BrokerDraft> brokers_;
+  std::shared_ptr<Secrets> secrets_;  // null: no section
+  bool secrets_spoiled_ = false;
   std::vector<ConfigSection> sections_;  // all, those of the parts too
   std::vector<ConfigRow> rows_;
   std::map<std::string_view, std::unique_ptr<ConfigList>> lists_;  // of the parts, by name

@@ -163,7 +163,7 @@ class Engine::Impl {
 };
 
 Engine::Engine(EngineOptions options, Epoch epoch, Books books, Timestamp now)
-    : impl_(std::make_unique<Impl>(options, epoch, std::move(books), now)) {}
+    : impl_(std::make_unique<Impl>(std::move(options), epoch, std::move(books), now)) {}
 Engine::~Engine() = default;
 Stepped Engine::step(Now now, const Event& event, const Found& found, Effects& out) {
   return impl_->step(now, event, found, out);
@@ -172,6 +172,9 @@ void Engine::close_turn(Timestamp now, const WallBooks& wall, Effects& out) {
   impl_->close_turn(now, wall, out);
 }
 void Engine::set_wall(const WallBooks& wall) { impl_->receipts_.set_wall(wall); }
+void Engine::set_secrets(std::shared_ptr<const Secrets> secrets) {
+  impl_->options_.secrets = std::move(secrets);
+}
 std::optional<Timestamp> Engine::next_deadline() const { return impl_->timers_.next(); }
 void Engine::hold_starts() { impl_->starts_.hold(); }
 bool Engine::restoring() const { return impl_->restore_.restoring(); }
@@ -180,7 +183,7 @@ std::vector<Engine::RowUse> Engine::rows_used() const { return impl_->rows_used(
 std::size_t Engine::memory_bytes() const { return impl_->memory_bytes(); }
 
 Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp now)
-    : options_(options),
+    : options_(std::move(options)),
       limits_(options_.limits),
       dictionaries_(dictionaries_of(options_.profiles)),
       started_(now),

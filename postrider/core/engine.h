@@ -97,6 +97,8 @@ struct EngineOptions {
   // Of the ids that are shown outside: the store's, or for a new store the one that was drawn for
   // it, which is written with the first commit.
   IdKey id_key{};
+  // The key files of the configuration, for `encode`. Null: there are none.
+  std::shared_ptr<const Secrets> secrets = nullptr;
 };
 
 // What must be known before the first event: counters, clock, and which buckets there are.
@@ -151,6 +153,9 @@ class Engine {
 
   // What is known of the wall clock from now on; before the step in which engine time leaps.
   void set_wall(const WallBooks& wall);
+
+  // The key files as they are now; what was encoded before stays as it is.
+  void set_secrets(std::shared_ptr<const Secrets> secrets);
 
   // When to come back with TimersDue; not later than anything that is due, perhaps earlier.
   std::optional<Timestamp> next_deadline() const;

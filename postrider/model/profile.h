@@ -22,6 +22,7 @@
 #include "postrider/model/outcome.h"
 #include "postrider/model/policy.h"
 #include "postrider/model/seams/transport.h"
+#include "postrider/model/secrets.h"
 
 namespace postrider {
 
@@ -48,7 +49,8 @@ struct Facts {
   const Intent* intent = nullptr;
   const Trail* trail = nullptr;  // of methods that keep one
   ProfileValues values = {};
-  const IdCodec* ids = nullptr;  // the engine always gives it
+  const IdCodec* ids = nullptr;      // the engine always gives it
+  const Secrets* secrets = nullptr;  // the key files of the configuration
   Duration doubt{0};      // the wall is so far ahead and not believed: nothing is decided by that
   Duration later{0};      // the message was accepted so much later than it says, …
   bool in_doubt = false;  // … or while the wall was as it is now
@@ -56,6 +58,10 @@ struct Facts {
   // bytes must not follow from it.
   const Route* route = nullptr;
 
+  // The bytes of a key file; empty: there is none of this name.
+  std::string_view secret(std::string_view name) const {
+    return secrets == nullptr ? std::string_view() : secrets->find(name);
+  }
   PublicId id() const { return ids->outside(message.id); }  // as the far side may know it
   Duration age() const { return now - message.accepted - later; }
 };

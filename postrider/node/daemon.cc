@@ -416,7 +416,7 @@ void Daemon::Impl::reload() {
     for (const std::string& setting : read->kept)
       log_.warning("a changed setting needs a restart: the daemon goes on with the former one",
                    {{"setting", setting}});
-    log_.info("reloaded: tokens, log, drain, destinations and plugins");
+    log_.info("reloaded: tokens, secrets, log, drain, destinations and plugins");
   } else {
     log_.error("the configuration is not taken: everything stays as it was",
                {{"why", read.error().detail}});
@@ -426,6 +426,7 @@ void Daemon::Impl::reload() {
 
 void Daemon::Impl::take(const Config& config) {
   api_->set_tokens(config.api.tokens);
+  node_->host().set_secrets(config.host.shard.engine.secrets);
   options_.config.parts = config.parts;
   for (doors::OpenDoor* door : doors_) door->reload(config);
   log_.set(level_of(config.log.level), config.log.format == "json");

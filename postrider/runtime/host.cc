@@ -51,6 +51,10 @@ class Host::Impl final : public StationDoor {
     // Of an incarnation that is gone, or given up: nobody wants to know.
     if (open_.erase(attempt.value()) != 0) tell(AttemptEnded{attempt, std::move(reply)});
   }
+  void set_secrets(std::shared_ptr<const Secrets> secrets) {
+    options_.shard.engine.secrets = secrets;
+    if (shard_) shard_->set_secrets(std::move(secrets));
+  }
   void seat(std::vector<std::unique_ptr<Station>> stations, Wire& wire);
   void line(const station::Happened& happened);
   std::optional<AnswerCode> post(Ticket ticket, Event event) override;
@@ -279,6 +283,12 @@ void Host::Impl::act(Action&& action) {
   if (auto* start = std::get_if<StartAttempt>(&action)) {
     if (given_up_) return;
     open_.insert(start->attempt.value());
+    if (!start->request.held_back.empty()) {
+      WireReply reply;
+      reply.end = WireEnd::kHeldBack;
+      reply.body = std::move(start->request.held_back);
+      return attempt_ended(start->attempt, std::move(reply));
+    }
     if (stations_ && stations_->offer(action, clock_.read())) return;
     return transport_.start(start->attempt, std::move(start->request));
   }
@@ -344,6 +354,9 @@ Door Host::await(std::string_view tenant, Await event, Done done, Ticket& ticket
 void Host::stop_waiting(Ticket ticket) { impl_->stop_waiting(ticket); }
 void Host::attempt_ended(AttemptId attempt, WireReply reply) {
   impl_->attempt_ended(attempt, std::move(reply));
+}
+void Host::set_secrets(std::shared_ptr<const Secrets> secrets) {
+  impl_->set_secrets(std::move(secrets));
 }
 void Host::tell(Event event) { impl_->tell(std::move(event)); }
 void Host::seat(std::vector<std::unique_ptr<Station>> stations, Wire& wire) {

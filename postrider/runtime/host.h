@@ -88,6 +88,8 @@ class Host {
   void turn();
   std::optional<Timestamp> next_deadline() const;  // boot time
 
+  // The key files from now on, over restarts of the shard too.
+  void set_secrets(std::shared_ptr<const Secrets> secrets);
   void set_space(bool enough);  // whether the disk has room for new messages
   // Takes nothing new, starts nothing new, and stops when what is open has ended and is durable.
   void drain();

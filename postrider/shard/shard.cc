@@ -553,6 +553,10 @@ void Shard::hold_starts() {
   if (impl_->engine_) impl_->engine_->hold_starts();
 }
 Epoch Shard::epoch() const { return impl_->epoch_; }
+void Shard::set_secrets(std::shared_ptr<const Secrets> secrets) {
+  impl_->options_.engine.secrets = secrets;
+  if (impl_->engine_) impl_->engine_->set_secrets(std::move(secrets));
+}
 Shard::Fate Shard::fate() const { return impl_->fate_; }
 const std::string& Shard::fate_reason() const { return impl_->fate_reason_; }
 bool Shard::idle() const { return impl_->idle(); }

@@ -56,6 +56,9 @@ class Shard {
   // From now on nothing is started; see Engine. The shard must be ready, or become so.
   void hold_starts();
 
+  // The key files from now on; the next shard gets them by its options.
+  void set_secrets(std::shared_ptr<const Secrets> secrets);
+
   // When to call turn again if nothing else happens. In boot time.
   std::optional<Timestamp> next_deadline() const;
 

@@ -17,7 +17,7 @@ def signing_secret(word):
 
 
 TOKENS = {name: f"{MARK}-token-{name}-0123456789" for name in ("all", "file", "variable", "eyes", "reloaded", "broken")}
-SIGNING = {name: signing_secret(name) for name in ("file", "text", "new", "old", "conflict", "bad")}
+SIGNING = {name: signing_secret(name) for name in ("file", "text", "new", "old", "conflict", "bad", "named")}
 HEADERS = {name: f"{MARK}-header-{name}" for name in ("config", "api", "message", "command", "key", "bad")}
 BODY = f"{MARK}-body"
 
@@ -46,6 +46,8 @@ profile = "webhook"
 url = "URL/config"
 secret_file = "signing.secret"
 headers = {{ authorization = "Bearer {HEADERS['config']}" }}
+[secrets]
+billing = "billing.key"
 """
 
 
@@ -68,6 +70,8 @@ class Secrets(harness.Case):
         folder.mkdir()
         (folder / "token.secret").write_text(TOKENS["file"] + "\n")
         (folder / "signing.secret").write_text(SIGNING["file"] + "\n")
+        (folder / "billing.key").write_text(SIGNING["named"] + "\n")
+        (folder / "billing.key").chmod(0o600)
         self.server = self.daemon("--dev", config=CONFIG.replace("URL", self.shop.url),
                                   environment={"TEST_TOKEN": TOKENS["variable"]})
         self.client = self.client_with("all")
@@ -91,11 +95,13 @@ class Secrets(harness.Case):
             **{"headers.authorization": HEADERS["api"], "headers.x-api-key": HEADERS["key"]})
         put("fails", url=f"{self.shop.url}/fails", secret=SIGNING["text"])
         put("rejects", url=f"{self.shop.url}/rejects", secret=SIGNING["text"])
+        put("named", url=f"{self.shop.url}/good", secret_name="billing")
         ids = {}
-        for name in ("config", "good", "fails", "rejects"):
+        for name in ("config", "good", "fails", "rejects", "named"):
             ids[name] = self.client.send(name, {"text": BODY}, headers={"authorization": HEADERS["message"]})
         self.client.wait_for(ids["config"], "delivered")
         self.client.wait_for(ids["good"], "delivered")
+        self.client.wait_for(ids["named"], "delivered")
         self.client.wait_for(ids["fails"], "backoff")
         self.client.wait_for(ids["rejects"], "dead")
         for name in ("file", "variable"):
@@ -205,9 +211,19 @@ class Secrets(harness.Case):
         self.assertLessEqual({HEADERS["message"], HEADERS["command"], HEADERS["api"]}, seen)
         first = next(request for request in self.shop.requests if request.headers.get("x-api-key") == HEADERS["key"])
         self.assertRegex(first.headers["webhook-signature"], r"^v1,\S+ v1,\S+$")
+        self.assertTrue(any(request.headers.get("webhook-signature") and not request.headers.get("x-api-key")
+                            for request in self.shop.requests if request.path == "/good"))
         self.assertTrue(any(BODY.encode() in request.body for request in self.shop.requests))
 
-    # req: daemon.secrets.1
+    def assert_not_stored(self, secret):
+        """A secret that is named is in no file of the store; one that is given is, so the search would find it."""
+        stored = [path.read_bytes() for path in (self.directory / "daemon").rglob("*")
+                  if path.is_file() and path.suffix not in (".key", ".secret", ".toml")]
+        self.assertTrue(any(SIGNING["new"].encode() in data for data in stored))
+        for data in stored:
+            self.assertNotIn(secret.encode(), data)
+
+    # req: daemon.secrets.1, engine.secret.4
     def test_nothing_that_is_secret_is_told(self):
         ids = self.send_everything()
         self.provoke_refusals()
@@ -218,6 +234,7 @@ class Secrets(harness.Case):
         self.assertEqual(self.server.stop(), 0)
         self.outputs += [("an answer of the API", answer) for answer in self.answers]
         self.outputs += [(path.name, path.read_bytes()) for path in (self.server.output, self.server.errors)]
+        self.assert_not_stored(SIGNING["named"])
         words = hidden_words()
         for what, text in self.outputs:
             for word in words:

@@ -170,7 +170,8 @@ WireRequest Delivery::encode_intent(Step& step, Entry& entry, StateIndex to) {
                     &intent,
                     nullptr,
                     {bound.prepared.get(), parsed_of(entry)},
-                    &ids_};
+                    &ids_,
+                    options_.secrets.get()};
   WireRequest request = bound.profile->wire.encode(facts, AttemptKind::kSend);
   const std::uint64_t hash = hash_of(request);
   if (again && intent.hash != hash) {

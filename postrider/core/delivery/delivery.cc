@@ -21,6 +21,7 @@ Facts Delivery::facts_of(const Step& step, const Entry& entry) const {
           entry.details ? &entry.details->past.trail : nullptr,
           {bound.prepared.get(), parsed_of(entry)},
           &ids_,
+          options_.secrets.get(),
           step.doubt,
           window_.later(entry.message),
           receipts_.wall().made_in_doubt(entry.message.accepted),

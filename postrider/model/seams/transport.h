@@ -79,6 +79,9 @@ struct WireRequest {
   // What must not happen twice: no transport repeats it by itself, nor sends it over a connection
   // that may be dead already.
   bool once = false;
+  // Why nothing may be sent now, when something of ours is missing: then it is held back, and no
+  // transport sees it. Empty: it may be sent.
+  std::string held_back;
   // A question that must be answered with status 0 before this request leaves. Null: none.
   std::shared_ptr<const WireRequest> first;
   // "host:port" to connect to instead of the target's, of which the host line and the certificate

@@ -7,6 +7,7 @@
 
 #include "postrider/base/durations.h"
 #include "postrider/base/hash.h"
+#include "postrider/model/secrets.h"
 #include "postrider/model/setting_table.h"
 #include "postrider/profiles/webhook/rules.h"
 #include "postrider/protocols/web/body_signature.h"
@@ -42,7 +43,8 @@ struct Draft {
   std::uint32_t burst = 0;
   std::size_t headers = 0;
   bool has_url = false;
-  bool has_secret = false;
+  std::string_view secret_name = {};
+  bool has_secret = false;  // given, or named
   Signature signature = Signature::kUnsaid;
 };
 
@@ -55,6 +57,13 @@ Result<void> set_url(Draft& draft, std::string_view value) {
 // What it may be depends on the style of the signature, which may be said behind it.
 Result<void> set_secret(Draft& draft, std::string_view value) {
   draft.secret = value;
+  draft.has_secret = true;
+  return {};
+}
+
+Result<void> set_secret_name(Draft& draft, std::string_view value) {
+  if (!is_secrets_name(value)) return wrong(value, "is not the name of a secret");
+  draft.secret_name = value;
   draft.has_secret = true;
   return {};
 }
@@ -343,6 +352,7 @@ Result<void> set_event_text(Draft& /*draft*/, std::string_view value) {
 constexpr auto kSettings = std::to_array<settings::Setting<Draft>>({
     {{"url", "", "https://example.com/hook", "an http or https address of up to 2048 bytes, without user or fragment", "where requests go"}, set_url},
     {{"secret", "", "", "up to 4 secrets separated by spaces, each whsec_ and base64 of 24 to 64 bytes, an old one with @ and the time of its end behind it; with the signature hmac-sha256-body any text of 1 to 256 printable bytes", "signs requests; the newest first, the old ones while rotating"}, set_secret},
+    {{"secret_name", "", "", "1 to 64 letters, digits, dots, hyphens and underscores: a name in [secrets] of the daemon's file of settings", "signs requests with what the file of that name holds, as secret would say it; instead of secret, so that no record holds it"}, set_secret_name},
     {{"signature", "standard", "", "standard, none or hmac-sha256-body", "how requests are signed; nothing is signed without a secret"}, set_signature},
     {{"signature_header", "X-Device-Messaging-Signature", "", "the name of a header, 1 to 64 bytes", "carries the signature hmac-sha256-body"}, set_signature_header},
     {{"id_header", "", "", "the name of a header, 1 to 64 bytes", "carries the message's attribute event-id, or else its id"}, set_id_header},
@@ -414,7 +424,9 @@ bool is_printable(std::string_view text) {
 }
 
 Result<void> check_secret(const Draft& draft) {
-  if (!draft.has_secret) return {};
+  if (!draft.secret_name.empty() && !draft.secret.empty())
+    return fail(ErrorCode::kInvalid, "secret_name: give a secret or the name of one, not both");
+  if (!draft.has_secret || !draft.secret_name.empty()) return {};
   const auto refuse = [](const Error& error) {
     const auto is_it = [](const SettingRow& row) { return row.name == "secret"; };
     const auto row = std::find_if(kSettingRows.begin(), kSettingRows.end(), is_it);

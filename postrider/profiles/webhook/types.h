@@ -15,7 +15,8 @@ namespace postrider::webhook {
 struct Prepared {
   HeaderLines head;
   std::string prefix;               // of the headers that do
-  std::vector<WebhookSecret> keys;  // none: nothing is signed
+  std::vector<WebhookSecret> keys;  // none: nothing is signed, unless …
+  std::string secret_name;          // … by a key file, which is looked at for each request
   std::string url;
   std::string trust;
 };

@@ -10,6 +10,7 @@
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
 #include "postrider/base/nearest.h"
+#include "postrider/base/wipe.h"
 #include "postrider/profiles/webhook/rules.h"
 #include "postrider/protocols/web/body_signature.h"
 #include "postrider/protocols/web/http_text.h"
@@ -87,13 +88,52 @@ NamedTexts custom_headers(const DestinationFacts& destination, const NamedTexts&
   return out;
 }
 
+// What a destination is signed with: its own secret, or what a key file holds. Nothing must leave
+// unsigned because a file is not there, so the request is held back then.
+struct Signer {
+  std::string_view text;
+  std::string missing;  // why there is none, though there should be
+
+  // By the standard; wiped when the request is signed.
+  struct Keys {
+    Keys() = default;
+    ~Keys() {
+      for (WebhookSecret& secret : all) wipe(secret.key);
+    }
+    Keys(const Keys&) = delete;
+    Keys& operator=(const Keys&) = delete;
+    std::vector<WebhookSecret> all;
+  };
+  bool read(Keys& keys) {
+    auto parsed = parse_webhook_secrets(text);
+    if (!parsed) missing = "what the secret's file holds cannot sign: " + parsed.error().detail;
+    if (parsed) keys.all = std::move(*parsed);
+    return parsed.has_value();
+  }
+};
+
+Signer signer_by_name(const Facts& facts, std::string_view name) {
+  Signer signer{facts.secret(name), {}};
+  if (signer.text.empty()) signer.missing = "there is no secret '" + std::string(name) + "'";
+  return signer;
+}
+
+Signer signer_of(const Facts& facts) {
+  const std::string_view name = setting(facts.destination, "secret_name", "");
+  if (name.empty()) return {setting(facts.destination, "secret", ""), {}};
+  return signer_by_name(facts, name);
+}
+
 // What a consumer of the standard expects. One that knows another signature gets that one instead,
 // and nothing besides.
-void put_signature(HeaderLines& headers, const Facts& facts, const OwnHeaders& own) {
+void put_signature(WireRequest& request, const Facts& facts, const OwnHeaders& own) {
   const DestinationFacts& destination = facts.destination;
-  const std::string_view secret = setting(destination, "secret", "");
-  if (!own.signature.empty())
-    return headers.add(own.signature, body_signature(secret, facts.message.body));
+  HeaderLines& headers = request.headers;
+  Signer signer = signer_of(facts);
+  if (!own.signature.empty()) {
+    request.held_back = std::move(signer.missing);
+    return headers.add(own.signature, body_signature(signer.text, facts.message.body));
+  }
   const std::string id = to_string(facts.id());
   const std::string timestamp = std::to_string(facts.wall.ms() / 1000);
   std::string name = to_lower(own.prefix);
@@ -102,13 +142,14 @@ void put_signature(HeaderLines& headers, const Facts& facts, const OwnHeaders& o
     name.resize(prefix_size);
     headers.add(name.append(word), value);
   };
-  if (!secret.empty() && setting(destination, "signature", "standard") == "standard") {
-    const auto keys = parse_webhook_secrets(secret);
-    POSTRIDER_CHECK(keys.has_value());  // configure has accepted them; a request must never leave
-                                        // unsigned by accident
-    put("signature",
-        webhook_signatures(*keys, {.id = id, .timestamp = timestamp, .body = facts.message.body},
+  Signer::Keys keys;
+  if (setting(destination, "signature", "standard") == "standard") {
+    if (!signer.text.empty() && signer.read(keys)) {
+      put("signature", webhook_signatures(
+                           keys.all, {.id = id, .timestamp = timestamp, .body = facts.message.body},
                            facts.wall));
+    }
+    request.held_back = std::move(signer.missing);
   }
   put("id", id);
   put("timestamp", timestamp);
@@ -143,11 +184,17 @@ WireRequest encode_plain(const Facts& facts, const Prepared& prepared) {
   request.headers.add_lines(prepared.head.text());
   const std::string id = to_string(facts.id());
   const std::string timestamp = std::to_string(facts.wall.ms() / 1000);
-  if (!prepared.keys.empty()) {
+  Signer::Keys named;
+  if (!prepared.secret_name.empty()) {
+    Signer signer = signer_by_name(facts, prepared.secret_name);
+    if (signer.missing.empty()) signer.read(named);
+    request.held_back = std::move(signer.missing);
+  }
+  const std::vector<WebhookSecret>& keys = named.all.empty() ? prepared.keys : named.all;
+  if (!keys.empty()) {
     request.headers.add(
         prepared.prefix, "signature",
-        webhook_signatures(prepared.keys,
-                           {.id = id, .timestamp = timestamp, .body = facts.message.body},
+        webhook_signatures(keys, {.id = id, .timestamp = timestamp, .body = facts.message.body},
                            facts.wall));
   }
   request.headers.add(prepared.prefix, "id", id);
@@ -288,7 +335,9 @@ std::optional<Prepared> prepare(const NamedTexts& settings) {
   out->head.add("content-type", setting(destination, "content_type", kContentType));
   out->prefix = to_lower(own.prefix);
   const std::string_view secret = setting(destination, "secret", "");
-  if (!secret.empty() && setting(destination, "signature", "standard") == "standard") {
+  const bool standard = setting(destination, "signature", "standard") == "standard";
+  if (standard) out->secret_name = setting(destination, "secret_name", "");
+  if (!secret.empty() && standard) {
     auto keys = parse_webhook_secrets(secret);
     POSTRIDER_CHECK(keys.has_value());  // configure has accepted them; a request must never leave
                                         // unsigned by accident
@@ -326,7 +375,7 @@ WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
     const std::string* event = find_text(attributes, kEventId);
     request.headers.add(own.id, event != nullptr ? *event : to_string(facts.id()));
   }
-  put_signature(request.headers, facts, own);
+  put_signature(request, facts, own);
   request.trust = setting(destination, "trust", "");
   return request;
 }
@@ -344,7 +393,8 @@ Reading classify(const Facts& facts, AttemptKind /*kind*/, const WireReply& repl
       return failed(Certainty::kNotSent, FailureClass::kConnect, "the address is not allowed");
     case WireEnd::kNoLogin: return failed(Certainty::kNotSent, FailureClass::kConnect, "no login");
     case WireEnd::kHeldBack:
-      return failed(Certainty::kNotSent, FailureClass::kHeldBack, "held back by our own limits");
+      return failed(Certainty::kNotSent, FailureClass::kHeldBack,
+                    reply.body.empty() ? "held back by our own limits" : reply.body);
     case WireEnd::kTimedOut:
       return failed(Certainty::kUnknown, FailureClass::kTimeout, "no answer in time");
     case WireEnd::kReset:

@@ -32,6 +32,7 @@ struct Case {
     postrider::Facts out{message, state, destination, policy, now, wall};
     out.values.parsed = parsed.get();
     out.ids = codec.get();
+    out.secrets = secrets.get();
     return out;
   }
   // What is worked out beforehand must not change a byte.
@@ -46,6 +47,7 @@ struct Case {
     EXPECT_EQ(same.trust, request.trust);
     EXPECT_EQ(same.body, request.body);
     EXPECT_EQ(same.time_out, request.time_out);
+    EXPECT_EQ(same.held_back, request.held_back);
     return request;
   }
   Reading reading(const WireReply& reply) const {
@@ -58,6 +60,7 @@ struct Case {
   State state;
   Timestamp now{1000};
   Timestamp wall = kWall;
+  std::shared_ptr<Secrets> secrets;
   std::shared_ptr<const IdCodec> codec = std::make_shared<IdCodec>(kKey);
   mutable std::shared_ptr<const Opaque> parsed = {};  // of the last facts
 };
@@ -339,6 +342,46 @@ TEST(WebhookEncode, SignatureOfAKnownMessage) {
 }
 
 // The value was computed apart from this code, with Python's hmac.
+// req: engine.secret.2, webhook.signature.13
+TEST(WebhookEncode, SignsWithWhatAKeyFileHolds) {
+  Case named = given({{"secret_name", "billing"}});
+  named.secrets = std::make_shared<Secrets>();
+  named.secrets->put("billing", kSecret);
+  EXPECT_EQ(named.request().headers.text(), given({{"secret", kSecret}}).request().headers.text());
+  EXPECT_TRUE(named.request().held_back.empty());
+  const std::string both = std::string(kOtherSecret) + " " + kSecret;
+  named.secrets->put("billing", both);
+  EXPECT_EQ(named.request().headers.text(), given({{"secret", both}}).request().headers.text());
+  Case body = given({{"secret_name", "billing"}, {"signature", "hmac-sha256-body"}});
+  body.secrets = std::make_shared<Secrets>();
+  body.secrets->put("billing", "any text");
+  EXPECT_EQ(header(body.request(), "x-device-messaging-signature"),
+            header(given({{"secret", "any text"}, {"signature", "hmac-sha256-body"}}).request(),
+                   "x-device-messaging-signature"));
+}
+
+// req: engine.secret.3, webhook.signature.13
+TEST(WebhookEncode, HoldsBackWhatItCannotSign) {
+  Case named = given({{"secret_name", "billing"}});
+  EXPECT_EQ(named.request().held_back, "there is no secret 'billing'");
+  EXPECT_EQ(header(named.request(), "webhook-signature"), "absent");
+  named.secrets = std::make_shared<Secrets>();
+  EXPECT_EQ(named.request().held_back, "there is no secret 'billing'");
+  named.secrets->put("billing", "no-signing-secret");
+  const std::string why = named.request().held_back;
+  EXPECT_NE(why, "");
+  EXPECT_EQ(why.find("no-signing-secret"), std::string::npos) << "the secret is not repeated";
+  const Case unsigned_one = given({{"secret_name", "billing"}, {"signature", "none"}});
+  EXPECT_EQ(header(unsigned_one.request(), "webhook-signature"), "absent");
+  Case body = given({{"secret_name", "billing"}, {"signature", "hmac-sha256-body"}});
+  EXPECT_EQ(body.request().held_back, "there is no secret 'billing'");
+  WireReply reply;
+  reply.end = WireEnd::kHeldBack;
+  reply.body = why;
+  EXPECT_EQ(named.reading(reply).outcome.reason, why);
+  EXPECT_EQ(named.reading(reply).outcome.failure, FailureClass::kHeldBack);
+}
+
 // req: webhook.signature.10, webhook.signature.11
 TEST(WebhookEncode, SignsTheBodyForThoseWhoKnowThatOnly) {
   const NamedTexts settings = {{"secret", "s3cret"},

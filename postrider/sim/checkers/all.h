@@ -51,6 +51,7 @@ CheckerMaker make_imports_checker;     // 43: what is carried in comes once, and
 CheckerMaker make_turns_checker;       // 42: tenants and destinations have their turns
 CheckerMaker make_lost_checker;        // 44: an end that is no delivery does not hide one
 CheckerMaker make_clock_checker;       // 45: a leap of the clock at a start is doubted
+CheckerMaker make_secrets_checker;     // 51: no byte of a key file is stored or told
 CheckerMaker make_templates_checker;   // 50: what is made like a template is made once, and whole
 
 CheckerMaker make_storm_checker;  // 42, of a world with a storm: attempts in a second

@@ -380,5 +380,23 @@ TEST_F(LogCheckerTest, SeesAChangedEntry) {  // req: engine.sim.3
   EXPECT_TRUE(bench.complained());
 }
 
+TEST(SecretsChecker, SeesAKeyFileInARecordAndInAnAnswer) {  // req: engine.sim.81, engine.secret.4
+  CheckerBench bench(make_secrets_checker);
+  auto secrets = std::make_shared<Secrets>();
+  secrets->put("key", "the bytes of a key");
+  bench.shard.engine.secrets = secrets;
+  bench.configure({{"peer", "peer-0"}, {"seal", "key"}});
+  bench.accept(bench.message(1));
+  EXPECT_FALSE(bench.complained()) << bench.text();
+  bench.configure({{"peer", "the bytes of a key"}});
+  EXPECT_TRUE(bench.complained());
+  CheckerBench other(make_secrets_checker);
+  other.shard.engine.secrets = secrets;
+  Answer answer;
+  answer.detail = "it is the bytes of a key!";
+  other.checker->told({other.moment(), Ticket(1), answer});
+  EXPECT_TRUE(other.complained());
+}
+
 }  // namespace
 }  // namespace postrider::sim

@@ -52,6 +52,12 @@ void Network::start(Incarnation process, const StartAttempt& start, const Call& 
   const Timestamp now = around_.agenda.now();
   Attempt& attempt = open_[key];
   attempt = Attempt{call, number, now, start.request.time_out, false, false};
+  if (!start.request.held_back.empty()) {
+    WireReply reply;
+    reply.end = WireEnd::kHeldBack;
+    reply.body = start.request.held_back;
+    return end_with(key, arrival(Duration(0)), std::move(reply));
+  }
   if (call.to_field) return send_to_far_side(key, start, number);
 
   const WireEnd end = peer(number).reach();

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "postrider/base/check.h"
+#include "postrider/model/secrets.h"
 #include "postrider/shard/limits.h"
 #include "postrider/sim/world/staged.h"
 
@@ -79,6 +81,16 @@ IdKey id_key_from(std::uint64_t seed) {
   return key;
 }
 
+// A world's key files, of which no byte may be seen anywhere.
+std::shared_ptr<const Secrets> secrets_from(std::uint64_t seed) {
+  Rng rng = Rng(seed).fork(23);
+  std::string bytes;
+  for (int i = 0; i < 32; ++i) bytes.push_back(static_cast<char>('a' + rng.below(26)));
+  auto secrets = std::make_shared<Secrets>();
+  secrets->put("seal", std::move(bytes));
+  return secrets;
+}
+
 }  // namespace
 
 Result<std::vector<DestinationConfig>> own_destinations(const Fields& fields,
@@ -113,6 +125,7 @@ ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng)
   ShardOptions shard;
   shard.engine.seed = rng.next();
   shard.engine.id_key = id_key_from(shard.engine.seed);
+  shard.engine.secrets = secrets_from(shard.engine.seed);
   stage_limits(options, shard);
   if (tight) tighten(options, shard, rng);
   const auto legal = check_limits(shard);

@@ -43,7 +43,14 @@ Trace& Trace::number(std::int64_t value) {
 
 Trace& Trace::id(MessageId id) { return word(to_string(id)); }
 
+void Trace::look(std::string_view text) {
+  if (secrets_ == nullptr) return;
+  for (const std::string_view name : secrets_->names())
+    leaked_ = leaked_ || text.find(secrets_->find(name)) != std::string_view::npos;
+}
+
 void Trace::end() {
+  look(line_);
   hash_ = hash64(line_, hash_);
   ++lines_;
   if (file_ == nullptr) return;
@@ -53,6 +60,7 @@ void Trace::end() {
 
 void Trace::detail(std::string_view text) {
   if (file_ == nullptr) return;
+  look(text);
   std::fprintf(file_, "    %.*s\n", static_cast<int>(text.size()), text.data());
 }
 

@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "postrider/base/time.h"
 #include "postrider/model/ids.h"
+#include "postrider/model/secrets.h"
 
 namespace postrider::sim {
 
@@ -30,11 +33,19 @@ class Trace {
   bool wants_details() const { return file_ != nullptr; }
   void detail(std::string_view text);
 
+  // Whether a line ever held one of these bytes.
+  void watch_for(std::shared_ptr<const Secrets> secrets) { secrets_ = std::move(secrets); }
+  bool leaked() const { return leaked_; }
+
   std::uint64_t hash() const { return hash_; }
   std::uint64_t lines() const { return lines_; }
 
  private:
+  void look(std::string_view text);
+
   std::FILE* file_;
+  std::shared_ptr<const Secrets> secrets_;
+  bool leaked_ = false;
   std::string line_;
   std::uint64_t hash_ = 0;
   std::uint64_t lines_ = 0;

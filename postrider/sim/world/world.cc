@@ -171,6 +171,7 @@ World::World(const SimOptions& options, const Equipment& equipment)
                rng_.fork(5)),
       twins_({agenda_, machine_, disk_, shard_, checkers_.notebook(), verdicts_},
              names_of(destinations_)) {
+  trace_.watch_for(shard_.engine.secrets);
   disk_.observe([this](const Applied& applied) {
     trace_.line(agenda_.now(), "durable")
         .number(std::uint64_t{applied.batch.writes().size()})
@@ -304,6 +305,7 @@ Report World::run() {
   run_until(agenda_.now() + options_.span);
   calm_down();
   drain();
+  if (trace_.leaked()) verdicts_.violation(51, "the trace holds a secret");
   if (!given_up()) checkers_.finished({machine_.moment(machine_.running()), disk_});
 
   Report report;

@@ -108,7 +108,8 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"begins-behind", &Numbers::begins_behind},
     {"drops", &Numbers::drops},
 });
-constexpr std::array<std::string_view, 4> kWords = {"peer", "route", "link", "catch-up"};
+constexpr std::array<std::string_view, 5> kWords = {"peer", "route", "link", "catch-up",
+                                                      "seal"};
 
 Result<Numbers> parse_numbers(const NamedTexts& settings) {
   Numbers numbers;
@@ -338,6 +339,12 @@ WireRequest encode(const Facts& facts, AttemptKind kind) {
   } else {
     request.headers.add("drill-attempt", std::to_string(facts.state.attempts));
     request.headers.add("drill-now", std::to_string(facts.now.ms()));
+  }
+  // By a key file: the bytes of the seal follow from it and from the body, and are no secret.
+  if (const std::string* seal = find_text(facts.destination.settings, "seal")) {
+    const std::string_view key = facts.secret(*seal);
+    if (key.empty()) request.held_back = "there is no secret '" + *seal + "'";
+    request.headers.add("drill-seal", std::to_string(drill_seal(key, facts.message.body)));
   }
   if (const std::string order = attribute(facts, "order"); !order.empty())
     request.headers.add("drill-order", order);
@@ -587,6 +594,10 @@ constexpr Typed kTyped = {
 };
 
 }  // namespace
+
+std::uint64_t drill_seal(std::string_view key, std::string_view body) {
+  return hash64(body, hash64(key));
+}
 
 std::span<const DrillGate> drill_gates() { return kGates; }
 

@@ -42,4 +42,7 @@ std::span<const DrillGate> drill_gates();
 GateName drill_gate_name(std::string_view name);
 GateName drill_order_gate(std::string_view order);
 
+// How a request to a sealed destination is marked with its key.
+std::uint64_t drill_seal(std::string_view key, std::string_view body);
+
 }  // namespace postrider::sim

@@ -64,6 +64,8 @@ NamedTexts draw_settings(std::uint32_t peer, Rng& rng) {
   maybe(settings, "adapt", 2, SettingChoices{"1", "1", "0"}, fair);
   maybe(settings, "tenant", 2, SettingChoices{"1", "2", "3"}, fair);
   maybe(settings, "group", 3, SettingChoices{"1", "2", "3"}, fair);
+  Rng sealed = Rng(rng).fork(5);
+  maybe(settings, "seal", 3, SettingChoices{"seal", "seal", "seal"}, sealed);
   Rng kept = Rng(rng).fork(4);
   maybe(settings, "history", 3, SettingChoices{"1", "1", "0"}, kept);
   Rng lanes = Rng(rng).fork(3);
@@ -179,7 +181,8 @@ class DrillField final : public Field {
   void add_checkers(const CheckerContext& context, Notebook& notebook,
                     CheckerList& list) const override {
     for (CheckerMaker* maker : {make_pairing_checker, make_intent_checker, make_starts_checker,
-                                make_frail_checker, make_holder_checker, make_seen_checker})
+                                make_frail_checker, make_holder_checker, make_seen_checker,
+                                make_seal_checker})
       list.push_back(maker(context, notebook));
   }
 

@@ -99,6 +99,9 @@ class WebhookField final : public Field {
       if (name == "trust") continue;
       if (name == "url") value = peer_address(peer);
       if (name == "secret") value = kSecret;
+      // A world has no key files.
+      if (name == "secret_name") settings.emplace_back("secret", kSecret);
+      if (name == "secret_name") continue;
       if (name.starts_with("headers.")) value = "x";
       if (name == "id_header") continue;
       settings.emplace_back(name, value);
