@@ -323,7 +323,15 @@ void HttpApi::Impl::refuse(const Waiting& waiting, const api::Problem& problem, 
 }
 
 api::Checked<api::JsonValue> HttpApi::Impl::root_of(const Call& call) {
-  return api::read_root(document_, call.request.body, limits_.json);
+  api::JsonLimits limits = limits_.json;
+  const std::uint32_t deep = rows_[call.waiting.route].json_depth_max;
+  if (deep != 0) limits.depth_max = deep;
+  return api::read_root(document_, call.request.body, limits);
+}
+
+std::uint64_t HttpApi::Impl::body_bytes_max(const HttpRequest& request) const {
+  const auto routed = api::find_route(rows_, request.method, split_target(request.target).path);
+  return routed ? rows_[routed->route].body_bytes_max : 0;
 }
 
 void HttpApi::Impl::set_tokens(const std::vector<AccessToken>& tokens) {
@@ -357,6 +365,9 @@ HttpHandler HttpApi::handler() {
   };
   handler.stream = [impl](const HttpRequest& request, const HttpExchangePtr& exchange) {
     return impl->stream(request, exchange);
+  };
+  handler.body_bytes_max = [impl](const HttpRequest& request) {
+    return impl->body_bytes_max(request);
   };
   handler.refuse = [](int status, std::string_view detail) {
     return api::refusal_response(status, detail);

@@ -34,6 +34,7 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
 
   void handle(const HttpRequest& request, HttpExchangePtr exchange);
   HttpBodySink stream(const HttpRequest& request, const HttpExchangePtr& exchange);
+  std::uint64_t body_bytes_max(const HttpRequest& request) const;
   void set_tokens(const std::vector<AccessToken>& tokens);
   std::span<const api::RouteRow> routes() const { return rows_; }
   void open_doors();

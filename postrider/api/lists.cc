@@ -19,6 +19,13 @@ struct HttpApi::Impl::SendList {
 };
 
 void HttpApi::Impl::send_list(Call& call, FanOut order) {
+  const bool cut = order.destinations.size() > options_.list_part_max;
+  if (cut && order.caller.key.key.size() > api::Batches::kKeyBytesMax) {
+    return refuse(call.waiting,
+                  api::complaint(api::ProblemType::kInvalidKey,
+                                 "the Idempotency-Key of a list that is cut into parts has at most "
+                                 "240 characters, because part n has the key KEY#n"));
+  }
   auto job = std::make_shared<SendList>();
   job->waiting = call.waiting;
   job->tenant = call.tenant;

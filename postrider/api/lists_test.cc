@@ -102,5 +102,54 @@ TEST_F(ApiLists, TemplatesArePutShownListedAndRemoved) {
   EXPECT_EQ(put("/v1/destinations/hook:a", "{}").problem(), "missing-field");
 }
 
+// A door whose protocol has large and deep requests.
+class LargeDoor final : public HttpDoor {
+ public:
+  std::span<const RouteRow> routes() const override { return kRows; }
+  OpenapiPart openapi() const override { return {}; }
+  void open(Desk& desk) override { desk_ = &desk; }
+  void handle(std::size_t route, Call& call) override {
+    const auto root = desk_->root_of(call);
+    HttpResponse response;
+    response.status = root ? 200 : 400;
+    response.body = std::to_string(route) + " " + std::to_string(call.request.body.size());
+    desk_->finish(call.waiting, std::move(response));
+  }
+
+ private:
+  static constexpr auto kRows = std::to_array<RouteRow>(
+      {{"PUT", "/v1/large", kSubmit, Takes::kJson, true, "application/json", "", Errors::kProblem,
+        kLargeBodyBytesMax, kDeepJsonMax},
+       {"PUT", "/v1/usual", kSubmit, Takes::kJson, true, "application/json", ""}});
+  Desk* desk_ = nullptr;
+};
+
+std::string deep(std::size_t levels) {
+  std::string text = R"({"a":)";
+  for (std::size_t i = 1; i < levels; ++i) text += "[";
+  for (std::size_t i = 1; i < levels; ++i) text += "]";
+  return text + "}";
+}
+
+// req: engine.limit.large.1
+TEST_F(ApiLists, ADoorMayTakeWhatIsLargerAndDeeper) {
+  ASSERT_EQ(kLargeBodyBytesMax, 13'107'200U);
+  options.doors.push_back(std::make_shared<LargeDoor>());
+  open();
+  for (const std::size_t levels : {99U, 100U})
+    EXPECT_EQ(put("/v1/large", deep(levels)).status, 200) << levels;
+  EXPECT_EQ(put("/v1/large", deep(101)).status, 400);
+  EXPECT_EQ(put("/v1/usual", deep(32)).status, 200);
+  EXPECT_EQ(put("/v1/usual", deep(33)).status, 400);
+  HttpRequest request;
+  request.method = "PUT";
+  request.target = "/v1/large";
+  EXPECT_EQ(handler.body_bytes_max(request), kLargeBodyBytesMax);
+  request.target = "/v1/usual";
+  EXPECT_EQ(handler.body_bytes_max(request), 0U);
+  request.target = "/nowhere";
+  EXPECT_EQ(handler.body_bytes_max(request), 0U);
+}
+
 }  // namespace
 }  // namespace postrider::api

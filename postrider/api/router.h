@@ -28,7 +28,14 @@ struct RouteRow {
   std::string_view produces;
   std::string_view parameters;  // of the query, separated by spaces
   Errors errors = Errors::kProblem;
+  // What a door takes that is larger, or deeper, than usual. 0: what the settings say.
+  std::uint64_t body_bytes_max = 0;
+  std::uint32_t json_depth_max = 0;
 };
+
+// For doors whose protocol has such requests.
+inline constexpr std::uint64_t kLargeBodyBytesMax = 12'800 * 1024;  // 12.5 MiB
+inline constexpr std::uint32_t kDeepJsonMax = 100;
 
 // Every path of the API itself, without those of doors; http_api.cc holds the table with its
 // handlers.

@@ -151,6 +151,9 @@ void ConfigReader::check_sizes() {
     problem_with("transport.idle_connections_max", "must not be above transport.connections_max");
   if (transport.excerpt_bytes_max > transport.reply_bytes_max)
     problem_with("transport.excerpt_bytes_max", "must not be above transport.reply_bytes_max");
+  if (engine.limits.body_bytes_max > transport.request_bytes_max)
+    config_.warnings.push_back("transport.request_bytes_max is too small for a message of " +
+                               bytes_text(engine.limits.body_bytes_max));
   // A body in base64 is a third longer, and JSON surrounds it.
   const std::uint64_t request_bytes = engine.limits.body_bytes_max / 3 * 4 + 4096;
   if (config_.server.limits.body_bytes_max < request_bytes)

@@ -290,6 +290,8 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "from the request to the first byte of the answer; 0: that of the whole exchange"},
     {"transport", "exchange_time_out_max", kDuration, kTransport<&HttpTransportOptions::exchange_time_out_max>, {kSecond, kDay},
      "of attempts whose destination names a longer one or none"},
+    {"transport", "request_bytes_max", kBytes, kTransport<&HttpTransportOptions::request_bytes_max>, {kKiB, 64 * kMiB},
+     "body of a request that is sent; a larger one is not"},
     {"transport", "reply_head_bytes_max", kBytes, kTransport<&HttpTransportOptions::reply_head_bytes_max>, {kKiB, kMiB},
      "status line and headers of an answer"},
     {"transport", "reply_bytes_max", kBytes, kTransport<&HttpTransportOptions::reply_bytes_max>, {kKiB, 64 * kMiB},

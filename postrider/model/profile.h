@@ -116,7 +116,7 @@ struct NestedSubmit {
 
 inline constexpr std::size_t kNamesMax = 4;     // of one reading
 inline constexpr std::size_t kSubjectsMax = 8;  // of one arrival
-inline constexpr std::size_t kNestedMax = 4;    // of one reading or end
+inline constexpr std::size_t kNestedMax = 10;   // of one reading or end
 inline constexpr std::size_t kAliveMax = 8;     // destinations of one arrival
 
 // What the profile thinks of a message whose turn has come: normally that it is due. A reason is

@@ -64,6 +64,10 @@ struct LoginCall {
   std::string content_type = "application/json";
 };
 
+// As much of an answer's body as a request may order, when that is more than its transport reads by
+// itself.
+inline constexpr std::uint32_t kReplyBytesOrderMax = 256 * 1024;
+
 struct WireRequest {
   std::string verb;    // "POST"
   std::string target;  // URL or another address of the transport
@@ -74,8 +78,8 @@ struct WireRequest {
   std::string trust;  // certificates in PEM that are trusted instead of the system's; empty: those
   // Shared, because all requests of a destination have the same. Null: no login is needed.
   std::shared_ptr<const LoginCall> login;
-  std::uint32_t reply_bytes =
-      0;  // of the answer's body that are wanted; 0: the transport's measure
+  std::uint32_t reply_bytes = 0;  // of the answer's body that are wanted, up to
+                                  // kReplyBytesOrderMax; 0: the transport's measure
   // What must not happen twice: no transport repeats it by itself, nor sends it over a connection
   // that may be dead already.
   bool once = false;

@@ -154,7 +154,11 @@ bool HttpConnection::on_body(HttpSlot& slot, const HttpExchangePtr& exchange, bo
       return false;
     }
   }
-  if (framing.body == HttpBodyKind::kLength && framing.length > hub_.limits().body_bytes_max) {
+  body_bytes_max_ = hub_.limits().body_bytes_max;
+  const bool known = framing.body == HttpBodyKind::kLength;
+  if (hub_.handler().body_bytes_max && (!known || framing.length > body_bytes_max_))
+    body_bytes_max_ = std::max(body_bytes_max_, hub_.handler().body_bytes_max(request));
+  if (known && framing.length > body_bytes_max_) {
     refuse({413, "the body is too large"});
     return false;
   }
@@ -193,7 +197,7 @@ void HttpConnection::on_piece(std::string_view piece, bool last) {
     feed_sink(piece, last);
     return;
   }
-  if (piece.size() > hub_.limits().body_bytes_max - body_.size()) {
+  if (piece.size() > body_bytes_max_ - body_.size()) {
     refuse({413, "the body is too large"});
     return;
   }

@@ -138,6 +138,7 @@ class HttpConnection final : public HttpWatched {
   std::string in_;    // received, not understood yet
   std::string head_;  // of the request whose body is collected
   std::string body_;
+  std::uint64_t body_bytes_max_ = 0;  // of the body that is being received
   std::string out_;
   std::size_t sent_ = 0;          // of out_
   std::uint64_t slot_bytes_ = 0;  // held and kept by all slots

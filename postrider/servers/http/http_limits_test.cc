@@ -399,5 +399,34 @@ TEST(HttpLimits, OutOfDescriptorsItRefusesAndRecovers) {
   EXPECT_EQ(reply->status, 200);
 }
 
+// req: engine.limit.large.1
+TEST(HttpLimits, BodyBytesWhereAHandlerTakesMore) {
+  HttpRig rig;
+  rig.limits.body_bytes_max = 1000;
+  rig.limits.held_bytes_max = 50'000;
+  rig.handler.body_bytes_max = [](const HttpRequest& request) -> std::uint64_t {
+    return request.target == "/large" ? 20'000 : request.target == "/huge" ? 100'000 : 0;
+  };
+  rig.start();
+  auto client = rig.connect();
+  for (const std::size_t size : {999U, 1000U, 1001U, 19'999U, 20'000U}) {
+    client->send(post("/large", std::string(size, 'x')));
+    const auto reply = rig.reply(*client);
+    ASSERT_TRUE(reply) << size;
+    EXPECT_EQ(reply->status, 200) << size;
+  }
+  expect_refusal(rig, post("/large", std::string(20'001, 'x')), 413);
+  expect_refusal(rig, post("/", std::string(1001, 'x')), 413);
+  // The budget of all connections holds for it as for any other.
+  expect_refusal(rig, post("/huge", std::string(60'000, 'x')), 503);
+  const auto chunks = [](std::size_t size) {
+    return "POST /large HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n4e20\r\n" +
+           std::string(20'000, 'x') + "\r\n" + (size > 20'000 ? "1\r\nx\r\n" : "") + "0\r\n\r\n";
+  };
+  client->send(chunks(20'000));
+  EXPECT_EQ(rig.reply(*client)->status, 200);
+  expect_refusal(rig, chunks(20'001), 413);
+}
+
 }  // namespace
 }  // namespace postrider

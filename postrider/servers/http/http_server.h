@@ -107,6 +107,10 @@ struct HttpHandler {
   // body is not read. A sink takes the body as it comes and without a limit on its size; an empty
   // function means that the request is collected and goes to `handle`.
   std::function<HttpBodySink(const HttpRequest&, HttpExchangePtr)> stream;
+  // How large the body of this request may be when it is collected: for one that is larger than
+  // body_bytes_max, or does not say. It counts against held_bytes_max as any other. 0, or no such
+  // function: not larger than body_bytes_max.
+  std::function<std::uint64_t(const HttpRequest&)> body_bytes_max = {};
   // Makes the answer to something that never became a request (400, 408, 413, 431, 503, …).
   std::function<HttpResponse(int status, std::string_view detail)> refuse;
 };

@@ -227,6 +227,7 @@ std::optional<WireEnd> HttpTransport::Impl::aim(Exchange& exchange) {
   const std::string_view name = origin_of(request.target);
   const auto path = path_of(request.target, name);
   if (name.empty() || !path) return WireEnd::kNoName;
+  if (request.body.size() > options_.request_bytes_max) return WireEnd::kForbidden;
   exchange.path = *path;
   exchange.origin = &origins_.take(name, request.trust, request.via);
   if (exchange.origin->kind == HostKind::kNonsense) return WireEnd::kNoName;

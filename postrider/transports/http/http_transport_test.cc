@@ -407,5 +407,31 @@ TEST(HttpTransport, NamesTheOptionThatIsWrong) {
             std::string::npos);
 }
 
+// req: engine.limit.large.2
+TEST(HttpTransport, SendsNoLargerBodyThanItsLimit) {
+  HttpTransportOptions options = small();
+  ASSERT_EQ(options.request_bytes_max, 8U * 1024 * 1024);
+  options.request_bytes_max = 100;
+  Rig rig(options);
+  Peer peer(rig.loop, [](Link& link) -> Task {
+    while (!(co_await link.request()).empty()) co_await link.write(answer(200, "ok"));
+    co_await link.gone();
+  });
+  const auto end_with = [&](std::size_t size) {
+    const Blob body = Blob::copy_of(std::string(size, 'x'));
+    return rig
+        .end_of(rig.start(WireRequest{.verb = "POST",
+                                      .target = peer.url("/"),
+                                      .headers = {},
+                                      .owner = body,
+                                      .body = body.view(),
+                                      .time_out = 5s}))
+        .end;
+  };
+  EXPECT_EQ(end_with(99), WireEnd::kAnswered);
+  EXPECT_EQ(end_with(100), WireEnd::kAnswered);
+  EXPECT_EQ(end_with(101), WireEnd::kForbidden);
+}
+
 }  // namespace
 }  // namespace postrider

@@ -31,8 +31,12 @@ std::string lower(string_view text) {
 // The parser of Beast without its message: each field goes straight to where it stays.
 class Grammar final : public http::basic_parser<false> {
  public:
-  Grammar(const ReplyLimits& limits, std::uint32_t excerpt, WireReply& reply)
-      : limits_(limits), excerpt_(excerpt), reply_(reply) {
+  struct Measure {
+    std::uint32_t body_bytes_max;  // that are read
+    std::uint32_t excerpt;         // … and kept
+  };
+  Grammar(const ReplyLimits& limits, Measure measure, WireReply& reply)
+      : measure_(measure), reply_(reply) {
     eager(true);
     // Ours is over all of the head; this one, over what of it comes at once, is never reached.
     header_limit(limits.head_bytes_max + 1);
@@ -53,10 +57,10 @@ class Grammar final : public http::basic_parser<false> {
   void on_header_impl(error_code&) override { in_head_ = false; }
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
   std::size_t on_body_impl(string_view bytes, error_code& error) override {
-    const std::size_t room = excerpt_ - reply_.body.size();
+    const std::size_t room = measure_.excerpt - reply_.body.size();
     reply_.body.append(bytes.data(), std::min(room, bytes.size()));
     body_bytes_ += bytes.size();
-    if (body_bytes_ > limits_.body_bytes_max) error = http::error::body_limit;
+    if (body_bytes_ > measure_.body_bytes_max) error = http::error::body_limit;
     return bytes.size();
   }
   void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
@@ -65,8 +69,7 @@ class Grammar final : public http::basic_parser<false> {
   }
   void on_finish_impl(error_code&) override {}
 
-  const ReplyLimits& limits_;
-  std::uint32_t excerpt_;  // bytes of the body that are kept
+  Measure measure_;
   WireReply& reply_;
   std::uint64_t body_bytes_ = 0;
   bool in_head_ = true;
@@ -78,7 +81,10 @@ class ReplyReader::Parser {
  public:
   void begin(const ReplyLimits& limits, bool to_head, std::uint32_t wanted) {
     to_head_ = to_head;
-    excerpt_ = wanted == 0 ? limits.excerpt_bytes_max : std::min(wanted, limits.body_bytes_max);
+    const std::uint32_t ordered = std::min(wanted, kReplyBytesOrderMax);
+    measure_.body_bytes_max = std::max(limits.body_bytes_max, ordered);
+    measure_.excerpt =
+        wanted == 0 ? limits.excerpt_bytes_max : std::min(wanted, measure_.body_bytes_max);
     interim_ = 0;
     after_head_ = 0;
     restart(limits);
@@ -86,13 +92,13 @@ class ReplyReader::Parser {
   void restart(const ReplyLimits& limits) {
     reply = WireReply{};
     head_bytes = 0;
-    grammar.emplace(limits, excerpt_, reply);
+    grammar.emplace(limits, measure_, reply);
     grammar->skip(to_head_);
   }
   // Chunks can carry long extensions around little body, so all bytes are counted too.
   bool too_long(const ReplyLimits& limits, std::size_t more) {
     if (!grammar->in_head()) after_head_ += more;
-    return after_head_ > 2 * std::uint64_t{limits.body_bytes_max} + limits.head_bytes_max;
+    return after_head_ > 2 * std::uint64_t{measure_.body_bytes_max} + limits.head_bytes_max;
   }
   bool is_interim() const {
     return reply.status >= 100 && reply.status <= 199 && reply.status != kSwitchingProtocols;
@@ -105,7 +111,7 @@ class ReplyReader::Parser {
 
  private:
   bool to_head_ = false;
-  std::uint32_t excerpt_ = 0;
+  Grammar::Measure measure_{};
   std::uint32_t interim_ = 0;
   std::uint64_t after_head_ = 0;
 };

@@ -32,7 +32,8 @@ class ReplyReader {
   ReplyReader& operator=(const ReplyReader&) = delete;
 
   // Forgets the former answer. The answer to a HEAD has no body, whatever its head says. `wanted`
-  // bytes of the body are kept, as far as it is read at all; 0: excerpt_bytes_max.
+  // bytes of the body are kept, as far as it is read at all, and so many are read if
+  // that is more than body_bytes_max, up to kReplyBytesOrderMax; 0: excerpt_bytes_max.
   void begin(bool to_head, std::uint32_t wanted = 0);
   // Adds to `taken` how much of `bytes` was used. The rest must come again with more behind it, and
   // when `full`, because the caller can hold no more than that, something is settled now.

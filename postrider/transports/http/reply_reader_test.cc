@@ -172,5 +172,27 @@ TEST(ReplyReader, ForgetsTheFormerAnswer) {
   }
 }
 
+// req: engine.limit.large.3
+TEST(ReplyReader, ReadsAsMuchAsWasOrdered) {
+  const auto got = [](std::size_t size, std::uint32_t wanted) {
+    ReplyReader reader(kLimits);
+    reader.begin(false, wanted);
+    const std::string bytes = "HTTP/1.1 200 OK\r\ncontent-length: " + std::to_string(size) +
+                              "\r\n\r\n" + std::string(size, 'x');
+    std::size_t taken = 0;
+    const ReplyProgress progress = reader.feed(bytes, false, taken);
+    return std::pair(progress, reader.take().body.size());
+  };
+  using Got = std::pair<ReplyProgress, std::size_t>;
+  EXPECT_EQ(got(64, 0), Got(kWhole, 16));
+  EXPECT_EQ(got(65, 0), Got(kEnough, 16));
+  EXPECT_EQ(got(65, 100), Got(kWhole, 65)) << "more than the transport's measure";
+  EXPECT_EQ(got(101, 100), Got(kEnough, 100));
+  ASSERT_EQ(kReplyBytesOrderMax, 256U * 1024);
+  EXPECT_EQ(got(kReplyBytesOrderMax - 1, UINT32_MAX), Got(kWhole, kReplyBytesOrderMax - 1));
+  EXPECT_EQ(got(kReplyBytesOrderMax, UINT32_MAX), Got(kWhole, kReplyBytesOrderMax));
+  EXPECT_EQ(got(kReplyBytesOrderMax + 1, UINT32_MAX), Got(kEnough, kReplyBytesOrderMax));
+}
+
 }  // namespace
 }  // namespace postrider

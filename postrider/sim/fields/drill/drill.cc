@@ -544,6 +544,7 @@ Aftermath ended(const Facts& facts, StateIndex end) {
   if (then.empty()) return left;
   NestedSubmit submit;
   submit.destination = then;
+  submit.priority = facts.message.id.priority();  // what follows from it goes where it went
   submit.attributes = encode_texts({{"method", "post"}, {"after", to_string(facts.message.id)}});
   submit.body = "ended " + std::string(name_of(kStates[end].phase));
   left.submits.push_back(std::move(submit));
