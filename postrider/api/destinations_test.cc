@@ -76,11 +76,12 @@ TEST_F(ApiDestinations, RefuseWrongSettingsByName) {
 TEST_F(ApiDestinations, HaveNamesThatNeedNoQuotes) {
   const std::string good = config(R"("url":"https://a.example/")");
   for (const std::string& name :
-       {std::string("a"), std::string("A.b_c-d:8448@x+y=z~"), std::string(200, 'n')})
+       {std::string("a"), std::string("A.b_c-d:8448@x+y=z~"), std::string(255, 'n'),
+        std::string("matrix:[2001:db8::1]:8448"), std::string("matrix:*")})
     EXPECT_EQ(put("/v1/destinations/" + name, good).status, 200) << name;
   for (const std::string& name :
        {std::string("-a"), std::string("a%20b"), std::string("a%2Fb"), std::string("%C3%A9"),
-        std::string(201, 'n'), std::string("a%00")})
+        std::string(256, 'n'), std::string("*"), std::string("a*b"), std::string("a%00")})
     EXPECT_EQ(put("/v1/destinations/" + name, good).problem(), "invalid-parameter") << name;
   EXPECT_EQ(put("/v1/destinations/a%2", good).problem(), "bad-request");
   EXPECT_EQ(get("/v1/destinations/%61").text("name"), "a") << "encoded or not";

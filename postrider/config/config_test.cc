@@ -366,8 +366,8 @@ TEST(ConfigDestinations, NamesAreThoseThatTheApiTakes) {
   const auto named = [](const std::string& name) {
     return "[destinations.\"" + name + "\".settings]\nurl = \"http://localhost/\"\n";
   };
-  EXPECT_EQ(problems_of(named(std::string(200, 'n'))), "");
-  for (const std::string& name : {std::string(201, 'n'), std::string("a b"), std::string()}) {
+  EXPECT_EQ(problems_of(named(std::string(255, 'n'))), "");
+  for (const std::string& name : {std::string(256, 'n'), std::string("a b"), std::string()}) {
     EXPECT_TRUE(problems_of(named(name)).starts_with("p.toml:1: '" + name + "': a destination's"))
         << problems_of(named(name));
   }

@@ -181,7 +181,8 @@ class Case {
     state_.since = kNow - Duration(1000);
     state_.first_attempt = kNow - Duration(2000);
     intent_ = {.at = kNow - Duration(1000), .wall = kNow - Duration(1000), .hash = 1, .open = true};
-    if (profile_.settings.prepare != nullptr) prepared_ = profile_.settings.prepare(config_.settings);
+    if (profile_.settings.prepare != nullptr)
+      prepared_ = profile_.settings.prepare(config_.settings);
   }
 
   void check_notes() const {

@@ -120,6 +120,10 @@ TEST(StoreFormat, DescribesStatesAndRoutes) {  // req: engine.record.11
   Route route;
   route.reason = "a reason";
   expect_described("route", encode_route(route), false);
+  route.interval = Duration(5);
+  route.delivered_at = route.sweep_until = Timestamp(6);
+  route.position = 7;
+  expect_described("route", encode_route(route), true);
 }
 
 TEST(StoreFormat, DescribesTheBooks) {  // req: engine.record.11

@@ -40,7 +40,7 @@ export function lastErrorOf(one: Destination): { text: string; at: string | unde
   return { text, at: one.last_failure_at };
 }
 
-export const kNamePattern = "[A-Za-z0-9][A-Za-z0-9._\\-:@+=~]{0,199}";
+export const kNamePattern = "[A-Za-z0-9][A-Za-z0-9._\\-:@+=~\\[\\]]{0,254}";
 
 export const requiredOf = (rows: SettingRow[]) => rows.filter((row) => row.default === "required");
 export const hasSecret = (rows: SettingRow[]) => rows.some((row) => row.setting === "secret");

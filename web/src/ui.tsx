@@ -36,6 +36,8 @@ const kHealthHints: Record<string, string> = {
   degraded: "messages are sent, and a third or more of the latest attempts failed",
   wait: "closed after failures; a probe follows",
   probe: "one message at a time, to see whether it is there again",
+  deep: "away for so long that nothing is kept in memory for it; a catch-up follows",
+  "catch-up": "it is there again, and gets what it is owed before anything else",
   paused: "held by an operator",
   disabled: "switched off; resume enables it",
 };

@@ -2,5 +2,5 @@
 export const kLivePhases = ["queued", "in-flight", "awaiting", "backoff", "parked"] as const;
 export const kEnds = ["delivered", "dead", "expired", "cancelled", "indeterminate"] as const;
 export const kFailures = ["none", "connect", "timeout", "server", "throttled", "rejected", "gone", "other", "expired", "held-back"] as const;
-export const kHealths = ["normal", "wait", "probe", "paused", "disabled"] as const;
+export const kHealths = ["normal", "wait", "probe", "paused", "disabled", "deep", "catch-up"] as const;
 export const kEventKinds = ["end", "destination-closed", "destination-disabled", "destination-open", "parked", "removed", "quarantined", "late", "altered", "unsent", "alarm", "gap"] as const;

@@ -29,13 +29,19 @@ void Starts::serve_looks(Step& step) {
 }
 
 // Whether no lane that starts in catch-up owes anything. What sleeps on disk for long is not owed
-// now; what is parked waits for something else.
+// now; what is parked waits for something else. A destination that has just come into memory may
+// have hot sleepers of lanes that it does not know yet.
 bool Starts::has_caught_up(const Resident& resident) const {
-  return std::none_of(resident.lanes.begin(), resident.lanes.end(), [&](const Lane& lane) {
-    if (!resident.bound->policy.starts_in_catch_up(lane.number)) return false;
-    return lane.in_memory > 0 || lane.cold_ahead || lane.asleep ||
-           sleepers_.any_of_lane(resident.id, lane.number);
-  });
+  const Policy& policy = resident.bound->policy;
+  for (const Lane& lane : resident.lanes) {
+    if (policy.starts_in_catch_up(lane.number) &&
+        (lane.in_memory > 0 || lane.cold_ahead || lane.asleep))
+      return false;
+  }
+  for (std::uint8_t lane = 0; lane < kLanes; ++lane) {
+    if (policy.starts_in_catch_up(lane) && sleepers_.any_of_lane(resident.id, lane)) return false;
+  }
+  return true;
 }
 
 // A destination that was never reached has nothing to catch up with: all that waits is new to it.

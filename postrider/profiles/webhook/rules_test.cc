@@ -338,7 +338,7 @@ TEST(WebhookSettings, TextsAreBoundedToo) {
       EXPECT_FALSE(accepts(low - 1)) << name;
     }
   }
-  EXPECT_EQ(texts, 11U);
+  EXPECT_EQ(texts, 12U);
   EXPECT_FALSE(with({{"header_prefix", "a b"}}));
   EXPECT_FALSE(with({{"content_type", "text/plain\r\nx: y"}}));
   EXPECT_TRUE(with({{"headers." + std::string(kHeaderNameBytesMax, 'x'), "1"}}));

@@ -192,9 +192,12 @@ TEST(WebhookClassify, EveryEndWithoutAStatusMeansWhatTheDocumentSays) {
   for (std::size_t row = 0; row < ends.rows.size(); ++row) {
     const auto end = known.find(ends.cell(row, "end"));
     ASSERT_NE(end, known.end()) << ends.cell(row, "end");
-    // A status or a header that a transport left behind says nothing then.
-    const Reading reading = given().reading(
-        {.end = end->second, .status = 429, .headers = {{"retry-after", "7"}}, .body = "x"});
+    // What a transport left behind says nothing then. What is held back never reached one, and
+    // its body is our own reason.
+    const Reading reading = given().reading({.end = end->second,
+                                             .status = 429,
+                                             .headers = {{"retry-after", "7"}},
+                                             .body = end->second == WireEnd::kHeldBack ? "" : "x"});
     EXPECT_EQ(name_of(reading.signal), ends.cell(row, "signal")) << end->first;
     EXPECT_EQ(name_of(reading.outcome.failure), ends.cell(row, "class")) << end->first;
     EXPECT_EQ(name_of(reading.outcome.certainty), ends.cell(row, "certainty")) << end->first;

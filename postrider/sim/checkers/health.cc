@@ -3,6 +3,7 @@
 // only a delivery or an operator clears it, never mere contact. A wait beyond the rule's bound is
 // deep, and no other; in catch-up only its lanes start, and it ends when they owe nothing. The
 // strikes of messages that ran out of attempts are told, and a position never goes back.
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -139,9 +140,23 @@ class HealthChecker final : public Checker {
     Timestamp behind;   // true time since when it catches up and owes something
   };
 
-  // Whether a message is in line in a lane that starts in catch-up. What is parked is not owed, nor
-  // what sleeps on disk until after `until`; the head of a FIFO lane keeps its lane waiting.
-  bool owes(const DestinationNote& destination, Timestamp until) const {
+  // Whether a message that was sent and is waited for may keep a catch-up open.
+  bool has_sent(const DestinationNote& destination) const {
+    const auto last = live_.lower_bound({(destination.id.value() + 1) << 20, 0});
+    return std::any_of(live_.lower_bound({destination.id.value() << 20, 0}), last,
+                       [&](MessageId id) {
+                         const MessageNote* note = notebook_.find(id);
+                         if (note == nullptr || !note->state || destination.profile == nullptr)
+                           return false;
+                         const Phase phase = destination.profile->states[note->state->state].phase;
+                         return phase == Phase::kInFlight || phase == Phase::kAwaiting;
+                       });
+  }
+
+  // Whether a message is in line in a lane that starts in catch-up, since before `since` if that is
+  // said. What is parked is not owed, nor what sleeps on disk until after `until`; the head of a
+  // FIFO lane keeps its lane waiting.
+  bool owes(const DestinationNote& destination, Timestamp until, Timestamp since = {}) const {
     const auto last = live_.lower_bound({(destination.id.value() + 1) << 20, 0});
     for (auto at = live_.lower_bound({destination.id.value() << 20, 0}); at != last; ++at) {
       const MessageNote* note = notebook_.find(*at);
@@ -149,6 +164,8 @@ class HealthChecker final : public Checker {
           !destination.policy.starts_in_catch_up(at->lane()))
         continue;
       const bool fifo = destination.policy.lane_kind(at->lane()) == LaneKind::kFifo;
+      const Timestamp in_line = note->state ? note->state->since : note->accepted;
+      if (since.is_set() && in_line >= since) continue;
       if (!note->cold || !note->state || fifo || note->state->due <= until) return true;
     }
     return false;
@@ -188,8 +205,8 @@ class HealthChecker final : public Checker {
       const bool troubled = before == Health::kWait || before == Health::kProbe;
       // A catch-up may be over because nothing was owed, or nothing was ever delivered.
       const bool behind = before == Health::kDeep || before == Health::kCatchUp;
-      const bool drained =
-          behind && (!owes(*put.note, Timestamp()) || !after.delivered_at.is_set());
+      const bool drained = behind && (!owes(*put.note, Timestamp(), after.health_since) ||
+                                      !after.delivered_at.is_set());
       const bool cleared = drained || ((troubled || behind) && evidence.good >= evidence.trouble);
       const bool held = put.before && put.before->reason.starts_with("hold '") && released_;
       if (!cleared && !held && resume < evidence.trouble) {
@@ -268,7 +285,8 @@ class HealthChecker final : public Checker {
                         health_of(destination->route) != Health::kCatchUp;
       if (over) {
         evidence.behind = Timestamp();
-      } else if (owes(*destination, when.engine - kCommitMost) || when.incarnation != newest_) {
+      } else if (owes(*destination, when.engine - kCommitMost) || has_sent(*destination) ||
+                 when.incarnation != newest_) {
         evidence.behind = when.truth;
       } else if (evidence.behind + kCaughtUpMost < when.truth) {
         verdicts_.violation(7, "a route catches up with nothing: " + destination->config.name);

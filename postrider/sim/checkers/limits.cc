@@ -163,9 +163,10 @@ class LimitsChecker final : public Checker {
     // have become durable, and the wall may have been set back. True time does.
     const Duration gap =
         gate.incarnation == newest_ ? now - gate.last : left.when.truth - gate.last_truth;
-    if (gate.last.is_set() && gap < limits.spacing)
+    if (settled && gate.last.is_set() && gap < limits.spacing)
       verdicts_.violation(7, "two starts too close to each other: " + to_string(note.id));
-    if (limits.tokens_per_second != 0) check_tokens(gate, limits, note, gap);
+    if (settled && limits.tokens_per_second != 0) check_tokens(gate, limits, note, gap);
+    if (!settled) gate.missing = 0;
     gate.last = now;
     gate.last_truth = left.when.truth - (left.when.engine - now) - Duration(1);
     gate.incarnation = newest_;

@@ -33,6 +33,8 @@ std::string_view unreachable_anywhere(std::string_view row) {
     return "due is raised for waiting messages only";
   if (row.find(", timed-out) ignore") != std::string_view::npos)
     return "only the timer of an attempt or of a stage times out";
+  if (row.find(", peer-seen) ignore") != std::string_view::npos)
+    return "a sign of life is raised for messages in back-off only";
   return {};
 }
 

@@ -33,8 +33,8 @@ struct HttpTransportOptions {
   Duration connection_life_max{300'000};  // not used again after it: addresses change
   Duration connect_time_out{5'000};       // of one address
   Duration tls_time_out{5'000};
-  Duration first_byte_time_out{0};          // 0: that of the whole exchange
-  Duration exchange_time_out_max{600'000};  // of requests that name a longer one or none
+  Duration first_byte_time_out{0};                    // 0: that of the whole exchange
+  Duration exchange_time_out_max{600'000};            // of requests that name a longer one or none
   std::uint32_t request_bytes_max = 8 * 1024 * 1024;  // of a body; a larger one is not sent
   std::uint32_t reply_head_bytes_max = 32 * 1024;
   std::uint32_t reply_bytes_max = 64 * 1024;  // read before the connection is given up

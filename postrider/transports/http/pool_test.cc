@@ -477,7 +477,9 @@ TEST(HttpTimeOut, OfTheWholeExchangeEndsATricklingAnswer) {
 }
 
 TEST(HttpTimeOut, OfARequestThatIsSentInPartIsUnknown) {
-  Rig rig;
+  HttpTransportOptions options = Rig::local();
+  options.request_bytes_max = 64 * 1024 * 1024;
+  Rig rig(options);
   bool some = false;
   Peer peer(rig.loop, [&](Link& link) -> Task {
     co_await link.some(10);

@@ -51,7 +51,7 @@ export function DestinationActions({ one, holds, done }: OneProps & { done: () =
         ? <Action run={() => void attempt(`Resume ${one.name}`, () => api.resume(one.name), done)} label={`Resume ${one.name}`}>Resume</Action>
         : hold !== undefined ? <ReleaseAction hold={hold} done={done} />
         : <Action run={() => setPausing(true)} label={`Pause ${one.name}`}>Pause</Action>}
-      {(one.health === "wait" || one.health === "probe") &&
+      {(one.health === "wait" || one.health === "probe" || one.health === "deep") &&
         <Action run={() => void attempt(`Wake ${one.name}`, () => api.wake(one.name), done)} label={`Wake ${one.name}: look now whether it is there`}>Wake</Action>}
       {pausing && <PauseDialog name={one.name} close={() => setPausing(false)} done={done} />}
     </span>

@@ -8,7 +8,7 @@ import { go } from "../route.ts";
 import { Action, Dialog, Pending, say, submitted } from "../ui.tsx";
 
 const kOnce = 600_000; // a dialog does not stay open for long
-const kNameMax = 200;
+const kNameMax = 255;
 
 // Sends a test message, and shows what becomes of it.
 export async function sendTest(name: string): Promise<void> {
@@ -82,7 +82,7 @@ function Form({ names, made }: { names: string[]; made: (name: string, secret: s
   };
   return (
     <form onSubmit={submitted(() => void run())}>
-      <label>Name<input value={name} pattern={kNamePattern} maxLength={kNameMax} required autofocus spellcheck={false} autocomplete="off" placeholder="shop" title="Letters, digits and . _ - : @ + = ~; a letter or a digit first" onInput={(event) => setName(event.currentTarget.value)} /></label>
+      <label>Name<input value={name} pattern={kNamePattern} maxLength={kNameMax} required autofocus spellcheck={false} autocomplete="off" placeholder="shop" title="Letters, digits and . _ - : @ + = ~ [ ]; a letter or a digit first" onInput={(event) => setName(event.currentTarget.value)} /></label>
       {names.length > 1 && (
         <label>Profile
           <select value={profile} onChange={(event) => setProfile(event.currentTarget.value)}>{names.map((one) => <option key={one} value={one}>{one}</option>)}</select>

@@ -22,7 +22,7 @@ const kTroublesMax = 8;
 const kRowsMax = 8;
 
 function Troubles({ destinations, reload }: { destinations: Destination[]; reload: () => void }) {
-  const rank: Record<Condition, number> = { disabled: 0, wait: 1, degraded: 2, probe: 3, paused: 4, normal: 5 };
+  const rank: Record<Condition, number> = { disabled: 0, deep: 1, wait: 2, degraded: 3, probe: 4, "catch-up": 5, paused: 6, normal: 7 };
   const rankOf = (one: Destination) => rank[conditionOf(one)];
   const bad = destinations.filter((one) => conditionOf(one) !== "normal").sort((one, other) => rankOf(one) - rankOf(other));
   if (destinations.length === 0) {

@@ -108,8 +108,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"begins-behind", &Numbers::begins_behind},
     {"drops", &Numbers::drops},
 });
-constexpr std::array<std::string_view, 5> kWords = {"peer", "route", "link", "catch-up",
-                                                      "seal"};
+constexpr std::array<std::string_view, 5> kWords = {"peer", "route", "link", "catch-up", "seal"};
 
 Result<Numbers> parse_numbers(const NamedTexts& settings) {
   Numbers numbers;

@@ -180,9 +180,9 @@ class DrillField final : public Field {
   }
   void add_checkers(const CheckerContext& context, Notebook& notebook,
                     CheckerList& list) const override {
-    for (CheckerMaker* maker : {make_pairing_checker, make_intent_checker, make_starts_checker,
-                                make_frail_checker, make_holder_checker, make_seen_checker,
-                                make_seal_checker})
+    for (CheckerMaker* maker :
+         {make_pairing_checker, make_intent_checker, make_starts_checker, make_frail_checker,
+          make_holder_checker, make_seen_checker, make_seal_checker})
       list.push_back(maker(context, notebook));
   }
 

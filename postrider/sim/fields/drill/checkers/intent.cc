@@ -22,14 +22,17 @@ class IntentChecker final : public Checker {
       return;
     if (!is_send(left.call)) return check_question(*note, left);
     Story& story = stories_[note->id];
-    const bool same_settings = story.configured == note->destination->configured;
+    const bool same_settings =
+        story.configured.is_set() && story.configured == note->destination->configured;
     if (!story.text.empty() && story.open && same_settings && story.text != left.call.text)
       verdicts_.violation(18, "a resend is not the same bytes: " + to_string(note->id));
     // What a replaced owner sends is recorded nowhere; and news may have closed it in the commit
     // that brought it.
     story.open = left.when.incarnation == newest_ && !awaits(*note);
     story.text = left.call.text;
-    story.configured = note->destination->configured;
+    // What is sent in the commit that changes the settings may be of before that.
+    const bool settled = note->destination->configured < left.decided_after;
+    story.configured = settled ? note->destination->configured : Timestamp();
     story.attempt = left.start.attempt;
     message_of_[left.start.attempt.value()] = note->id;
   }
