@@ -229,7 +229,8 @@ void HttpConnection::hand_over_collected() {
   HttpRequest& request = hub_.request();
   HttpFraming framing;
   // It was fine before; nothing but its place has changed.
-  static_cast<void>(parse_http_head(head, hub_.limits().headers_max, request, framing));
+  static_cast<void>(
+      parse_http_head(head, hub_.limits().headers_max, request, framing, hub_.handler().forwards));
   request.body = body;
   request.length = body.size();
   request.peer = peer_.text;

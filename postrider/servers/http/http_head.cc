@@ -63,7 +63,15 @@ constexpr std::string_view view(const char* begin, const char* end) {
   return {begin, static_cast<std::size_t>(end - begin)};
 }
 
-HttpRefusal check_target(HttpRequest& request) {
+// "name://" and something behind it. What follows is for those who know the scheme.
+bool has_scheme(std::string_view target) {
+  const std::size_t colon = target.find("://");
+  return colon != std::string_view::npos && colon > 0 && target.size() > colon + 3 &&
+         std::all_of(target.begin(), target.begin() + static_cast<std::ptrdiff_t>(colon),
+                     [](char c) { return token_char(c) != 0; });
+}
+
+HttpRefusal check_target(HttpRequest& request, bool forwards) {
   std::string_view& target = request.target;
   if (request.method == "CONNECT") return {501, "CONNECT is not offered"};
   if (target.starts_with('/')) return {};
@@ -82,6 +90,8 @@ HttpRefusal check_target(HttpRequest& request) {
     }
     return {};
   }
+  const bool http = target.starts_with("http://") || target.starts_with("https://");
+  if (forwards && !http && has_scheme(target)) return {};
   return bad("the request target is not a path");
 }
 
@@ -99,7 +109,8 @@ HttpRefusal parse_version(std::string_view text, HttpFraming& framing) {
   return bad("the request line does not end with a version");
 }
 
-HttpRefusal parse_request_line(Cursor& cursor, HttpRequest& request, HttpFraming& framing) {
+HttpRefusal parse_request_line(Cursor& cursor, HttpRequest& request, HttpFraming& framing,
+                               bool forwards) {
   char* begin = cursor.at;
   while (token_char(*cursor.at) != 0) ++cursor.at;
   request.method = view(begin, cursor.at);
@@ -117,7 +128,7 @@ HttpRefusal parse_request_line(Cursor& cursor, HttpRequest& request, HttpFraming
   const std::string_view version = view(begin, cursor.at);
   if (!cursor.take_line_end()) return bad("the request line does not end with a version");
   const HttpRefusal refusal = parse_version(version, framing);
-  return refusal ? refusal : check_target(request);
+  return refusal ? refusal : check_target(request, forwards);
 }
 
 // "name: value". A line that begins with white space would continue the one before (obs-fold); a
@@ -224,12 +235,13 @@ HttpRefusal judge(const Seen& seen, HttpFraming& framing) {
 }  // namespace
 
 HttpRefusal parse_http_head(std::span<char> head, std::uint32_t headers_max, HttpRequest& request,
-                            HttpFraming& framing) {
+                            HttpFraming& framing, bool forwards) {
   framing = {};
   request.headers.clear();
   request.body = {};
   Cursor cursor{head.data(), head.data() + head.size()};
-  if (const HttpRefusal refusal = parse_request_line(cursor, request, framing)) return refusal;
+  if (const HttpRefusal refusal = parse_request_line(cursor, request, framing, forwards))
+    return refusal;
   Seen seen;
   while (*cursor.at != '\r') {
     if (request.headers.size() == headers_max) return {431, "there are too many headers"};

@@ -32,8 +32,10 @@ struct HttpFraming {
 
 // `head` is a whole head with its empty line. Names of headers become lower case in place; method,
 // target and headers of `request` are set. Everything that is refused ends the connection.
+//
+// `forwards`: absolute targets of other schemes than HTTP's are handed on as they are.
 HttpRefusal parse_http_head(std::span<char> head, std::uint32_t headers_max, HttpRequest& request,
-                            HttpFraming& framing);
+                            HttpFraming& framing, bool forwards = false);
 
 // What a name of a header or a method is made of (RFC 9110 §5.6.2), what a line of text is made of.
 bool is_http_token_char(char c);

@@ -28,7 +28,7 @@ constexpr std::size_t kTurnedAwayMax = 64;
 
 HttpHub::HttpHub(const HttpLimits& limits, HttpHandler handler, std::function<void()> wake)
     : limits_(limits),
-      reader_limits_{limits.head_bytes_max, limits.headers_max},
+      reader_limits_{limits.head_bytes_max, limits.headers_max, handler.forwards},
       handler_(std::move(handler)),
       wake_(std::move(wake)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),

@@ -97,8 +97,8 @@ HttpReader::Found HttpReader::find_head(std::span<char>& input, const HttpReader
     take(input, searched_);
     searched_ = 0;
   }
-  const HttpRefusal refusal =
-      parse_http_head(input.first(searched_), limits.headers_max, request, framing_);
+  const HttpRefusal refusal = parse_http_head(input.first(searched_), limits.headers_max, request,
+                                              framing_, limits.forwards);
   if (refusal) return refuse(refusal);
   take(input, searched_);
   remaining_ = framing_.length;

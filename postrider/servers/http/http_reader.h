@@ -14,6 +14,7 @@ namespace postrider {
 struct HttpReaderLimits {
   std::uint32_t head_bytes_max = 0;  // also of the trailers of a chunked body
   std::uint32_t headers_max = 0;
+  bool forwards = false;  // targets of other schemes are handed on
 };
 
 class HttpReader {

@@ -231,5 +231,24 @@ TEST(HttpReader, SaysWhatTheHeadSaysAboutTheConnection) {
                    .expects_continue);
 }
 
+TEST(HttpReader, HandsTargetsOfOtherSchemesOnWhenItForwards) {
+  HttpReaderLimits limits = kLimits;
+  limits.forwards = true;
+  const auto target_of = [&](const std::string& target) {
+    return read("PUT " + target + " HTTP/1.1\r\nhost: a\r\n\r\n", 7, limits);
+  };
+  const auto taken = [](const std::string& target) {
+    return std::vector<std::string>{"PUT " + target + " "};
+  };
+  const std::string matrix = "matrix-federation://[::1]:8448/send/1?x=y";
+  EXPECT_EQ(target_of(matrix), taken(matrix));
+  EXPECT_EQ(target_of("/send/1"), taken("/send/1"));
+  EXPECT_EQ(target_of("http://a/send/1"), taken("/send/1"));
+  for (const std::string bad : {"://a/b", "matrix:", "a b://c", "http://", "c://", "m(x)://a/b"})
+    EXPECT_EQ(target_of(bad), std::vector<std::string>{"400"}) << bad;
+  EXPECT_EQ(read("PUT " + matrix + " HTTP/1.1\r\nhost: a\r\n\r\n", 7),
+            std::vector<std::string>{"400"});
+}
+
 }  // namespace
 }  // namespace postrider

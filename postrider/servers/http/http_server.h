@@ -48,7 +48,7 @@ using HttpHeader = std::pair<std::string_view, std::string_view>;
 // Views are good until the handler returns.
 struct HttpRequest {
   std::string_view method;
-  std::string_view target;          // path and query as sent
+  std::string_view target;          // path and query as sent; with `forwards`, also whole targets
   std::vector<HttpHeader> headers;  // names in lower case
   std::string_view body;
   std::uint64_t length = 0;  // of the body, as the head says; 0: there is none, or it is chunked
@@ -113,6 +113,9 @@ struct HttpHandler {
   std::function<std::uint64_t(const HttpRequest&)> body_bytes_max = {};
   // Makes the answer to something that never became a request (400, 408, 413, 431, 503, …).
   std::function<HttpResponse(int status, std::string_view detail)> refuse;
+  // Absolute targets of other schemes than HTTP's come as they are, because requests may be for
+  // others. Else they are refused.
+  bool forwards = false;
 };
 
 class HttpServer {
