@@ -20,6 +20,10 @@ constexpr int kSwitchingProtocols = 101;
 // Beast insists on seeing a whole last chunk, "0\r\n\r\n", once it has met its first three bytes.
 constexpr std::size_t kLastChunkBytes = 5;
 
+bool is_interim(int status) {
+  return status >= 100 && status <= 199 && status != kSwitchingProtocols;
+}
+
 std::string lower(string_view text) {
   std::string out(text.data(), text.size());
   for (char& c : out) {
@@ -35,8 +39,8 @@ class Grammar final : public http::basic_parser<false> {
     std::uint32_t body_bytes_max;  // that are read
     std::uint32_t excerpt;         // … and kept
   };
-  Grammar(const ReplyLimits& limits, Measure measure, WireReply& reply)
-      : measure_(measure), reply_(reply) {
+  Grammar(const ReplyLimits& limits, Measure measure, WireReply& reply, ReplySink* sink)
+      : measure_(measure), reply_(reply), sink_(sink) {
     eager(true);
     // Ours is over all of the head; this one, over what of it comes at once, is never reached.
     header_limit(limits.head_bytes_max + 1);
@@ -54,9 +58,16 @@ class Grammar final : public http::basic_parser<false> {
     if (reply_.headers.empty()) reply_.headers.reserve(kHeadersUsual);
     reply_.headers.emplace_back(lower(name), std::string(value.data(), value.size()));
   }
-  void on_header_impl(error_code&) override { in_head_ = false; }
+  void on_header_impl(error_code&) override {
+    in_head_ = false;
+    if (sink_ != nullptr && !is_interim(reply_.status)) sink_->reply_head(reply_);
+  }
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
   std::size_t on_body_impl(string_view bytes, error_code& error) override {
+    if (sink_ != nullptr) {
+      sink_->reply_piece({bytes.data(), bytes.size()});
+      return bytes.size();
+    }
     const std::size_t room = measure_.excerpt - reply_.body.size();
     reply_.body.append(bytes.data(), std::min(room, bytes.size()));
     body_bytes_ += bytes.size();
@@ -71,6 +82,7 @@ class Grammar final : public http::basic_parser<false> {
 
   Measure measure_;
   WireReply& reply_;
+  ReplySink* sink_;  // null: the body is kept
   std::uint64_t body_bytes_ = 0;
   bool in_head_ = true;
 };
@@ -79,8 +91,9 @@ class Grammar final : public http::basic_parser<false> {
 
 class ReplyReader::Parser {
  public:
-  void begin(const ReplyLimits& limits, bool to_head, std::uint32_t wanted) {
+  void begin(const ReplyLimits& limits, bool to_head, std::uint32_t wanted, ReplySink* sink) {
     to_head_ = to_head;
+    sink_ = sink;
     const std::uint32_t ordered = std::min(wanted, kReplyBytesOrderMax);
     measure_.body_bytes_max = std::max(limits.body_bytes_max, ordered);
     measure_.excerpt =
@@ -92,16 +105,14 @@ class ReplyReader::Parser {
   void restart(const ReplyLimits& limits) {
     reply = WireReply{};
     head_bytes = 0;
-    grammar.emplace(limits, measure_, reply);
+    grammar.emplace(limits, measure_, reply, sink_);
     grammar->skip(to_head_);
   }
   // Chunks can carry long extensions around little body, so all bytes are counted too.
   bool too_long(const ReplyLimits& limits, std::size_t more) {
+    if (sink_ != nullptr) return false;
     if (!grammar->in_head()) after_head_ += more;
     return after_head_ > 2 * std::uint64_t{measure_.body_bytes_max} + limits.head_bytes_max;
-  }
-  bool is_interim() const {
-    return reply.status >= 100 && reply.status <= 199 && reply.status != kSwitchingProtocols;
   }
   bool one_interim_too_many(const ReplyLimits& limits) { return ++interim_ > limits.interim_max; }
 
@@ -112,6 +123,7 @@ class ReplyReader::Parser {
  private:
   bool to_head_ = false;
   Grammar::Measure measure_{};
+  ReplySink* sink_ = nullptr;
   std::uint32_t interim_ = 0;
   std::uint64_t after_head_ = 0;
 };
@@ -123,7 +135,11 @@ ReplyReader::ReplyReader(const ReplyLimits& limits)
 ReplyReader::~ReplyReader() = default;
 
 void ReplyReader::begin(bool to_head, std::uint32_t wanted) {
-  parser_->begin(limits_, to_head, wanted);
+  parser_->begin(limits_, to_head, wanted, nullptr);
+}
+
+void ReplyReader::begin(bool to_head, ReplySink& sink) {
+  parser_->begin(limits_, to_head, 0, &sink);
 }
 
 ReplyProgress ReplyReader::feed(std::string_view bytes, bool full, std::size_t& taken) {
@@ -147,7 +163,7 @@ ReplyProgress ReplyReader::feed(std::string_view bytes, bool full, std::size_t& 
     }
     if (error) return ReplyProgress::kBroken;
     if (!grammar.is_done()) continue;
-    if (!parser_->is_interim()) return ReplyProgress::kWhole;
+    if (!is_interim(parser_->reply.status)) return ReplyProgress::kWhole;
     if (parser_->one_interim_too_many(limits_)) return ReplyProgress::kBroken;
     parser_->restart(limits_);
   }

@@ -24,6 +24,14 @@ enum class ReplyProgress : std::uint8_t {
   kBroken,  // not HTTP, or a head beyond the limit
 };
 
+// Gets an answer while it is read, when its body is not to be kept.
+class ReplySink {
+ public:
+  virtual ~ReplySink() = default;
+  virtual void reply_head(const WireReply& head) = 0;  // status and headers, once
+  virtual void reply_piece(std::string_view bytes) = 0;
+};
+
 class ReplyReader {
  public:
   explicit ReplyReader(const ReplyLimits& limits);
@@ -35,6 +43,9 @@ class ReplyReader {
   // bytes of the body are kept, as far as it is read at all, and so many are read if
   // that is more than body_bytes_max, up to kReplyBytesOrderMax; 0: excerpt_bytes_max.
   void begin(bool to_head, std::uint32_t wanted = 0);
+  // The answer goes to the sink as it comes, and its body has no limit. The sink outlives the
+  // answer, and does not destroy the reader.
+  void begin(bool to_head, ReplySink& sink);
   // Adds to `taken` how much of `bytes` was used. The rest must come again with more behind it, and
   // when `full`, because the caller can hold no more than that, something is settled now.
   ReplyProgress feed(std::string_view bytes, bool full, std::size_t& taken);

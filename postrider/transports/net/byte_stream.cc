@@ -42,6 +42,9 @@ class ByteStream::Core final : public std::enable_shared_from_this<ByteStream::C
   std::uint64_t left() const { return left_; }
   Timestamp due() const { return due_; }
   void time_out(Timestamp now);
+  void pause() { paused_ = true; }
+  void resume();
+  bool ended_in_order() const { return in_order_; }
   void close();
 
  private:
@@ -74,6 +77,9 @@ class ByteStream::Core final : public std::enable_shared_from_this<ByteStream::C
   bool held_back_ = false;  // no descriptor was left for some address
   bool broken_ = false;     // for writing; the read will tell
   bool waiting_writable_ = false;
+  bool paused_ = false;
+  bool read_waits_ = false;  // for resume()
+  bool in_order_ = false;
   Timestamp due_ = Timestamp::never();
   std::string out_;  // plain; with TLS always empty
   std::size_t out_sent_ = 0;
@@ -137,8 +143,7 @@ void ByteStream::Core::on_connected(error_code error, Timestamp now) {
 
 void ByteStream::Core::begin_handshake(Timestamp now) {
   tls_ = std::make_unique<TlsStream>(host_->tls_context, host_->certificate_name(),
-                                     host_->peer_is_address, host_->tls_memory,
-                                     settings_.protocol);
+                                     host_->peer_is_address, host_->tls_memory, settings_.protocol);
   state_ = State::kHandshake;
   due_ = now + settings_.connect_time_out + settings_.tls_time_out;
   tls_->handshake();
@@ -210,6 +215,10 @@ void ByteStream::Core::wait_writable() {
 
 void ByteStream::Core::read() {
   if (state_ == State::kClosed) return;
+  if (paused_) {
+    read_waits_ = true;
+    return;
+  }
   socket_.async_read_some(asio::buffer(in_),
                           [self = shared_from_this()](error_code error, std::size_t bytes) {
                             if (self->state_ == State::kClosed) return;
@@ -217,7 +226,13 @@ void ByteStream::Core::read() {
                           });
 }
 
+void ByteStream::Core::resume() {
+  paused_ = false;
+  if (std::exchange(read_waits_, false)) read();
+}
+
 void ByteStream::Core::on_read(error_code error, std::size_t bytes) {
+  in_order_ = error == asio::error::eof;
   if (error) return end(state_ == State::kHandshake ? StreamEnd::kNoTls : StreamEnd::kLost);
   if (tls_ != nullptr) {
     take_encrypted(bytes);
@@ -234,6 +249,7 @@ void ByteStream::Core::take_encrypted(std::size_t bytes) {
     std::size_t got = 0;
     const TlsStep step = tls_->read(plain_.data(), plain_.size(), got);
     if (step == TlsStep::kMore) break;
+    in_order_ = step == TlsStep::kClosed;
     if (step != TlsStep::kDone) return end(StreamEnd::kLost);
     user_.stream_took({plain_.data(), got});
   }
@@ -297,6 +313,9 @@ std::size_t ByteStream::unsent() const { return core_->unsent(); }
 std::uint64_t ByteStream::left() const { return core_->left(); }
 Timestamp ByteStream::due() const { return core_->due(); }
 void ByteStream::time_out(Timestamp now) { core_->time_out(now); }
+void ByteStream::pause() { core_->pause(); }
+void ByteStream::resume() { core_->resume(); }
+bool ByteStream::ended_in_order() const { return core_->ended_in_order(); }
 void ByteStream::close() { core_->close(); }
 
 }  // namespace postrider

@@ -57,7 +57,11 @@ class ByteStream {
   std::uint64_t left() const;          // bytes of all writes that may have left the process
   Timestamp due() const;               // of the address or the handshake under way
   void time_out(Timestamp now);        // that one is over: the next address, or the end
-  void close();                        // nothing is told afterwards
+  // Reads nothing more of the peer until resume(). What one read brought is told all the same.
+  void pause();
+  void resume();
+  bool ended_in_order() const;  // of kLost: the peer had closed, and nothing was broken
+  void close();                 // nothing is told afterwards
 
  private:
   class Core;
