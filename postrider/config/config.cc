@@ -60,6 +60,7 @@ ConfigReader::ConfigReader(std::string_view file, const Environment& environment
       sections_(config_sections(parts)),
       rows_(config_rows(parts)) {
   for (const ConfigPart* part : parts) {
+    if (part->check != nullptr) checks_.push_back(part->check);
     if (part->read_list != nullptr) lists_.emplace(part->list, part->read_list());
   }
 }

@@ -166,6 +166,7 @@ void ConfigReader::check() {
   finish_destinations();
   finish_brokers();
   for (const auto& [name, list] : lists_) list->finish(*this);
+  for (const auto check_part : checks_) check_part(*this);
   check_listeners();
   check_names();
   check_ranges();

@@ -64,6 +64,8 @@ struct ConfigPart {
   std::string_view list = {};  // "plugins"; empty: none
   std::unique_ptr<ConfigList> (*read_list)() = nullptr;
   std::string_view sample = {};  // of the list, for `config init`; commented out
+  // Looks at what only together makes sense, once everything has been read. May be null.
+  void (*check)(ConfigReading& reading) = nullptr;
   // News that the part tells to destinations which the file does not have. May be null.
   std::vector<UnheardEvents> (*unheard)(const Config& config) = nullptr;
 };

@@ -122,6 +122,7 @@ class ConfigReader final : public ConfigReading {
   std::vector<ConfigSection> sections_;  // all, those of the parts too
   std::vector<ConfigRow> rows_;
   std::map<std::string_view, std::unique_ptr<ConfigList>> lists_;  // of the parts, by name
+  std::vector<void (*)(ConfigReading&)> checks_;                   // of the parts
 };
 
 // A value of a file; the error says what it may be.

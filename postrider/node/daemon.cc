@@ -160,6 +160,7 @@ class Daemon::Impl {
 
  private:
   Result<void> share_out_descriptors();
+  Result<void> let_doors_listen(const HttpTransportOptions& transport);
   HttpHandler handler();
   Result<Arrived> arrival_of(const BrokerEvent& event) const;
   ProcessFigures figures();
@@ -241,6 +242,7 @@ Result<void> Daemon::Impl::start() {
   options.host.clock_in_doubt = [this](const DoubtNews& news) {
     log_.warning(words_of(news.kind), {{"by_seconds", std::to_string(news.by.count() / 1000)}});
   };
+  const HttpTransportOptions transport = options.transport;
   POSTRIDER_TRY(node, Node::open(std::move(options), clock_));
   node_ = std::move(node);
   HttpApiOptions api = options_.config.api;
@@ -270,6 +272,7 @@ Result<void> Daemon::Impl::start() {
                                            "([[tokens]]), or listen on 127.0.0.1");
     addresses_.push_back(address);
   }
+  if (auto listening = let_doors_listen(transport); !listening) return listening;
   signals_ =
       std::make_unique<boost::asio::signal_set>(node_->loop().context(), SIGTERM, SIGINT, SIGHUP);
   wait_for_signal();
@@ -280,6 +283,19 @@ Result<void> Daemon::Impl::start() {
   node_->loop().every(kTick, [this] { look_around(); });
   node_->loop().every(kLookAtSpace, [this] { watch_space(); });
   if (node_->brokers() != nullptr) node_->loop().every(kLookAtBrokers, [this] { watch_brokers(); });
+  return {};
+}
+
+Result<void> Daemon::Impl::let_doors_listen(const HttpTransportOptions& transport) {
+  const doors::DoorGround ground{.loop = node_->loop().context(),
+                                 .clock = clock_,
+                                 .limits = options_.config.server.limits,
+                                 .transport = transport};
+  for (doors::OpenDoor* door : doors_) {
+    POSTRIDER_TRY(addresses, door->listen(ground));
+    for (const std::string& address : addresses)
+      log_.info("a profile listens", {{"address", address}});
+  }
   return {};
 }
 
@@ -320,6 +336,7 @@ ProcessFigures Daemon::Impl::figures() {
   out.open_files = entries_of("/proc/self/fd");
   out.open_files_max = descriptor_limit_;
   out.connections_in = server_->connections();
+  for (const doors::OpenDoor* door : doors_) out.connections_in += door->connections();
   out.held_bytes = server_->held_bytes();
   out.connections_out = node_->transport().connections();
   out.store = node_->committer().counters();
@@ -403,6 +420,7 @@ void Daemon::Impl::on_signal(int number) {
   notify_manager("STOPPING=1");
   give_up_at_ = clock_.read().boot + options_.config.drain_time_out;
   server_->stop_accepting();
+  for (doors::OpenDoor* door : doors_) door->stop_listening();
   node_->host().drain();
 }
 

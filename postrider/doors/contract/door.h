@@ -16,15 +16,38 @@
 #include "postrider/config/config_part.h"
 #include "postrider/model/destination.h"
 #include "postrider/model/event.h"
+#include "postrider/model/seams/clock.h"
+#include "postrider/servers/http/http_server.h"
+#include "postrider/transports/http/http_transport.h"
 #include "postrider/transports/mqtt/brokers.h"
 
+namespace boost::asio {
+class io_context;
+}
+
 namespace postrider::doors {
+
+// What a door stands on that listens or reaches out by itself. Loop and clock outlive the door.
+struct DoorGround {
+  boost::asio::io_context& loop;
+  const Clock& clock;
+  HttpLimits limits;  // of the daemon's own server
+  // How the daemon reaches out: names, allowed addresses, trust, time-outs, descriptors.
+  HttpTransportOptions transport;
+};
 
 // A door while the daemon runs. On the loop's thread.
 class OpenDoor : public api::HttpDoor {
  public:
   // What a configuration says that was read again.
   virtual void reload(const Config& /*config*/) {}
+  // Opens the listeners that the door has beside the API, if any. Once, when the API is open. The
+  // addresses, as really bound; an Error says what to change, and the daemon does not start.
+  virtual Result<std::vector<std::string>> listen(const DoorGround& /*ground*/) {
+    return std::vector<std::string>();
+  }
+  virtual void stop_listening() {}                       // what is under way may end
+  virtual std::size_t connections() const { return 0; }  // of clients at its own listeners
   // What a broker of MQTT brought. kNotFound: it is no event of this profile, and the next door is
   // asked.
   virtual Result<Arrived> arrival(const BrokerEvent& /*event*/) const {
