@@ -1,0 +1,18 @@
+#include "postrider/doors/matrix/door.h"
+
+#include "postrider/doors/matrix/config.h"
+#include "postrider/doors/matrix/routes.h"
+
+namespace postrider::doors {
+namespace {
+
+std::shared_ptr<OpenDoor> open(const Config& config, DoorTools /*tools*/) {
+  return std::make_shared<matrix_door::MatrixRoutes>(config.parts.of<matrix_door::MatrixConfig>());
+}
+
+}  // namespace
+
+const ProfileDoor kMatrixDoor{
+    .profile = "matrix", .config = &matrix_door::kConfigPart, .open = open};
+
+}  // namespace postrider::doors

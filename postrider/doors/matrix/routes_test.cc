@@ -1,0 +1,287 @@
+// The door as the daemon opens it: listener, signs of life and mirrored requests over a real engine
+// and real sockets.
+#include "postrider/doors/matrix/routes.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "postrider/api/http_api_testing.h"
+#include "postrider/doors/matrix/rig_testing.h"
+
+namespace postrider::matrix_door {
+namespace {
+
+constexpr const char* kFar = "matrix:far.example";
+
+class Wires final : public WireRig {
+ private:
+  struct Nothing final : Transport {
+    void start(AttemptId /*attempt*/, WireRequest /*request*/) override {}
+    void abort(AttemptId /*attempt*/) override {}
+  };
+  Transport& tested() override { return nothing_; }
+  void sweep() override {}
+  Nothing nothing_;
+};
+
+class MatrixDoor : public api::ApiRig {
+ protected:
+  MatrixDoor() {
+    std::string pattern = testing::TempDir() + "postrider_matrix_XXXXXX";
+    directory = mkdtemp(pattern.data());
+    config.server_name = kRigName;
+    config.trust_file = write("trust.pem", rig_authority().pem());
+    make_doors = [this] {
+      door = std::make_shared<MatrixRoutes>(config);
+      return std::vector<std::shared_ptr<api::HttpDoor>>{door};
+    };
+  }
+  ~MatrixDoor() override { std::filesystem::remove_all(directory); }
+
+  std::string write(const std::string& name, std::string_view text) const {
+    const std::string path = directory + "/" + name;
+    std::ofstream(path) << text;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+    return path;
+  }
+  Result<std::vector<std::string>> listen() {
+    open();
+    HttpTransportOptions transport_options;
+    transport_options.allow = {"127.0.0.0/8"};
+    transport_options.name_servers = {wires.names.address()};
+    return door->listen(
+        {.loop = wires.loop, .clock = clock, .limits = {}, .transport = transport_options});
+  }
+  std::string problem_of_listening() {
+    const auto addresses = listen();
+    return addresses ? "" : addresses.error().detail;
+  }
+  void with_egress() {
+    config.egress = "unix:" + directory + "/egress";
+    config.secret_file = write("secret", std::string(kRigSecret) + "\n");
+  }
+
+  DestinationView view_of(const std::string& name) {
+    DestinationView view;
+    Query query;
+    query.what = Query::What::kDestination;
+    query.destination = name;
+    const Door opened = host->post({}, std::move(query), [&](Answer answer) {
+      if (auto* found = std::get_if<DestinationView>(&answer.view)) view = std::move(*found);
+    });
+    EXPECT_EQ(opened, Door::kOpen);
+    settle();
+    return view;
+  }
+  // A destination of this name whose route is closed.
+  void make_closed(const std::string& name) {
+    const api::Reply made = put(
+        "/v1/destinations/" + name,
+        R"({"profile":"webhook","settings":{"url":"https://hook.example/","jitter_percent":0}})");
+    ASSERT_EQ(made.status, 200) << made.body;
+    for (int i = 0; i < 40 && !view_of(name).route.closed_until.is_set(); ++i) {
+      submit(name);
+      answer_last(503);
+    }
+    ASSERT_TRUE(view_of(name).route.closed_until.is_set());
+  }
+  // Until an answer is there; engine and wires take turns.
+  api::Reply wait_for(const api::RigRequest& request) {
+    const auto exchange = send(request);
+    wires.until([&] {
+      settle();
+      return exchange->response.has_value();
+    });
+    return reply_of(request, *exchange);
+  }
+
+  Wires wires;
+  std::string directory;
+  MatrixConfig config;
+  std::shared_ptr<MatrixRoutes> door;
+};
+
+// req: matrix.egress.1
+TEST_F(MatrixDoor, ListensOnlyWithASecretOfItsOwn) {
+  config.egress = "127.0.0.1:0";
+  EXPECT_NE(problem_of_listening().find("without a secret it does not open"), std::string::npos);
+  config.secret_file = directory + "/none";
+  EXPECT_NE(problem_of_listening().find("matrix.secret_file"), std::string::npos);
+  config.secret_file = write("short", "short");
+  EXPECT_NE(problem_of_listening().find("must have 16 to 1024 bytes"), std::string::npos);
+  config.secret_file = write("secret", kRigSecret);
+  std::filesystem::permissions(config.secret_file, std::filesystem::perms::all);
+  EXPECT_NE(problem_of_listening().find("chmod 600"), std::string::npos);
+  std::filesystem::permissions(config.secret_file, std::filesystem::perms::owner_read);
+  const auto addresses = listen();
+  ASSERT_TRUE(addresses) << addresses.error().detail;
+  EXPECT_EQ(addresses->size(), 1U);
+  EXPECT_TRUE(addresses->front().starts_with("127.0.0.1:"));
+}
+
+// req: matrix.egress.1
+TEST_F(MatrixDoor, WithoutAnEgressDoesNotListen) {
+  const auto addresses = listen();
+  ASSERT_TRUE(addresses);
+  EXPECT_TRUE(addresses->empty());
+  EXPECT_EQ(door->connections(), 0U);
+}
+
+TEST_F(MatrixDoor, SaysWhatIsWrongWithItsAddress) {
+  with_egress();
+  config.egress = "nonsense";
+  EXPECT_TRUE(problem_of_listening().starts_with("matrix.egress: ")) << problem_of_listening();
+}
+
+// Through the listener, the engine's word on the server, and the wire.
+// req: matrix.egress.6, matrix.wake.6
+TEST_F(MatrixDoor, ARelayedSuccessOfAClosedServerIsASignOfLife) {
+  with_egress();
+  FarServer far(wires, "far.example", always(postrider::answer(200, "{}")));
+  const auto addresses = listen();
+  ASSERT_TRUE(addresses) << addresses.error().detail;
+  make_closed("matrix:" + far.name());
+  EXPECT_FALSE(view_of("matrix:" + far.name()).route.seen_at.is_set());
+  RawClient client(addresses->front());
+  ASSERT_TRUE(client.send("GET matrix-federation://" + far.name() +
+                          "/_matrix/key/v2/server HTTP/1.1\r\nHost: x\r\n" +
+                          EgressRig::secret_line() + "\r\n"));
+  std::optional<HttpReply> reply;
+  wires.until([&] {
+    settle();
+    client.receive();
+    reply = take_reply(client.received);
+    return reply.has_value();
+  });
+  EXPECT_EQ(reply->status, 200);
+  settle();
+  EXPECT_TRUE(view_of("matrix:" + far.name()).route.seen_at.is_set());
+  EXPECT_EQ(door->relays()->counts().answered, 1U);
+  EXPECT_EQ(door->connections(), 1U);
+  door->stop_listening();
+  EXPECT_EQ(door->connections(), 0U);
+}
+
+// req: matrix.egress.9
+TEST_F(MatrixDoor, ATransactionThatIsNoneOfOursIsRefused) {
+  with_egress();
+  const auto addresses = listen();
+  ASSERT_TRUE(addresses) << addresses.error().detail;
+  const auto put_transaction = [&](const std::string& body) {
+    RawClient client(addresses->front());
+    EXPECT_TRUE(client.send(
+        "PUT matrix-federation://far.example/_matrix/federation/v1/send/1 "
+        "HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n" + EgressRig::secret_line() + "\r\n" + body));
+    std::optional<HttpReply> reply;
+    wires.until([&] {
+      settle();
+      client.receive();
+      reply = take_reply(client.received);
+      return reply.has_value();
+    });
+    return reply->status;
+  };
+  EXPECT_EQ(put_transaction(R"({"origin":"other.example","pdus":[]})"), 403);
+  EXPECT_EQ(put_transaction("{"), 400);
+  EXPECT_FALSE(view_of(kFar).id.value() != 0) << "no destination was made";
+}
+
+// req: matrix.seen.1
+TEST_F(MatrixDoor, ATokenMaySayThatAServerIsAlive) {
+  options.tokens = api::rig_tokens();
+  open();
+  const api::RigHeaders operate = {{"authorization", "Bearer token-operate"}};
+  EXPECT_EQ(post("/v1/matrix/seen/far.example", "", operate).status, 404);
+  EXPECT_EQ(put("/v1/destinations/" + std::string(kFar),
+                R"({"profile":"webhook","settings":{"url":"https://hook.example/"}})", operate)
+                .status,
+            200);
+  EXPECT_EQ(post("/v1/matrix/seen/far.example", "", {}).status, 401);
+  EXPECT_FALSE(view_of(kFar).route.seen_at.is_set());
+  EXPECT_EQ(post("/v1/matrix/seen/far.example", "", operate).status, 204);
+  settle();
+  EXPECT_TRUE(view_of(kFar).route.seen_at.is_set());
+  EXPECT_EQ(post("/v1/matrix/seen/far.example:0", "", operate).problem(), "invalid-parameter");
+}
+
+// As a reverse proxy mirrors it; the server's keys are fetched from the server.
+// req: matrix.seen.2, matrix.seen.3
+TEST_F(MatrixDoor, AMirroredRequestOfAClosedServerIsVerified) {
+  ASSERT_TRUE(listen());
+  matrix::Seed seed{};
+  const matrix::SigningKey key = matrix::SigningKey::make("ed25519:a", seed);
+  std::string name;
+  int fetches = 0;
+  FarServer far(wires, "far.example", [&](Link& link) -> Task {
+    const std::string request = co_await link.request();
+    if (request.starts_with("GET /_matrix/key/v2/server ")) ++fetches;
+    co_await link.write(postrider::answer(
+        200, matrix::write_key_object(name, clock.now.wall + Duration(3'600'000), key)));
+    co_await link.gone();
+  });
+  name = far.name();
+  make_closed("matrix:" + name);
+  const matrix::RequestWords words{.method = "PUT",
+                                   .uri = "/_matrix/federation/v1/send/1",
+                                   .origin = name,
+                                   .destination = kRigName};
+  const auto mirrored = [&](const std::string& body) {
+    return api::RigRequest{
+        .method = "POST",
+        .target = "/v1/matrix/inbound",
+        .body = body,
+        .headers = {{"x-original-method", "PUT"},
+                    {"x-original-uri", std::string(words.uri)},
+                    {"authorization",
+                     matrix::authorization_of(
+                         words, key.id(), key.sign(matrix::signed_request(words, R"({"a":1})")))}}};
+  };
+  const api::Reply forged = wait_for(mirrored(R"({"a":2})"));
+  EXPECT_EQ(forged.status, 401) << forged.body;
+  EXPECT_EQ(fetches, 1);
+  EXPECT_FALSE(view_of("matrix:" + name).route.seen_at.is_set());
+  EXPECT_EQ(wait_for(mirrored(R"({"a":1})")).status, 204);
+  settle();
+  EXPECT_TRUE(view_of("matrix:" + name).route.seen_at.is_set());
+  EXPECT_EQ(fetches, 1);
+  const std::string metrics = get("/metrics").body;
+  EXPECT_NE(metrics.find("postrider_matrix_inbound_total{verdict=\"alive\"} 1\n"),
+            std::string::npos);
+  EXPECT_NE(metrics.find("postrider_matrix_inbound_total{verdict=\"forged\"} 1\n"),
+            std::string::npos);
+}
+
+TEST_F(MatrixDoor, AMirrorSaysWhatItMirrors) {
+  EXPECT_EQ(post("/v1/matrix/inbound", "{}").status, 404)
+      << "no server name: nothing is signed for us";
+  ASSERT_TRUE(listen());
+  EXPECT_EQ(post("/v1/matrix/inbound", "{}").problem(), "bad-request");
+  EXPECT_EQ(post("/v1/matrix/inbound", "{}", {{"x-original-method", "GET"}}).problem(),
+            "bad-request");
+  EXPECT_EQ(
+      post("/v1/matrix/inbound", "{}", {{"x-original-method", "GET"}, {"x-original-uri", "/x"}})
+          .status,
+      401);
+}
+
+// req: api.auth.1
+TEST_F(MatrixDoor, EachRouteNeedsItsScope) {
+  options.tokens = api::rig_tokens();
+  open();
+  expect_scopes(
+      [](const api::RouteRow& row) -> std::string {
+        if (row.pattern == "/v1/matrix/inbound") return "open";
+        return row.pattern.starts_with("/v1/matrix/") ? "operate" : "";
+      },
+      [](const api::RouteRow& row) { return row.pattern == "/v1/matrix/inbound" ? 404 : 200; });
+}
+
+// req: api.openapi.1
+TEST_F(MatrixDoor, IsDescribed) { expect_described(); }
+
+}  // namespace
+}  // namespace postrider::matrix_door
