@@ -223,6 +223,17 @@ TEST_F(IntakeTest, SaysNotNowAndKeepsNothing) {
   EXPECT_EQ(living(), 1U);
 }
 
+// req: matrix.dest.1
+TEST_F(IntakeTest, AServerThatIsMetFirstIsMadeLikeItsTemplate) {
+  make_server("matrix:*");
+  const auto exchange = hand_over("1", body_of(event(1) + "," + event(2)), "new.example");
+  settle();
+  EXPECT_EQ(exchange->response->status, 200) << exchange->response->body;
+  const api::Reply made = get("/v1/destinations/matrix:new.example");
+  EXPECT_EQ(made.status, 200) << made.body;
+  EXPECT_EQ(made.text("like"), "matrix:*");
+}
+
 TEST_F(IntakeTest, AServerThatCannotBeMadeIsNotNow) {
   const auto exchange = hand_over("1", body_of(event(1)), "unknown.example");
   settle();
