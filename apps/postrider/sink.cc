@@ -7,6 +7,7 @@
 
 #include "apps/postrider/commands.h"
 #include "apps/postrider/sink_device.h"
+#include "apps/postrider/sink_matrix.h"
 #include "postrider/cli/options.h"
 #include "postrider/cli/output.h"
 
@@ -34,7 +35,7 @@ constexpr std::string_view kMore =
     "path.\n"
     "It is written before the answer leaves. SIGTERM or Ctrl-C ends it with a summary.\n"
     "'postrider sink chirpstack' and 'postrider sink calin' stand for the far sides of the device "
-    "profile.\n";
+    "profile,\n'postrider sink matrix' for a Matrix server.\n";
 
 Sink* running = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): a signal's
 
@@ -101,6 +102,7 @@ constexpr Command kCommand = {"sink", {},   "Receives webhooks, well or badly.",
 
 int run_sink(Arguments arguments) {
   if (!arguments.empty() && is_device_sink(arguments.front())) return run_device_sink(arguments);
+  if (!arguments.empty() && is_matrix_sink(arguments.front())) return run_matrix_sink(arguments);
   return run_command("", kCommand, arguments);
 }
 

@@ -1,8 +1,11 @@
 #include "postrider/sinks/sink_listener.h"
 
 #include <array>
+#include <optional>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 
 #include "postrider/sinks/sink_socket.h"
@@ -29,29 +32,45 @@ class SinkListener::Impl : public std::enable_shared_from_this<SinkListener::Imp
     acceptor.close(error);
   }
 
+  Result<void> set_tls(const SinkTls& tls);
+
   tcp::acceptor acceptor;
 
  private:
   friend class SinkResponder::Connection;
   Handler handler_;
   SinkListenerLimits limits_;
+  std::optional<asio::ssl::context> tls_;  // none: clear text
   std::uint32_t open_ = 0;
 };
+
+Result<void> SinkListener::Impl::set_tls(const SinkTls& tls) {
+  if (tls.certificate_file.empty() && tls.key_file.empty()) return {};
+  error_code error;
+  tls_.emplace(asio::ssl::context::tls_server);
+  tls_->use_certificate_chain_file(tls.certificate_file, error);
+  if (!error) tls_->use_private_key_file(tls.key_file, asio::ssl::context::pem, error);
+  if (error)
+    return fail(ErrorCode::kInvalid,
+                "the certificate or its key cannot be used: " + error.message());
+  return {};
+}
 
 // Takes one request, waits for its answer, and goes on. It reads all the time, to see when the
 // other side goes; that operation keeps it alive.
 class SinkResponder::Connection : public std::enable_shared_from_this<SinkResponder::Connection> {
  public:
-  Connection(tcp::socket socket, std::weak_ptr<SinkListener::Impl> owner)
-      : socket_(std::move(socket)), owner_(std::move(owner)) {
+  Connection(tcp::socket socket, const std::shared_ptr<SinkListener::Impl>& owner)
+      : socket_(std::move(socket)), owner_(owner) {
     error_code error;
     socket_.set_option(tcp::no_delay(true), error);
+    if (owner->tls_) tls_.emplace(socket_, *owner->tls_);
   }
   ~Connection() {
     if (const auto owner = owner_.lock()) --owner->open_;
   }
 
-  void read();
+  void start();
   void answer(const SinkHttpAnswer& answer);
   void close() {
     error_code error;
@@ -59,10 +78,12 @@ class SinkResponder::Connection : public std::enable_shared_from_this<SinkRespon
   }
 
  private:
+  void read();
   void take();
   void write(std::string text, bool goes_on);
 
   tcp::socket socket_;
+  std::optional<asio::ssl::stream<tcp::socket&>> tls_;  // none: clear text
   std::weak_ptr<SinkListener::Impl> owner_;
   std::array<char, kReadBytes> buffer_{};
   std::string in_;
@@ -73,14 +94,24 @@ class SinkResponder::Connection : public std::enable_shared_from_this<SinkRespon
   bool told_continue_ = false;
 };
 
+void SinkResponder::Connection::start() {
+  if (!tls_) return read();
+  tls_->async_handshake(asio::ssl::stream_base::server,
+                        [self = shared_from_this()](error_code error) {
+                          if (error) return self->close();
+                          self->read();
+                        });
+}
+
 void SinkResponder::Connection::read() {
-  socket_.async_read_some(asio::buffer(buffer_),
-                          [self = shared_from_this()](error_code error, std::size_t bytes) {
-                            if (error) return self->close();
-                            self->in_.append(self->buffer_.data(), bytes);
-                            self->take();
-                            if (self->socket_.is_open()) self->read();
-                          });
+  auto took = [self = shared_from_this()](error_code error, std::size_t bytes) {
+    if (error) return self->close();
+    self->in_.append(self->buffer_.data(), bytes);
+    self->take();
+    if (self->socket_.is_open()) self->read();
+  };
+  if (tls_) return tls_->async_read_some(asio::buffer(buffer_), std::move(took));
+  socket_.async_read_some(asio::buffer(buffer_), std::move(took));
 }
 
 void SinkResponder::Connection::take() {
@@ -120,12 +151,13 @@ void SinkResponder::Connection::answer(const SinkHttpAnswer& answer) {
 void SinkResponder::Connection::write(std::string text, bool goes_on) {
   out_ = std::move(text);
   writing_ = true;
-  asio::async_write(socket_, asio::buffer(out_),
-                    [self = shared_from_this(), goes_on](error_code error, std::size_t) {
-                      self->writing_ = false;
-                      if (error || !goes_on) return self->close();
-                      self->take();
-                    });
+  auto written = [self = shared_from_this(), goes_on](error_code error, std::size_t) {
+    self->writing_ = false;
+    if (error || !goes_on) return self->close();
+    self->take();
+  };
+  if (tls_) return asio::async_write(*tls_, asio::buffer(out_), std::move(written));
+  asio::async_write(socket_, asio::buffer(out_), std::move(written));
 }
 
 void SinkResponder::answer(const SinkHttpAnswer& answer) const {
@@ -142,7 +174,7 @@ void SinkListener::Impl::accept() {
     if (self == nullptr || error == asio::error::operation_aborted) return;
     if (!error && self->open_ < self->limits_.connections_max) {
       ++self->open_;
-      std::make_shared<SinkResponder::Connection>(std::move(socket), watched)->read();
+      std::make_shared<SinkResponder::Connection>(std::move(socket), self)->start();
     }
     self->accept();
   });
@@ -150,8 +182,10 @@ void SinkListener::Impl::accept() {
 
 Result<std::unique_ptr<SinkListener>> SinkListener::open(asio::io_context& loop,
                                                          std::string_view address, Handler handler,
-                                                         SinkListenerLimits limits) {
+                                                         SinkListenerLimits limits,
+                                                         const SinkTls& tls) {
   auto impl = std::make_shared<Impl>(loop, std::move(handler), limits);
+  if (const Result<void> set = impl->set_tls(tls); !set) return tl::unexpected<Error>(set.error());
   if (const Result<void> listens = listen_on(impl->acceptor, address); !listens)
     return tl::unexpected<Error>(listens.error());
   impl->accept();

@@ -44,6 +44,12 @@ struct SinkListenerLimits {
   std::size_t body_bytes_max = 1024ULL * 1024;
 };
 
+// PEM files; both empty: clear text.
+struct SinkTls {
+  std::string certificate_file;
+  std::string key_file;
+};
+
 class SinkListener {
  public:
   class Impl;
@@ -53,7 +59,8 @@ class SinkListener {
   // `address` is "PORT" on loopback or "ADDRESS:PORT"; port 0 is any. An Error says what is wrong.
   static Result<std::unique_ptr<SinkListener>> open(boost::asio::io_context& loop,
                                                     std::string_view address, Handler handler,
-                                                    SinkListenerLimits limits = {});
+                                                    SinkListenerLimits limits = {},
+                                                    const SinkTls& tls = {});
   ~SinkListener();
   SinkListener(const SinkListener&) = delete;
   SinkListener& operator=(const SinkListener&) = delete;
