@@ -1,6 +1,7 @@
 // What the egress takes, what it refuses, and with which words.
 #include "postrider/doors/matrix/egress.h"
 
+#include <ostream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -22,6 +23,8 @@ struct SecretCase {
   std::string lines;
   int status;
 };
+void PrintTo(const SecretCase& each, std::ostream* out) { *out << each.name; }
+
 class EgressSecret : public ::testing::TestWithParam<SecretCase> {};
 
 // req: matrix.egress.1
@@ -58,6 +61,8 @@ struct TargetCase {
   int send_status;   // of PUT
   int other_status;  // of GET
 };
+void PrintTo(const TargetCase& each, std::ostream* out) { *out << each.name; }
+
 class EgressTargets : public ::testing::TestWithParam<TargetCase> {};
 
 // A transaction with a bad name is refused for good; another request is answered like one that

@@ -2,6 +2,7 @@
 #include "postrider/doors/matrix/inbound.h"
 
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,8 @@ struct BadCase {
   Verdict verdict;
   int status;
 };
+void PrintTo(const BadCase& each, std::ostream* out) { *out << each.name; }
+
 class BadRequest : public ::testing::TestWithParam<BadCase> {};
 
 // req: matrix.seen.3, matrix.auth.4, matrix.wake.7

@@ -1,6 +1,7 @@
 // Transactions as messages: what becomes of each PDU and EDU.
 #include "postrider/doors/matrix/items.h"
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -147,6 +148,8 @@ struct FaultCase {
   std::string item;
   std::string fault;
 };
+void PrintTo(const FaultCase& each, std::ostream* out) { *out << each.name; }
+
 class ItemFaults : public ::testing::TestWithParam<FaultCase> {};
 
 // One that cannot be sent is set apart with its reason, and the others are taken.
@@ -219,6 +222,8 @@ struct BodyCase {
   std::string body;
   ErrorCode code;
 };
+void PrintTo(const BodyCase& each, std::ostream* out) { *out << each.name; }
+
 class BadTransaction : public ::testing::TestWithParam<BodyCase> {};
 
 TEST_P(BadTransaction, IsRefusedAsAWhole) {

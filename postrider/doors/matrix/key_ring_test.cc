@@ -1,6 +1,7 @@
 // Keys of other servers: when they are fetched, and when not.
 #include "postrider/doors/matrix/key_ring.h"
 
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,6 +90,8 @@ struct ObjectCase {
   std::string name;
   std::string body;
 };
+void PrintTo(const ObjectCase& each, std::ostream* out) { *out << each.name; }
+
 class BadKeys : public ::testing::TestWithParam<ObjectCase> {};
 
 TEST_P(BadKeys, AreNotBelieved) {

@@ -3,6 +3,7 @@
 #include "postrider/doors/matrix/relay.h"
 
 #include <algorithm>
+#include <ostream>
 #include <string>
 #include <sys/socket.h>
 
@@ -193,6 +194,8 @@ struct FailureCase {
   std::string server;
   std::string words;
 };
+void PrintTo(const FailureCase& each, std::ostream* out) { *out << each.name; }
+
 class RelayFailure : public ::testing::TestWithParam<FailureCase> {};
 
 // req: matrix.egress.6

@@ -39,7 +39,12 @@ class MatrixDoor : public api::ApiRig {
       return std::vector<std::shared_ptr<api::HttpDoor>>{door};
     };
   }
-  ~MatrixDoor() override { std::filesystem::remove_all(directory); }
+  // The door stands on the wires, so it goes first.
+  ~MatrixDoor() override {
+    api.reset();
+    door.reset();
+    std::filesystem::remove_all(directory);
+  }
 
   std::string write(const std::string& name, std::string_view text) const {
     const std::string path = directory + "/" + name;

@@ -1,6 +1,7 @@
 // Streamed exchanges over real sockets: bodies that come and go in pieces, and what holds them up.
 #include "postrider/transports/http/http_streams.h"
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -195,6 +196,8 @@ struct BrokenCase {
   bool has_head = true;
   bool whole = false;
 };
+void PrintTo(const BrokenCase& each, std::ostream* out) { *out << each.name; }
+
 class HttpStreamsBroken : public ::testing::TestWithParam<BrokenCase> {};
 
 TEST_P(HttpStreamsBroken, IsTold) {
