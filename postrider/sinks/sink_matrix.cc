@@ -39,7 +39,7 @@ constexpr auto kFaultNames = std::to_array<FaultName>({
 // All of the body or nothing.
 Result<void> set_faults(std::string_view body, sim::ReceiverFaults& faults) {
   json::JsonDocument document;
-  if (const auto read = document.parse(body, matrix::kItemLimits); !read) return read;
+  if (auto read = document.parse(body, matrix::kItemLimits); !read) return read;
   if (!matrix::is_object(document.root()))
     return fail(ErrorCode::kInvalid, "the faults must be an object");
   sim::ReceiverFaults wanted = faults;

@@ -111,16 +111,17 @@ HttpHandler Egress::handler() {
     const auto target = check(request, exchange);
     if (!target) return;
     if (target->transaction_id.empty()) {
-      static_cast<void>(relays_.relay(request, *target, std::move(exchange)));
+      static_cast<void>(relays_.relay(request, *target, exchange));
       return;
     }
     ++counts_.transactions;
     take_({.target = *target, .body = request.body, .exchange = std::move(exchange)});
   };
-  handler.stream = [this](const HttpRequest& request, HttpExchangePtr exchange) -> HttpBodySink {
+  handler.stream = [this](const HttpRequest& request,
+                          const HttpExchangePtr& exchange) -> HttpBodySink {
     const auto target = check(request, exchange);
     if (!target || !target->transaction_id.empty()) return {};
-    return relays_.relay(request, *target, std::move(exchange));
+    return relays_.relay(request, *target, exchange);
   };
   handler.refuse = [](int status, std::string_view detail) { return matrix_error(status, detail); };
   return handler;

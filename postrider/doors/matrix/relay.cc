@@ -18,7 +18,7 @@ constexpr auto kHopByHop = std::to_array<std::string_view>(
 
 // What one read and one write may have in their hands: pieces of the server, of the stream's
 // plain and encrypted input, and of the head.
-constexpr std::size_t kHandsBytes = 2 * 16'384;
+constexpr std::size_t kHandsBytes = std::size_t{2} * 16'384;
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -75,7 +75,7 @@ class Relays::Relay final : public StreamUser, public std::enable_shared_from_th
   void start(bool was_closed) {
     closed = was_closed;
     attempt = owner_.ways_.stream(std::move(request), form, *this,
-                                  [this](WireReply reply) { take_head(std::move(reply)); });
+                                  [this](const WireReply& reply) { take_head(reply); });
     started = true;
   }
 
@@ -139,7 +139,7 @@ class Relays::Relay final : public StreamUser, public std::enable_shared_from_th
     owner_.ways_.streams().resume(attempt);
   }
 
-  void take_head(WireReply reply) {
+  void take_head(const WireReply& reply) {
     const auto self = shared_from_this();
     if (client == nullptr) return;
     if (reply.end != WireEnd::kAnswered) {
@@ -155,13 +155,13 @@ class Relays::Relay final : public StreamUser, public std::enable_shared_from_th
     head.status = reply.status;
     head.content_type.clear();
     const std::string* const connection = find_text(reply.headers, "connection");
-    for (auto& [name, value] : reply.headers) {
+    for (const auto& [name, value] : reply.headers) {
       if (name == "date" || !is_end_to_end(name, connection == nullptr ? "" : *connection))
         continue;
       if (name == "content-type" && head.content_type.empty()) {
-        head.content_type = std::move(value);
+        head.content_type = value;
       } else {
-        head.headers.emplace_back(name, std::move(value));
+        head.headers.emplace_back(name, value);
       }
     }
     client->begin(std::move(head));
@@ -195,7 +195,7 @@ void Relays::refuse(Relay& relay, std::string_view why) {
 }
 
 HttpBodySink Relays::relay(const HttpRequest& request, const matrix::EgressTarget& target,
-                           HttpExchangePtr exchange) {
+                           const HttpExchangePtr& exchange) {
   const bool has_body = request.body_waits || request.length > 0;
   const auto relay = std::make_shared<Relay>(*this, next_++, target.server.text, exchange);
   if (relays_.size() >= options_.relays_max) {

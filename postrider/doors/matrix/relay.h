@@ -56,7 +56,7 @@ class Relays final {
 
   // A request whose head is good. Returns what takes its body, if it has one.
   HttpBodySink relay(const HttpRequest& request, const matrix::EgressTarget& target,
-                     HttpExchangePtr exchange);
+                     const HttpExchangePtr& exchange);
   void look();  // now and then: at clients that have gone
   std::size_t open() const { return relays_.size(); }
   const RelayCounts& counts() const { return counts_; }

@@ -127,8 +127,8 @@ Result<std::vector<std::string>> MatrixRoutes::listen(const doors::DoorGround& g
   POSTRIDER_TRY(trust, read_trust(config_.trust_file));
   trust_ = trust;
   if (const auto made = make_ways(ground); !made) return tl::unexpected<Error>(made.error());
-  const auto closed = [this](const std::string& server, std::function<void(bool)> then) {
-    ask_closed(server, std::move(then));
+  const auto closed = [this](const std::string& server, const std::function<void(bool)>& then) {
+    ask_closed(server, then);
   };
   const auto seen = [this](const std::string& server) { post_seen(server); };
   keys_ = std::make_unique<KeyRing>(ground.clock,
@@ -176,7 +176,7 @@ void MatrixRoutes::tick() {
 }
 
 // A server that the engine does not know, or cannot tell about now, is not closed.
-void MatrixRoutes::ask_closed(const std::string& server, std::function<void(bool)> then) {
+void MatrixRoutes::ask_closed(const std::string& server, const std::function<void(bool)>& then) {
   Query query;
   query.what = Query::What::kDestination;
   query.destination = matrix::destination_name(server);

@@ -48,7 +48,7 @@ class MatrixRoutes final : public doors::OpenDoor,
 
  private:
   Result<void> make_ways(const doors::DoorGround& ground);
-  void ask_closed(const std::string& server, std::function<void(bool)> then);
+  void ask_closed(const std::string& server, const std::function<void(bool)>& then);
   void post_seen(const std::string& server);
   void fetch_keys(const std::string& server, KeyRing::Body then);
   void take_seen(api::Call& call);
