@@ -45,7 +45,8 @@ std::string Names::supersede_scope(DestinationId destination) {
 NameEntry Names::find_name(Step& step, std::string_view tail, Duration window) {
   if (const NameEntry* recent = recent_.find(tail)) return *recent;
   NameEntry found;
-  if (window > Duration(0) && step.now - window >= recent_.complete_since()) return found;
+  const Timestamp complete = receipts_.wall().meant(recent_.complete_since());
+  if (window > Duration(0) && step.now - window >= complete) return found;
   const auto look = [&](const std::string& key) {
     const auto* value = step.get(key);
     if (value == nullptr || !value->has_value() || !found.holders.empty()) return;

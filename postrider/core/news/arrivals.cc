@@ -154,9 +154,9 @@ class Arrivals::Witness final : public TimeLookup {
 
   void set(Timestamp at) { known_ = at; }
   Timestamp find() const override {
-    if (known_) return *known_;
     const ProfileSpec& profile = *arrivals_.residents_[entry_.destination].bound->profile;
-    return arrivals_.debt_before(step_, profile, entry_);
+    return arrivals_.receipts_.wall().meant(known_ ? *known_
+                                                   : arrivals_.debt_before(step_, profile, entry_));
   }
 
  private:
@@ -239,11 +239,14 @@ void Arrivals::claim(Step& step, const Chore& chore) {
   if (chore.all) names_.old_claim_seen();
   if (nothing) return;
   std::vector<PendingNews::News>& news = waiting.entry.news;
+  const WallBooks& wall = receipts_.wall();
+  const Timestamp named = wall.meant(name.at);
   Slot slot = located.slot;
   while (!news.empty()) {
     const PendingNews::News first = std::move(news.front());
     news.erase(news.begin());
-    const Duration apart = name.at < first.at ? first.at - name.at : name.at - first.at;
+    const Timestamp came = wall.meant(first.at);
+    const Duration apart = named < came ? came - named : named - came;
     if (first.window > Duration(0) && apart >= first.window) continue;
     if (slot == kNoSlot) {
       delivery_.note_late(step, holder.id, "news that waited for its name");
@@ -255,7 +258,7 @@ void Arrivals::claim(Step& step, const Chore& chore) {
     witness.set(owed);
     const Reading reading = bound.profile->news.notice(
         delivery_.facts_of(step, window_[slot]),
-        {.detail = first.detail, .at = first.at, .attempt = holder.attempt, .witness = &witness});
+        {.detail = first.detail, .at = came, .attempt = holder.attempt, .witness = &witness});
     if (!reading.declines) delivery_.tell(step, slot, reading, holder.attempt, first.at);
     const Slot same = window_.find(holder.id);
     slot = same == kNoSlot ? kNoSlot : same;

@@ -65,6 +65,10 @@ class RadioChecker final : public Checker {
     std::optional<Half> ack;
     std::optional<Half> up;
   };
+  struct Waits {
+    Timestamp since;  // both halves were durable
+    std::string pair;
+  };
 
   static std::string pair_of(const Event& event) {
     return event.dev_eui + '/' + event.deduplication_id;
@@ -115,11 +119,13 @@ class RadioChecker final : public Checker {
     if (!pair.ack || !pair.up || apart(pair) >= kPairWindow) return;
     const MessageNote* note = named(pair.ack->event.queue_item_id, false);
     if (note == nullptr || !is_answer(*note, pair.up->event)) return;
-    waiting_.emplace(note->id, truth);
+    waiting_.emplace(note->id, Waits{truth, pair_of(half.event)});
   }
 
-  static Duration apart(const Pair& pair) {
-    const Duration apart = pair.ack->at - pair.up->at;
+  // As the engine reckons: stamps from before a leap mean a later time.
+  Duration apart(const Pair& pair) const {
+    const WallBooks& wall = notebook_.meta().wall;
+    const Duration apart = wall.meant(pair.ack->at) - wall.meant(pair.up->at);
     return apart < Duration(0) ? -apart : apart;
   }
 
@@ -131,10 +137,12 @@ class RadioChecker final : public Checker {
 
   void check_waiting(Timestamp truth) {
     if (few_) return;
-    for (const auto& [id, since] : waiting_) {
+    for (const auto& [id, waits] : waiting_) {
       const MessageNote* note = notebook_.find(id);
-      if (note == nullptr || note->damaged || truth - std::max(since, began_) <= kPatience)
+      if (note == nullptr || note->damaged || truth - std::max(waits.since, began_) <= kPatience)
         continue;
+      // A leap that was believed since then may lie between them.
+      if (apart(pairs_.at(waits.pair)) >= kPairWindow) continue;
       verdicts_.violation(25, "both halves of its answer are there: " + to_string(id));
       waiting_.erase(id);
       return;
@@ -167,7 +175,7 @@ class RadioChecker final : public Checker {
   Timestamp began_;
   std::unordered_map<std::string, NameEntry::Holder> items_;
   std::unordered_map<std::string, Pair> pairs_;
-  std::map<MessageId, Timestamp> waiting_;  // since both halves were durable
+  std::map<MessageId, Waits> waiting_;
 };
 
 }  // namespace

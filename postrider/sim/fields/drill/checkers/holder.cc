@@ -42,14 +42,14 @@ class HolderChecker final : public Checker {
 
   void batch(const Batch& batch) override {
     std::map<std::string, std::set<Timestamp>> given;  // by this batch, and the last before
-    for (const auto& [order, at] : last_) given[order].insert(at);
+    for (const auto& [order, at] : last_) given[order].insert({at, meant(at)});
     for (const Batch::NamePut& put : batch.names) {
       Reader reader(put.tail);
       if (reader.text() != "drill/last") continue;
       const std::string order(reader.rest());
       // What the batch told before may go by none at all.
       if (!last_.contains(order)) given[order].insert(Timestamp());
-      given[order].insert(put.entry.at);
+      given[order].insert({put.entry.at, meant(put.entry.at)});
       last_[order] = put.entry.at;
     }
     for (const Batch::StatePut& put : batch.states) {
@@ -74,6 +74,9 @@ class HolderChecker final : public Checker {
  private:
   static constexpr Duration kPatience = 20min;  // to find out who holds what
   static constexpr Duration kMemory = 7 * 24h;  // of names; they are kept for a little longer
+
+  // Stamps from before a leap mean a later time, once it is believed.
+  Timestamp meant(Timestamp engine) const { return notebook_.meta().wall.meant(engine); }
 
   // One of a line has no other gate than that.
   static bool may_hold(const MessageNote& note) {

@@ -42,12 +42,14 @@ class PairingChecker final : public Checker {
     }
     for (const MessageNote* note : batch.left) waiting_.erase(note->id);
     if (blind_ || few_) return;
-    for (const auto& [id, since] : waiting_) {
+    for (const auto& [id, waits] : waiting_) {
       const MessageNote* note = notebook_.find(id);
       if (note == nullptr || note->damaged || note->destination == nullptr ||
           note->destination->damaged)
         continue;
-      if (batch.when.truth - std::max(since, began_) <= kPatience) continue;
+      if (batch.when.truth - std::max(waits.since, began_) <= kPatience) continue;
+      // A leap that was believed since then may lie between them.
+      if (apart(waits.name, waits.news) >= waits.window) continue;
       return verdicts_.violation(17, "news did not reach its message: " + to_string(id));
     }
   }
@@ -60,6 +62,18 @@ class PairingChecker final : public Checker {
     MessageId id;
     Timestamp at;
   };
+  struct Waits {
+    Timestamp since;  // both were durable
+    Timestamp name;
+    Timestamp news;
+    Duration window;
+  };
+
+  // As the engine reckons: stamps from before a leap mean a later time.
+  Timestamp meant(Timestamp engine) const { return notebook_.meta().wall.meant(engine); }
+  Duration apart(Timestamp a, Timestamp b) const {
+    return a < b ? meant(b) - meant(a) : meant(a) - meant(b);
+  }
 
   // A name as the disk has it: text of the scope, then the name.
   void name(const Batch::NamePut& put, const Moment& when) {
@@ -87,11 +101,11 @@ class PairingChecker final : public Checker {
   // Both are there: an answer, if they are not too far apart. A name may itself follow from news
   // that waited for a name; then the other half has waited as long, and may be thrown away by now.
   void meet(const Name& name, Timestamp news, bool pair, const Moment& when) {
-    const Duration apart = name.at < news ? news - name.at : name.at - news;
-    if (apart >= (pair ? kDrillPairWindow : Duration(kHalfAge))) return;
-    if (when.engine - news >= kHalfAge) return;
+    const Duration window = pair ? kDrillPairWindow : Duration(kHalfAge);
+    if (apart(name.at, news) >= window || when.engine - meant(news) >= kHalfAge) return;
     const MessageNote* note = notebook_.find(name.id);
-    if (note != nullptr && note->live() && !note->end) waiting_.emplace(name.id, when.truth);
+    if (note != nullptr && note->live() && !note->end)
+      waiting_.emplace(name.id, Waits{when.truth, name.at, news, window});
   }
 
   void check_pair(const EndRecord& end) {
@@ -101,8 +115,7 @@ class PairingChecker final : public Checker {
       const auto named = names_.find(key);
       const auto pair = pairs_.find(key);
       if (named == names_.end() || named->second.id != end.id || pair == pairs_.end()) continue;
-      const Duration apart = at < pair->second ? pair->second - at : at - pair->second;
-      if (apart < kDrillPairWindow) return;
+      if (apart(at, pair->second) < kDrillPairWindow) return;
     }
     verdicts_.violation(17, "two halves were paired that are too far apart: " + to_string(end.id));
   }
@@ -116,7 +129,7 @@ class PairingChecker final : public Checker {
   std::map<std::string, Timestamp> news_;
   std::map<std::string, Timestamp> acks_;
   std::map<std::string, Timestamp> pairs_;
-  std::map<MessageId, Timestamp> waiting_;  // since both were durable
+  std::map<MessageId, Waits> waiting_;
 };
 
 }  // namespace
