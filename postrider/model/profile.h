@@ -133,7 +133,7 @@ struct Reading {
   std::optional<Duration> retry_after;  // after a question: ask again not before
   std::optional<On> then = {};          // raised behind `signal`, where that led
   bool closes = false;    // the open send can no longer arrive; an answer to it says so by itself
-  bool declines = false;  // not about this message after all; for `notice` only
+  bool declines = false;  // not about this message, which may still note it; for `notice` only
   bool silent = false;    // raises nothing: notes and names only; for `notice` only
   // For the figures, and for the operator.
   bool mismatched = false;  // it does not fit what was asked

@@ -56,6 +56,41 @@ TEST_F(DeviceFound, AnEventIsNotAdoptedWhileAnotherNamelessItemMayBeMeant) {  //
   EXPECT_EQ(state(act), "ToRetry");
 }
 
+// A message that late news brings back has left its gate to another one, and a restart reads both.
+TEST_F(DeviceFound, AnEventIsAdoptedByTheOpenCallThoughAnotherCameBack) {  // req: engine.gate.21
+  open_all({{"spacing", "0"}, {"retry_base", "1h"}});
+  const MessageId first = send(message("READ_CREDIT"));
+  enqueued("i1");
+  ack("i1", false);
+  ASSERT_EQ(state(first), "ToRetry");
+  pass(1s);
+  const MessageId second = send(message("TURN_ON"));
+  ASSERT_EQ(state(second), "Sending");
+  txack("i1");
+  ASSERT_EQ(state(first), "OnAir");
+  restart();
+  ASSERT_EQ(state(first), "OnAir");
+  ASSERT_EQ(state(second), "CheckSend");
+  txack("i2");
+  EXPECT_EQ(state(second), "OnAir");
+  EXPECT_EQ(tallies().adopted, 1U);
+}
+
+// The message that holds the gate notes that there is a stranger, and the event waits all the same.
+TEST_F(DeviceFound, AnEventOfAStrangerWaitsForItsName) {  // req: device.ack.10, engine.gate.21
+  open_all({{"spacing", "0"}});
+  const MessageId first = send(message("TURN_ON"));
+  enqueued("i1");
+  txack("i2");
+  ASSERT_EQ(state(first), "AtServer");
+  ack("i1", true);
+  pass(10s);
+  ASSERT_EQ(phase(first), Phase::kDelivered);
+  const MessageId second = send(message("TURN_OFF"));
+  enqueued("i2");
+  EXPECT_EQ(state(second), "OnAir");
+}
+
 // What expired leaves the server's queue, and is told, only when the device is heard again.
 TEST_F(DeviceFound, ADiscardIsNotAdoptedHoweverOldAnotherNamelessItemIs) {  // req: engine.end.21
   open_all({{"spacing", "0"}, {"retry_base", "1h"}, {"expires_after", "10m"}});

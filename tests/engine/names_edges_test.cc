@@ -206,6 +206,30 @@ TEST_F(NamesEdges, AWindowOfAMillisecondIsAWindow) {
   EXPECT_EQ(stats().tallies.mismatched, 1U) << "five seconds are too long";
 }
 
+// req: engine.gate.21, engine.receipt.1
+TEST_F(NamesEdges, NewsThatIsDeclinedWithANoteWaitsForItsName) {
+  open();
+  post(place(1, "mill"));
+  id = sent({{"method", "task"}});
+  const MessageId other = sent({{"method", "task"}});
+  reading() = {};
+  reading().declines = true;
+  reading().notes = "heard";
+  Subject subject = about("t");
+  subject.message = id;
+  arrive(subject);
+  EXPECT_EQ(stored(id)->notes, "heard");
+  EXPECT_EQ(records_in(keys::kPendingNews), 1U);
+  EXPECT_EQ(stats().tallies.unknown_names, 1U);
+  reading() = {};
+  reading().silent = reading().mismatched = true;
+  reading().names = {{"s", "t"}};
+  arrive(about(other));
+  turn();
+  EXPECT_EQ(stats().tallies.mismatched, 2U) << "once by its id, once by its name";
+  EXPECT_EQ(records_in(keys::kPendingNews), 0U);
+}
+
 // req: engine.retain.1
 TEST_F(NamesEdges, OneThatWaitsGoesAfterAStopAsWell) {
   options.engine.pending_news.age = 4h;

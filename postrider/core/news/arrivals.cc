@@ -70,6 +70,8 @@ std::optional<Answer> Arrivals::take_arrival(Step& step, const ProfileSpec& prof
       ++tallies_.refused_readings;
       continue;
     }
+    if (target.overheard.id.is_set() && told.insert(target.overheard.id).second)
+      overhear(step, target.overheard);
     const Slot same = window_.find(target.id);
     if (subjects[i].alive) gates_.hear_alive(step, subjects[i].gate);
     if (target.slot != kNoSlot && same != kNoSlot) {
@@ -95,6 +97,16 @@ std::optional<Answer> Arrivals::take_arrival(Step& step, const ProfileSpec& prof
   answer.detail =
       std::to_string(subjects.size()) + (subjects.size() == 1 ? " subject" : " subjects");
   return answer;
+}
+
+// It is not about this message, which notes it all the same.
+void Arrivals::overhear(Step& step, const Overheard& overheard) {
+  const Slot slot = window_.find(overheard.id);
+  if (slot == kNoSlot) return;
+  Reading reading;
+  reading.silent = true;
+  reading.notes = overheard.notes;
+  delivery_.tell(step, slot, reading, 0, step.now);
 }
 
 // The messages that a subject could be about, the likeliest first.
@@ -197,7 +209,10 @@ Arrivals::Target Arrivals::find_target(Step& step, const ProfileSpec& profile,
                                                               .by_gate = candidate.by_gate,
                                                               .witness = &witness,
                                                               .idle = candidate.idle});
-    if (reading.declines) continue;
+    if (reading.declines) {
+      if (reading.notes) target.overheard = {candidate.holder.id, std::move(*reading.notes)};
+      continue;
+    }
     target.reading = std::move(reading);
     target.slot = located.slot;
     target.id = candidate.holder.id;

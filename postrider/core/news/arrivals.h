@@ -60,6 +60,10 @@ class Arrivals {
   void claim(Step& step, const Chore& chore);
 
  private:
+  struct Overheard {  // what a message that declined the news notes of it; unset: none did
+    MessageId id = {};
+    std::string notes = {};
+  };
   struct Target {  // the message that a subject is about
     Slot slot = kNoSlot;
     MessageId id = {};
@@ -67,6 +71,7 @@ class Arrivals {
     MessageId late = {};    // it has ended
     std::string tail = {};  // none yet: the name for which the news waits
     Reading reading = {};   // what the news means to it
+    Overheard overheard = {};
   };
   class Witness;
   struct Candidate {
@@ -81,6 +86,7 @@ class Arrivals {
                                         const Subject& subject);
   Timestamp debt_before(Step& step, const ProfileSpec& profile, const Entry& entry);
   Target find_target(Step& step, const ProfileSpec& profile, const Subject& subject);
+  void overhear(Step& step, const Overheard& overheard);
   bool fits(const Subject& subject) const;
 
   const EngineOptions& options_;

@@ -204,7 +204,10 @@ void SharedGates::occupy_gates(Entry& entry) {
     if (name == 0 || (entry.message.lasting >> i & 1) != 0) continue;
     SharedGate& gate = shared_gate(entry.destination, name);
     gate.state.occupy();
-    gate.holder = entry.message.id;
+    // Late news may have brought back a message that had left its gate to another one. Of the two
+    // that whose call is open answers for what names nothing.
+    if (!gate.holder.is_set() || window_.phase_of(entry) == Phase::kInFlight)
+      gate.holder = entry.message.id;
   }
 }
 

@@ -199,12 +199,13 @@ Reading item_news(const Facts& facts, const Notice& notice, const Detail& detail
   Notes notes = decode_notes(facts.notes);
   const bool adopts = notice.by_gate;
   if (adopts && !may_adopt(facts, notice, detail.news)) {
-    // Somebody else's item, as far as we know; so absence of ours proves less from now on. Without
-    // a name of ours it may still be the one: then the event waits until somebody tells.
+    // The item of another message, as far as is known; so absence of ours proves less from now on.
+    // The event waits for its name: it may be ours while ours has none, and another message of the
+    // device may have a call open.
     if (facts.state.attempts == 0) return declined();
     notes.turn_to(facts.state.attempts);
-    if (notes.item.empty() || notes.stranger || notes.item == detail.item) return declined();
-    Reading out = silent();
+    Reading out = declined();
+    if (notes.item.empty() || notes.stranger || notes.item == detail.item) return out;
     notes.stranger = true;
     out.notes = encode_notes(notes);
     return out;

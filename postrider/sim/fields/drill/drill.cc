@@ -503,8 +503,11 @@ Reading notice(const Facts& facts, const Notice& notice) {
     out.notes = nudged(facts.notes, notice);
     return out;
   }
-  if (verb == "alive") out.declines = true;
-  if (facts.state.method != static_cast<std::uint8_t>(DrillMethod::kTask)) out.declines = true;
+  const bool task = facts.state.method == static_cast<std::uint8_t>(DrillMethod::kTask);
+  if (verb == "alive" || !task) {
+    out.declines = true;
+    return out;
+  }
   if (verb == "pair") out.notes = std::string(facts.notes) + ";paired";
   if (verb == "seen") out.signal = On::kPeerSeen;
   if (verb == "ack") {
