@@ -56,7 +56,7 @@ describe("without tokens", () => {
 
     await shown(".healths");
     const healths = Object.fromEntries(await page.$$eval(".healths a", (links) => links.map((one) => [one.querySelector(".badge").textContent, Number(one.querySelector("b").textContent)])));
-    assert.deepEqual({ ...healths, normal: 0 }, { normal: 0, degraded: 1, wait: 1, probe: 0, paused: 1, disabled: 1 });
+    assert.deepEqual({ ...healths, normal: 0 }, { normal: 0, degraded: 1, wait: 1, probe: 0, paused: 1, disabled: 1, deep: 0, "catch-up": 0 });
     await page.getByRole("link", { name: "crm" }).first().waitFor();
     await page.getByText("maintenance until noon").waitFor();
     await page.getByText("Oldest pending:").waitFor();
