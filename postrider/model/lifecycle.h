@@ -138,6 +138,9 @@ struct Method {
   // A cancel that comes while an attempt is open counts when that has failed. Else it changes
   // nothing.
   bool cancels_later = true;
+  // An answered failure leaves the recorded bytes as they are: they are made anew only after the
+  // message was released. Else after any answer.
+  bool keeps_bytes = false;
 };
 
 constexpr const Transition* find_row(std::span<const Transition> rows, StateIndex state,

@@ -136,9 +136,22 @@ enum class OnPoison : std::uint8_t {
   kSkip,   // it ends dead and they go on
 };
 
-// What a lane does with messages that are not worth sending any more.
+// When a newer message takes the place of an older one of the same key that waits in its lane.
+enum class Latest : std::uint8_t {
+  kNever,
+  kAlways,
+  kWhenBehind,  // only what a route that was away need not hear of any more
+};
+
+// What a lane does with messages that are not worth sending any more, or not worth an attempt of
+// their own.
 struct LaneRule {
   bool dropped_when_deep = false;  // what waits in it ends when the route becomes deep
+  Latest latest = Latest::kNever;
+  // kWhenBehind: messages up to this age and number stay, though newer ones of their key wait.
+  Duration keep{0};
+  std::uint32_t keep_max = 0;
+  Duration rides{0};  // so long a message leaves with others only, and then it may lead; 0: at once
 
   friend bool operator==(const LaneRule&, const LaneRule&) = default;
 };
@@ -179,6 +192,10 @@ struct Policy {
   std::uint16_t fifo_lanes = 0;    // bit n: lane n is FIFO
   std::array<LaneRule, kLanes> lanes{};
   LaneOrder catch_up_lanes;
+  // How many messages may leave in one attempt, the leader included; then one attempt is open at a
+  // time, and its members are written down. 0: each leaves alone.
+  std::uint16_t members_max = 0;
+  Duration batch_wait{0};            // a batch that is not full waits so long for more
   std::uint32_t window_max = 64;     // messages of one lane in memory
   bool refuse_when_disabled = true;  // else new messages are held
   bool keeps_history = false;        // the content of what has ended is kept for a while

@@ -36,6 +36,8 @@ struct ProfileValues {
   const Opaque* parsed = nullptr;    // of the message, by `read`
 };
 
+struct Batch;
+
 // What a profile function may look at. Read-only, and complete: there is nothing else to ask.
 struct Facts {
   const Message& message;
@@ -57,6 +59,9 @@ struct Facts {
   // How the way is doing, and when it last delivered. Null for `encode` of a durable intent, whose
   // bytes must not follow from it.
   const Route* route = nullptr;
+  // `encode`, `classify` and `after` of a leader: the messages that leave with it. Null: the
+  // destination has no batches (Policy::members_max).
+  const Batch* batch = nullptr;
 
   // The bytes of a key file; empty: there is none of this name.
   std::string_view secret(std::string_view name) const {
@@ -64,6 +69,14 @@ struct Facts {
   }
   PublicId id() const { return ids->outside(message.id); }  // as the far side may know it
   Duration age() const { return now - message.accepted - later; }
+};
+
+// A batch: the leader, whose turn has come, and the messages that leave in the same attempt.
+struct Batch {
+  std::span<const Facts> followers;  // in the order in which `compose` named them
+  // How often the leader has claimed. With the leader's id it names these members for ever, so it
+  // belongs into the id on the wire.
+  std::uint32_t claim = 1;
 };
 
 struct Offer {  // a message that asks to be accepted
@@ -94,6 +107,9 @@ struct Admission {
   std::array<Gate, kGatesMax> gates{};
   // Older messages of the same destination and key that wait are cancelled. Empty: none.
   std::string supersedes = {};
+  // What the message is the value of, in a lane with LaneRule::latest. Empty: nothing takes its
+  // place. At most kLaneKeyMax bytes.
+  std::string key = {};
 };
 
 // A name that others have for a message, or for an attempt of it. Names outlive the message, so
@@ -114,16 +130,24 @@ struct NestedSubmit {
   friend bool operator==(const NestedSubmit&, const NestedSubmit&) = default;
 };
 
-inline constexpr std::size_t kNamesMax = 4;     // of one reading
-inline constexpr std::size_t kSubjectsMax = 8;  // of one arrival
-inline constexpr std::size_t kNestedMax = 10;   // of one reading or end
-inline constexpr std::size_t kAliveMax = 8;     // destinations of one arrival
+inline constexpr std::size_t kLaneKeyMax = 255;  // bytes
+inline constexpr std::size_t kNamesMax = 4;      // of one reading
+inline constexpr std::size_t kSubjectsMax = 8;   // of one arrival
+inline constexpr std::size_t kNestedMax = 10;    // of one reading or end
+inline constexpr std::size_t kAliveMax = 8;      // destinations of one arrival
 
 // What the profile thinks of a message whose turn has come: normally that it is due. A reason is
 // for people, when it is not.
 struct Judgement {
   On signal = On::kDue;
   std::string reason = {};
+};
+
+// What the far side said about one member of a batch; kept with its end.
+struct Remark {
+  std::size_t member = 0;  // 0: the leader; n: follower n − 1
+  std::string text;
+  friend bool operator==(const Remark&, const Remark&) = default;
 };
 
 // What an answer or other news means. The core applies all of it in one commit.
@@ -142,6 +166,8 @@ struct Reading {
   std::optional<std::string> notes = {};  // instead of the old ones; at most kNotesMax bytes
   std::vector<ExternalName> names = {};
   std::vector<NestedSubmit> submits = {};
+  bool splits = false;               // the batch was too much: the next ones have half its members
+  std::vector<Remark> remarks = {};  // about members of the batch
 };
 
 // Something that arrived unasked.
@@ -270,9 +296,10 @@ struct ProfileSpec {
   struct Wire {
     Judgement (*judge)(const Facts& facts);  // when the message's turn has come
     // Which of the messages that wait leave together with the leader, by their places among the
-    // candidates. Null: each leaves alone. The engine composes nothing so far.
-    std::vector<std::size_t> (*compose)(const Facts& leader,
-                                        std::span<const Facts> candidates) = nullptr;
+    // candidates, which are the ready ones in memory: lane by lane, each in its order. At most
+    // `members_max` with the leader. Null: each leaves alone.
+    std::vector<std::size_t> (*compose)(const Facts& leader, std::span<const Facts> candidates,
+                                        std::uint32_t members_max) = nullptr;
     WireRequest (*encode)(const Facts& facts, AttemptKind kind);
     Reading (*classify)(const Facts& facts, AttemptKind kind, const WireReply& reply);
   };

@@ -53,6 +53,9 @@ struct TypedProfile {
   };
   struct Wire {
     Judgement (*judge)(const FactsView& facts) = nullptr;  // null: it is due
+    // A FactsView can be made of each candidate.
+    std::vector<std::size_t> (*compose)(const FactsView& leader, std::span<const Facts> candidates,
+                                        std::uint32_t members_max) = nullptr;
     WireRequest (*encode)(const FactsView& facts, AttemptKind kind);
     Reading (*classify)(const FactsView& facts, AttemptKind kind, const WireReply& reply);
   };
@@ -128,6 +131,12 @@ constexpr ProfileSpec profile_of() {
   }
   if constexpr (kTyped.wire.judge != nullptr) {
     spec.wire.judge = [](const Facts& facts) { return kTyped.wire.judge(FactsView(facts)); };
+  }
+  if constexpr (kTyped.wire.compose != nullptr) {
+    spec.wire.compose = [](const Facts& leader, std::span<const Facts> candidates,
+                           std::uint32_t members_max) {
+      return kTyped.wire.compose(FactsView(leader), candidates, members_max);
+    };
   }
   if constexpr (kTyped.news.notice != nullptr) {
     spec.news.notice = [](const Facts& facts, const Notice& notice) {
