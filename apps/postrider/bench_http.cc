@@ -9,7 +9,7 @@
 #include "apps/postrider/bench_load.h"
 #include "apps/postrider/commands.h"
 #include "postrider/cli/output.h"
-#include "postrider/sinks/sink.h"
+#include "postrider/sinks/webhook/sink.h"
 
 namespace postrider {
 namespace {

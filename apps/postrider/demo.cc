@@ -21,7 +21,7 @@
 #include "postrider/cli/messages.h"
 #include "postrider/cli/options.h"
 #include "postrider/cli/output.h"
-#include "postrider/sinks/sink.h"
+#include "postrider/sinks/webhook/sink.h"
 
 namespace postrider {
 namespace {

@@ -40,7 +40,7 @@ struct DemoVerdict {
 
 std::string sha256_hex(std::string_view bytes);
 
-// Reads the log of a sink (see sinks/sink.h). `ids` is what its messages are known as.
+// Reads the log of a sink (see sinks/webhook/sink.h). `ids` is what its messages are known as.
 Result<DemoLog> read_demo_log(const std::string& path,
                               const std::unordered_map<std::string, const DemoMessage*>& ids);
 

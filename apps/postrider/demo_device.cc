@@ -20,8 +20,8 @@
 #include "postrider/cli/json.h"
 #include "postrider/cli/options.h"
 #include "postrider/cli/output.h"
-#include "postrider/sinks/sink_calin.h"
-#include "postrider/sinks/sink_chirpstack.h"
+#include "postrider/sinks/device/calin_sink.h"
+#include "postrider/sinks/device/chirpstack_sink.h"
 
 namespace postrider {
 namespace {
@@ -176,8 +176,8 @@ class DeviceDemo {
   DemoDaemon daemon_;
   std::vector<DeviceDemoCommand> commands_;
   std::size_t sent_ = 0;
-  std::unique_ptr<ChirpstackSink> network_;
-  std::unique_ptr<CalinSink> vendor_;
+  std::unique_ptr<FarSide> network_;
+  std::unique_ptr<FarSide> vendor_;
   std::thread network_thread_;
   std::thread vendor_thread_;
   Clock::time_point began_ = Clock::now();
@@ -234,15 +234,15 @@ Result<void> DeviceDemo::begin() {
     vendor.faults = bad_vendor();
   }
   vendor.faults.task_ms = kTaskMs;
-  POSTRIDER_TRY(network_sink, ChirpstackSink::open(network));
-  POSTRIDER_TRY(vendor_sink, CalinSink::open(vendor));
+  POSTRIDER_TRY(network_sink, open_chirpstack_sink(network));
+  POSTRIDER_TRY(vendor_sink, open_calin_sink(vendor));
   network_ = std::move(network_sink);
   vendor_ = std::move(vendor_sink);
   network_thread_ = std::thread([this] { network_->run(false); });
   vendor_thread_ = std::thread([this] { vendor_->run(false); });
 
   std::string config = replaced(std::string(kConfig), "SECRET", kSecret);
-  config = replaced(config, "GRPC", network_->grpc_address());
+  config = replaced(config, "GRPC", network_->address());
   config = replaced(config, "VENDOR", vendor_->address());
   const std::string_view repeat = options_.repeats ? "document" : "class";
   for (int i = 0; i < 2; ++i) config = replaced(config, "REPEAT", repeat);
@@ -251,7 +251,7 @@ Result<void> DeviceDemo::begin() {
   daemon_.set_config(path);
   if (const Result<void> started = start_daemon(); !started) return started;
   display_.say("The daemon listens on " + daemon_.url() + "; the network server is at " +
-               network_->grpc_address() + ", the vendor at " + vendor_->address() + ".");
+               network_->address() + ", the vendor at " + vendor_->address() + ".");
   display_.say(options_.calm ? "Nothing goes wrong on their side.\n"
                              : "Both lose, double, delay, refuse and lie.\n");
   return {};

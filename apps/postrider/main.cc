@@ -1,12 +1,14 @@
 // postrider NOUN VERB …: finds the command and runs it.
 #include <array>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include "apps/postrider/commands.h"
 #include "postrider/cli/output.h"
 #include "postrider/cli/wording.h"
 #include "postrider/doors/all.h"
+#include "postrider/sinks/all.h"
 
 namespace postrider {
 namespace {
@@ -33,8 +35,7 @@ constexpr auto kOwnNouns = std::to_array<Noun>({
     {"profile", run_profile, "ls | show NAME: the tables that really run"},
     {"config", run_config, "init | check | reference: the file of settings"},
     {"check", run_check, "look for damage in a store that no daemon uses"},
-    {"sink", run_sink, "[chirpstack | calin]: a receiver that can be healthy, slow, flaky or dead",
-     "chirpstack calin"},
+    {"sink", run_sink, "a receiver that can be healthy, slow, flaky or dead"},
     {"demo", run_demo, "see it work: bad receivers, and a kill -9 in the middle", "device"},
     {"bench", run_bench, "how fast it is on this machine"},
     {"sim", run_sim, "simulate months of faults under virtual time"},
@@ -44,10 +45,18 @@ constexpr auto kOwnNouns = std::to_array<Noun>({
 
 }  // namespace
 
-// The program's own, then those of the profiles.
+// The program's own, then those of the profiles. Which far sides a sink can be, sinks/ knows.
 Nouns nouns() {
+  static const std::string kSinks = sink_names(" ");
+  static const std::string kSinkSummary =
+      "[" + sink_names(" | ") + "]: a receiver that can be healthy, slow, flaky or dead";
   static const std::vector<Noun> kAll = [] {
     std::vector<Noun> all(kOwnNouns.begin(), kOwnNouns.end());
+    for (Noun& noun : all) {
+      if (noun.run != run_sink) continue;
+      noun.summary = kSinkSummary;
+      noun.more = kSinks;
+    }
     for (const doors::ProfileDoor* door : doors::all_doors())
       all.insert(all.end(), door->nouns.begin(), door->nouns.end());
     return all;

@@ -1,15 +1,15 @@
 // postrider sink: a receiver that can be healthy, slow, flaky, dead, or back after a while.
-#include "postrider/sinks/sink.h"
+#include "postrider/sinks/webhook/sink.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
 
 #include "apps/postrider/commands.h"
-#include "apps/postrider/sink_device.h"
-#include "apps/postrider/sink_matrix.h"
 #include "postrider/cli/options.h"
 #include "postrider/cli/output.h"
+#include "postrider/sinks/all.h"
 
 namespace postrider {
 namespace {
@@ -33,9 +33,21 @@ constexpr auto kOptions = std::to_array<OptionRow>({
 constexpr std::string_view kMore =
     "A line has time, webhook-id, SHA-256 of the body, status, signature (good, bad or -) and "
     "path.\n"
-    "It is written before the answer leaves. SIGTERM or Ctrl-C ends it with a summary.\n"
-    "'postrider sink chirpstack' and 'postrider sink calin' stand for the far sides of the device "
-    "profile,\n'postrider sink matrix' for a Matrix server.\n";
+    "It is written before the answer leaves. SIGTERM or Ctrl-C ends it with a summary.\n\n"
+    "Other far sides, each with options of its own:\n";
+
+const std::string& more_text() {
+  static const std::string kText = [] {
+    std::string text(kMore);
+    for (const Command& command : sink_commands()) {
+      text.append("  postrider sink ").append(command.name);
+      text.append(12 - std::min<std::size_t>(command.name.size(), 11), ' ');
+      text.append(command.summary).append("\n");
+    }
+    return text;
+  }();
+  return kText;
+}
 
 Sink* running = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): a signal's
 
@@ -95,15 +107,16 @@ int sink(const Parsed& parsed) {
   return kExitFailure;
 }
 
-constexpr Command kCommand = {"sink", {},   "Receives webhooks, well or badly.", kOptions, false,
-                              sink,   kMore};
-
 }  // namespace
 
 int run_sink(Arguments arguments) {
-  if (!arguments.empty() && is_device_sink(arguments.front())) return run_device_sink(arguments);
-  if (!arguments.empty() && is_matrix_sink(arguments.front())) return run_matrix_sink(arguments);
-  return run_command("", kCommand, arguments);
+  for (const Command& command : sink_commands()) {
+    if (!arguments.empty() && arguments.front() == command.name)
+      return run_command("sink", command, arguments.subspan(1));
+  }
+  const Command command = {"sink", {},         "Receives webhooks, well or badly.", kOptions, false,
+                           sink,   more_text()};
+  return run_command("", command, arguments);
 }
 
 }  // namespace postrider

@@ -22,21 +22,6 @@ namespace asio = boost::asio;
 
 constexpr std::size_t kProvenMax = 4096;  // authorities that are remembered to have answered
 
-ResolverOptions resolver_options(const GrpcTransportOptions& options) {
-  return {.servers = options.name_servers,
-          .ask_time_out = options.name_time_out,
-          .asks_max = options.name_asks_max,
-          .names_max = options.names_max,
-          .asking_max = options.names_asking_max,
-          .addresses_max = options.addresses_max,
-          .ttl_max = options.name_ttl_max,
-          .negative_ttl = options.name_negative_ttl,
-          .patience = options.name_patience,
-          .stale_max = options.name_stale_max,
-          .silence_min = options.name_silence_min,
-          .silence_max = options.name_silence_max};
-}
-
 GrpcConnectionSettings connection_settings(const GrpcTransportOptions& options) {
   return {.stream = {.connect_time_out = options.connect_time_out,
                      .tls_time_out = options.tls_time_out,
@@ -50,22 +35,13 @@ GrpcConnectionSettings connection_settings(const GrpcTransportOptions& options) 
 }
 
 Result<void> check(const GrpcTransportOptions& options) {
-  const auto counts = check_counts({{options.connections_max, "connections_max"},
-                                    {options.streams_max, "streams_max"},
-                                    {options.calls_per_connection_max, "calls_per_connection_max"},
-                                    {options.addresses_max, "addresses_max"},
-                                    {options.names_max, "names_max"},
-                                    {options.names_asking_max, "names_asking_max"},
-                                    {options.name_asks_max, "name_asks_max"},
-                                    {options.reply_head_bytes_max, "reply_head_bytes_max"}});
+  if (const auto good = check_connecting(options); !good) return good;
+  const auto counts =
+      check_counts({{options.streams_max, "streams_max"},
+                    {options.calls_per_connection_max, "calls_per_connection_max"}});
   if (!counts) return counts;
-  return check_spans({{options.connect_time_out, "connect_time_out"},
-                      {options.tls_time_out, "tls_time_out"},
-                      {options.greeting_time_out, "greeting_time_out"},
+  return check_spans({{options.greeting_time_out, "greeting_time_out"},
                       {options.ping_time_out, "ping_time_out"},
-                      {options.name_time_out, "name_time_out"},
-                      {options.name_patience, "name_patience"},
-                      {options.held_back_after, "held_back_after"},
                       {options.call_time_out_max, "call_time_out_max"},
                       {options.idle_time_out, "idle_time_out"}});
 }

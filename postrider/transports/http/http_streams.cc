@@ -26,21 +26,6 @@ namespace asio = boost::asio;
 
 constexpr int kProtocolSwitched = 101;
 
-ResolverOptions stream_resolver_options(const HttpTransportOptions& options) {
-  return {.servers = options.name_servers,
-          .ask_time_out = options.name_time_out,
-          .asks_max = options.name_asks_max,
-          .names_max = options.names_max,
-          .asking_max = options.names_asking_max,
-          .addresses_max = options.addresses_max,
-          .ttl_max = options.name_ttl_max,
-          .negative_ttl = options.name_negative_ttl,
-          .patience = options.name_patience,
-          .stale_max = options.name_stale_max,
-          .silence_min = options.name_silence_min,
-          .silence_max = options.name_silence_max};
-}
-
 void append_chunk_size(std::string& out, std::size_t size) {
   std::array<char, 20> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), size, 16).ptr;
@@ -289,7 +274,7 @@ class HttpStreams::Impl::Stream final : public ByteStreamUser, public ReplySink 
 
 Result<void> HttpStreams::Impl::open() {
   auto resolver = Resolver::make(
-      loop_, stream_resolver_options(options_), options_.now,
+      loop_, resolver_options(options_), options_.now,
       [this](Resolver::Token attempt, const Addresses& addresses) {
         Stream* const stream = find(attempt);
         const bool waits = stream != nullptr && stream->state == Stream::State::kConnecting;
@@ -421,9 +406,9 @@ HttpStreams::~HttpStreams() { close(); }
 Result<std::unique_ptr<HttpStreams>> HttpStreams::make(asio::io_context& loop,
                                                        HttpTransportOptions options,
                                                        HttpStreamLimits limits, Ended ended) {
-  const auto counts =
-      check_counts({{limits.streams_max, "streams_max"}, {options.names_max, "names_max"}});
-  if (!counts) return tl::unexpected(counts.error());
+  if (const auto good = check_connecting(options); !good) return tl::unexpected(good.error());
+  if (const auto good = check_counts({{limits.streams_max, "streams_max"}}); !good)
+    return tl::unexpected(good.error());
   POSTRIDER_TRY(reach, make_reach(options.allow, options.trust_file));
   auto impl =
       std::make_unique<Impl>(loop, std::move(options), limits, std::move(ended), std::move(reach));

@@ -312,5 +312,21 @@ TEST(HttpStreams, BeyondTheirNumberAreHeldBack) {
   rig.until([&] { return first.ready > 0; });
 }
 
+TEST(HttpStreams, SayWhichOptionIsWrong) {
+  boost::asio::io_context loop;
+  const auto problem = [&](HttpTransportOptions options, HttpStreamLimits limits = {}) {
+    const auto made = HttpStreams::make(loop, std::move(options), limits, nullptr);
+    return made ? std::string() : made.error().detail;
+  };
+  HttpTransportOptions no_names;
+  no_names.names_max = 0;
+  EXPECT_EQ(problem(no_names), "names_max must be at least 1");
+  HttpTransportOptions no_patience;
+  no_patience.connect_time_out = Duration(0);
+  EXPECT_EQ(problem(no_patience), "connect_time_out must not be 0");
+  EXPECT_EQ(problem({}, {.streams_max = 0}), "streams_max must be at least 1");
+  EXPECT_EQ(problem({}), "");
+}
+
 }  // namespace
 }  // namespace postrider

@@ -35,35 +35,9 @@ ConnectionSettings connection_settings(const HttpTransportOptions& options) {
           .keeps = options.idle_per_host_max > 0 && options.idle_connections_max > 0};
 }
 
-ResolverOptions resolver_options(const HttpTransportOptions& options) {
-  return {.servers = options.name_servers,
-          .ask_time_out = options.name_time_out,
-          .asks_max = options.name_asks_max,
-          .names_max = options.names_max,
-          .asking_max = options.names_asking_max,
-          .addresses_max = options.addresses_max,
-          .ttl_max = options.name_ttl_max,
-          .negative_ttl = options.name_negative_ttl,
-          .patience = options.name_patience,
-          .stale_max = options.name_stale_max,
-          .silence_min = options.name_silence_min,
-          .silence_max = options.name_silence_max};
-}
-
 Result<void> check(const HttpTransportOptions& options) {
-  const auto counts = check_counts({{options.connections_max, "connections_max"},
-                                    {options.addresses_max, "addresses_max"},
-                                    {options.names_max, "names_max"},
-                                    {options.names_asking_max, "names_asking_max"},
-                                    {options.name_asks_max, "name_asks_max"},
-                                    {options.reply_head_bytes_max, "reply_head_bytes_max"}});
-  if (!counts) return counts;
-  return check_spans({{options.connect_time_out, "connect_time_out"},
-                      {options.tls_time_out, "tls_time_out"},
-                      {options.name_time_out, "name_time_out"},
-                      {options.name_patience, "name_patience"},
-                      {options.held_back_after, "held_back_after"},
-                      {options.exchange_time_out_max, "exchange_time_out_max"}});
+  if (const auto good = check_connecting(options); !good) return good;
+  return check_spans({{options.exchange_time_out_max, "exchange_time_out_max"}});
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 
 #include "postrider/protocols/calin/calin.h"
 #include "postrider/protocols/meter/frame.h"
-#include "postrider/sinks/sink_calin.h"
-#include "postrider/sinks/sink_chirpstack.h"
-#include "postrider/sinks/sink_listener.h"
+#include "postrider/sinks/common/sink_listener.h"
+#include "postrider/sinks/device/calin_sink.h"
+#include "postrider/sinks/device/chirpstack_sink.h"
 #include "postrider/transports/grpc/grpc_transport.h"
 #include "postrider/transports/http/http_transport.h"
 #include "postrider/transports/mqtt/mqtt_peer_testing.h"
@@ -32,12 +32,9 @@ std::string command_frame(Command command, std::string_view meter) {
 }
 
 // A sink with a thread of its own.
-template <class Sink>
 class Running {
  public:
-  template <class Options>
-  explicit Running(Options options) {
-    auto opened = Sink::open(std::move(options));
+  explicit Running(Result<std::unique_ptr<FarSide>> opened) {
     EXPECT_TRUE(opened.has_value()) << opened.error().detail;
     sink = std::move(*opened);
     thread_ = std::thread([this] { sink->run(false); });
@@ -49,7 +46,7 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  std::unique_ptr<Sink> sink;
+  std::unique_ptr<FarSide> sink;
 
  private:
   std::thread thread_;
@@ -159,8 +156,8 @@ TEST(ChirpstackSink, TakesACommandOverGrpcAndTellsItsEvents) {
   ChirpstackSinkOptions options = hasty(client);
   options.header_name = "authorization";
   options.header_value = "shared secret";
-  Running<ChirpstackSink> running(options);
-  const WireReply reply = client.enqueue(running.sink->grpc_address(), Command::kTurnOff);
+  Running running(open_chirpstack_sink(options));
+  const WireReply reply = client.enqueue(running.sink->address(), Command::kTurnOff);
   ASSERT_EQ(reply.end, WireEnd::kAnswered);
   client.until([&] { return client.events.size() >= 3; });
   EXPECT_EQ(client.heard("txack"), 1U);
@@ -186,8 +183,8 @@ TEST(ChirpstackSink, AnswersQuestionsAndRefusals) {
   ChirpstackSinkOptions options = hasty(client);
   options.server.api_key = "key";
   options.server.is_class_a = true;
-  Running<ChirpstackSink> running(options);
-  const std::string address = running.sink->grpc_address();
+  Running running(open_chirpstack_sink(options));
+  const std::string address = running.sink->address();
   const std::string eui = *chirpstack::dev_eui_of("47003333623");
   const std::string command = chirpstack::encode_enqueue(
       chirpstack::make_command(eui, command_frame(Command::kTurnOn, "47003333623"), {}));
@@ -205,8 +202,8 @@ TEST(ChirpstackSink, CutsHangsAndChangesItsFaultsWhileItRuns) {
   DeviceClient client;
   ChirpstackSinkOptions options = hasty(client);
   options.faults.lose_replies = 100;
-  Running<ChirpstackSink> running(options);
-  const std::string address = running.sink->grpc_address();
+  Running running(open_chirpstack_sink(options));
+  const std::string address = running.sink->address();
   const std::string control = "http://" + running.sink->control_address();
   EXPECT_EQ(client.enqueue(address, Command::kTurnOn).end, WireEnd::kReset);
   EXPECT_EQ(client.ask("POST", control + "/faults", R"({"lose-replies":0,"hang":100})").status,
@@ -238,7 +235,7 @@ TEST(ChirpstackSink, TakesCommandsAndTellsEventsOverMqtt) {
   options.events.clear();
   options.mqtt_host = "127.0.0.1";
   options.mqtt_port = broker.port();
-  Running<ChirpstackSink> running(options);
+  Running running(open_chirpstack_sink(options));
   boost::asio::io_context loop(1);
   MqttRig rig(loop);
   MqttTransportOptions ours = MqttRig::local(broker.port());
@@ -267,8 +264,8 @@ TEST(ChirpstackSink, GoesOnWhenNobodyHearsItsEvents) {
   DeviceClient client;
   ChirpstackSinkOptions options = hasty(client);
   options.events = {"http://127.0.0.1:1/"};
-  Running<ChirpstackSink> running(options);
-  EXPECT_EQ(client.enqueue(running.sink->grpc_address(), Command::kTurnOn).end, WireEnd::kAnswered);
+  Running running(open_chirpstack_sink(options));
+  EXPECT_EQ(client.enqueue(running.sink->address(), Command::kTurnOn).end, WireEnd::kAnswered);
   client.until([&] {
     return client.get(running.sink->control_address(), "/counts").at("events_unheard") == 3;
   });
@@ -278,7 +275,7 @@ TEST(ChirpstackSink, SaysWhatIsWrongWithItsOptions) {
   const auto complaint = [](const std::function<void(ChirpstackSinkOptions&)>& change) {
     ChirpstackSinkOptions options;
     change(options);
-    const auto opened = ChirpstackSink::open(options);
+    const auto opened = open_chirpstack_sink(options);
     return opened ? "" : opened.error().detail;
   };
   EXPECT_NE(complaint([](auto& options) { options.grpc = "nonsense"; }), "");
@@ -292,7 +289,7 @@ TEST(CalinSink, CreatesAndRunsATaskInVersion1) {
   DeviceClient client;
   CalinSinkOptions options;
   options.faults.task_ms = 20;
-  Running<CalinSink> running(options);
+  Running running(open_calin_sink(options));
   const std::string base = "http://" + running.sink->address();
   device::Request request;
   request.command = Command::kTurnOff;
@@ -320,7 +317,7 @@ TEST(CalinSink, WantsALoginInVersion2) {
   CalinSinkOptions options;
   options.vendor.version = 2;
   options.vendor.user = "u";
-  Running<CalinSink> running(options);
+  Running running(open_calin_sink(options));
   const std::string base = "http://" + running.sink->address();
   device::Request request;
   request.command = Command::kReadCredit;
@@ -343,7 +340,7 @@ TEST(CalinSink, CutsPagesAndAnswersTwice) {
   DeviceClient client;
   CalinSinkOptions options;
   options.faults.lose_replies = 100;
-  Running<CalinSink> running(options);
+  Running running(open_calin_sink(options));
   const std::string base = "http://" + running.sink->address();
   device::Request request;
   request.command = Command::kTurnOn;

@@ -1,4 +1,4 @@
-#include "postrider/sinks/sink_grpc.h"
+#include "postrider/sinks/device/sink_grpc.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include "postrider/base/check.h"
-#include "postrider/sinks/sink_socket.h"
+#include "postrider/sinks/common/sink_socket.h"
 
 namespace postrider {
 namespace {

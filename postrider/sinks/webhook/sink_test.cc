@@ -1,4 +1,4 @@
-#include "postrider/sinks/sink.h"
+#include "postrider/sinks/webhook/sink.h"
 
 #include <arpa/inet.h>
 #include <chrono>
@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "postrider/protocols/web/standard_webhooks.h"
-#include "postrider/sinks/sink_http.h"
+#include "postrider/sinks/common/sink_http.h"
 
 namespace postrider {
 namespace {

@@ -1,4 +1,4 @@
-#include "postrider/sinks/sink.h"
+#include "postrider/sinks/webhook/sink.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -19,8 +19,8 @@
 #include <unistd.h>
 #include <vector>
 
-#include "postrider/sinks/sink_http.h"
-#include "postrider/sinks/sink_judge.h"
+#include "postrider/sinks/common/sink_http.h"
+#include "postrider/sinks/webhook/sink_judge.h"
 
 namespace postrider {
 namespace {

@@ -1,15 +1,12 @@
 // postrider sink chirpstack | calin: the far sides of the device profile as processes, with meters
 // that count how often each command really ran.
-#include "apps/postrider/sink_device.h"
+#include "postrider/sinks/device/commands.h"
 
 #include <array>
 #include <charconv>
-#include <cstdio>
 
-#include "postrider/cli/options.h"
-#include "postrider/cli/output.h"
-#include "postrider/sinks/sink_calin.h"
-#include "postrider/sinks/sink_chirpstack.h"
+#include "postrider/sinks/device/calin_sink.h"
+#include "postrider/sinks/device/chirpstack_sink.h"
 
 namespace postrider {
 namespace {
@@ -173,57 +170,42 @@ Result<CalinSinkOptions> read_calin(const Parsed& parsed) {
   return options;
 }
 
-int complain_about(const Parsed& parsed, const Error& error) {
-  if (error.code == ErrorCode::kInvalid) return complain(parsed, error);
-  complain(parsed.command, error.detail);
-  return kExitFailure;
-}
-
-void announce(const std::string& json) {
-  std::puts(json.c_str());
-  std::fflush(stdout);
-}
-
 int sink_chirpstack(const Parsed& parsed) {
   const Result<ChirpstackSinkOptions> options = read_chirpstack(parsed);
   if (!options) return complain(parsed, options.error());
-  const auto opened = ChirpstackSink::open(*options);
-  if (!opened) return complain_about(parsed, opened.error());
-  ChirpstackSink& sink = **opened;
-  announce("{\"grpc\":\"" + sink.grpc_address() + "\",\"control\":\"" + sink.control_address() +
-           "\"}");
-  sink.run(true);
-  std::fprintf(stderr, "%s\n", sink.summary().c_str());
-  return kExitOk;
+  return run_far_side(parsed, "grpc", open_chirpstack_sink(*options));
 }
 
 int sink_calin(const Parsed& parsed) {
   const Result<CalinSinkOptions> options = read_calin(parsed);
   if (!options) return complain(parsed, options.error());
-  const auto opened = CalinSink::open(*options);
-  if (!opened) return complain_about(parsed, opened.error());
-  CalinSink& sink = **opened;
-  announce("{\"listen\":\"" + sink.address() + "\",\"control\":\"" + sink.address() + "\"}");
-  sink.run(true);
-  std::fprintf(stderr, "%s\n", sink.summary().c_str());
-  return kExitOk;
+  return run_far_side(parsed, "listen", open_calin_sink(*options));
 }
+
+Command chirpstack_command() {
+  Command command{};
+  command.name = "chirpstack";
+  command.summary = "A network server with meters behind it, that does well or badly.";
+  command.options = kChirpstackOptions;
+  command.run = sink_chirpstack;
+  command.more = chirpstack_more();
+  return command;
+}
+
+Command calin_command() {
+  Command command{};
+  command.name = "calin";
+  command.summary = "A vendor's API with meters behind it, that does well or badly.";
+  command.options = kCalinOptions;
+  command.run = sink_calin;
+  command.more = calin_more();
+  return command;
+}
+
+constexpr auto kVerbs = std::to_array<SinkVerb>({chirpstack_command, calin_command});
 
 }  // namespace
 
-bool is_device_sink(std::string_view name) { return name == "chirpstack" || name == "calin"; }
-
-int run_device_sink(Arguments arguments) {
-  const bool is_calin = arguments.front() == "calin";
-  Command command{};
-  command.name = is_calin ? "calin" : "chirpstack";
-  command.summary = is_calin ? "A vendor's API with meters behind it, that does well or badly."
-                             : "A network server with meters behind it, that does well or badly.";
-  command.options = is_calin ? std::span<const OptionRow>(kCalinOptions)
-                             : std::span<const OptionRow>(kChirpstackOptions);
-  command.run = is_calin ? sink_calin : sink_chirpstack;
-  command.more = is_calin ? calin_more() : chirpstack_more();
-  return run_command("sink", command, arguments.subspan(1));
-}
+SinkVerbs device_sinks() { return kVerbs; }
 
 }  // namespace postrider

@@ -1,9 +1,9 @@
-// What can be seen and set in a sink that models a far side, over HTTP while it runs:
+// What can be seen and set in a far side with meters behind it, over HTTP while it runs:
 //
 //   GET /ledger[?meter=M]   what the meters were told and what they did
 //   GET /faults             all switches; POST sets some ({"lose-events": 20}), DELETE all to "off"
 //
-// The bodies of these, as pure functions; the sinks add what only they have.
+// The bodies of these, as pure functions; each far side adds the paths that only it has.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,9 @@
 #include "postrider/sim/fields/device/peers/meter_ledger.h"
 #include "postrider/sim/fields/device/peers/network_server.h"
 #include "postrider/sim/fields/device/peers/vendor.h"
+#include "postrider/sinks/common/sink_control.h"
 
 namespace postrider {
-
-struct SinkTarget {
-  std::string_view path;
-  std::string_view query;  // behind the question mark
-};
-SinkTarget split_target(std::string_view target);
-// A word of the query; words with anything to decode are not for us.
-std::string_view query_word(std::string_view query, std::string_view name);
 
 // Tokens are shown by their last digits only. Of all meters when `meter` is empty.
 std::string render_ledger(const sim::MeterLedger& ledger, std::string_view meter);
@@ -34,12 +27,6 @@ std::string render_faults(const sim::VendorFaults& faults);
 // All of the body or nothing. kInvalid names what is wrong.
 Result<void> read_faults(std::string_view body, sim::NetworkFaults& faults);
 Result<void> read_faults(std::string_view body, sim::VendorFaults& faults);
-
-struct SinkControlAnswer {
-  int status = 200;
-  std::string body;
-};
-SinkControlAnswer control_error(int status, std::string_view what);
 
 // Answers what both sinks have; nothing for another path.
 template <class Faults>
@@ -62,14 +49,5 @@ std::optional<SinkControlAnswer> answer_control(std::string_view method, std::st
   }
   return SinkControlAnswer{200, render_faults(faults)};
 }
-
-// Wall time for a model: it never goes back.
-class SinkClock {
- public:
-  Timestamp now();
-
- private:
-  Timestamp last_;
-};
 
 }  // namespace postrider

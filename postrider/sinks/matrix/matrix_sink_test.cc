@@ -1,5 +1,5 @@
 // The modelled Matrix server over TLS, as a real process would meet it.
-#include "postrider/sinks/sink_matrix.h"
+#include "postrider/sinks/matrix/matrix_sink.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -38,7 +38,7 @@ class MatrixSinkTest : public ::testing::Test {
     std::filesystem::remove_all(directory);
   }
   void open() {
-    auto opened = MatrixSink::open(options);
+    auto opened = open_matrix_sink(options);
     ASSERT_TRUE(opened) << opened.error().detail;
     sink = std::move(*opened);
     thread = std::thread([this] { sink->run(false); });
@@ -74,7 +74,7 @@ class MatrixSinkTest : public ::testing::Test {
   Certificate certificate;
   matrix::SigningKey key = matrix::SigningKey::make("ed25519:a", matrix::Seed{});
   MatrixSinkOptions options;
-  std::unique_ptr<MatrixSink> sink;
+  std::unique_ptr<FarSide> sink;
   std::thread thread;
   Rig rig;
 };
@@ -108,7 +108,7 @@ TEST_F(MatrixSinkTest, DoesBadlyWhileItIsTold) {
 
 TEST_F(MatrixSinkTest, SaysWhatIsWrongWithItsCertificate) {
   options.tls.key_file = directory + "/none";
-  const auto opened = MatrixSink::open(options);
+  const auto opened = open_matrix_sink(options);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
 }

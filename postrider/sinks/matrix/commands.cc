@@ -1,13 +1,10 @@
 // postrider sink matrix: a Matrix server that transactions are sent to, and that counts how often
 // each item was applied.
-#include "apps/postrider/sink_matrix.h"
+#include "postrider/sinks/matrix/commands.h"
 
 #include <array>
-#include <cstdio>
 
-#include "postrider/cli/options.h"
-#include "postrider/cli/output.h"
-#include "postrider/sinks/sink_matrix.h"
+#include "postrider/sinks/matrix/matrix_sink.h"
 
 namespace postrider {
 namespace {
@@ -77,34 +74,23 @@ Result<MatrixSinkOptions> read_matrix(const Parsed& parsed) {
 int sink_matrix(const Parsed& parsed) {
   const Result<MatrixSinkOptions> options = read_matrix(parsed);
   if (!options) return complain(parsed, options.error());
-  const auto opened = MatrixSink::open(*options);
-  if (!opened && opened.error().code == ErrorCode::kInvalid)
-    return complain(parsed, opened.error());
-  if (!opened) {
-    complain(parsed.command, opened.error().detail);
-    return kExitFailure;
-  }
-  MatrixSink& sink = **opened;
-  std::printf("{\"listen\":\"%s\",\"control\":\"%s\"}\n", sink.address().c_str(),
-              sink.control_address().c_str());
-  std::fflush(stdout);
-  sink.run(true);
-  std::fprintf(stderr, "%s\n", sink.summary().c_str());
-  return kExitOk;
+  return run_far_side(parsed, "listen", open_matrix_sink(*options));
 }
 
-}  // namespace
-
-bool is_matrix_sink(std::string_view name) { return name == "matrix"; }
-
-int run_matrix_sink(Arguments arguments) {
+Command matrix_command() {
   Command command{};
   command.name = "matrix";
   command.summary = "A Matrix server that takes transactions, well or badly.";
   command.options = kMatrixOptions;
   command.run = sink_matrix;
   command.more = kMatrixMore;
-  return run_command("sink", command, arguments.subspan(1));
+  return command;
 }
+
+constexpr auto kVerbs = std::to_array<SinkVerb>({matrix_command});
+
+}  // namespace
+
+SinkVerbs matrix_sinks() { return kVerbs; }
 
 }  // namespace postrider

@@ -1,4 +1,4 @@
-#include "postrider/sinks/sink_listener.h"
+#include "postrider/sinks/common/sink_listener.h"
 
 #include <array>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 
-#include "postrider/sinks/sink_socket.h"
+#include "postrider/sinks/common/sink_socket.h"
 
 namespace postrider {
 namespace {

@@ -1,4 +1,4 @@
-#include "postrider/sinks/sink_judge.h"
+#include "postrider/sinks/webhook/sink_judge.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,4 @@
-#include "postrider/sinks/sink_control.h"
-
-#include <algorithm>
-#include <chrono>
+#include "postrider/sinks/device/meter_control.h"
 
 #include "postrider/json/json_writer.h"
 #include "postrider/protocols/json_value.h"
@@ -61,23 +58,6 @@ Result<void> read(std::string_view body, std::span<const sim::FaultRow<Faults>> 
 
 }  // namespace
 
-SinkTarget split_target(std::string_view target) {
-  const std::size_t mark = target.find('?');
-  if (mark == std::string_view::npos) return {target, ""};
-  return {target.substr(0, mark), target.substr(mark + 1)};
-}
-
-std::string_view query_word(std::string_view query, std::string_view name) {
-  while (!query.empty()) {
-    const std::size_t end = std::min(query.find('&'), query.size());
-    const std::string_view pair = query.substr(0, end);
-    const std::size_t equals = std::min(pair.find('='), pair.size());
-    if (pair.substr(0, equals) == name) return pair.substr(std::min(equals + 1, pair.size()));
-    query.remove_prefix(std::min(end + 1, query.size()));
-  }
-  return {};
-}
-
 std::string render_ledger(const sim::MeterLedger& ledger, std::string_view meter) {
   const std::string only = meter.empty() ? "" : sim::without_zeros(meter);
   const auto is_asked = [&](const sim::Copy& copy) { return only.empty() || copy.meter == only; };
@@ -118,19 +98,6 @@ Result<void> read_faults(std::string_view body, sim::NetworkFaults& faults) {
 }
 Result<void> read_faults(std::string_view body, sim::VendorFaults& faults) {
   return read(body, sim::vendor_fault_rows(), faults);
-}
-
-SinkControlAnswer control_error(int status, std::string_view what) {
-  SinkControlAnswer answer;
-  answer.status = status;
-  JsonWriter(answer.body).open_object().field("error", what).close_object();
-  return answer;
-}
-
-Timestamp SinkClock::now() {
-  const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  last_ = std::max(last_, Timestamp(std::chrono::duration_cast<Duration>(wall).count()));
-  return last_;
 }
 
 }  // namespace postrider

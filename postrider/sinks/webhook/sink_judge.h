@@ -13,8 +13,8 @@
 #include "postrider/base/rng.h"
 #include "postrider/base/time.h"
 #include "postrider/protocols/web/standard_webhooks.h"
-#include "postrider/sinks/sink.h"
-#include "postrider/sinks/sink_http.h"
+#include "postrider/sinks/common/sink_http.h"
+#include "postrider/sinks/webhook/sink.h"
 
 namespace postrider {
 

@@ -1,45 +1,44 @@
-#include "postrider/sinks/sink_chirpstack.h"
+#include "postrider/sinks/device/chirpstack_sink.h"
 
-#include <csignal>
 #include <unordered_map>
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "postrider/json/json_writer.h"
 #include "postrider/protocols/json_value.h"
 #include "postrider/protocols/web/http_text.h"
-#include "postrider/sinks/sink_control.h"
-#include "postrider/sinks/sink_grpc.h"
-#include "postrider/sinks/sink_listener.h"
+#include "postrider/sinks/common/sink_listener.h"
+#include "postrider/sinks/device/meter_control.h"
+#include "postrider/sinks/device/sink_grpc.h"
 #include "postrider/transports/http/http_transport.h"
 #include "postrider/transports/mqtt/mqtt_transport.h"
 
 namespace postrider {
 namespace {
 
-namespace asio = boost::asio;
-
 // The operator of a sink says where its events go; there is nothing to guard.
 const std::vector<std::string> kEverywhere = {"0.0.0.0/0", "::/0"};
 
-}  // namespace
+struct EventCounts {
+  std::uint64_t posted = 0;   // answered with 2xx
+  std::uint64_t unheard = 0;  // not
+};
 
-class ChirpstackSink::Impl {
+class ChirpstackSink final : public FarSide {
  public:
-  explicit Impl(ChirpstackSinkOptions options)
+  explicit ChirpstackSink(ChirpstackSinkOptions options)
       : options_(std::move(options)),
-        server_(options_.server, meters_, Rng(options_.seed), clock_.now()) {
+        server_(options_.server, meters_, Rng(options_.seed), loop_.now()) {
     server_.faults = options_.faults;
   }
-
   Result<void> open();
-  void run(bool until_signal);
-  void stop() { loop_.stop(); }
-  std::string summary() const;
-  std::string grpc_address() const { return grpc_->address(); }
-  std::string control_address() const { return control_->address(); }
+
+  std::string address() const override { return grpc_->address(); }
+  std::string control_address() const override { return control_->address(); }
+  void run(bool until_signal) override {
+    pump();
+    loop_.run(until_signal);
+  }
+  void stop() override { loop_.stop(); }
+  std::string summary() const override;
 
  private:
   Result<void> open_http();
@@ -53,11 +52,9 @@ class ChirpstackSink::Impl {
   std::string counts() const;
 
   ChirpstackSinkOptions options_;
-  SinkClock clock_;
+  FarSideLoop loop_;  // before everything that lives on it
   sim::Meters meters_;
   sim::NetworkServer server_;
-  asio::io_context loop_{1};  // before everything that lives on it
-  asio::steady_timer timer_{loop_};
   std::unique_ptr<SinkGrpc> grpc_;
   std::unique_ptr<SinkListener> control_;
   std::unique_ptr<HttpTransport> http_;
@@ -65,10 +62,10 @@ class ChirpstackSink::Impl {
   std::unordered_map<std::uint64_t, SinkGrpcResponder> calls_;
   std::uint64_t last_ticket_ = 0;
   std::uint64_t last_attempt_ = 0;
-  ChirpstackSinkCounts counts_;
+  EventCounts counts_;
 };
 
-Result<void> ChirpstackSink::Impl::open() {
+Result<void> ChirpstackSink::open() {
   for (const std::string& url : options_.events) {
     if (const Result<void> good = check_http_url(url); !good)
       return fail(ErrorCode::kInvalid, url + ": " + good.error().detail);
@@ -77,16 +74,16 @@ Result<void> ChirpstackSink::Impl::open() {
                                                             is_header_value(options_.header_value));
   if (!good_header) return fail(ErrorCode::kInvalid, "the header of the events is no header");
   POSTRIDER_TRY(calls,
-                SinkGrpc::open(loop_, options_.grpc,
+                SinkGrpc::open(loop_.io(), options_.grpc,
                                [this](const SinkGrpcCall& call, SinkGrpcResponder responder) {
                                  calls_.emplace(++last_ticket_, std::move(responder));
-                                 server_.call(clock_.now(), {last_ticket_, call.path,
-                                                             call.authorization, call.message, 0});
+                                 server_.call(loop_.now(), {last_ticket_, call.path,
+                                                            call.authorization, call.message, 0});
                                  pump();
                                }));
   grpc_ = std::move(calls);
   POSTRIDER_TRY(controls, SinkListener::open(
-                              loop_, options_.control,
+                              loop_.io(), options_.control,
                               [this](const SinkRequest& request, const SinkResponder& responder) {
                                 const SinkControlAnswer its = answer(request);
                                 responder.answer({its.status, "application/json", its.body});
@@ -96,10 +93,10 @@ Result<void> ChirpstackSink::Impl::open() {
   return options_.mqtt_host.empty() ? Result<void>() : open_mqtt();
 }
 
-Result<void> ChirpstackSink::Impl::open_http() {
+Result<void> ChirpstackSink::open_http() {
   HttpTransportOptions options;
   options.allow = kEverywhere;
-  POSTRIDER_TRY(http, HttpTransport::make(loop_, options, [this](AttemptId, WireReply reply) {
+  POSTRIDER_TRY(http, HttpTransport::make(loop_.io(), options, [this](AttemptId, WireReply reply) {
                   const bool heard = reply.end == WireEnd::kAnswered && reply.status / 100 == 2;
                   ++(heard ? counts_.posted : counts_.unheard);
                 }));
@@ -107,7 +104,7 @@ Result<void> ChirpstackSink::Impl::open_http() {
   return {};
 }
 
-Result<void> ChirpstackSink::Impl::open_mqtt() {
+Result<void> ChirpstackSink::open_mqtt() {
   MqttTransportOptions options;
   options.host = options_.mqtt_host;
   options.port = options_.mqtt_port;
@@ -115,14 +112,14 @@ Result<void> ChirpstackSink::Impl::open_mqtt() {
   options.allow = kEverywhere;
   options.subscriptions = {"application/" + options_.server.application + "/device/+/command/down"};
   POSTRIDER_TRY(mqtt, MqttTransport::make(
-                          loop_, options,
+                          loop_.io(), options,
                           [this](AttemptId, const WireReply& reply) {
                             const bool heard = reply.end == WireEnd::kAnswered;
                             ++(heard ? counts_.posted : counts_.unheard);
                           },
                           [this](std::string_view topic, std::string_view bytes,
                                  const MqttTransport::Durable& durable) {
-                            server_.command(clock_.now(), topic, bytes);
+                            server_.command(loop_.now(), topic, bytes);
                             durable(true);
                             pump();
                           }));
@@ -130,33 +127,16 @@ Result<void> ChirpstackSink::Impl::open_mqtt() {
   return {};
 }
 
-void ChirpstackSink::Impl::run(bool until_signal) {
-  asio::signal_set signals(loop_);
-  if (until_signal) {
-    boost::system::error_code error;
-    signals.add(SIGINT, error);
-    signals.add(SIGTERM, error);
-    signals.async_wait([this](boost::system::error_code, int) { stop(); });
-  }
-  pump();
-  loop_.run();
-}
-
 // Lets happen what is due, and wakes up for the next.
-void ChirpstackSink::Impl::pump() {
-  for (sim::NetworkHappening& happening : server_.due(clock_.now())) {
+void ChirpstackSink::pump() {
+  for (sim::NetworkHappening& happening : server_.due(loop_.now())) {
     if (auto* reply = std::get_if<sim::NetworkReply>(&happening.what)) act(std::move(*reply));
     if (auto* post = std::get_if<sim::NetworkPost>(&happening.what)) act(*post);
   }
-  const std::optional<Timestamp> next = server_.next();
-  if (!next) return;
-  timer_.expires_after(std::max(*next - clock_.now(), Duration(0)));
-  timer_.async_wait([this](boost::system::error_code error) {
-    if (!error) pump();
-  });
+  loop_.wake_at(server_.next(), [this] { pump(); });
 }
 
-void ChirpstackSink::Impl::act(sim::NetworkReply reply) {
+void ChirpstackSink::act(sim::NetworkReply reply) {
   const auto found = calls_.find(reply.ticket);
   if (found == calls_.end()) return;
   if (reply.end == sim::CallEnd::kAnswered)
@@ -165,7 +145,7 @@ void ChirpstackSink::Impl::act(sim::NetworkReply reply) {
   calls_.erase(found);
 }
 
-void ChirpstackSink::Impl::act(const sim::NetworkPost& post) {
+void ChirpstackSink::act(const sim::NetworkPost& post) {
   const Blob body = Blob::copy_of(post.body);
   const std::string event(chirpstack::name_of(post.kind));
   const auto request = [&](std::string target) {
@@ -189,7 +169,7 @@ void ChirpstackSink::Impl::act(const sim::NetworkPost& post) {
 }
 
 // {"meter": "…", "join": true, "report": true, "unknown": true or false, "class": "A" or "C"}
-SinkControlAnswer ChirpstackSink::Impl::set_device(std::string_view body) {
+SinkControlAnswer ChirpstackSink::set_device(std::string_view body) {
   const Result<json::Tree> object = json::parse_object(body);
   if (!object) return control_error(400, object.error().detail);
   const std::string meter = json::text_of(*object, "meter").value_or("");
@@ -198,7 +178,7 @@ SinkControlAnswer ChirpstackSink::Impl::set_device(std::string_view body) {
   if (its_class == "A" || its_class == "C") server_.set_class_a(meter, its_class == "A");
   if (json::find(*object, "unknown") != nullptr)
     server_.set_unknown(meter, json::boolean_of(*object, "unknown").value_or(false));
-  const Timestamp now = clock_.now();
+  const Timestamp now = loop_.now();
   if (json::boolean_of(*object, "join").value_or(false)) server_.join(now, meter);
   if (json::boolean_of(*object, "report").value_or(false)) server_.report(now, meter);
   pump();
@@ -206,7 +186,7 @@ SinkControlAnswer ChirpstackSink::Impl::set_device(std::string_view body) {
 }
 
 // {"url": "…"}: where events go from now on.
-SinkControlAnswer ChirpstackSink::Impl::set_events(std::string_view body) {
+SinkControlAnswer ChirpstackSink::set_events(std::string_view body) {
   const Result<json::Tree> object = json::parse_object(body);
   if (!object) return control_error(400, object.error().detail);
   const std::string url = json::text_of(*object, "url").value_or("");
@@ -216,7 +196,7 @@ SinkControlAnswer ChirpstackSink::Impl::set_events(std::string_view body) {
   return {200, "{}"};
 }
 
-std::string ChirpstackSink::Impl::counts() const {
+std::string ChirpstackSink::counts() const {
   const sim::NetworkCounts& counts = server_.counts();
   std::string text;
   json::JsonWriter object(text);
@@ -240,7 +220,7 @@ std::string ChirpstackSink::Impl::counts() const {
   return text;
 }
 
-SinkControlAnswer ChirpstackSink::Impl::answer(const SinkRequest& request) {
+SinkControlAnswer ChirpstackSink::answer(const SinkRequest& request) {
   auto its =
       answer_control(request.method, request.path, request.body, meters_.ledger, server_.faults);
   if (its) return *its;
@@ -250,7 +230,7 @@ SinkControlAnswer ChirpstackSink::Impl::answer(const SinkRequest& request) {
   return control_error(404, "there are /ledger, /faults, /counts, /devices and /events");
 }
 
-std::string ChirpstackSink::Impl::summary() const {
+std::string ChirpstackSink::summary() const {
   const sim::NetworkCounts& counts = server_.counts();
   return std::to_string(counts.enqueues) + " commands: " + std::to_string(counts.taken) +
          " taken, " + std::to_string(meters_.ledger.runs().size()) + " run; " +
@@ -258,19 +238,10 @@ std::string ChirpstackSink::Impl::summary() const {
          " not";
 }
 
-Result<std::unique_ptr<ChirpstackSink>> ChirpstackSink::open(ChirpstackSinkOptions options) {
-  auto impl = std::make_unique<Impl>(std::move(options));
-  if (const Result<void> opened = impl->open(); !opened)
-    return tl::unexpected<Error>(opened.error());
-  return std::unique_ptr<ChirpstackSink>(new ChirpstackSink(std::move(impl)));
-}
+}  // namespace
 
-ChirpstackSink::ChirpstackSink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-ChirpstackSink::~ChirpstackSink() = default;
-std::string ChirpstackSink::grpc_address() const { return impl_->grpc_address(); }
-std::string ChirpstackSink::control_address() const { return impl_->control_address(); }
-void ChirpstackSink::run(bool until_signal) { impl_->run(until_signal); }
-void ChirpstackSink::stop() { impl_->stop(); }
-std::string ChirpstackSink::summary() const { return impl_->summary(); }
+Result<std::unique_ptr<FarSide>> open_chirpstack_sink(ChirpstackSinkOptions options) {
+  return open_far_side<ChirpstackSink>(std::move(options));
+}
 
 }  // namespace postrider

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "postrider/base/result.h"
-#include "postrider/sinks/sink_http.h"
+#include "postrider/sinks/common/sink_http.h"
 
 namespace boost::asio {
 class io_context;

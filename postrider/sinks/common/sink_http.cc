@@ -1,4 +1,4 @@
-#include "postrider/sinks/sink_http.h"
+#include "postrider/sinks/common/sink_http.h"
 
 #include <algorithm>
 #include <charconv>

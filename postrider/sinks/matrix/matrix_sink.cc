@@ -1,24 +1,17 @@
-#include "postrider/sinks/sink_matrix.h"
+#include "postrider/sinks/matrix/matrix_sink.h"
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <csignal>
 #include <unordered_map>
 #include <utility>
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "postrider/json/json_reader.h"
 #include "postrider/json/json_writer.h"
 #include "postrider/protocols/matrix/json_fields.h"
+#include "postrider/sinks/common/sink_control.h"
 
 namespace postrider {
 namespace {
-
-namespace asio = boost::asio;
 
 constexpr std::string_view kJson = "application/json";
 constexpr std::uint32_t kSlowMsMax = 3'600'000;
@@ -62,94 +55,77 @@ Result<void> set_faults(std::string_view body, sim::ReceiverFaults& faults) {
   return {};
 }
 
-}  // namespace
-
-class MatrixSink::Impl {
+class MatrixSink final : public FarSide {
  public:
-  explicit Impl(MatrixSinkOptions options)
+  explicit MatrixSink(MatrixSinkOptions options)
       : options_(std::move(options)), receiver_(options_.receiver, Rng(options_.seed)) {
     receiver_.faults = options_.faults;
   }
-
   Result<void> open();
-  void run(bool until_signal);
-  void stop() { loop_.stop(); }
-  std::string summary() const;
-  std::string address() const { return listener_->address(); }
-  std::string control_address() const { return control_->address(); }
+
+  std::string address() const override { return listener_->address(); }
+  std::string control_address() const override { return control_->address(); }
+  void run(bool until_signal) override { loop_.run(until_signal); }
+  void stop() override { loop_.stop(); }
+  std::string summary() const override;
 
  private:
   void take(const SinkRequest& request, SinkResponder responder);
-  void answer_control(const SinkRequest& request, const SinkResponder& responder);
+  SinkControlAnswer control(const SinkRequest& request);
   std::string counts() const;
   std::string applied() const;
   void pump();
-  Timestamp now();
 
   MatrixSinkOptions options_;
+  FarSideLoop loop_;  // before everything that lives on it
   sim::Receiver receiver_;
-  Timestamp last_;
-  asio::io_context loop_{1};  // before everything that lives on it
-  asio::steady_timer timer_{loop_};
   std::unique_ptr<SinkListener> listener_;
   std::unique_ptr<SinkListener> control_;
   std::unordered_map<std::uint64_t, SinkResponder> calls_;
   std::uint64_t last_ticket_ = 0;
 };
 
-// It never goes back, which the model relies on.
-Timestamp MatrixSink::Impl::now() {
-  const auto wall = std::chrono::system_clock::now().time_since_epoch();
-  last_ = std::max(last_, Timestamp(std::chrono::duration_cast<Duration>(wall).count()));
-  return last_;
-}
-
-Result<void> MatrixSink::Impl::open() {
+Result<void> MatrixSink::open() {
   SinkListenerLimits limits;
   limits.body_bytes_max = options_.receiver.limits.bytes_max;
   POSTRIDER_TRY(listens, SinkListener::open(
-                             loop_, options_.listen,
+                             loop_.io(), options_.listen,
                              [this](const SinkRequest& request, SinkResponder responder) {
                                take(request, std::move(responder));
                              },
                              limits, options_.tls));
   listener_ = std::move(listens);
-  POSTRIDER_TRY(control, SinkListener::open(
-                             loop_, options_.control,
-                             [this](const SinkRequest& request, const SinkResponder& responder) {
-                               answer_control(request, responder);
-                             }));
-  control_ = std::move(control);
+  POSTRIDER_TRY(controls, SinkListener::open(
+                              loop_.io(), options_.control,
+                              [this](const SinkRequest& request, const SinkResponder& responder) {
+                                const SinkControlAnswer its = control(request);
+                                responder.answer({its.status, kJson, its.body});
+                              }));
+  control_ = std::move(controls);
   return {};
 }
 
-void MatrixSink::Impl::take(const SinkRequest& request, SinkResponder responder) {
+void MatrixSink::take(const SinkRequest& request, SinkResponder responder) {
   calls_.emplace(++last_ticket_, std::move(responder));
-  receiver_.call(now(), {.ticket = last_ticket_,
-                         .method = request.method,
-                         .uri = request.path,
-                         .authorization = request.authorization,
-                         .body = request.body});
+  receiver_.call(loop_.now(), {.ticket = last_ticket_,
+                               .method = request.method,
+                               .uri = request.path,
+                               .authorization = request.authorization,
+                               .body = request.body});
   pump();
 }
 
-void MatrixSink::Impl::answer_control(const SinkRequest& request, const SinkResponder& responder) {
-  if (request.method == "GET" && request.path == "/counts")
-    return responder.answer({200, kJson, counts()});
-  if (request.method == "GET" && request.path == "/applied")
-    return responder.answer({200, kJson, applied()});
+SinkControlAnswer MatrixSink::control(const SinkRequest& request) {
+  if (request.method == "GET" && request.path == "/counts") return {200, counts()};
+  if (request.method == "GET" && request.path == "/applied") return {200, applied()};
   if (request.method != "POST" || request.path != "/faults")
-    return responder.answer({404, kJson, R"({"error":"GET /counts, GET /applied, POST /faults"})"});
-  const Result<void> set = set_faults(request.body, receiver_.faults);
-  std::string body = "{}";
-  if (!set) {
-    body.clear();
-    json::JsonWriter(body).open_object().field("error", set.error().detail).close_object();
-  }
-  responder.answer({set ? 200 : 400, kJson, body});
+    return control_error(404, "GET /counts, GET /applied, POST /faults");
+  if (const Result<void> set = set_faults(request.body, receiver_.faults); !set)
+    return control_error(400, set.error().detail);
+  return {200, "{}"};
 }
 
-std::string MatrixSink::Impl::counts() const {
+std::string MatrixSink::counts() const {
   const sim::ReceiverCounts& it = receiver_.counts();
   std::string out;
   json::JsonWriter json(out);
@@ -162,7 +138,7 @@ std::string MatrixSink::Impl::counts() const {
   return out;
 }
 
-std::string MatrixSink::Impl::applied() const {
+std::string MatrixSink::applied() const {
   std::string out;
   json::JsonWriter json(out);
   json.open_array();
@@ -174,20 +150,9 @@ std::string MatrixSink::Impl::applied() const {
   return out;
 }
 
-void MatrixSink::Impl::run(bool until_signal) {
-  asio::signal_set signals(loop_);
-  if (until_signal) {
-    boost::system::error_code error;
-    signals.add(SIGINT, error);
-    signals.add(SIGTERM, error);
-    signals.async_wait([this](boost::system::error_code, int) { stop(); });
-  }
-  loop_.run();
-}
-
 // Lets happen what is due, and wakes up for the next.
-void MatrixSink::Impl::pump() {
-  for (const sim::ReceiverReply& reply : receiver_.due(now())) {
+void MatrixSink::pump() {
+  for (const sim::ReceiverReply& reply : receiver_.due(loop_.now())) {
     const auto found = calls_.find(reply.ticket);
     if (found == calls_.end()) continue;
     if (reply.cut) {
@@ -197,15 +162,10 @@ void MatrixSink::Impl::pump() {
     }
     calls_.erase(found);
   }
-  const std::optional<Timestamp> next = receiver_.next();
-  if (!next) return;
-  timer_.expires_after(std::max(*next - now(), Duration(0)));
-  timer_.async_wait([this](boost::system::error_code error) {
-    if (!error) pump();
-  });
+  loop_.wake_at(receiver_.next(), [this] { pump(); });
 }
 
-std::string MatrixSink::Impl::summary() const {
+std::string MatrixSink::summary() const {
   const sim::ReceiverCounts& it = receiver_.counts();
   return std::to_string(it.requests) + " requests: " + std::to_string(it.transactions) +
          " transactions with " + std::to_string(it.events) + " events and " +
@@ -213,19 +173,10 @@ std::string MatrixSink::Impl::summary() const {
          std::to_string(it.doubled) + " items came twice";
 }
 
-Result<std::unique_ptr<MatrixSink>> MatrixSink::open(MatrixSinkOptions options) {
-  auto impl = std::make_unique<Impl>(std::move(options));
-  if (const Result<void> opened = impl->open(); !opened)
-    return tl::unexpected<Error>(opened.error());
-  return std::unique_ptr<MatrixSink>(new MatrixSink(std::move(impl)));
-}
+}  // namespace
 
-MatrixSink::MatrixSink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-MatrixSink::~MatrixSink() = default;
-std::string MatrixSink::address() const { return impl_->address(); }
-std::string MatrixSink::control_address() const { return impl_->control_address(); }
-void MatrixSink::run(bool until_signal) { impl_->run(until_signal); }
-void MatrixSink::stop() { impl_->stop(); }
-std::string MatrixSink::summary() const { return impl_->summary(); }
+Result<std::unique_ptr<FarSide>> open_matrix_sink(MatrixSinkOptions options) {
+  return open_far_side<MatrixSink>(std::move(options));
+}
 
 }  // namespace postrider

@@ -1,33 +1,28 @@
-#include "postrider/sinks/sink_calin.h"
+#include "postrider/sinks/device/calin_sink.h"
 
-#include <csignal>
 #include <unordered_map>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include "postrider/json/json_writer.h"
-#include "postrider/sinks/sink_control.h"
-#include "postrider/sinks/sink_listener.h"
+#include "postrider/sinks/common/sink_listener.h"
+#include "postrider/sinks/device/meter_control.h"
 
 namespace postrider {
+namespace {
 
-namespace asio = boost::asio;
-
-class CalinSink::Impl {
+class CalinSink final : public FarSide {
  public:
-  explicit Impl(CalinSinkOptions options)
+  explicit CalinSink(CalinSinkOptions options)
       : options_(std::move(options)),
-        vendor_(options_.vendor, meters_, Rng(options_.seed), clock_.now()) {
+        vendor_(options_.vendor, meters_, Rng(options_.seed), loop_.now()) {
     vendor_.faults = options_.faults;
   }
-
   Result<void> open();
-  void run(bool until_signal);
-  void stop() { loop_.stop(); }
-  std::string summary() const;
-  std::string address() const { return listener_->address(); }
+
+  std::string address() const override { return listener_->address(); }
+  std::string control_address() const override { return listener_->address(); }
+  void run(bool until_signal) override { loop_.run(until_signal); }
+  void stop() override { loop_.stop(); }
+  std::string summary() const override;
 
  private:
   void take(const SinkRequest& request, SinkResponder responder);
@@ -36,21 +31,19 @@ class CalinSink::Impl {
   void pump();
 
   CalinSinkOptions options_;
-  SinkClock clock_;
+  FarSideLoop loop_;  // before everything that lives on it
   sim::Meters meters_;
   sim::Vendor vendor_;
-  asio::io_context loop_{1};  // before everything that lives on it
-  asio::steady_timer timer_{loop_};
   std::unique_ptr<SinkListener> listener_;
   std::unordered_map<std::uint64_t, SinkResponder> calls_;
   std::uint64_t last_ticket_ = 0;
 };
 
-Result<void> CalinSink::Impl::open() {
+Result<void> CalinSink::open() {
   if (options_.vendor.version != 1 && options_.vendor.version != 2)
     return fail(ErrorCode::kInvalid, "the version is 1 or 2");
   POSTRIDER_TRY(listens,
-                SinkListener::open(loop_, options_.listen,
+                SinkListener::open(loop_.io(), options_.listen,
                                    [this](const SinkRequest& request, SinkResponder responder) {
                                      take(request, std::move(responder));
                                    }));
@@ -58,7 +51,7 @@ Result<void> CalinSink::Impl::open() {
   return {};
 }
 
-void CalinSink::Impl::take(const SinkRequest& request, SinkResponder responder) {
+void CalinSink::take(const SinkRequest& request, SinkResponder responder) {
   if (const auto its = control(request))
     return responder.answer({its->status, "application/json", its->body});
   if (request.method != "POST") {
@@ -66,11 +59,11 @@ void CalinSink::Impl::take(const SinkRequest& request, SinkResponder responder) 
     return responder.answer({its.status, "application/json", its.body});
   }
   calls_.emplace(++last_ticket_, std::move(responder));
-  vendor_.call(clock_.now(), {last_ticket_, request.path, request.authorization, request.body, 0});
+  vendor_.call(loop_.now(), {last_ticket_, request.path, request.authorization, request.body, 0});
   pump();
 }
 
-std::optional<SinkControlAnswer> CalinSink::Impl::control(const SinkRequest& request) {
+std::optional<SinkControlAnswer> CalinSink::control(const SinkRequest& request) {
   auto its =
       answer_control(request.method, request.path, request.body, meters_.ledger, vendor_.faults);
   if (its) return its;
@@ -78,7 +71,7 @@ std::optional<SinkControlAnswer> CalinSink::Impl::control(const SinkRequest& req
   return std::nullopt;
 }
 
-std::string CalinSink::Impl::counts() const {
+std::string CalinSink::counts() const {
   const sim::VendorCounts& counts = vendor_.counts();
   std::string out;
   json::JsonWriter writer(out);
@@ -90,20 +83,9 @@ std::string CalinSink::Impl::counts() const {
   return out;
 }
 
-void CalinSink::Impl::run(bool until_signal) {
-  asio::signal_set signals(loop_);
-  if (until_signal) {
-    boost::system::error_code error;
-    signals.add(SIGINT, error);
-    signals.add(SIGTERM, error);
-    signals.async_wait([this](boost::system::error_code, int) { stop(); });
-  }
-  loop_.run();
-}
-
 // Lets happen what is due, and wakes up for the next.
-void CalinSink::Impl::pump() {
-  for (const sim::VendorReply& reply : vendor_.due(clock_.now())) {
+void CalinSink::pump() {
+  for (const sim::VendorReply& reply : vendor_.due(loop_.now())) {
     const auto found = calls_.find(reply.ticket);
     if (found == calls_.end()) continue;
     if (reply.end == sim::CallEnd::kAnswered)
@@ -111,15 +93,10 @@ void CalinSink::Impl::pump() {
     if (reply.end == sim::CallEnd::kCut) found->second.cut();
     calls_.erase(found);
   }
-  const std::optional<Timestamp> next = vendor_.next();
-  if (!next) return;
-  timer_.expires_after(std::max(*next - clock_.now(), Duration(0)));
-  timer_.async_wait([this](boost::system::error_code error) {
-    if (!error) pump();
-  });
+  loop_.wake_at(vendor_.next(), [this] { pump(); });
 }
 
-std::string CalinSink::Impl::summary() const {
+std::string CalinSink::summary() const {
   const sim::VendorCounts& counts = vendor_.counts();
   return std::to_string(counts.creates) + " commands: " + std::to_string(counts.taken) +
          " taken, " + std::to_string(meters_.ledger.runs().size()) + " run; " +
@@ -127,18 +104,10 @@ std::string CalinSink::Impl::summary() const {
          std::to_string(counts.tokens) + " tokens made";
 }
 
-Result<std::unique_ptr<CalinSink>> CalinSink::open(CalinSinkOptions options) {
-  auto impl = std::make_unique<Impl>(std::move(options));
-  if (const Result<void> opened = impl->open(); !opened)
-    return tl::unexpected<Error>(opened.error());
-  return std::unique_ptr<CalinSink>(new CalinSink(std::move(impl)));
-}
+}  // namespace
 
-CalinSink::CalinSink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-CalinSink::~CalinSink() = default;
-std::string CalinSink::address() const { return impl_->address(); }
-void CalinSink::run(bool until_signal) { impl_->run(until_signal); }
-void CalinSink::stop() { impl_->stop(); }
-std::string CalinSink::summary() const { return impl_->summary(); }
+Result<std::unique_ptr<FarSide>> open_calin_sink(CalinSinkOptions options) {
+  return open_far_side<CalinSink>(std::move(options));
+}
 
 }  // namespace postrider
