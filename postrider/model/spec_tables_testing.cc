@@ -189,9 +189,10 @@ Differences compare_states(const SpecTable& expected, std::span<const StateRow> 
         {"timer signal", or_dash(has_timer, name_of(state.timer_signal))},
         {"keeps gates", state.keeps_gates ? "yes" : "no"},
         {"revives", state.revives ? "yes" : "no"},
+        {"refreshes", state.refreshes ? "yes" : "no"},
     };
     for (const auto& [column, code] : cells) {
-      const bool optional = column == "keeps gates" || column == "revives";
+      const bool optional = column == "keeps gates" || column == "revives" || column == "refreshes";
       const std::string document = expected.cell(i, column, optional ? "no" : "");
       if (document != code)
         differ(differences, state.name, ", ", column, ": document '", document, "', code '", code,

@@ -32,7 +32,8 @@ SpecTables read_spec_tables(std::string_view path);
 // The only table under the heading, or nothing when there is none or more than one.
 std::optional<SpecTable> find_table(const SpecTables& tables, std::string_view heading);
 
-// Columns: state, phase, timer, timer signal, and keeps gates (yes, no) where a state does.
+// Columns: state, phase, timer, timer signal, and where a state does so keeps gates, revives and
+// refreshes (yes, no).
 Differences compare_states(const SpecTable& expected, std::span<const StateRow> states);
 
 // Columns: state, then one per signal. Cells: "Next/verb", "Next/verb +raise", or "·" for ignore

@@ -5,6 +5,7 @@
 
 #include "postrider/doors/matrix/replies.h"
 #include "postrider/model/attributes.h"
+#include "postrider/profiles/matrix/types.h"
 #include "postrider/protocols/matrix/server_name.h"
 #include "postrider/protocols/matrix/signing.h"
 
@@ -87,8 +88,8 @@ void Intake::post(const std::shared_ptr<Job>& job, std::size_t index) {
   submit.more = index + 1 < job->items.size();
   if (item.life > Duration(0)) submit.expires = clock_.read().wall + item.life;
   NamedTexts texts;
-  if (!item.fault.empty()) texts.emplace_back(kFaultAttribute, item.fault);
-  if (!item.key.empty()) texts.emplace_back(kKeyAttribute, item.key);
+  if (!item.fault.empty()) texts.emplace_back(matrix::kFaultAttribute, item.fault);
+  if (!item.key.empty()) texts.emplace_back(matrix::kKeyAttribute, item.key);
   submit.attributes = encode_texts(texts);
   submit.body = item.body;
   ++job->open;

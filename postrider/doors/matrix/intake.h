@@ -20,10 +20,6 @@
 
 namespace postrider::matrix_door {
 
-// Names of attributes of a message.
-inline constexpr std::string_view kKeyAttribute = "key";      // of its lane
-inline constexpr std::string_view kFaultAttribute = "fault";  // why it cannot be sent
-
 struct IntakeOptions {
   std::string server_name;     // ours
   std::string_view tenant;     // whose share of the event queue it uses; static

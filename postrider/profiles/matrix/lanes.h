@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "postrider/base/check.h"
+#include "postrider/model/policy.h"
 #include "postrider/protocols/matrix/edu.h"
 
 namespace postrider::matrix {
@@ -22,30 +23,23 @@ enum Lane : std::uint8_t {
 };
 inline constexpr std::size_t kMatrixLanes = 7;
 
-// When a newer value takes the place of an older one of its key that waits. Messages without a key
-// stay in any case.
-enum class LatestRule : std::uint8_t {
-  kNever,
-  kAlways,
-  kBehind,  // only what is too old or too much for a server that was away; the key is the room
-};
-
 struct LaneFacts {
   std::string_view name;
   bool fifo = false;  // all go, in order
-  LatestRule latest = LatestRule::kNever;
+  // Messages without a key stay in any case. Of an event the key is its room.
+  Latest latest = Latest::kNever;
   bool rides = false;  // travels with others, and leads only after its time
   bool dropped_when_deep = false;
   bool catches_up = false;  // starts while a server catches up, under `better`
 };
 inline constexpr std::array<LaneFacts, kMatrixLanes> kLaneFacts = {{
-    {.name = "presence", .latest = LatestRule::kAlways, .rides = true, .dropped_when_deep = true},
-    {.name = "receipts", .latest = LatestRule::kAlways, .rides = true, .dropped_when_deep = true},
+    {.name = "presence", .latest = Latest::kAlways, .rides = true, .dropped_when_deep = true},
+    {.name = "receipts", .latest = Latest::kAlways, .rides = true, .dropped_when_deep = true},
     {.name = "to-device", .fifo = true, .catches_up = true},
-    {.name = "devices", .fifo = true, .latest = LatestRule::kAlways, .catches_up = true},
-    {.name = "typing", .latest = LatestRule::kAlways, .dropped_when_deep = true},
+    {.name = "devices", .fifo = true, .latest = Latest::kAlways, .catches_up = true},
+    {.name = "typing", .latest = Latest::kAlways, .dropped_when_deep = true},
     {.name = "other", .fifo = true},
-    {.name = "events", .fifo = true, .latest = LatestRule::kBehind, .catches_up = true},
+    {.name = "events", .fifo = true, .latest = Latest::kWhenBehind, .catches_up = true},
 }};
 
 constexpr Lane lane_of(EduKind kind) {

@@ -14,6 +14,7 @@ enum : StateIndex {
   kAsked,
   kSending,
   kPausing,
+  kAgain,
   kHeld,
   kAside,
   kDelivered,
@@ -26,12 +27,13 @@ enum : StateIndex {
 // inline variable for possibly null, and then sound() is no constant any more.
 // clang-format off
 constexpr auto kStates = std::to_array<StateRow>({
-    {.name = "Queued",     .phase = Phase::kQueued},
+    {.name = "Queued",     .phase = Phase::kQueued,   .refreshes = true},
     {.name = "Asking",     .phase = Phase::kInFlight, .timer = TimeOut::kProbe,   .timer_signal = On::kTimedOut},
-    {.name = "Asked",      .phase = Phase::kQueued},
+    {.name = "Asked",      .phase = Phase::kQueued,   .refreshes = true},
     {.name = "Sending",    .phase = Phase::kInFlight, .timer = TimeOut::kAttempt, .timer_signal = On::kTimedOut},
     {.name = "Pausing",    .phase = Phase::kBackoff,  .timer = TimeOut::kRetry,   .timer_signal = On::kDue},
-    {.name = "Held",       .phase = Phase::kQueued},
+    {.name = "Again",      .phase = Phase::kQueued},
+    {.name = "Held",       .phase = Phase::kQueued,   .refreshes = true},
     {.name = "Aside",      .phase = Phase::kParked,   .revives = true},
     {.name = "Delivered",  .phase = Phase::kDelivered},
     {.name = "Dead",       .phase = Phase::kDead},
@@ -40,15 +42,17 @@ constexpr auto kStates = std::to_array<StateRow>({
 });
 
 inline constexpr StateMask kAnyLive = in(kQueued) | in(kAsking) | in(kAsked) | in(kSending) |
-                                      in(kPausing) | in(kHeld) | in(kAside);
-inline constexpr StateMask kClaimed = in(kSending) | in(kPausing) | in(kHeld);  // its bytes are fixed
+                                      in(kPausing) | in(kAgain) | in(kHeld) | in(kAside);
+// Its bytes are fixed.
+inline constexpr StateMask kClaimed = in(kSending) | in(kPausing) | in(kAgain) | in(kHeld);
 inline constexpr StateMask kNotSending = kAnyLive & ~in(kSending);
 inline constexpr StateMask kNotTrying = kNotSending & ~in(kAsking);
 
 constexpr auto kSendRows = std::to_array<Transition>({
     // from                          on               to           verb               raise          why
-    {in(kQueued) | in(kAsked) | in(kHeld), On::kDue,  kSending,    Do::kStartAttempt, Raise::kNone,  "its turn has come; a held one goes again with the same bytes"},
-    {in(kPausing),                   On::kDue,        kHeld,       Do::kAwait,        Raise::kNone,  "the pause is over: back in line, id and bytes kept"},
+    {in(kQueued) | in(kAsked),       On::kDue,        kSending,    Do::kStartAttempt, Raise::kNone,  "its turn has come"},
+    {in(kAgain) | in(kHeld),         On::kDue,        kSending,    Do::kStartAttempt, Raise::kNone,  "once more with the same id and bytes"},
+    {in(kPausing),                   On::kDue,        kAgain,      Do::kAwait,        Raise::kNone,  "the pause is over: back in line, tries are counted on"},
     {in(kAside),                     On::kDue,        kQueued,     Do::kRelease,      Raise::kNone,  "another transaction was delivered: it is tried once more, alone"},
     {in(kAsking) | in(kSending),     On::kDue,        kSending,    Do::kIgnore,       Raise::kNone,  "an attempt is already open"},
 
@@ -80,29 +84,35 @@ constexpr auto kSendRows = std::to_array<Transition>({
     {in(kAsked) | kClaimed,          On::kStaleRoute, kQueued,     Do::kRelease,      Raise::kNone,  "members return to their lanes: refused as a batch, too old, or the server is deep"},
     {in(kQueued) | in(kAside),       On::kStaleRoute, kQueued,     Do::kIgnore,       Raise::kNone,  "it has claimed nothing"},
 
+    {in(kQueued) | in(kAsked),       On::kRejected,   kDead,       Do::kDeadLetter,   Raise::kNone,  "it cannot be sent: no receiver would take it"},
     {in(kSending),                   On::kRejected,   kDead,       Do::kDeadLetter,   Raise::kNone,  "refused alone again, after another transaction was delivered"},
-    {kNotSending,                    On::kRejected,   kQueued,     Do::kIgnore,       Raise::kNone,  "news of a try that we gave up"},
+    {kNotSending & ~(in(kQueued) | in(kAsked)), On::kRejected, kQueued, Do::kIgnore,  Raise::kNone,  "news of a try that we gave up"},
 
     {in(kQueued),                    On::kExhausted,  kQueued,     Do::kAwait,        Raise::kNone,  "nothing is given up: it waits for its turn"},
     {in(kAsking),                    On::kExhausted,  kAsked,      Do::kRelease,      Raise::kNone,  "the host gave no answer: the event is sent"},
     {in(kAsked),                     On::kExhausted,  kAsked,      Do::kAwait,        Raise::kNone,  "nothing is given up: it waits for its turn"},
     {in(kSending),                   On::kExhausted,  kHeld,       Do::kAwait,        Raise::kFail,  "all tries are spent: the server backs off, id and bytes are kept"},
+    {in(kAgain),                     On::kExhausted,  kHeld,       Do::kAwait,        Raise::kFail,  "a server that was away for long gets one try: it backs off again"},
     {in(kPausing) | in(kHeld),       On::kExhausted,  kHeld,       Do::kAwait,        Raise::kNone,  "the failure itself has struck the route"},
     {in(kAside),                     On::kExhausted,  kAside,      Do::kPark,         Raise::kNone,  "it waits for a control"},
 
     {in(kQueued) | in(kAsked) | in(kAside), On::kExpired, kExpired, Do::kDeadLetter,  Raise::kNone,  "it is of no use any more"},
     {in(kAsking) | kClaimed,         On::kExpired,    kQueued,     Do::kIgnore,       Raise::kNone,  "an open transaction may yet deliver; raised again after it"},
-    {in(kQueued) | in(kAsked) | in(kHeld) | in(kAside), On::kCancelled, kSuperseded, Do::kDrop, Raise::kNone, "stopped on request, or a newer value took its place"},
+    {in(kQueued) | in(kAsked) | in(kAgain) | in(kHeld) | in(kAside), On::kCancelled, kSuperseded, Do::kDrop, Raise::kNone, "stopped on request, or a newer value took its place"},
     {in(kAsking) | in(kSending) | in(kPausing), On::kCancelled, kQueued, Do::kIgnore, Raise::kNone,  "an open try may yet deliver; raised again after it"},
 
-    {in(kPausing),                   On::kPeerSeen,   kHeld,       Do::kAwait,        Raise::kNone,  "a sign of life ends the pause"},
+    {in(kPausing),                   On::kPeerSeen,   kHeld,       Do::kAwait,        Raise::kNone,  "a sign of life ends the pause, and tries are counted anew"},
     {kAnyLive & ~in(kPausing),       On::kPeerSeen,   kQueued,     Do::kIgnore,       Raise::kNone,  "the route has heard of it"},
 });
 // clang-format on
 
 // A crash during an attempt comes back as timed-out: id, members and bytes were written down.
 constexpr auto kMethods = std::to_array<Method>({
-    {.name = "send", .initial = kQueued, .durable_intent = true, .rows = kSendRows},
+    {.name = "send",
+     .initial = kQueued,
+     .durable_intent = true,
+     .rows = kSendRows,
+     .keeps_bytes = true},
 });
 
 static_assert(sound(kStates, kMethods[0]));

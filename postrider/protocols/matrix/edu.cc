@@ -27,12 +27,6 @@ constexpr auto kKnownEdus = std::to_array<KnownEdu>({
     {"m.typing", EduKind::kTyping},
 });
 
-EduKind kind_of_edu(std::string_view type) {
-  const auto known = std::find_if(kKnownEdus.begin(), kKnownEdus.end(),
-                                  [type](const KnownEdu& edu) { return edu.type == type; });
-  return known == kKnownEdus.end() ? EduKind::kOther : known->kind;
-}
-
 // Words of a key stand between blanks, so blanks inside a word are written in another way. A key
 // that is too long keeps its last word apart, and the others as a hash.
 std::string key_word(std::string_view word) {
@@ -348,6 +342,12 @@ class Packing {
 };
 
 }  // namespace
+
+EduKind kind_of_edu(std::string_view type) {
+  const auto known = std::find_if(kKnownEdus.begin(), kKnownEdus.end(),
+                                  [type](const KnownEdu& edu) { return edu.type == type; });
+  return known == kKnownEdus.end() ? EduKind::kOther : known->kind;
+}
 
 Result<EduParts> take_apart(std::string_view edu, const EduNames& names) {
   JsonDocument document;

@@ -36,6 +36,8 @@ enum class EduKind : std::uint8_t {
   kOther,
 };
 
+EduKind kind_of_edu(std::string_view type);
+
 struct EduPart {
   EduKind kind = EduKind::kOther;
   std::string key;    // of its lane; empty: it has none
