@@ -156,8 +156,7 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
   SubmitDefaults defaults_of(std::uint64_t number) const {
     SubmitDefaults defaults;
     defaults.tenant = start_.tenant;
-    defaults.traceparent = start_.traceparent;
-    defaults.tracestate = start_.tracestate;
+    defaults.head = &start_.head;
     defaults.line = true;
     defaults.wall = context_->clock.read().wall;
     if (start_.key.kind != OperationKey::Kind::kNone) {
@@ -272,9 +271,10 @@ class Batches::Batch : public std::enable_shared_from_this<Batch> {
   bool over_ = false;
 };
 
-Batches::Batches(Host& host, const Clock& clock, SubmitLimits submit, BatchLimits limits)
+Batches::Batches(Host& host, const Clock& clock, SubmitReader reader, SubmitLimits submit,
+                 BatchLimits limits)
     : context_(std::make_shared<Context>(
-          Context{host, clock, SubmitReader(submit), LetterReader(submit, host.ids()), limits})) {}
+          Context{host, clock, std::move(reader), LetterReader(submit, host.ids()), limits})) {}
 
 Batches::~Batches() { context_->closed = true; }
 

@@ -28,9 +28,8 @@ struct BatchLimits {
 struct BatchStart {
   HttpExchangePtr exchange;  // its head has been sent
   std::string tenant;
-  OperationKey key;  // of the whole: line n has the key KEY#n
-  std::string traceparent;
-  std::string tracestate;
+  OperationKey key;             // of the whole: line n has the key KEY#n
+  NamedTexts head;              // of the request, for each line
   bool letters = false;         // lines are dead letters from elsewhere
   bool even_if_it_ran = false;  // letters: whoever brings them takes it upon himself
 };
@@ -42,7 +41,8 @@ class Batches {
   // What a batch counts for in the budget of the server, also when it holds less.
   static constexpr std::size_t kKeptMin = 64ULL * 1024;
 
-  Batches(Host& host, const Clock& clock, SubmitLimits submit, BatchLimits limits);
+  Batches(Host& host, const Clock& clock, SubmitReader reader, SubmitLimits submit,
+          BatchLimits limits);
   ~Batches();
   Batches(const Batches&) = delete;
   Batches& operator=(const Batches&) = delete;

@@ -51,23 +51,6 @@ TEST_F(ApiBatch, AnswersEachLineInOrder) {
   EXPECT_EQ(transport.started.size(), 3U);
 }
 
-// req: api.order.1
-TEST_F(ApiBatch, LinesOfOneKeyGoOneAfterTheOther) {
-  const Stream batch = stream();
-  batch.sink(line(R"(,"order_key":"a")") + line(R"(,"order_key":"a")") +
-                 line(R"(,"order_key":"b")") + line(R"(,"order_key":"")"),
-             true);
-  settle();
-  const auto lines = answers(batch);
-  ASSERT_EQ(lines.size(), 4U);
-  EXPECT_NE(lines[3].find("problem:invalid-field"), std::string::npos) << lines[3];
-  EXPECT_EQ(transport.started.size(), 2U);
-  answer_last(200);
-  EXPECT_EQ(transport.started.size(), 2U);
-  answer(transport.started[0].attempt, 200);
-  EXPECT_EQ(transport.started.size(), 3U);
-}
-
 TEST_F(ApiBatch, DoesNotCareHowTheBytesAreCut) {
   const std::string all = line() + "\r\n" + line() + line();
   for (std::size_t piece = 1; piece < 40; piece += 6) {
@@ -320,14 +303,6 @@ TEST_F(ApiBatch, ChecksTheHeadBeforeItReadsAnything) {
   EXPECT_NE(refused({}).find("unauthorized"), std::string::npos);
   EXPECT_NE(refused({{"authorization", "Bearer token-r"}}).find("forbidden"), std::string::npos);
   EXPECT_TRUE(transport.started.empty());
-}
-
-TEST_F(ApiBatch, PutsTheTraceOfTheRequestIntoEachMessage) {
-  const std::string parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-  const Stream batch = stream({{"traceparent", parent}});
-  batch.sink(line(), true);
-  settle();
-  EXPECT_EQ(transport.started.back().request.headers.find("traceparent"), parent);
 }
 
 TEST_F(ApiBatch, SurvivesAClientThatGoesAway) {

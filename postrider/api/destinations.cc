@@ -295,7 +295,11 @@ void HttpApi::Impl::test_destination(Call& call) {
   submit.caller.said = "test " + call.capture;
   submit.destination = call.capture;
   submit.expires = clock_.read().wall + kTestLife;
-  submit.attributes = encode_texts({{"content-type", "application/json"}});
+  NamedTexts attributes;
+  for (const api::MessageWords* words : words_) {
+    if (words->add_json != nullptr) words->add_json(attributes);
+  }
+  if (!attributes.empty()) submit.attributes = encode_texts(attributes);
   JsonWriter json(submit.body);
   json.open_object().field("type", "postrider.test").name("data").open_object();
   json.field("destination", call.capture).close_object().close_object();

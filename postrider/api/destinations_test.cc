@@ -105,8 +105,9 @@ TEST_F(ApiDestinations, NeverShowSecretsAgain) {
   EXPECT_EQ(reply.number("hidden_settings"), 3);
 
   const std::string id =
-      post("/v1/messages",
-           R"({"destination":"shop","body":"b","headers":{"authorization":"planted-7318"}})")
+      post(
+          "/v1/messages",
+          R"({"destination":"shop","body":"b","attributes":{"header.authorization":"planted-7318"}})")
           .text("id");
   get("/v1/messages/" + id);
   answer_last(400);

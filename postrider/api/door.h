@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "postrider/api/json_names.h"
+#include "postrider/api/message_words.h"
 #include "postrider/api/problems.h"
 #include "postrider/api/router.h"
 #include "postrider/base/time.h"
@@ -78,6 +79,12 @@ struct OpenapiPart {
   std::string_view parameters;
   std::string_view responses;
   std::string_view schemas;
+  // What the words of the door (message_words.h) add to descriptions of the API's own.
+  std::string_view message_fields = {};      // members of a message that is handed over
+  std::string_view message_view = {};        // members of a message that is shown whole
+  std::string_view message_explained = {};   // members of an explanation
+  std::string_view message_parameters = {};  // of requests with messages: elements of the list
+  std::string_view message_short = {};       // "a, b and c": the fields that stand for attributes
 };
 
 class HttpDoor {
@@ -90,6 +97,8 @@ class HttpDoor {
   // The same rows for as long as the door exists. `route` is an index into them.
   virtual std::span<const RouteRow> routes() const = 0;
   virtual OpenapiPart openapi() const = 0;
+  // Null: the door adds no words to messages. The same for as long as the program runs.
+  virtual const MessageWords* words() const { return nullptr; }
   // Once, before anything else of the following.
   virtual void open(Desk& desk) = 0;
   virtual void handle(std::size_t route, Call& call) = 0;

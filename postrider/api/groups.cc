@@ -159,10 +159,10 @@ void HttpApi::Impl::list_groups(Call& call) {
 }
 
 void HttpApi::Impl::post_fanout(Call& call) {
+  const NamedTexts head = api::head_texts(words_, call.request);
   api::SubmitDefaults defaults;
   defaults.tenant = call.tenant;
-  defaults.traceparent = call.request.header("traceparent");
-  defaults.tracestate = call.request.header("tracestate");
+  defaults.head = &head;
   defaults.key = std::move(call.key);
   defaults.wall = clock_.read().wall;
   auto fanout = submit_reader_.read_fanout(call.request.body, call.capture, std::move(defaults));

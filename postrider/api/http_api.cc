@@ -125,18 +125,27 @@ std::vector<api::RouteRow> HttpApi::Impl::all_rows(
   return rows;
 }
 
+api::AllWords HttpApi::Impl::all_words(std::span<const std::shared_ptr<api::HttpDoor>> doors) {
+  api::AllWords all;
+  for (const auto& door : doors) {
+    if (door->words() != nullptr) all.push_back(door->words());
+  }
+  return all;
+}
+
 HttpApi::Impl::Impl(HttpApiOptions options, Host& host, const Clock& clock)
     : options_(std::move(options)),
       rows_(all_rows(options_.doors)),
+      words_(all_words(options_.doors)),
       host_(host),
       clock_(clock),
       limits_{
           .body_bytes_max = options_.body_bytes_max,
           .json = {.depth_max = options_.json_depth_max, .values_max = options_.json_values_max}},
-      submit_reader_(limits_),
+      submit_reader_(limits_, words_),
       counts_(rows_.size() + 1),
       tails_(host, {.tails_max = options_.tails_max}),
-      batches_(host, clock, limits_,
+      batches_(host, clock, api::SubmitReader(limits_, words_), limits_,
                {.lines_waiting_max = options_.lines_waiting_max,
                 .line_bytes_max = options_.line_bytes_max}),
       awaits_(host, clock) {
@@ -254,8 +263,7 @@ HttpBodySink HttpApi::Impl::stream(const HttpRequest& request, const HttpExchang
   return batches_.begin({.exchange = exchange,
                          .tenant = std::string(call->tenant),
                          .key = std::move(call->key),
-                         .traceparent = std::string(request.header("traceparent")),
-                         .tracestate = std::string(request.header("tracestate")),
+                         .head = api::head_texts(words_, request),
                          .letters = letters,
                          .even_if_it_ran = regardless});
 }

@@ -212,10 +212,12 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
   };
 
   static std::vector<api::RouteRow> all_rows(std::span<const std::shared_ptr<api::HttpDoor>> doors);
+  static api::AllWords all_words(std::span<const std::shared_ptr<api::HttpDoor>> doors);
 
   HttpApiOptions options_;
   std::vector<api::RouteRow> rows_;  // ours, then those of the doors; each door's in one piece
   std::vector<DoorRoute> door_routes_;
+  const api::AllWords words_;  // of the doors
   Host& host_;
   const Clock& clock_;
   const api::SubmitLimits limits_;

@@ -93,7 +93,7 @@ void HttpApi::Impl::show_end(const std::shared_ptr<Patience>& patience) {
         HttpResponse response;
         response.status = is_end(view.explanation.phase) ? 200 : 202;
         JsonWriter json(response.body);
-        api::write_message(json, self->host_.ids(), view, patience->with_body);
+        api::write_message(json, {self->host_.ids(), self->words_}, view, patience->with_body);
         self->finish_replayed(patience->waiting, patience->accepted, std::move(response));
       });
   if (door != Door::kOpen) fail_to_show(patience, api::problem_of(door));
@@ -132,10 +132,10 @@ void HttpApi::Impl::submit_and_wait(Call& call, Submit submit, Duration at_most)
 void HttpApi::Impl::post_message(Call& call) {
   const auto wait = read_wait(call.query);
   if (!wait) return refuse(call.waiting, wait.error());
+  const NamedTexts head = api::head_texts(words_, call.request);
   api::SubmitDefaults defaults;
   defaults.tenant = call.tenant;
-  defaults.traceparent = call.request.header("traceparent");
-  defaults.tracestate = call.request.header("tracestate");
+  defaults.head = &head;
   defaults.key = std::move(call.key);
   const Instant now = clock_.read();
   defaults.wall = now.wall;
@@ -213,7 +213,7 @@ void HttpApi::Impl::get_message(Call& call) {
   ask_message(call, Query::What::kMessage, [this, with_body = *with_body](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
-    api::write_message(json, host_.ids(), std::get<MessageView>(answer.view), with_body);
+    api::write_message(json, {host_.ids(), words_}, std::get<MessageView>(answer.view), with_body);
     return response;
   });
 }
@@ -231,7 +231,7 @@ void HttpApi::Impl::explain_message(Call& call) {
   ask_message(call, Query::What::kMessage, [this](Answer& answer) {
     HttpResponse response;
     JsonWriter json(response.body);
-    api::write_explanation(json, host_.ids(), std::get<MessageView>(answer.view));
+    api::write_explanation(json, {host_.ids(), words_}, std::get<MessageView>(answer.view));
     return response;
   });
 }
@@ -323,7 +323,7 @@ void HttpApi::Impl::get_dead_letter(Call& call) {
     }
     HttpResponse response;
     JsonWriter json(response.body);
-    api::write_message(json, host_.ids(), view, with_body);
+    api::write_message(json, {host_.ids(), words_}, view, with_body);
     return response;
   });
 }

@@ -50,44 +50,14 @@ TEST_F(ApiMessages, SendsATextAsItIsAndOtherValuesAsCompactJson) {
   EXPECT_EQ(sent(R"("body_base64":"AAH/")").body, std::string("\0\1\xFF", 3));
 }
 
-TEST_F(ApiMessages, PassesHeadersContentTypeAndTraceOn) {
-  const WireRequest& request = sent(
-      R"("body":"x","content_type":"text/plain","headers":{"X-One":"1"},)"
-      R"("traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b")");
-  EXPECT_EQ(request.headers.find("content-type"), "text/plain");
-  EXPECT_EQ(request.headers.find("x-one"), "1");
-  EXPECT_EQ(request.headers.find("traceparent"),
-            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
-  EXPECT_EQ(request.headers.find("tracestate"), "a=b");
-}
-
-// The named fields are short for attributes: both ways say the same.
 // req: api.messages.4
 TEST_F(ApiMessages, TakesAttributesByTheNamesOfTheProfile) {
   const WireRequest& request =
       sent(R"("body":"x","attributes":{"content-type":"text/plain","header.x-one":"1",)"
-           R"("event-id":"e-1"},"headers":{"X-Two":"2"})");
+           R"("event-id":"e-1"})");
   EXPECT_EQ(request.headers.find("content-type"), "text/plain");
   EXPECT_EQ(request.headers.find("x-one"), "1");
-  EXPECT_EQ(request.headers.find("x-two"), "2");
   EXPECT_EQ(sent(R"("body":"x","attributes":{})").body, "x");
-}
-
-// req: api.messages.3
-TEST_F(ApiMessages, TakesTheTraceOfTheRequestWhenTheBodyNamesNone) {
-  const std::string parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-  const std::string own = "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
-  const std::string body = R"({"destination":"shop","body":"x"})";
-  post("/v1/messages", body, {{"traceparent", parent}, {"tracestate", "a=b"}});
-  EXPECT_EQ(transport.started.back().request.headers.find("traceparent"), parent);
-  EXPECT_EQ(transport.started.back().request.headers.find("tracestate"), "a=b");
-  post("/v1/messages", R"({"destination":"shop","body":"x","traceparent":")" + own + "\"}",
-       {{"traceparent", parent}, {"tracestate", "a=b"}});
-  EXPECT_EQ(transport.started.back().request.headers.find("traceparent"), own);
-  EXPECT_EQ(transport.started.back().request.headers.find("tracestate"), "");
-  EXPECT_EQ(post("/v1/messages", body, {{"traceparent", "nonsense"}}).status, 202)
-      << "a broken trace is nobody's reason to refuse a message";
-  EXPECT_EQ(transport.started.back().request.headers.find("traceparent"), "");
 }
 
 TEST_F(ApiMessages, WaitsForADelayOrATime) {
@@ -122,74 +92,6 @@ TEST_F(ApiMessages, KeepsLaneAndPriority) {
   const Reply reply = get("/v1/messages/" + id);
   EXPECT_EQ(reply.number("lane"), 15);
   EXPECT_EQ(reply.number("priority"), 65535);
-}
-
-// req: api.order.1, webhook.order.2
-TEST_F(ApiMessages, OneAfterTheOtherWithinAKeyAndOthersBesideThem) {
-  const auto hand_in = [&](const std::string& body, const std::string& key) {
-    return post("/v1/messages", R"({"destination":"shop","body":")" + body + R"(","priority":9,)" +
-                                    R"("order_key":")" + key + "\"}")
-        .text("id");
-  };
-  hand_in("a1", "customer 7");
-  const std::string second = hand_in("a2", "customer 7");
-  hand_in("b1", "customer 8");
-  ASSERT_EQ(transport.started.size(), 2U);
-  EXPECT_EQ(transport.started[0].request.body, "a1");
-  EXPECT_EQ(transport.started[1].request.body, "b1");
-  EXPECT_EQ(transport.started[0].request.headers.find("order-key"), "") << "it is ours alone";
-
-  EXPECT_EQ(get("/v1/messages/" + second).text("order_key"), "customer 7");
-  EXPECT_EQ(get("/v1/messages/" + second).number("priority"), 0);
-  const Reply why = get("/v1/messages/" + second + "/explain");
-  EXPECT_EQ(why.text("order_key"), "customer 7");
-  EXPECT_EQ(why.text("why"), "earlier messages of its order come first");
-
-  answer_last(200);  // b1
-  EXPECT_EQ(transport.started.size(), 2U);
-  answer(transport.started[0].attempt, 503);  // a1 has not ended, and stays in front
-  EXPECT_EQ(transport.started.size(), 2U);
-  pass(1h);
-  ASSERT_EQ(transport.started.size(), 3U);
-  EXPECT_EQ(transport.started[2].request.body, "a1");
-  answer_last(200);
-  ASSERT_EQ(transport.started.size(), 4U);
-  EXPECT_EQ(transport.started[3].request.body, "a2");
-}
-
-// req: api.order.2
-TEST_F(ApiMessages, AnOrderKeyAndAnEventIdHaveOneTo128PrintableCharacters) {
-  for (const std::string field : {"order_key", "event_id"}) {
-    const auto with = [&](const std::string& value) {
-      return post("/v1/messages",
-                  R"({"destination":"shop","body":1,")" + field + "\":" + value + "}");
-    };
-    const auto text = [](std::size_t size) { return "\"" + std::string(size, 'k') + "\""; };
-    for (const std::size_t size : {1U, 127U, 128U}) EXPECT_EQ(with(text(size)).status, 202) << size;
-    EXPECT_EQ(with(R"("a b~!")").status, 202);
-    for (const std::string& bad :
-         {text(0), text(129), std::string("7"), std::string("null"), std::string(R"(" a")"),
-          std::string(R"("a ")"), std::string(R"("a\nb")"), std::string(R"("\u00e9")")}) {
-      const Reply reply = with(bad);
-      EXPECT_EQ(reply.status, 400) << bad;
-      EXPECT_EQ(reply.problem(), "invalid-field") << bad;
-      EXPECT_EQ(reply.text("field"), field) << bad;
-    }
-  }
-}
-
-// req: api.order.3
-TEST_F(ApiMessages, TheIdOfAnEventAndItsTypeReachTheReceiver) {
-  make_destination("bus", R"(,"id_header":"X-Event","format":"cloudevents")");
-  const Reply reply =
-      post("/v1/messages", R"({"destination":"bus","body":1,"event_id":"e-4711",)"
-                           R"("headers":{"ce-type":"order.paid","Ce-Subject":"7"}})");
-  ASSERT_EQ(reply.status, 202) << reply.body;
-  const WireRequest& request = transport.started.back().request;
-  EXPECT_EQ(request.headers.find("x-event"), "e-4711");
-  EXPECT_EQ(request.headers.find("ce-type"), "order.paid");
-  EXPECT_EQ(request.headers.find("ce-subject"), "7");
-  EXPECT_EQ(get("/v1/messages/" + reply.text("id")).text("event_id"), "e-4711");
 }
 
 struct BadBody {
@@ -234,12 +136,6 @@ TEST_F(ApiMessages, RefusesBodiesThatAreNotExactlyRight) {
            "invalid-field", "expires_in"},
           {R"({"destination":"shop","body":1,"expires_at":"2020-01-01T00:00:00Z"})",
            "invalid-content", ""},
-          {R"({"destination":"shop","body":1,"headers":[]})", "invalid-field", "headers"},
-          {R"({"destination":"shop","body":1,"headers":{"a":1}})", "invalid-field", "headers.a"},
-          {R"({"destination":"shop","body":1,"headers":{"a":"1","A":"2"}})", "duplicate-field",
-           "headers.A"},
-          {R"({"destination":"shop","body":1,"headers":{"host":"x"}})", "invalid-content", ""},
-          {R"({"destination":"shop","body":1,"headers":{"a":"x\r\ny: z"}})", "invalid-content", ""},
           {R"({"destination":"shop","body":1,"attributes":[]})", "invalid-field", "attributes"},
           {R"({"destination":"shop","body":1,"attributes":{"a":1}})", "invalid-field",
            "attributes.a"},
@@ -247,12 +143,8 @@ TEST_F(ApiMessages, RefusesBodiesThatAreNotExactlyRight) {
            "attributes.A"},
           {R"({"destination":"shop","body":1,"attributes":{"":"1"}})", "invalid-field",
            "attributes."},
-          {R"({"destination":"shop","body":1,"event_id":"e","attributes":{"event-id":"e"}})",
-           "duplicate-field", "attributes.event-id"},
           {R"({"destination":"shop","body":1,"attributes":{"unheard-of":"1"}})", "invalid-content",
-           ""},
-          {R"({"destination":"shop","body":1,"traceparent":"x"})", "invalid-field", "traceparent"},
-          {R"({"destination":"shop","body":1,"tracestate":""})", "invalid-field", "tracestate"}}) {
+           ""}}) {
     const Reply reply = post("/v1/messages", std::string(bad.json));
     EXPECT_EQ(reply.status, 400) << bad.json;
     EXPECT_EQ(reply.problem(), bad.problem) << bad.json << reply.body;

@@ -8,8 +8,6 @@ namespace {
 constexpr std::string_view kParameters =
     R"json(  "IdempotencyKey": {"name": "Idempotency-Key", "in": "header", "description": "1 to 255 printable characters, plain or in quotes. A UUID of version 7 is recognised as too old when nobody can tell any more.", "schema": {"type": "string"}},
   "EvenIfItRan": {"name": "even_if_it_ran", "in": "query", "description": "Send it again although it may have been done already (409 may-have-run without); for device commands", "schema": {"type": "boolean"}},
-  "Traceparent": {"name": "traceparent", "in": "header", "description": "W3C Trace Context; sent with the message", "schema": {"type": "string"}},
-  "Tracestate": {"name": "tracestate", "in": "header", "schema": {"type": "string"}},
   "Id": {"name": "id", "in": "path", "required": true, "schema": {"$ref": "#/components/schemas/Id"}},
   "Name": {"name": "name", "in": "path", "required": true, "schema": {"type": "string"}},
   "Wait": {"name": "wait", "in": "query", "description": "Seconds to wait for the end of the message", "schema": {"type": "integer", "minimum": 0, "maximum": 600, "default": 0}},
@@ -42,19 +40,14 @@ constexpr std::string_view kSchemas =
   "Health": {"enum": ["normal", "wait", "probe", "paused", "disabled", "deep", "catch-up"]},
   "Done": {"enum": ["done", "nothing", "pending"], "description": "nothing: it was so already; pending: happens unless an open attempt succeeds, or when it can"},
 
-  "OrderKey": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]([ -~]*[!-~])?$", "description": "Messages of one lane and key go one after the other; they have no priority"},
-  "EventId": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]([ -~]*[!-~])?$", "description": "What the destination's id_header carries instead of the message's id"},
   "Message": {"type": "object", "additionalProperties": false, "oneOf": [{"required": ["destination"]}, {"required": ["to"]}], "properties": {
     "destination": {"type": "string", "description": "A name without a destination is made like the longest template that it fits"},
     "to": {"type": "array", "minItems": 1, "maxItems": 16000, "uniqueItems": true, "items": {"type": "string"}, "description": "Instead of destination: one message for each, all of them or none; not in NDJSON. More than 1,000 are cut into parts, each of which is accepted as a whole, with the keys KEY#1, KEY#2 and so on"},
     "skip_closed": {"type": "boolean", "description": "With to: destinations that take no new messages are left out and told, instead of refusing the whole"},
     "body": {"description": "A text is sent as it is, any other value as compact JSON"},
     "body_base64": {"type": "string", "description": "Instead of body: any bytes"},
-    "content_type": {"type": "string"},
-    "headers": {"type": "object", "additionalProperties": {"type": "string"}},
-    "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
-    "order_key": {"$ref": "#/components/schemas/OrderKey"}, "event_id": {"$ref": "#/components/schemas/EventId"},
-    "attributes": {"type": "object", "additionalProperties": {"type": "string"}, "description": "What the destination's profile is told about the message, by the profile's own names. content_type, headers, traceparent, tracestate, order_key and event_id are short for some of them"},
+    <<message_fields>>
+    "attributes": {"type": "object", "additionalProperties": {"type": "string"}, "description": "What the destination's profile is told about the message, by the profile's own names<<message_short>>"},
     "lane": {"type": "integer", "minimum": 0, "maximum": 15},
     "priority": {"type": "integer", "minimum": 0, "maximum": 65535, "description": "Higher first; a FIFO lane has none"},
     "not_before": {"type": "string", "format": "date-time"}, "delay": {"$ref": "#/components/schemas/Duration"},
@@ -92,7 +85,7 @@ constexpr std::string_view kSchemas =
     "health": {"$ref": "#/components/schemas/Health"},
     "cancel_wanted": {"type": "boolean", "description": "true, or absent"},
     "redrives": {"$ref": "#/components/schemas/Id"}, "fanout": {"$ref": "#/components/schemas/JobId"},
-    "order_key": {"type": "string", "description": "Not in lists"},
+    <<message_explained>>
     "gap": {"$ref": "#/components/schemas/Id", "description": "A message before it in its order that was parked out of the way"},
     "last_attempts": {"$ref": "#/components/schemas/AttemptList"}, "earlier_attempts": {"$ref": "#/components/schemas/Count", "description": "That are not in last_attempts"}}},
   "AttemptList": {"type": "array", "description": "The newest attempts, oldest first; absent when there was one, and it delivered, and in lists",
@@ -113,9 +106,7 @@ constexpr std::string_view kSchemas =
     "last_attempts": {"$ref": "#/components/schemas/AttemptList"}, "earlier_attempts": {"$ref": "#/components/schemas/Count"},
     "lane": {"$ref": "#/components/schemas/Count"}, "priority": {"$ref": "#/components/schemas/Count"},
     "not_before": {"$ref": "#/components/schemas/Time"}, "first_attempt_at": {"$ref": "#/components/schemas/Time"},
-    "content_type": {"type": "string"}, "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
-    "order_key": {"type": "string"}, "event_id": {"type": "string"},
-    "headers": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Those that hold secrets are ***"},
+    <<message_view>>
     "has_body": {"type": "boolean", "description": "An ended message keeps none, unless it is a dead letter"},
     "body_bytes": {"$ref": "#/components/schemas/Count"},
     "body": {"type": "string"}, "body_base64": {"type": "string", "description": "When it is not UTF-8"}}},

@@ -59,14 +59,12 @@ constexpr std::string_view kGroupPaths = R"json("/v1/groups": {
   "post": {
     "operationId": "fanOut", "tags": ["groups"], "summary": "One message for each member that subscribes to its type: for all of them, or for none",
     "description": "202 is sent after all messages are durable in one commit. The key covers the whole: the same key gets the same ids.",
-    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, {"$ref": "#/components/parameters/Traceparent"}, {"$ref": "#/components/parameters/Tracestate"}],
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}<<message_parameters>>],
     "requestBody": {"required": true, "content": {"application/json": {"schema": {
       "type": "object", "additionalProperties": false, "properties": {
         "type": {"type": "string", "maxLength": 128, "pattern": "^[A-Za-z0-9._-]+$", "description": "Without one only members that subscribe to everything are served"},
         "body": {"description": "A text is sent as it is, any other value as compact JSON"}, "body_base64": {"type": "string"},
-        "content_type": {"type": "string"}, "headers": {"type": "object", "additionalProperties": {"type": "string"}},
-        "traceparent": {"type": "string"}, "tracestate": {"type": "string"},
-        "order_key": {"$ref": "#/components/schemas/OrderKey"}, "event_id": {"$ref": "#/components/schemas/EventId"},
+        <<message_fields>>
         "attributes": {"type": "object", "additionalProperties": {"type": "string"}},
         "lane": {"type": "integer", "minimum": 0, "maximum": 15}, "priority": {"type": "integer", "minimum": 0, "maximum": 65535},
         "not_before": {"type": "string"}, "delay": {"type": "string"}, "expires_at": {"type": "string"}, "expires_in": {"type": "string"}}}}}},

@@ -9,7 +9,7 @@ constexpr std::string_view kPaths = R"json("/v1/messages": {
   "post": {
     "operationId": "submit", "tags": ["messages"], "summary": "Submit one message, or many as NDJSON",
     "description": "202 is sent after the message is durable, never before. As application/x-ndjson, each line is a message, and each line of the answer tells what became of one, in order; line n has the key KEY#n unless it names its own. Blank lines are counted and not answered.",
-    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, {"$ref": "#/components/parameters/Traceparent"}, {"$ref": "#/components/parameters/Tracestate"}, {"$ref": "#/components/parameters/Wait"}],
+    "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}<<message_parameters>>, {"$ref": "#/components/parameters/Wait"}],
     "requestBody": {"required": true, "content": {
       "application/json": {"schema": {"$ref": "#/components/schemas/Message"}},
       "application/x-ndjson": {"schema": {"$ref": "#/components/schemas/MessageLine"}}}},

@@ -15,8 +15,6 @@
 namespace postrider::api {
 namespace {
 
-constexpr std::string_view kHeaderAttribute = "header.";
-
 void failure_field(JsonWriter& json, std::string_view name, FailureClass failure) {
   if (failure != FailureClass::kNone) json.field(name, name_of(failure));
 }
@@ -74,24 +72,6 @@ void write_explanation_fields(JsonWriter& json, const IdCodec& ids, const Explan
   if (it.fanout.is_set()) json.field("fanout", to_string(it.fanout));
   if (it.gap.is_set()) json.field("gap", ids.text(it.gap));
   write_attempts(json, it.attempt_list);
-}
-
-void write_attributes(JsonWriter& json, std::string_view bytes) {
-  const NamedTexts texts = decode_texts(bytes).value_or(NamedTexts());
-  if (texts.empty()) return;
-  for (const auto& [name, value] : texts) {
-    if (name == "content-type") json.field("content_type", value);
-    if (name == "order-key") json.field("order_key", value);
-    if (name == "event-id") json.field("event_id", value);
-    if (name == "traceparent" || name == "tracestate") json.field(name, value);
-  }
-  json.name("headers").open_object();
-  for (const auto& [name, value] : texts) {
-    if (!name.starts_with(kHeaderAttribute)) continue;
-    const std::string_view header = std::string_view(name).substr(kHeaderAttribute.size());
-    json.text_name(header).text(is_secret_name(header) ? kHidden : std::string_view(value));
-  }
-  json.close_object();
 }
 
 void write_doings(JsonWriter& json, const DestinationView::Activity& it) {
@@ -253,21 +233,27 @@ void write_explanation(JsonWriter& json, const IdCodec& ids, const Explanation& 
   json.close_object();
 }
 
-void write_explanation(JsonWriter& json, const IdCodec& ids, const MessageView& view) {
+void write_explanation(JsonWriter& json, const MessageLook& look, const MessageView& view) {
   json.open_object();
-  write_explanation_fields(json, ids, view.explanation);
+  write_explanation_fields(json, look.ids, view.explanation);
   const NamedTexts texts = decode_texts(view.attributes).value_or(NamedTexts());
-  if (const std::string* key = find_text(texts, "order-key")) json.field("order_key", *key);
+  for (const MessageWords* words : look.words) {
+    if (words->show_explained != nullptr) words->show_explained(json, texts);
+  }
   json.close_object();
 }
 
-void write_message(JsonWriter& json, const IdCodec& ids, const MessageView& view, bool with_body) {
+void write_message(JsonWriter& json, const MessageLook& look, const MessageView& view,
+                   bool with_body) {
   json.open_object();
-  write_explanation_fields(json, ids, view.explanation);
+  write_explanation_fields(json, look.ids, view.explanation);
   json.count("lane", view.lane).count("priority", view.priority);
   time_field(json, "not_before", view.not_before);
   time_field(json, "first_attempt_at", view.first_attempt);
-  write_attributes(json, view.attributes);
+  const NamedTexts texts = decode_texts(view.attributes).value_or(NamedTexts());
+  for (const MessageWords* words : look.words) {
+    if (words->show != nullptr && !texts.empty()) words->show(json, texts);
+  }
   json.flag("has_body", view.has_body);
   if (view.has_body) json.count("body_bytes", view.body.size());
   if (view.has_body && with_body) write_body(json, view.body);

@@ -7,6 +7,7 @@
 
 #include "postrider/api/http_api.h"
 #include "postrider/api/json_names.h"
+#include "postrider/api/message_words.h"
 #include "postrider/model/answer.h"
 #include "postrider/model/id_codec.h"
 
@@ -34,9 +35,15 @@ void write_accepted(std::string& out, const IdCodec& ids, MessageId id,
 void write_done(std::string& out, const Answer& answer, std::string_view about,
                 std::string_view subject);
 void write_explanation(JsonWriter& json, const IdCodec& ids, const Explanation& explanation);
-// With the key of its order.
-void write_explanation(JsonWriter& json, const IdCodec& ids, const MessageView& view);
-void write_message(JsonWriter& json, const IdCodec& ids, const MessageView& view, bool with_body);
+// What a message is shown with: its id, and the doors' names of its attributes.
+struct MessageLook {
+  const IdCodec& ids;
+  const AllWords& words;
+};
+// With what the words of the doors say of one that is explained.
+void write_explanation(JsonWriter& json, const MessageLook& look, const MessageView& view);
+void write_message(JsonWriter& json, const MessageLook& look, const MessageView& view,
+                   bool with_body);
 // From what is recorded: attempts between the first and the last are not.
 void write_timeline(JsonWriter& json, const IdCodec& ids, const MessageView& view);
 void write_queue(JsonWriter& json, const QueueRow& row);

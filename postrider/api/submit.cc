@@ -7,21 +7,19 @@
 #include "postrider/api/texts.h"
 #include "postrider/base/codec.h"
 #include "postrider/protocols/web/base64.h"
-#include "postrider/protocols/web/http_text.h"
 
 namespace postrider::api {
 namespace {
 
+// Those that a message of some kinds cannot have stand first.
 enum Field : std::size_t {
+  kType,            // of a fan-out only
+  kIdempotencyKey,  // of a line only
   kDestination,
+  kTo,          // of a list only
+  kSkipClosed,  // … too
   kBody,
   kBodyBase64,
-  kContentType,
-  kHeaders,
-  kTraceparent,
-  kTracestate,
-  kOrderKey,
-  kEventId,
   kAttributes,
   kLane,
   kPriority,
@@ -29,21 +27,16 @@ enum Field : std::size_t {
   kDelay,
   kExpiresAt,
   kExpiresIn,
-  kTo,              // of a list only
-  kSkipClosed,      // … too
-  kIdempotencyKey,  // of a line only
-  kType,            // of a fan-out only
-  kFields
+  kFields  // behind them are the fields of the doors
 };
 constexpr std::array<std::string_view, kFields> kNames = {
-    "destination", "body",       "body_base64", "content_type",    "headers",
-    "traceparent", "tracestate", "order_key",   "event_id",        "attributes",
-    "lane",        "priority",   "not_before",  "delay",           "expires_at",
-    "expires_in",  "to",         "skip_closed", "idempotency_key", "type"};
+    "type",       "idempotency_key", "destination", "to",        "skip_closed",
+    "body",       "body_base64",     "attributes",  "lane",      "priority",
+    "not_before", "delay",           "expires_at",  "expires_in"};
 constexpr std::size_t kAttributeNameBytesMax = 128;
 constexpr std::uint32_t kPriorityMax = 65535;
 
-using Found = std::array<MaybeValue, kFields>;
+using Found = std::span<const MaybeValue>;  // by the index of the field
 
 // What a message says about itself, before times are counted from now: this is what a key is bound
 // to.
@@ -54,15 +47,23 @@ struct Draft {
   NamedTexts attributes;
 };
 
-std::optional<Problem> read_names(const JsonValue& root, bool line, Found& found) {
-  const std::span<const std::string_view> names(kNames.data(),
-                                                line ? kIdempotencyKey + 1 : kIdempotencyKey);
-  auto problem = read_members(root, names, std::span<MaybeValue>(found).first(names.size()));
+// The members from `first` on, by their names; what stands before is not found.
+std::optional<Problem> read_names(const JsonValue& root, Field first,
+                                  std::span<const std::string_view> names,
+                                  std::span<MaybeValue> found) {
+  std::fill(found.begin(), found.end(), std::nullopt);
+  auto problem = read_members(root, names.subspan(first), found.subspan(first));
   if (problem && problem->field == kNames[kIdempotencyKey]) {
     problem->detail = "the key of a single message is the header Idempotency-Key";
     problem->suggestion = "Idempotency-Key";
   }
   return problem;
+}
+
+std::optional<Problem> read_message_names(const JsonValue& root, bool line,
+                                          std::span<const std::string_view> names,
+                                          std::span<MaybeValue> found) {
+  return read_names(root, line ? kIdempotencyKey : kDestination, names, found);
 }
 
 std::optional<Problem> both(const Found& found, Field one, Field other) {
@@ -103,30 +104,6 @@ std::optional<Problem> read_body(const Found& found, std::uint32_t bytes_max, st
                    "body");
 }
 
-std::optional<Problem> read_headers(const JsonValue& value, NamedTexts& attributes) {
-  if (value.kind() != JsonKind::kObject)
-    return complaint(ProblemType::kInvalidField, "headers is an object of texts", "headers");
-  std::optional<Problem> problem;
-  const std::size_t first = attributes.size();
-  value.for_members([&](const JsonValue& name, const JsonValue& text) {
-    std::string attribute = "header." + to_lower(name.text());
-    if (!text.is_string()) {
-      problem = complaint(ProblemType::kInvalidField, "the value of a header is a text",
-                          "headers." + name.text());
-      return false;
-    }
-    for (std::size_t i = first; i < attributes.size(); ++i) {
-      if (attributes[i].first != attribute) continue;
-      problem = complaint(ProblemType::kDuplicateField, "headers are equal whatever their case",
-                          "headers." + name.text());
-      return false;
-    }
-    attributes.emplace_back(std::move(attribute), text.text());
-    return true;
-  });
-  return problem;
-}
-
 bool is_attribute_name(std::string_view name) {
   return !name.empty() && name.size() <= kAttributeNameBytesMax &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -135,8 +112,8 @@ bool is_attribute_name(std::string_view name) {
          });
 }
 
-// Attributes by their own names, for any profile; its `admit` judges them. The other fields stand
-// for attributes, too: each is said once.
+// Attributes by their own names, for any profile; its `admit` judges them. The fields of the doors
+// stand for attributes, too: each attribute is said once.
 std::optional<Problem> read_texts(const JsonValue& value, NamedTexts& attributes) {
   if (value.kind() != JsonKind::kObject)
     return complaint(ProblemType::kInvalidField, "attributes is an object of texts", "attributes");
@@ -161,51 +138,13 @@ std::optional<Problem> read_texts(const JsonValue& value, NamedTexts& attributes
   return problem;
 }
 
-// Here and not only in the profile, so that the field is named as it was written.
-std::optional<Problem> read_name(const Found& found, Field field, std::string_view attribute,
-                                 NamedTexts& attributes) {
-  if (!found[field]) return std::nullopt;
-  auto text = read_text(*found[field], kNames[field]);
-  if (!text) return text.error();
-  if (text->empty() || text->size() > kNamedTextBytesMax || !is_header_value(*text)) {
-    return complaint(ProblemType::kInvalidField,
-                     std::string(kNames[field]) + " has 1 to " +
-                         std::to_string(kNamedTextBytesMax) +
-                         " printable ASCII characters, and no blank at its ends",
-                     std::string(kNames[field]));
+std::optional<Problem> read_attributes(const Found& found, std::span<const MessageField> fields,
+                                       NamedTexts& attributes) {
+  std::optional<Problem> problem;
+  for (std::size_t i = 0; i < fields.size() && !problem; ++i) {
+    const MaybeValue& value = found[kFields + i];
+    if (value) problem = fields[i].read(*value, fields[i].name, attributes);
   }
-  attributes.emplace_back(attribute, std::move(*text));
-  return std::nullopt;
-}
-
-std::optional<Problem> read_attributes(const Found& found, NamedTexts& attributes) {
-  if (found[kContentType]) {
-    auto text = read_text(*found[kContentType], kNames[kContentType]);
-    if (!text) return text.error();
-    attributes.emplace_back("content-type", std::move(*text));
-  }
-  if (found[kTraceparent]) {
-    auto text = read_text(*found[kTraceparent], kNames[kTraceparent]);
-    if (!text) return text.error();
-    if (!is_traceparent(*text)) {
-      return complaint(ProblemType::kInvalidField,
-                       "traceparent is 00-TRACE-SPAN-FLAGS in lower-case hexadecimal digits",
-                       "traceparent");
-    }
-    attributes.emplace_back("traceparent", std::move(*text));
-  }
-  if (found[kTracestate]) {
-    auto text = read_text(*found[kTracestate], kNames[kTracestate]);
-    if (!text) return text.error();
-    if (!is_tracestate(*text)) {
-      return complaint(ProblemType::kInvalidField,
-                       "tracestate is printable and has at most 512 bytes", "tracestate");
-    }
-    attributes.emplace_back("tracestate", std::move(*text));
-  }
-  std::optional<Problem> problem = read_name(found, kOrderKey, "order-key", attributes);
-  if (!problem) problem = read_name(found, kEventId, "event-id", attributes);
-  if (!problem && found[kHeaders]) problem = read_headers(*found[kHeaders], attributes);
   if (!problem && found[kAttributes]) problem = read_texts(*found[kAttributes], attributes);
   return problem;
 }
@@ -316,15 +255,15 @@ std::optional<Problem> read_key(const Found& found, SubmitDefaults& defaults) {
   return std::nullopt;
 }
 
-std::optional<Problem> read_rest(const Found& found, std::uint32_t bytes_max, Draft& draft) {
+std::optional<Problem> read_rest(const Found& found, const SubmitForm& form, Draft& draft) {
   std::optional<Problem> problem = read_lane(found, draft.submit);
-  if (!problem) problem = read_attributes(found, draft.attributes);
+  if (!problem) problem = read_attributes(found, form.fields, draft.attributes);
   if (!problem) problem = read_times(found, draft);
-  if (!problem) problem = read_body(found, bytes_max, draft.submit.body);
+  if (!problem) problem = read_body(found, form.limits.body_bytes_max, draft.submit.body);
   return problem;
 }
 
-// What the key stands for. A trace context of the request's head is not in it: each repeat has
+// What the key stands for. What the head of the request says is not in it: each repeat may have
 // another one.
 std::string said_by(const Draft& draft) {
   std::string said;
@@ -342,20 +281,18 @@ std::string said_by(const Draft& draft) {
   return said;
 }
 
-void add_trace(const SubmitDefaults& defaults, NamedTexts& attributes) {
-  if (find_text(attributes, "traceparent") != nullptr) return;
-  if (!is_traceparent(defaults.traceparent)) return;
-  attributes.emplace_back("traceparent", defaults.traceparent);
-  if (find_text(attributes, "tracestate") == nullptr && is_tracestate(defaults.tracestate))
-    attributes.emplace_back("tracestate", defaults.tracestate);
+void add_head(const SubmitForm& form, const SubmitDefaults& defaults, NamedTexts& attributes) {
+  if (defaults.head == nullptr || defaults.head->empty()) return;
+  for (const MessageWords* words : form.words) {
+    if (words->add_head != nullptr) words->add_head(*defaults.head, attributes);
+  }
 }
 
-Checked<Submit> read_submit(const Found& found, const SubmitLimits& limits,
-                            SubmitDefaults defaults) {
+Checked<Submit> read_submit(const Found& found, const SubmitForm& form, SubmitDefaults defaults) {
   Draft draft;
   std::optional<Problem> problem = read_place(found, draft.submit);
   if (!problem) problem = read_key(found, defaults);
-  if (!problem) problem = read_rest(found, limits.body_bytes_max, draft);
+  if (!problem) problem = read_rest(found, form, draft);
   if (problem) return tl::unexpected<Problem>(std::move(*problem));
 
   Submit& submit = draft.submit;
@@ -365,16 +302,16 @@ Checked<Submit> read_submit(const Found& found, const SubmitLimits& limits,
   }
   if (draft.delay > Duration(0)) submit.not_before = defaults.wall + draft.delay;
   if (draft.expires_in > Duration(0)) submit.expires = defaults.wall + draft.expires_in;
-  add_trace(defaults, draft.attributes);
+  add_head(form, defaults, draft.attributes);
   if (!draft.attributes.empty()) submit.attributes = encode_texts(draft.attributes);
   return std::move(submit);
 }
 
 // Everything but where it goes.
-Checked<FanOut> read_content(const Found& found, const SubmitLimits& limits,
-                             SubmitDefaults defaults, FanOut fanout) {
+Checked<FanOut> read_content(const Found& found, const SubmitForm& form, SubmitDefaults defaults,
+                             FanOut fanout) {
   Draft draft;
-  std::optional<Problem> problem = read_rest(found, limits.body_bytes_max, draft);
+  std::optional<Problem> problem = read_rest(found, form, draft);
   if (problem) return tl::unexpected<Problem>(std::move(*problem));
 
   Submit& submit = draft.submit;
@@ -390,7 +327,7 @@ Checked<FanOut> read_content(const Found& found, const SubmitLimits& limits,
   fanout.not_before = draft.delay > Duration(0) ? defaults.wall + draft.delay : submit.not_before;
   fanout.expires =
       draft.expires_in > Duration(0) ? defaults.wall + draft.expires_in : submit.expires;
-  add_trace(defaults, draft.attributes);
+  add_head(form, defaults, draft.attributes);
   if (!draft.attributes.empty()) fanout.attributes = encode_texts(draft.attributes);
   fanout.body = std::move(submit.body);
   return fanout;
@@ -398,40 +335,49 @@ Checked<FanOut> read_content(const Found& found, const SubmitLimits& limits,
 
 }  // namespace
 
+SubmitReader::SubmitReader(SubmitLimits limits, AllWords words)
+    : form_{limits, std::move(words), {}}, names_(kNames.begin(), kNames.end()) {
+  for (const MessageWords* door : form_.words) {
+    for (const MessageField& field : door->fields) {
+      form_.fields.push_back(field);
+      names_.push_back(field.name);
+    }
+  }
+  found_.resize(names_.size());
+}
+
 Checked<Submit> SubmitReader::read(std::string_view text, SubmitDefaults defaults) {
-  auto root = read_root(document_, text, limits_.json);
+  auto root = read_root(document_, text, form_.limits.json);
   if (!root) return tl::unexpected<Problem>(std::move(root.error()));
-  Found found;
-  if (auto problem = read_names(*root, defaults.line, found))
+  if (auto problem = read_message_names(*root, defaults.line, names_, found_))
     return tl::unexpected<Problem>(std::move(*problem));
-  return read_submit(found, limits_, std::move(defaults));
+  return read_submit(found_, form_, std::move(defaults));
 }
 
 Checked<SubmitReader::One> SubmitReader::read_any(std::string_view text, SubmitDefaults defaults) {
-  auto root = read_root(document_, text, limits_.json);
+  auto root = read_root(document_, text, form_.limits.json);
   if (!root) return tl::unexpected<Problem>(std::move(root.error()));
-  Found found;
-  if (auto problem = read_names(*root, defaults.line, found))
+  if (auto problem = read_message_names(*root, defaults.line, names_, found_))
     return tl::unexpected<Problem>(std::move(*problem));
-  if (!found[kTo]) {
-    auto submit = read_submit(found, limits_, std::move(defaults));
+  if (!found_[kTo]) {
+    auto submit = read_submit(found_, form_, std::move(defaults));
     if (!submit) return tl::unexpected<Problem>(std::move(submit.error()));
     return One(std::move(*submit));
   }
   FanOut fanout;
-  if (auto problem = read_list(found, limits_.list_destinations_max, fanout))
+  if (auto problem = read_list(found_, form_.limits.list_destinations_max, fanout))
     return tl::unexpected<Problem>(std::move(*problem));
-  auto whole = read_content(found, limits_, std::move(defaults), std::move(fanout));
+  auto whole = read_content(found_, form_, std::move(defaults), std::move(fanout));
   if (!whole) return tl::unexpected<Problem>(std::move(whole.error()));
   return One(std::move(*whole));
 }
 
 Checked<FanOut> SubmitReader::read_fanout(std::string_view text, std::string group,
                                           SubmitDefaults defaults) {
-  auto root = read_root(document_, text, limits_.json);
+  auto root = read_root(document_, text, form_.limits.json);
   if (!root) return tl::unexpected<Problem>(std::move(root.error()));
-  Found found;
-  std::optional<Problem> problem = read_members(*root, kNames, found);
+  std::optional<Problem> problem = read_names(*root, kType, names_, found_);
+  const Found found = found_;
   if (!problem && (found[kDestination] || found[kTo] || found[kSkipClosed]))
     problem = complaint(ProblemType::kInvalidField, "a group names the destinations; say none",
                         "destination");
@@ -450,7 +396,7 @@ Checked<FanOut> SubmitReader::read_fanout(std::string_view text, std::string gro
     if (!problem) fanout.type = std::move(*type);
   }
   if (problem) return tl::unexpected<Problem>(std::move(*problem));
-  return read_content(found, limits_, std::move(defaults), std::move(fanout));
+  return read_content(found_, form_, std::move(defaults), std::move(fanout));
 }
 
 }  // namespace postrider::api

@@ -6,15 +6,15 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
+#include "postrider/api/json_fields.h"
 #include "postrider/api/json_names.h"
+#include "postrider/api/message_words.h"
 #include "postrider/api/problems.h"
 #include "postrider/model/event.h"
 
 namespace postrider::api {
-
-// Of order_key and event_id, which stand for attributes that some profiles know.
-inline constexpr std::size_t kNamedTextBytesMax = 128;
 
 struct SubmitLimits {
   std::uint32_t body_bytes_max = 256 * 1024;
@@ -25,16 +25,22 @@ struct SubmitLimits {
 // What holds for a message that does not say it itself.
 struct SubmitDefaults {
   std::string_view tenant;
-  std::string_view traceparent;  // of the request's head; ignored when it is none
-  std::string_view tracestate;
-  OperationKey key;   // kNone: none
-  bool line = false;  // may have a key of its own
-  Timestamp wall;     // durations count from here
+  const NamedTexts* head = nullptr;  // of the request, as the words of the doors name it
+  OperationKey key;                  // kNone: none
+  bool line = false;                 // may have a key of its own
+  Timestamp wall;                    // durations count from here
+};
+
+// What a message may look like.
+struct SubmitForm {
+  SubmitLimits limits;
+  AllWords words;
+  std::vector<MessageField> fields;  // of all words
 };
 
 class SubmitReader {
  public:
-  explicit SubmitReader(SubmitLimits limits) : limits_(limits) {}
+  explicit SubmitReader(SubmitLimits limits, AllWords words = {});
   Checked<Submit> read(std::string_view text, SubmitDefaults defaults);
   // To one destination, or to a list of them.
   using One = std::variant<Submit, FanOut>;
@@ -43,8 +49,10 @@ class SubmitReader {
   Checked<FanOut> read_fanout(std::string_view text, std::string group, SubmitDefaults defaults);
 
  private:
-  SubmitLimits limits_;
-  JsonDocument document_;  // its memory is used again
+  SubmitForm form_;
+  std::vector<std::string_view> names_;  // of all fields, the API's own first
+  std::vector<MaybeValue> found_;        // by name; its memory is used again, as is the document's
+  JsonDocument document_;
 };
 
 }  // namespace postrider::api

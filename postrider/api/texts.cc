@@ -241,20 +241,6 @@ std::optional<std::string> percent_decode(std::string_view text, bool plus) {
   return out;
 }
 
-bool is_traceparent(std::string_view text) {
-  constexpr std::string_view kNoTrace = "00000000000000000000000000000000";
-  if (text.size() != 55 || !text.starts_with("00-") || text[35] != '-' || text[52] != '-')
-    return false;
-  for (std::size_t i = 3; i < text.size(); ++i) {
-    if (i != 35 && i != 52 && !is_lower_hex(text[i])) return false;
-  }
-  return text.substr(3, 32) != kNoTrace && text.substr(36, 16) != kNoTrace.substr(0, 16);
-}
-
-bool is_tracestate(std::string_view text) {
-  return !text.empty() && text.size() <= kTraceStateBytesMax && is_header_value(text);
-}
-
 bool is_media_type(std::string_view content_type, std::string_view type) {
   const std::string_view bare = trimmed(content_type.substr(0, content_type.find(';')));
   if (bare.size() != type.size()) return false;

@@ -15,7 +15,6 @@
 namespace postrider::api {
 
 inline constexpr std::size_t kKeyBytesMax = 255;
-inline constexpr std::size_t kTraceStateBytesMax = 512;
 
 // RFC 3339 with any offset; finer than milliseconds is cut off. 1970 to 9999.
 Result<Timestamp> parse_time(std::string_view text);
@@ -36,9 +35,6 @@ std::optional<LogPosition> parse_position(std::string_view text);
 
 // "%41" to "A"; nothing when a '%' is not followed by two digits. `plus` turns '+' into a space.
 std::optional<std::string> percent_decode(std::string_view text, bool plus);
-
-bool is_traceparent(std::string_view text);  // of W3C Trace Context, version 00
-bool is_tracestate(std::string_view text);   // printable, of a bounded length
 
 // Whether an Accept header lets us answer with `type`. None at all lets everything.
 bool accepts(std::string_view accept, std::string_view type);

@@ -11,6 +11,7 @@
 #include "postrider/api/submit.h"
 #include "postrider/api/texts.h"
 #include "postrider/base/check.h"
+#include "postrider/doors/webhook/message_words.h"
 #include "postrider/json/json_reader.h"
 #include "postrider/json/json_writer.h"
 
@@ -41,7 +42,8 @@ void read_json(std::string_view text) {
 }
 
 void read_message(std::string_view text) {
-  SubmitReader reader({.body_bytes_max = 1000, .json = {.depth_max = 8, .values_max = 100}});
+  SubmitReader reader({.body_bytes_max = 1000, .json = {.depth_max = 8, .values_max = 100}},
+                      {&doors::kWebhookWords});
   SubmitDefaults defaults;
   defaults.tenant = "t";
   defaults.line = true;

@@ -28,6 +28,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/doors/device/routes.h"
+#include "postrider/doors/webhook/door.h"
 #include "postrider/json/json_reader.h"
 #include "postrider/profiles/all.h"
 #include "postrider/stores/memory.h"
@@ -152,7 +153,8 @@ HttpApiOptions api_options() {
       {.name = "lora",
        .settings = {{"way", "chirpstack"}, {"url", "http://far.example"}, {"events", "a"}}},
       {.name = "calin", .settings = pull_settings()}};
-  options.doors = {std::make_shared<device_door::DeviceRoutes>(std::move(device))};
+  options.doors = {doors::kWebhookDoor.open(Config(), {}),
+                   std::make_shared<device_door::DeviceRoutes>(std::move(device))};
   return options;
 }
 

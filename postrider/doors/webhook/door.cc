@@ -1,13 +1,25 @@
 #include "postrider/doors/webhook/door.h"
 
-#include "postrider/api/submit.h"
-#include "postrider/profiles/webhook/rules.h"
+#include <memory>
+
+#include "postrider/doors/webhook/message_words.h"
 
 namespace postrider::doors {
 namespace {
 
-// POST /v1/messages refuses in the words of its fields what the profile would refuse later.
-static_assert(api::kNamedTextBytesMax == webhook::kKeyBytesMax);
+// It has no routes: it adds words to messages.
+class WebhookDoor final : public OpenDoor {
+ public:
+  std::span<const api::RouteRow> routes() const override { return {}; }
+  api::OpenapiPart openapi() const override { return webhook_openapi(); }
+  const api::MessageWords* words() const override { return &kWebhookWords; }
+  void open(api::Desk& /*desk*/) override {}
+  void handle(std::size_t /*route*/, api::Call& /*call*/) override {}
+};
+
+std::shared_ptr<OpenDoor> open_door(const Config& /*config*/, DoorTools /*tools*/) {
+  return std::make_shared<WebhookDoor>();
+}
 
 DestinationConfig sink_at(const std::string& url) {
   DestinationConfig config;
@@ -20,6 +32,6 @@ constexpr DevSink kSink{.destination = sink_at, .id_header = "webhook-id"};
 
 }  // namespace
 
-const ProfileDoor kWebhookDoor{.profile = "webhook", .dev_sink = &kSink};
+const ProfileDoor kWebhookDoor{.profile = "webhook", .open = open_door, .dev_sink = &kSink};
 
 }  // namespace postrider::doors

@@ -1,4 +1,4 @@
-// What the webhook profile adds to the outside.
+// What the webhook profile adds to the outside: fields of messages, and the sink of `serve --dev`.
 #pragma once
 
 #include "postrider/doors/contract/door.h"
