@@ -4,13 +4,14 @@
 
 #include "postrider/doors/device/door.h"
 #include "postrider/doors/mailbox/door.h"
+#include "postrider/doors/matrix/door.h"
 #include "postrider/doors/webhook/door.h"
 
 namespace postrider::doors {
 namespace {
 
 constexpr auto kAll =
-    std::to_array<const ProfileDoor*>({&kWebhookDoor, &kDeviceDoor, &kMailboxDoor});
+    std::to_array<const ProfileDoor*>({&kWebhookDoor, &kDeviceDoor, &kMailboxDoor, &kMatrixDoor});
 
 }  // namespace
 

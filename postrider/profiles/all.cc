@@ -4,12 +4,13 @@
 
 #include "postrider/profiles/device/profile.h"
 #include "postrider/profiles/mailbox/profile.h"
+#include "postrider/profiles/matrix/profile.h"
 #include "postrider/profiles/webhook/profile.h"
 
 namespace postrider {
 namespace {
 
-constexpr auto kAll = std::to_array<const ProfileSpec*>({&kWebhook, &kDevice, &kMailbox});
+constexpr auto kAll = std::to_array<const ProfileSpec*>({&kWebhook, &kDevice, &kMailbox, &kMatrix});
 
 }  // namespace
 
