@@ -78,7 +78,7 @@ test-asan: build-asan ## All tests with the address and undefined-behaviour sani
 test-tsan: build-tsan ## All tests with the thread sanitizer
 	scripts/run-tests build/tsan
 
-interop: deps-interop build-release ## Against what others wrote: nginx, Standard Webhooks, official gRPC and ChirpStack packages, generated clients
+interop: deps-interop build-release ## Against what others wrote: nginx, Standard Webhooks, official gRPC and ChirpStack packages, two Synapses, generated clients
 	scripts/interop build/release
 
 api-test: deps-interop build-release ## Requests drawn from /openapi.json, good and bad, EXAMPLES (50) for each operation
