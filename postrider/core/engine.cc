@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "postrider/base/check.h"
+#include "postrider/core/books/cards.h"
+#include "postrider/core/books/due.h"
 #include "postrider/core/books/letters.h"
 #include "postrider/core/books/names.h"
 #include "postrider/core/books/nested.h"
@@ -40,7 +42,6 @@
 #include "postrider/core/step.h"
 #include "postrider/core/window/census.h"
 #include "postrider/core/window/destinations.h"
-#include "postrider/core/window/due.h"
 #include "postrider/core/window/lookup.h"
 #include "postrider/core/window/residents.h"
 #include "postrider/core/window/sleepers.h"
@@ -125,6 +126,7 @@ class Engine::Impl {
   core::Nested nested_;
   core::Waiters waiters_;
   core::Due due_;
+  core::Cards cards_;
   core::Residents residents_;
   core::Sleepers sleepers_;
   core::Census census_;
@@ -197,6 +199,7 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       nested_(limits_, tallies_, sequences_),
       waiters_(limits_, timers_),
       due_(limits_, timers_),
+      cards_(options_, limits_, tallies_, receipts_, due_),
       residents_(options_, limits_, timers_),
       sleepers_(residents_, options_.profiles.size()),
       census_(options_, limits_, receipts_, sequences_, residents_, std::move(books.census)),
@@ -212,8 +215,8 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       routes_(limits_, tallies_, receipts_, due_, residents_, destinations_, records_,
               options_.seed ^ epoch.value()),
       delivery_(options_, limits_, tallies_, receipts_, timers_, ids_, bodies_, names_, nested_,
-                waiters_, due_, residents_, sleepers_, census_, destinations_, window_, records_,
-                lookup_, attempts_, gates_, routes_, options_.seed ^ epoch.value()),
+                cards_, waiters_, due_, residents_, sleepers_, census_, destinations_, window_,
+                records_, lookup_, attempts_, gates_, routes_, options_.seed ^ epoch.value()),
       revival_(limits_, tallies_, residents_, census_, destinations_, window_, records_, lookup_,
                routes_, delivery_),
       sweep_(limits_, tallies_, residents_, sleepers_, window_, lookup_, routes_, delivery_),
@@ -228,8 +231,9 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       mailboxes_(limits_, waiters_, residents_, destinations_, window_, lookup_, delivery_),
       operations_(options_, receipts_, sequences_),
       reruns_(options_, dictionaries_, letters_, names_, templates_, window_, lookup_),
-      acceptance_(limits_, receipts_, dictionaries_, sequences_, names_, waiters_, due_, residents_,
-                  census_, destinations_, window_, lookup_, delivery_, operations_, reruns_),
+      acceptance_(limits_, receipts_, dictionaries_, sequences_, names_, cards_, waiters_, due_,
+                  residents_, census_, destinations_, window_, lookup_, delivery_, operations_,
+                  reruns_),
       holds_(limits_, residents_, destinations_, routes_, operations_, std::move(books.holds)),
       fanouts_(limits_, receipts_, sequences_, bodies_, names_, residents_, destinations_,
                operations_, acceptance_),
@@ -240,13 +244,13 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       jobs_(limits_, tallies_, receipts_, timers_, sequences_, bodies_, letters_, residents_,
             destinations_, window_, lookup_, delivery_, revival_, operations_, reruns_, operators_,
             std::move(books.jobs)),
-      arrivals_(options_, limits_, tallies_, receipts_, sequences_, names_, nested_, residents_,
-                destinations_, window_, lookup_, gates_, delivery_, rousing_, restore_,
-                operations_),
-      quarantine_(receipts_, bodies_, residents_, census_, window_, gates_, refill_),
+      arrivals_(options_, limits_, tallies_, receipts_, sequences_, names_, nested_, cards_,
+                residents_, destinations_, window_, lookup_, gates_, delivery_, rousing_, restore_,
+                operations_, acceptance_),
+      quarantine_(receipts_, bodies_, cards_, residents_, census_, window_, gates_, refill_),
       inquiry_(options_, limits_, receipts_, ids_, dictionaries_, sequences_, bodies_, letters_,
-               names_, residents_, sleepers_, census_, destinations_, window_, records_, lookup_,
-               gates_, operations_, reruns_, holds_, fanouts_, jobs_),
+               names_, cards_, residents_, sleepers_, census_, destinations_, window_, records_,
+               lookup_, gates_, operations_, reruns_, holds_, fanouts_, jobs_),
       now_(now) {
   receipts_.hold_news(receipts_.may_have_pending_news());
 }
@@ -367,6 +371,10 @@ void Engine::Impl::fire(Step& step, const Timer& timer) {
       step.out.chores.push_back({.kind = Chore::Kind::kWakeRoute, .destination = id});
       return;
     }
+    case TimerKind::kDueCard:
+      step.out.chores.push_back(
+          {.kind = Chore::Kind::kExpireCard, .id = timer.id, .at = timer.due});
+      return;
     case TimerKind::kRouteLook: {
       const Slot resident = residents_.find(timer.id.high);
       if (resident == kNoSlot) break;
@@ -401,6 +409,7 @@ void Engine::Impl::on(Step& step, const Chore& chore) {
     case Chore::Kind::kBodies: return bodies_.count_down(step);
     case Chore::Kind::kSweep: return sweep_.sweep(step, chore);
     case Chore::Kind::kRouse: return rousing_.rouse(step, chore);
+    case Chore::Kind::kExpireCard: return cards_.expire(step, chore);
   }
 }
 
@@ -421,6 +430,7 @@ Stats Engine::Impl::stats() const {
   stats.restoring = restore_.restoring();
   stats.now = now_;
   stats.clock_doubt = doubt_;
+  stats.cards.assign(receipts_.cards().begin(), receipts_.cards().end());
   census_.tell_states(stats, sleepers_, window_.restoring());
   return stats;
 }

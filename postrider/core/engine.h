@@ -68,9 +68,15 @@ struct EngineLimits {
   std::uint32_t mailbox_bytes_max = 1 << 20;   // … and their contents, beyond the first
   std::uint32_t templates_max = 64;            // all are in memory
   std::uint32_t list_destinations_max = 1000;  // of one list: they are accepted in one commit
-  std::uint32_t body_rows_max = 64;            // references that are counted down in one step
-  std::uint32_t census_pages_max = 256;        // counts of what is on disk, by commit …
-  std::uint32_t census_counts_max = 16'384;    // … and all counts in them
+  std::uint32_t card_bytes_max = 512 * 1024;   // of one card
+  std::uint32_t cards_of_step_max = 1024;      // changed by one event …
+  std::uint32_t card_bytes_of_step_max = 1 << 20;
+  std::uint64_t cards_max = 1'000'000;      // of one profile; nothing goes for a new one
+  std::uint32_t recent_cards_max = 16'384;  // in memory; all are in the store
+  std::uint64_t recent_card_bytes_max = 32ULL << 20;
+  std::uint32_t body_rows_max = 64;          // references that are counted down in one step
+  std::uint32_t census_pages_max = 256;      // counts of what is on disk, by commit …
+  std::uint32_t census_counts_max = 16'384;  // … and all counts in them
 };
 
 struct Retention {
@@ -97,7 +103,7 @@ struct EngineOptions {
   // Of the ids that are shown outside: the store's, or for a new store the one that was drawn for
   // it, which is written with the first commit.
   IdKey id_key{};
-  // The key files of the configuration, for `encode`. Null: there are none.
+  // The key files of the configuration, for functions of profiles. Null: there are none.
   std::shared_ptr<const Secrets> secrets = nullptr;
 };
 

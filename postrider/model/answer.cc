@@ -37,8 +37,10 @@ std::string encode_answer(const Answer& answer) {
       .u64(answer.id.high)
       .u64(answer.id.low)
       .text(answer.detail);
-  if (const auto* fanout = std::get_if<FanoutView>(&answer.view))
-    Writer(out).text(encode_fanout(*fanout));
+  const auto* const fanout = std::get_if<FanoutView>(&answer.view);
+  if (fanout != nullptr || !answer.reply.empty())
+    Writer(out).text(fanout != nullptr ? encode_fanout(*fanout) : std::string());
+  if (!answer.reply.empty()) Writer(out).text(answer.reply);
   return out;
 }
 
@@ -50,9 +52,14 @@ Result<Answer> decode_answer(std::string_view bytes) {
   answer.id.low = reader.u64();
   answer.detail = reader.text();
   if (reader.ok() && !reader.at_end()) {
-    auto fanout = decode_fanout(reader.text());
+    const std::string_view view = reader.text();
+    auto fanout = view.empty() ? Result<FanoutView>(FanoutView()) : decode_fanout(view);
     if (!fanout) return fail(ErrorCode::kCorrupt, "stored answer");
-    answer.view = std::move(*fanout);
+    if (!view.empty()) answer.view = std::move(*fanout);
+    const bool replied = !reader.at_end();
+    if (replied) answer.reply = reader.text();
+    // Nothing is written when there is nothing to say, so that a record has one form.
+    if (answer.reply.empty() && (replied || view.empty())) reader.fail();
   }
   if (!reader.at_end() || code >= kAnswerCodes) return fail(ErrorCode::kCorrupt, "stored answer");
   answer.code = static_cast<AnswerCode>(code);

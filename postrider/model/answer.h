@@ -15,6 +15,7 @@
 #include "postrider/model/arrival_source.h"
 #include "postrider/model/attempts.h"
 #include "postrider/model/audit.h"
+#include "postrider/model/card.h"
 #include "postrider/model/dead_groups.h"
 #include "postrider/model/destination.h"
 #include "postrider/model/fanout.h"
@@ -42,7 +43,7 @@ enum class AnswerCode : std::uint8_t {
   kTooLarge,
   kNotEmpty,     // the destination still has messages
   kUnavailable,  // we were interrupted and cannot tell whether it happened: ask again, with the key
-  kFull,         // as many messages live as may
+  kFull,         // as many messages live as may, or a profile has as many cards as it may
   kBusy,         // as much of this kind as may be is under way: ask again later
   kMayHaveRun,   // to send it again might do it twice; nothing was done
   kChanged,      // what the change was made from is no longer so; nothing was done: look again
@@ -230,6 +231,7 @@ struct Stats {
   std::vector<InState> in_states;
   // False: of messages that are not in memory some are not counted yet, or never were.
   bool all_counted = false;
+  std::vector<std::pair<std::string, std::uint64_t>> cards = {};  // by profile; none is 0
 };
 
 struct LogPage {
@@ -398,10 +400,11 @@ struct Answer {
   bool replayed = false;
   MessageId id;
   std::string detail;
+  std::string reply = {};  // of an arrival: the profile's bytes for its bringer
   std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView,
                DestinationPage, MessagePage, MessageView, ArrivalPage, ShapePage, QueuePage,
                DeadGroupList, JobList, DryRun, AuditPage, HoldList, FanoutView, FanoutGroupPage,
-               MailboxPage, Confirmed>
+               MailboxPage, Confirmed, CardPage>
       view;
 };
 

@@ -212,6 +212,8 @@ struct Query {
     kFanoutGroup,
     kRuns,         // a message and those that were made of it, as a MessagePage, oldest first
     kReadMailbox,  // what a mailbox holds, with contents, oldest first, behind `id`
+    kCard,         // one card of a profile
+    kCards,        // those of a drawer, from the key `card` on
   };
   Ticket ticket;
   What what = What::kStats;
@@ -223,6 +225,9 @@ struct Query {
   OperationKey key;    // kOperation
   JobId job;           // kJob
   std::string group;   // kFanoutGroup
+  std::string profile = {};  // kCard, kCards
+  std::string drawer = {};
+  std::string card = {};      // its key
   bool contents = false;      // kDeadLetters: with their messages
   bool newest_first = false;  // kAudit
   std::uint32_t limit = 100;
@@ -247,13 +252,15 @@ struct Chore {
     kBodies,  // references to shared bodies that are to be counted down
     kSweep,   // what is not worth sending any more ends
     kRouse,   // messages in back-off hear of a sign of life
+    kExpireCard,
   };
   Kind kind = Kind::kRestore;
   DestinationId destination;
   std::uint8_t lane = 0;
   MessageId id;
   JobId job = {};  // kJob; kDryRun: the number of the run
-  Timestamp at;    // kRevive: of those whom a success revives from then or earlier
+  // kRevive: of those whom a success revives from then or earlier; kExpireCard: of its due entry.
+  Timestamp at;
   // kRestore, kRevive, kSweep, kRouse: where to go on; kNested, kClaim: the record.
   std::string cursor;
   bool all = false;  // kRevive: not the oldest alone; kClaim: found by the restore; kRestore:

@@ -14,6 +14,7 @@
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
 #include "postrider/model/arrival_source.h"
+#include "postrider/model/card.h"
 #include "postrider/model/destination.h"
 #include "postrider/model/id_codec.h"
 #include "postrider/model/lifecycle.h"
@@ -62,6 +63,8 @@ struct Facts {
   // `encode`, `classify` and `after` of a leader: the messages that leave with it. Null: the
   // destination has no batches (Policy::members_max).
   const Batch* batch = nullptr;
+  // `encode`, `classify`, `notice` and `after`. Null in all others.
+  Cabinet* cabinet = nullptr;
 
   // The bytes of a key file; empty: there is none of this name.
   std::string_view secret(std::string_view name) const {
@@ -86,6 +89,7 @@ struct Offer {  // a message that asks to be accepted
   std::string_view attributes;
   std::string_view body;
   ProfileValues values = {};
+  Cabinet* cabinet = nullptr;  // randomness and secrets
 };
 
 struct Gate {
@@ -135,6 +139,7 @@ inline constexpr std::size_t kNamesMax = 4;      // of one reading
 inline constexpr std::size_t kSubjectsMax = 8;   // of one arrival
 inline constexpr std::size_t kNestedMax = 10;    // of one reading or end
 inline constexpr std::size_t kAliveMax = 8;      // destinations of one arrival
+inline constexpr std::size_t kReplyMax = 4096;   // bytes of the reply to an arrival
 
 // What the profile thinks of a message whose turn has come: normally that it is due. A reason is
 // for people, when it is not.
@@ -168,6 +173,9 @@ struct Reading {
   std::vector<NestedSubmit> submits = {};
   bool splits = false;               // the batch was too much: the next ones have half its members
   std::vector<Remark> remarks = {};  // about members of the batch
+  // Changes. When there is no room for them, `classify` counts as failed, and an arrival is refused
+  // whole.
+  std::vector<Card> cards = {};
 };
 
 // Something that arrived unasked.
@@ -177,6 +185,7 @@ struct Inbound {
   std::string_view bytes;
   Timestamp now;
   Timestamp wall;
+  Cabinet* cabinet = nullptr;  // the engine always gives it
 };
 
 // Whom it is about: a message, or the first of these names that is known and does not decline, or
@@ -221,6 +230,11 @@ struct Received {
   std::vector<Subject> subjects = {};
   std::vector<NestedSubmit> submits = {};
   std::vector<std::string> alive_destinations = {};  // that gave a sign of life; at most kAliveMax
+  // The bringer will tell its far side that we have it: when one of the submits cannot be accepted,
+  // the arrival is refused, and nothing changes. Otherwise such a submit is noted as unsent.
+  bool firm = false;
+  std::vector<Card> cards = {};  // changes
+  std::string reply = {};        // for the bringer, also of a repetition; at most kReplyMax bytes
 };
 
 // A moment in the life of a message that may leave something behind.
@@ -244,6 +258,9 @@ struct Aftermath {
   // kEnded, when it was delivered: where it stands in the stream of its source. The route keeps the
   // greatest one; 0: it stands nowhere.
   std::uint64_t position = 0;
+  // kEnded: new ones under the id of the message, so their keys are left empty. No other function
+  // puts any into these drawers. One for which there is no room is left out and counted.
+  std::vector<Card> cards = {};
 };
 
 // A message that is to be sent again: a dead letter, a message from another store, a live one.
@@ -330,6 +347,9 @@ struct ProfileSpec {
   // nothing is.
   const Dictionary* dictionary = nullptr;
   bool bounded = false;  // takes no new message while as many live as EngineLimits allows
+  // What arrives is also kept as it came, for a while. A profile whose arrivals are many and say no
+  // more than what is made of them does without.
+  bool keeps_arrivals = true;
   // Makes its station (model/seams/station.h) of the profile's own part of the configuration; the
   // error says which setting is wrong. Null: it has none, as each exchange is over with its answer.
   Result<std::unique_ptr<Station>> (*make_station)(const NamedTexts& settings) = nullptr;

@@ -75,6 +75,7 @@ struct TypedProfile {
   ProfileSpec::Gates gates = {};
   const Dictionary* dictionary = nullptr;
   bool bounded = false;
+  bool keeps_arrivals = true;
   Result<std::unique_ptr<Station>> (*make_station)(const NamedTexts& settings) = nullptr;
 };
 
@@ -106,6 +107,7 @@ constexpr ProfileSpec profile_of() {
       .gates = kTyped.gates,
       .dictionary = kTyped.dictionary,
       .bounded = kTyped.bounded,
+      .keeps_arrivals = kTyped.keeps_arrivals,
       .make_station = kTyped.make_station,
   };
   if constexpr (kTyped.settings.prepare != nullptr) {

@@ -389,6 +389,15 @@ bool Receipts::retain(Timestamp now, WriteBatch& out) {
   return wrote;
 }
 
+void Receipts::count_cards(std::string_view profile, std::int64_t by) {
+  const auto place = meta_.cards.try_emplace(std::string(profile), 0).first;
+  // A key that was damaged may name another profile, so there may be none to take away.
+  const std::uint64_t less = by < 0 ? static_cast<std::uint64_t>(-by) : 0;
+  place->second -= std::min(place->second, less);
+  place->second += by > 0 ? static_cast<std::uint64_t>(by) : 0;
+  if (place->second == 0) meta_.cards.erase(place);
+}
+
 void Receipts::close_turn(Timestamp now, const WallBooks& wall, Sequence page, WriteBatch& out) {
   retain(now, out);
   cause_counts_.write(out);

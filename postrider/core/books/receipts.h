@@ -5,9 +5,12 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +30,13 @@ class Receipts {
   Counters& counters() { return meta_.counters; }
   const Counters& counters() const { return meta_.counters; }
   const IdKey& id_key() const { return meta_.id_key; }
+  // Cards of profiles, as they are counted.
+  std::uint64_t cards_of(std::string_view profile) const {
+    const auto found = meta_.cards.find(profile);
+    return found == meta_.cards.end() ? 0 : found->second;
+  }
+  void count_cards(std::string_view profile, std::int64_t by);
+  const std::map<std::string, std::uint64_t, std::less<>>& cards() const { return meta_.cards; }
   // Entries of the log since this incarnation began, by kind.
   const std::array<std::uint64_t, LogEntry::kKinds>& noted() const { return noted_; }
 

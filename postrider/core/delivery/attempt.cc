@@ -39,7 +39,20 @@ void Delivery::on(Step& step, const AttemptEnded& ended) {
   }
   Entry& entry = window_[slot];
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
-  const Reading reading = profile.wire.classify(facts_of(step, entry), entry.kind, ended.reply);
+  // Nothing has changed yet, so it may ask for reads, and then it comes again.
+  OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMay);
+  Reading reading = profile.wire.classify(facts_of(step, entry, &cabinet), entry.kind, ended.reply);
+  if (step.lacks()) return;
+  if (!reading.cards.empty()) {
+    const auto refusal = cards_.judge(step, profile, reading.cards);
+    if (step.lacks()) return;
+    if (refusal) {
+      ++tallies_.refused_readings;
+      const Certainty certainty = reading.outcome.certainty;
+      reading = {.signal = On::kFailed,
+                 .outcome = {certainty, FailureClass::kOther, refusal->detail}};
+    }
+  }
   end_attempt(step, slot, reading);
 }
 
@@ -89,7 +102,7 @@ void Delivery::end_attempt(Step& step, Slot slot, const Reading& reading) {
   close_attempt(step, entry);
   // Most answers say no more than what became of the attempt.
   const bool plain = !entry.details && !reading.notes && !reading.then && reading.names.empty() &&
-                     reading.submits.empty();
+                     reading.submits.empty() && reading.cards.empty();
   if (plain) return apply(step, slot, reading.signal, &reading);
   absorb(step, entry, reading, entry.kind == AttemptKind::kSend);
   apply_reading(step, slot, reading, entry.state.attempts, step.now);
@@ -143,7 +156,11 @@ void Delivery::start_attempt(Step& step, Slot slot, StateIndex to, AttemptKind k
                                           slot, entry, resident);
   if (kind == AttemptKind::kProbe) ++tallies_.probes;
   if (gates_.has_gates(entry.message)) gates_.begin_trial(step, entry);
-  if (!intent) request = resident.bound->profile->wire.encode(facts_of(step, entry), kind);
+  if (!intent) {
+    const ProfileSpec& profile = *resident.bound->profile;
+    OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMayNot);
+    request = profile.wire.encode(facts_of(step, entry, &cabinet), kind);
+  }
   request.time_out = entry.state.due.is_set() ? entry.state.due - step.now : Duration(0);
   step.out.actions.emplace_back(StartAttempt{attempt.id, entry.message.id, std::move(request)});
 }
@@ -160,18 +177,20 @@ WireRequest Delivery::encode_intent(Step& step, Entry& entry, StateIndex to) {
   State sending = entry.state;
   sending.state = to;
   sending.since = step.now;
-  const Facts facts{entry.message,
-                    sending,
-                    resident.facts(),
-                    bound.policy,
-                    intent.at,
-                    intent.wall,
-                    entry.notes(),
-                    &intent,
-                    nullptr,
-                    {bound.prepared.get(), parsed_of(entry)},
-                    &ids_,
-                    options_.secrets.get()};
+  OpenCabinet cabinet(cards_, step, bound.profile->name, OpenCabinet::Reads::kMayNot);
+  Facts facts{entry.message,
+              sending,
+              resident.facts(),
+              bound.policy,
+              intent.at,
+              intent.wall,
+              entry.notes(),
+              &intent,
+              nullptr,
+              {bound.prepared.get(), parsed_of(entry)},
+              &ids_,
+              options_.secrets.get()};
+  facts.cabinet = &cabinet;
   WireRequest request = bound.profile->wire.encode(facts, AttemptKind::kSend);
   const std::uint64_t hash = hash_of(request);
   if (again && intent.hash != hash) {
@@ -229,9 +248,10 @@ void Delivery::probe_again(Step& step, Slot slot) {
 void Delivery::abandon(Step& step, const Entry& entry) {
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
   if (profile.after == nullptr || window_.intent_of(entry) == nullptr) return;
+  OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMayNot);
+  const Facts facts = facts_of(step, entry, &cabinet);
   names_.give_names(step, profile, {entry.message.id, entry.state.attempts},
-                    profile.after(facts_of(step, entry), {.kind = Moment::Kind::kAbandoned}).names,
-                    step.now);
+                    profile.after(facts, {.kind = Moment::Kind::kAbandoned}).names, step.now);
 }
 
 }  // namespace postrider::core

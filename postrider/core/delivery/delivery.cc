@@ -7,7 +7,7 @@
 
 namespace postrider::core {
 
-Facts Delivery::facts_of(const Step& step, const Entry& entry) const {
+Facts Delivery::facts_of(const Step& step, const Entry& entry, Cabinet* cabinet) const {
   const Resident& resident = residents_[entry.destination];
   const Bound& bound = *resident.bound;
   return {entry.message,
@@ -25,7 +25,9 @@ Facts Delivery::facts_of(const Step& step, const Entry& entry) const {
           step.doubt,
           window_.later(entry.message),
           receipts_.wall().made_in_doubt(entry.message.accepted),
-          &residents_[entry.destination].route};
+          &residents_[entry.destination].route,
+          nullptr,
+          cabinet};
 }
 
 // What cannot be read though it was admitted stays without; the profile sees that.
@@ -446,12 +448,14 @@ void Delivery::end(Step& step, Slot slot, StateIndex to) {
   last_end_ = phase;
   note_end(step, entry, phase);
   if (profile.after != nullptr) {
+    OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMayNot);
     Aftermath left =
-        profile.after(facts_of(step, entry), {.kind = Moment::Kind::kEnded, .end = to});
+        profile.after(facts_of(step, entry, &cabinet), {.kind = Moment::Kind::kEnded, .end = to});
     if (left.notes) record.notes = std::move(*left.notes);
     if (!left.outcome.empty()) count(tallies_.outcomes, left.outcome);
     if (left.position != 0 && phase == Phase::kDelivered)
       routes_.note_position(step, entry.destination, left.position);
+    cards_.write_at_end(step, profile, id, left.cards);
     nested_.write_nested(step, profile, id, left.submits);
     names_.give_names(step, profile, {id, entry.state.attempts}, left.names, step.now);
   }

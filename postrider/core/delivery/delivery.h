@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "postrider/base/rng.h"
+#include "postrider/core/books/cards.h"
+#include "postrider/core/books/due.h"
 #include "postrider/core/books/names.h"
 #include "postrider/core/books/nested.h"
 #include "postrider/core/books/receipts.h"
@@ -30,7 +32,6 @@
 #include "postrider/core/step.h"
 #include "postrider/core/window/census.h"
 #include "postrider/core/window/destinations.h"
-#include "postrider/core/window/due.h"
 #include "postrider/core/window/lookup.h"
 #include "postrider/core/window/residents.h"
 #include "postrider/core/window/sleepers.h"
@@ -45,10 +46,10 @@ class Delivery {
  public:
   Delivery(const EngineOptions& options, const EngineLimits& limits, Tallies& tallies,
            Receipts& receipts, Timers& timers, const IdCodec& ids, SharedBodies& bodies,
-           Names& names, Nested& nested, Waiters& waiters, Due& due, Residents& residents,
-           Sleepers& sleepers, Census& census, Destinations& destinations, Window& window,
-           StateRecords& records, Lookup& lookup, Attempts& attempts, SharedGates& gates,
-           Routes& routes, std::uint64_t seed)
+           Names& names, Nested& nested, Cards& cards, Waiters& waiters, Due& due,
+           Residents& residents, Sleepers& sleepers, Census& census, Destinations& destinations,
+           Window& window, StateRecords& records, Lookup& lookup, Attempts& attempts,
+           SharedGates& gates, Routes& routes, std::uint64_t seed)
       : options_(options),
         limits_(limits),
         tallies_(tallies),
@@ -58,6 +59,7 @@ class Delivery {
         bodies_(bodies),
         names_(names),
         nested_(nested),
+        cards_(cards),
         waiters_(waiters),
         due_(due),
         residents_(residents),
@@ -79,7 +81,7 @@ class Delivery {
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
 
-  Facts facts_of(const Step& step, const Entry& entry) const;
+  Facts facts_of(const Step& step, const Entry& entry, Cabinet* cabinet = nullptr) const;
   void leave_step(const Step& step, Entry& entry, StateIndex to, On on);
   const Transition* next_row(Step& step, Entry& entry, On signal, const Reading* reading,
                              std::optional<Timestamp>& due);
@@ -138,6 +140,7 @@ class Delivery {
   SharedBodies& bodies_;
   Names& names_;
   Nested& nested_;
+  Cards& cards_;
   Waiters& waiters_;
   Due& due_;
   Residents& residents_;

@@ -22,6 +22,8 @@ void Delivery::absorb(Step& step, Entry& entry, const Reading& reading, bool ans
     entry.more().notes = *reading.notes;
     entry.dirty = true;
   }
+  if (!reading.cards.empty())
+    cards_.write(step, *residents_[entry.destination].bound->profile, reading.cards);
   const bool closes =
       reading.closes || (answers_send && reading.outcome.certainty != Certainty::kUnknown);
   if (closes && entry.details && entry.details->intent.open) {

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "postrider/core/books/due.h"
 #include "postrider/core/delivery/delivery.h"
 #include "postrider/core/delivery/routes.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/step.h"
-#include "postrider/core/window/due.h"
 #include "postrider/core/window/lookup.h"
 #include "postrider/core/window/residents.h"
 #include "postrider/core/window/sleepers.h"

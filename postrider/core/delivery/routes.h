@@ -15,12 +15,12 @@
 #include <string_view>
 
 #include "postrider/base/rng.h"
+#include "postrider/core/books/due.h"
 #include "postrider/core/books/receipts.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/rules/health.h"
 #include "postrider/core/step.h"
 #include "postrider/core/window/destinations.h"
-#include "postrider/core/window/due.h"
 #include "postrider/core/window/residents.h"
 #include "postrider/core/window/state_records.h"
 #include "postrider/model/answer.h"

@@ -157,10 +157,10 @@ std::optional<std::string> Acceptance::closed_to_new(const Resident& resident) {
 }
 
 // A mailbox takes no more, whoever sends; and nothing goes for that.
-bool Acceptance::is_full(const Resident& resident, std::size_t bytes) {
+bool Acceptance::is_full(const Resident& resident, std::size_t bytes, std::uint64_t ahead) {
   const Policy& policy = resident.bound->policy;
   if (!policy.pulled) return false;
-  if (policy.kept_max != 0 && resident.cold_messages >= policy.kept_max &&
+  if (policy.kept_max != 0 && resident.cold_messages + ahead >= policy.kept_max &&
       !planted(Bug::kQuotaIgnored))
     return true;
   return policy.kept_bytes_max != 0 && resident.kept_bytes + bytes > policy.kept_bytes_max;
@@ -176,6 +176,21 @@ Answer Acceptance::no_room(const Resident& resident) {
   return answer;
 }
 
+Result<Admission> Acceptance::ask(Step& step, const Draft& draft) {
+  const Resident& resident = residents_[draft.resident];
+  const Bound& bound = *resident.bound;
+  OpenCabinet cabinet(cards_, step, bound.profile->name, OpenCabinet::Reads::kMayNot);
+  auto admission = bound.profile->door.admit({resident.facts(),
+                                              bound.policy,
+                                              draft.lane,
+                                              draft.attributes,
+                                              draft.body,
+                                              {bound.prepared.get(), draft.parsed.get()},
+                                              &cabinet});
+  POSTRIDER_CHECK(!admission || admission->method < bound.profile->methods.size());
+  return admission;
+}
+
 // Nothing when something must be read first.
 std::optional<Result<MessageId>> Acceptance::take_message(Step& step, Draft draft) {
   const Resident& resident = residents_[draft.resident];
@@ -188,14 +203,8 @@ std::optional<Result<MessageId>> Acceptance::take_message(Step& step, Draft draf
     if (!read) return Result<MessageId>(fail(read.error().code, read.error().detail));
     draft.parsed = std::move(*read);
   }
-  auto admission = bound.profile->door.admit({resident.facts(),
-                                              bound.policy,
-                                              draft.lane,
-                                              draft.attributes,
-                                              draft.body,
-                                              {bound.prepared.get(), draft.parsed.get()}});
+  auto admission = ask(step, draft);
   if (!admission) return Result<MessageId>(fail(admission.error().code, admission.error().detail));
-  POSTRIDER_CHECK(admission->method < bound.profile->methods.size());
   if (admission->supersedes.empty())
     return Result<MessageId>(admit(step, std::move(draft), *admission));
   if (admission->supersedes.size() > limits_.key_bytes_max)

@@ -9,10 +9,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "postrider/base/packing.h"
+#include "postrider/core/books/cards.h"
+#include "postrider/core/books/due.h"
 #include "postrider/core/books/names.h"
 #include "postrider/core/books/receipts.h"
 #include "postrider/core/books/sequences.h"
@@ -24,7 +28,6 @@
 #include "postrider/core/step.h"
 #include "postrider/core/window/census.h"
 #include "postrider/core/window/destinations.h"
-#include "postrider/core/window/due.h"
 #include "postrider/core/window/lookup.h"
 #include "postrider/core/window/residents.h"
 #include "postrider/core/window/window.h"
@@ -46,15 +49,22 @@ class Acceptance {
     const Dictionary* dictionary = nullptr;  // of the body, instead of the profile's
     ParsedMessage parsed = {};  // by the profile's `read`, when that was called already
   };
+  struct Firm {  // a submit that is accepted in the step of what it follows from, or not at all
+    Slot resident;
+    Admission admission = {};
+    ParsedMessage parsed = {};
+    NameEntry older = {};  // messages that it supersedes
+  };
   Acceptance(const EngineLimits& limits, Receipts& receipts, Dictionaries dictionaries,
-             Sequences& sequences, Names& names, Waiters& waiters, Due& due, Residents& residents,
-             Census& census, Destinations& destinations, Window& window, Lookup& lookup,
-             Delivery& delivery, Operations& operations, Reruns& reruns)
+             Sequences& sequences, Names& names, Cards& cards, Waiters& waiters, Due& due,
+             Residents& residents, Census& census, Destinations& destinations, Window& window,
+             Lookup& lookup, Delivery& delivery, Operations& operations, Reruns& reruns)
       : limits_(limits),
         receipts_(receipts),
         dictionaries_(dictionaries),
         sequences_(sequences),
         names_(names),
+        cards_(cards),
         waiters_(waiters),
         due_(due),
         residents_(residents),
@@ -72,17 +82,28 @@ class Acceptance {
   static Answer no_destination(const std::string& name);
   static std::optional<Answer> refuse_expired(const Step& step, Timestamp expires);
   static std::optional<std::string> closed_to_new(const Resident& resident);
-  static bool is_full(const Resident& resident, std::size_t bytes);  // of a mailbox
+  // Of a mailbox; `ahead` messages are accepted before it in the same step.
+  static bool is_full(const Resident& resident, std::size_t bytes, std::uint64_t ahead = 0);
   static Answer no_room(const Resident& resident);
   std::optional<Result<MessageId>> take_message(Step& step, Draft draft);
   MessageId admit_instead(Step& step, Draft draft, const Admission& admission, NameEntry& older);
   MessageId admit(Step& step, Draft draft, const Admission& admission);
   NameEntry find_older(Step& step, std::string_view scope, std::string_view key);
+  // What the profile says to a message of this destination.
+  Result<Admission> ask(Step& step, const Draft& draft);
+  // Why one of these submits would be refused; nothing: all would be accepted, and `out` says how,
+  // or something must be read first. Nothing is changed.
+  std::optional<Answer> judge_firm(Step& step, std::span<const NestedSubmit> submits,
+                                   std::vector<Firm>& out);
+  // In the same step. Returns the id of the first.
+  MessageId take_firm(Step& step, std::span<const NestedSubmit> submits, std::vector<Firm>& firm);
   void submit_nested(Step& step, const Chore& chore);
   std::optional<Answer> invalid(const Caller& caller, std::uint8_t lane,
                                 std::string_view attributes, std::string_view body) const;
 
  private:
+  std::optional<Answer> judge_one(Step& step, const NestedSubmit& submit,
+                                  std::span<const NestedSubmit> all, std::vector<Firm>& out);
   void expect_more(Step& step, const Submit& submit);
   bool fits_window(const Resident& resident, const Lane* lane, std::size_t bytes,
                    Timestamp now) const;
@@ -95,6 +116,7 @@ class Acceptance {
   Dictionaries dictionaries_;
   Sequences& sequences_;
   Names& names_;
+  Cards& cards_;
   Waiters& waiters_;
   Due& due_;
   Residents& residents_;

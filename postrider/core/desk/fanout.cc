@@ -193,14 +193,11 @@ std::optional<Answer> Fanouts::ask_members(Step& step, const FanOut& fanout, Fan
     auto parsed = parse_message(*bound.profile, fanout.attributes, fanout.body);
     if (!parsed) return of_member(AnswerCode::kInvalid, member.name, parsed.error().detail);
     member.parsed = std::move(*parsed);
-    auto admission = bound.profile->door.admit({resident.facts(),
-                                                bound.policy,
-                                                fanout.lane,
-                                                fanout.attributes,
-                                                fanout.body,
-                                                {bound.prepared.get(), member.parsed.get()}});
+    Acceptance::Draft draft = draft_for(fanout, member.resident);
+    draft.parsed = std::move(member.parsed);
+    auto admission = acceptance_.ask(step, draft);
+    member.parsed = std::move(draft.parsed);
     if (!admission) return of_member(AnswerCode::kInvalid, member.name, admission.error().detail);
-    POSTRIDER_CHECK(admission->method < bound.profile->methods.size());
     member.admission = std::move(*admission);
     if (member.admission.supersedes.empty()) continue;
     if (member.admission.supersedes.size() > limits_.key_bytes_max)

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "postrider/core/books/due.h"
 #include "postrider/core/books/letters.h"
 #include "postrider/core/books/receipts.h"
 #include "postrider/core/books/shared_bodies.h"
@@ -15,7 +16,6 @@
 #include "postrider/core/desk/rerun.h"
 #include "postrider/core/step.h"
 #include "postrider/core/window/destinations.h"
-#include "postrider/core/window/due.h"
 #include "postrider/core/window/lookup.h"
 #include "postrider/core/window/residents.h"
 #include "postrider/core/window/state_records.h"

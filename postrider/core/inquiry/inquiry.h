@@ -12,6 +12,7 @@
 #include <string>
 
 #include "postrider/base/packing.h"
+#include "postrider/core/books/cards.h"
 #include "postrider/core/books/letters.h"
 #include "postrider/core/books/names.h"
 #include "postrider/core/books/receipts.h"
@@ -41,9 +42,9 @@ class Inquiry {
  public:
   Inquiry(const EngineOptions& options, const EngineLimits& limits, Receipts& receipts,
           const IdCodec& ids, Dictionaries dictionaries, Sequences& sequences, SharedBodies& bodies,
-          Letters& letters, Names& names, Residents& residents, Sleepers& sleepers, Census& census,
-          Destinations& destinations, Window& window, StateRecords& records, Lookup& lookup,
-          SharedGates& gates, Operations& operations, Reruns& reruns, Holds& holds,
+          Letters& letters, Names& names, Cards& cards, Residents& residents, Sleepers& sleepers,
+          Census& census, Destinations& destinations, Window& window, StateRecords& records,
+          Lookup& lookup, SharedGates& gates, Operations& operations, Reruns& reruns, Holds& holds,
           Fanouts& fanouts, Jobs& jobs)
       : options_(options),
         limits_(limits),
@@ -54,6 +55,7 @@ class Inquiry {
         bodies_(bodies),
         letters_(letters),
         names_(names),
+        cards_(cards),
         residents_(residents),
         sleepers_(sleepers),
         census_(census),
@@ -100,6 +102,7 @@ class Inquiry {
   std::optional<Explanation> explain_row(Step& step, const Row& row, const Row* state);
   std::optional<Answer> show_message(Step& step, MessageId id);
   std::optional<Answer> read_mailbox(Step& step, const Query& query);
+  std::optional<Answer> show_cards(Step& step, const Query& query);
   std::optional<MailboxPage::Item> read_item(Step& step, Slot box, const Row& row);
   std::optional<Answer> list_arrivals(Step& step, const Query& query);
   std::optional<Answer> list_audit(Step& step, const Query& query);
@@ -137,6 +140,7 @@ class Inquiry {
   SharedBodies& bodies_;
   Letters& letters_;
   Names& names_;
+  Cards& cards_;
   Residents& residents_;
   Sleepers& sleepers_;
   Census& census_;

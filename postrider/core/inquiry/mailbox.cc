@@ -45,6 +45,22 @@ std::optional<Answer> Inquiry::read_mailbox(Step& step, const Query& query) {
   return answer;
 }
 
+std::optional<Answer> Inquiry::show_cards(Step& step, const Query& query) {
+  Answer answer;
+  if (query.what == Query::What::kCards) {
+    auto page = cards_.page(step, query.profile, query.drawer, query.card, query.limit);
+    if (!page) return std::nullopt;
+    answer.view = std::move(*page);
+    return answer;
+  }
+  const Cards::Kept card = cards_.find(step, keys::card(query.profile, query.drawer, query.card));
+  if (step.lacks()) return std::nullopt;
+  CardPage page;
+  if (card) page.cards.push_back({query.drawer, query.card, card->bytes, cards_.expiry_of(*card)});
+  answer.view = std::move(page);
+  return answer;
+}
+
 // Nothing: it cannot be read and goes to quarantine, or its body must be read first.
 std::optional<MailboxPage::Item> Inquiry::read_item(Step& step, Slot box, const Row& row) {
   std::optional<StoredState> stored;

@@ -85,6 +85,8 @@ void Inquiry::on(Step& step, const Query& query) {
     case Query::What::kFanoutGroup: answer = show_group(step, query); break;
     case Query::What::kRuns: answer = list_runs(step, query.id); break;
     case Query::What::kReadMailbox: answer = read_mailbox(step, query); break;
+    case Query::What::kCard:
+    case Query::What::kCards: answer = show_cards(step, query); break;
   }
   if (step.lacks()) return;
   POSTRIDER_CHECK(answer.has_value());

@@ -32,35 +32,75 @@ void Arrivals::on(Step& step, const Arrived& arrived) {
   if (!taken && !step.lacks()) ++tallies_.repeated_arrivals;
 }
 
+// Why none of it is done; nothing: it may be, or something must be read first.
+std::optional<Answer> Arrivals::refuse_whole(Step& step, const ProfileSpec& profile,
+                                             const Received& received,
+                                             std::span<const Target> targets, Wants& wants) {
+  std::vector<Card> all;
+  std::span<const Card> changes = received.cards;
+  for (const Target& target : targets) {
+    if (target.reading.cards.empty()) continue;
+    if (all.empty()) all = received.cards;
+    all.insert(all.end(), target.reading.cards.begin(), target.reading.cards.end());
+    changes = all;
+  }
+  if (!changes.empty()) {
+    if (auto refusal = cards_.judge(step, profile, changes)) {
+      Answer answer;
+      answer.code = refusal->code;
+      answer.detail = std::move(refusal->detail);
+      return answer;
+    }
+  }
+  if (received.firm) return acceptance_.judge_firm(step, received.submits, wants.firm);
+  return std::nullopt;
+}
+
+Answer Arrivals::answer_to(const Received& received) const {
+  Answer answer;
+  const std::size_t subjects = received.subjects.size();
+  answer.detail = std::to_string(subjects) + (subjects == 1 ? " subject" : " subjects");
+  if (received.reply.size() <= kReplyMax) answer.reply = received.reply;
+  return answer;
+}
+
 std::optional<Answer> Arrivals::take_arrival(Step& step, const ProfileSpec& profile,
                                              const Arrived& arrived) {
-  Received received =
-      profile.news.receive({arrived.source, arrived.settings, arrived.bytes, step.now, step.wall});
+  OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMay);
+  Received received = profile.news.receive(
+      {arrived.source, arrived.settings, arrived.bytes, step.now, step.wall, &cabinet});
+  if (step.lacks()) return std::nullopt;
   std::vector<Subject>& subjects = received.subjects;
-  std::uint64_t refused = 0;
+  Wants wants;
   if (subjects.size() > kSubjectsMax) {
-    refused += subjects.size() - kSubjectsMax;
+    wants.refused += subjects.size() - kSubjectsMax;
     subjects.resize(kSubjectsMax);
   }
-  refused += std::erase_if(subjects, [this](const Subject& subject) { return !fits(subject); });
+  wants.refused +=
+      std::erase_if(subjects, [this](const Subject& subject) { return !fits(subject); });
   std::vector<Target> targets;
   targets.reserve(subjects.size());
   for (const Subject& subject : subjects) targets.push_back(find_target(step, profile, subject));
   std::vector<std::string>& alive = received.alive_destinations;
   if (alive.size() > kAliveMax) {
-    refused += alive.size() - kAliveMax;
+    wants.refused += alive.size() - kAliveMax;
     alive.resize(kAliveMax);
   }
   for (const std::string& name : alive) destinations_.find_destination(step, name);
   if (step.lacks()) return std::nullopt;
+  auto refusal = refuse_whole(step, profile, received, targets, wants);
+  if (step.lacks()) return std::nullopt;
+  if (refusal) return refusal;
 
   ++tallies_.arrivals;
-  tallies_.refused_readings += refused;
-  receipts_.put_kept(Kept::kArrivals,
-                     keys::arrival(receipts_.running(Kept::kArrivals), sequences_.next()),
-                     encode_arrival({step.now, arrived.profile, arrived.source, arrived.bytes},
-                                    profile.dictionary),
-                     step.out.writes);
+  tallies_.refused_readings += wants.refused + (received.reply.size() > kReplyMax ? 1 : 0);
+  if (profile.keeps_arrivals)
+    receipts_.put_kept(Kept::kArrivals,
+                       keys::arrival(receipts_.running(Kept::kArrivals), sequences_.next()),
+                       encode_arrival({step.now, arrived.profile, arrived.source, arrived.bytes},
+                                      profile.dictionary),
+                       step.out.writes);
+  cards_.write(step, profile, received.cards);
   std::set<MessageId> told;
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const Target& target = targets[i];
@@ -72,31 +112,37 @@ std::optional<Answer> Arrivals::take_arrival(Step& step, const ProfileSpec& prof
     }
     if (target.overheard.id.is_set() && told.insert(target.overheard.id).second)
       overhear(step, target.overheard);
-    const Slot same = window_.find(target.id);
-    if (subjects[i].alive) gates_.hear_alive(step, subjects[i].gate);
-    if (target.slot != kNoSlot && same != kNoSlot) {
-      const Slot slot = same;
-      if (planted(Bug::kOlderNameIgnored) && target.attempt != 0 &&
-          target.attempt < window_[slot].state.attempts)
-        continue;
-      delivery_.tell(step, slot, target.reading, target.attempt, step.now);
-    } else if (target.late.is_set()) {
-      delivery_.note_late(step, target.late, to_string(arrived.source));
-    } else {
-      if (!subjects[i].names.empty()) ++tallies_.unknown_names;
-      if (!target.tail.empty()) names_.keep_pending_news(step, target.tail, subjects[i]);
-    }
+    tell_target(step, subjects[i], target, arrived.source);
   }
   for (const std::string& name : alive) {
     const Destinations::Destined destined = destinations_.find_destination(step, name);
     if (destined.slot != kNoSlot) rousing_.hear_sign_of_life(step, destined.slot, "a sign of life");
   }
-  if (!received.submits.empty() && !planted(Bug::kArrivalSendsNothing))
+  Answer answer = answer_to(received);
+  if (received.submits.empty() || planted(Bug::kArrivalSendsNothing)) return answer;
+  if (received.firm) {
+    answer.id = acceptance_.take_firm(step, received.submits, wants.firm);
+  } else {
     nested_.write_nested(step, profile, MessageId(), received.submits);
-  Answer answer;
-  answer.detail =
-      std::to_string(subjects.size()) + (subjects.size() == 1 ? " subject" : " subjects");
+  }
   return answer;
+}
+
+void Arrivals::tell_target(Step& step, const Subject& subject, const Target& target,
+                           const ArrivalSource& source) {
+  const Slot slot = window_.find(target.id);
+  if (subject.alive) gates_.hear_alive(step, subject.gate);
+  if (target.slot != kNoSlot && slot != kNoSlot) {
+    if (planted(Bug::kOlderNameIgnored) && target.attempt != 0 &&
+        target.attempt < window_[slot].state.attempts)
+      return;
+    delivery_.tell(step, slot, target.reading, target.attempt, step.now);
+  } else if (target.late.is_set()) {
+    delivery_.note_late(step, target.late, to_string(source));
+  } else {
+    if (!subject.names.empty()) ++tallies_.unknown_names;
+    if (!target.tail.empty()) names_.keep_pending_news(step, target.tail, subject);
+  }
 }
 
 // It is not about this message, which notes it all the same.
@@ -152,8 +198,10 @@ std::vector<Arrivals::Candidate> Arrivals::candidates_for(Step& step, const Prof
 // When the first name was given last that the open attempt will leave behind.
 Timestamp Arrivals::debt_before(Step& step, const ProfileSpec& profile, const Entry& entry) {
   if (profile.after == nullptr || window_.intent_of(entry) == nullptr) return {};
+  OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMayNot);
+  const Facts facts = delivery_.facts_of(step, entry, &cabinet);
   const std::vector<ExternalName> names =
-      profile.after(delivery_.facts_of(step, entry), {.kind = Moment::Kind::kAbandoned}).names;
+      profile.after(facts, {.kind = Moment::Kind::kAbandoned}).names;
   if (names.empty()) return {};
   return names_.find_name(step, Names::tail_of(profile, names.front())).at;
 }
@@ -202,13 +250,14 @@ Arrivals::Target Arrivals::find_target(Step& step, const ProfileSpec& profile,
       witness.set(name.name.empty() ? Timestamp()
                                     : names_.find_name(step, Names::tail_of(profile, name)).at);
     }
-    Reading reading =
-        profile.news.notice(delivery_.facts_of(step, entry), {.detail = subject.detail,
-                                                              .at = step.now,
-                                                              .attempt = attempt,
-                                                              .by_gate = candidate.by_gate,
-                                                              .witness = &witness,
-                                                              .idle = candidate.idle});
+    OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMay);
+    Reading reading = profile.news.notice(delivery_.facts_of(step, entry, &cabinet),
+                                          {.detail = subject.detail,
+                                           .at = step.now,
+                                           .attempt = attempt,
+                                           .by_gate = candidate.by_gate,
+                                           .witness = &witness,
+                                           .idle = candidate.idle});
     if (reading.declines) {
       if (reading.notes) target.overheard = {candidate.holder.id, std::move(*reading.notes)};
       continue;
@@ -235,56 +284,97 @@ bool Arrivals::fits(const Subject& subject) const {
   });
 }
 
+// What news that waited means to the message that has its name.
+Reading Arrivals::hear(Step& step, const Claim& claim, const PendingNews::News& news,
+                       OpenCabinet& cabinet) {
+  const Entry& entry = window_[claim.slot];
+  Witness witness(*this, step, entry);
+  witness.set(claim.owed);
+  return residents_[entry.destination].bound->profile->news.notice(
+      delivery_.facts_of(step, entry, &cabinet), {.detail = news.detail,
+                                                  .at = receipts_.wall().meant(news.at),
+                                                  .attempt = claim.holder.attempt,
+                                                  .witness = &witness});
+}
+
+// Name and news are less than the window of the news apart.
+bool Arrivals::is_near(const Claim& claim, const PendingNews::News& news) const {
+  const Timestamp came = receipts_.wall().meant(news.at);
+  const Duration apart = claim.named < came ? came - claim.named : claim.named - came;
+  return news.window <= Duration(0) || apart < news.window;
+}
+
+// The first news that is about the message, while nothing has changed and it may be read for it. Of
+// the others of a step only what needs no cards; the next claim begins with them.
+std::optional<Reading> Arrivals::hear_first(Step& step, const Claim& claim,
+                                            const std::vector<PendingNews::News>& news) {
+  if (claim.slot == kNoSlot) return std::nullopt;
+  const ProfileSpec& profile = *residents_[window_[claim.slot].destination].bound->profile;
+  const auto first = std::find_if(
+      news.begin(), news.end(), [&](const PendingNews::News& one) { return is_near(claim, one); });
+  if (profile.news.notice == nullptr || first == news.end()) return std::nullopt;
+  OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMay);
+  Reading reading = hear(step, claim, *first, cabinet);
+  if (step.lacks() || reading.cards.empty()) return reading;
+  if (!cards_.judge(step, profile, reading.cards)) return reading;
+  ++tallies_.refused_readings;
+  reading.cards.clear();
+  reading.declines = true;
+  return reading;
+}
+
 // News and its name are both there: whichever came second, they were less than the window apart.
 void Arrivals::claim(Step& step, const Chore& chore) {
   Names::Waiting waiting = names_.find_pending_news(step, chore.cursor);
   const NameEntry name = names_.find_name(step, chore.cursor);
   if (step.lacks()) return;
   const bool nothing = waiting.key.empty() || name.holders.empty();
-  const NameEntry::Holder holder = nothing ? NameEntry::Holder() : name.holders.back();
+  Claim claim;
+  if (!nothing) claim.holder = name.holders.back();
   const Lookup::Located located =
-      nothing ? Lookup::Located{.known = true} : lookup_.locate(step, holder.id);
+      nothing ? Lookup::Located{.known = true} : lookup_.locate(step, claim.holder.id);
   if (!located.known || step.lacks()) return;
-  Timestamp owed;
-  if (located.slot != kNoSlot) {
-    const Entry& entry = window_[located.slot];
-    owed = debt_before(step, *residents_[entry.destination].bound->profile, entry);
+  claim.slot = located.slot;
+  claim.named = receipts_.wall().meant(name.at);
+  if (claim.slot != kNoSlot) {
+    const Entry& entry = window_[claim.slot];
+    claim.owed = debt_before(step, *residents_[entry.destination].bound->profile, entry);
   }
+  if (step.lacks()) return;
+  std::vector<PendingNews::News>& news = waiting.entry.news;
+  std::optional<Reading> heard = hear_first(step, claim, news);
   if (step.lacks()) return;
   if (chore.all) names_.old_claim_seen();
   if (nothing) return;
-  std::vector<PendingNews::News>& news = waiting.entry.news;
-  const WallBooks& wall = receipts_.wall();
-  const Timestamp named = wall.meant(name.at);
-  Slot slot = located.slot;
   while (!news.empty()) {
     const PendingNews::News first = std::move(news.front());
     news.erase(news.begin());
-    const Timestamp came = wall.meant(first.at);
-    const Duration apart = named < came ? came - named : named - came;
-    if (first.window > Duration(0) && apart >= first.window) continue;
-    if (slot == kNoSlot) {
-      delivery_.note_late(step, holder.id, "news that waited for its name");
+    if (!is_near(claim, first)) continue;
+    if (claim.slot == kNoSlot) {
+      delivery_.note_late(step, claim.holder.id, "news that waited for its name");
       continue;
     }
-    const Bound& bound = *residents_[window_[slot].destination].bound;
-    if (bound.profile->news.notice == nullptr) break;
-    Witness witness(*this, step, window_[slot]);
-    witness.set(owed);
-    const Reading reading = bound.profile->news.notice(
-        delivery_.facts_of(step, window_[slot]),
-        {.detail = first.detail, .at = came, .attempt = holder.attempt, .witness = &witness});
-    if (!reading.declines) delivery_.tell(step, slot, reading, holder.attempt, first.at);
-    const Slot same = window_.find(holder.id);
-    slot = same == kNoSlot ? kNoSlot : same;
+    const ProfileSpec& profile = *residents_[window_[claim.slot].destination].bound->profile;
+    if (profile.news.notice == nullptr) break;
+    OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kLater);
+    const bool is_first = heard.has_value();
+    const Reading reading = is_first ? std::move(*heard) : hear(step, claim, first, cabinet);
+    heard.reset();
+    if (!is_first && (cabinet.lacks() || !reading.cards.empty())) {
+      news.insert(news.begin(), first);
+      break;
+    }
+    if (!reading.declines)
+      delivery_.tell(step, claim.slot, reading, claim.holder.attempt, first.at);
+    claim.slot = window_.find(claim.holder.id);
     // It may have ended or gone to sleep: the next look tells.
-    if (slot == kNoSlot) break;
+    if (claim.slot == kNoSlot) break;
   }
   if (news.empty())
     return receipts_.take_pending_news(waiting.bucket, waiting.key, step.out.writes);
   step.out.writes.put(waiting.key, encode_pending_news(waiting.entry));
   step.out.chores.push_back({.kind = Chore::Kind::kClaim,
-                             .destination = holder.id.destination(),
+                             .destination = claim.holder.id.destination(),
                              .cursor = chore.cursor});
 }
 

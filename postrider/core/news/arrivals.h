@@ -2,22 +2,26 @@
 // is changed.
 //
 // Invariants
-//   - An arrival is a record in the commit of what it changed, and is about a message once.
+//   - An arrival is a record in the commit of what it changed, and is about a message once. One
+//     whose cards or firm submits cannot be taken changes nothing.
 //   - News whose name is not known yet waits as a record; whichever of the two comes second,
 //     they meet.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "postrider/core/books/cards.h"
 #include "postrider/core/books/names.h"
 #include "postrider/core/books/nested.h"
 #include "postrider/core/books/receipts.h"
 #include "postrider/core/books/sequences.h"
 #include "postrider/core/delivery/delivery.h"
 #include "postrider/core/delivery/rousing.h"
+#include "postrider/core/desk/acceptance.h"
 #include "postrider/core/desk/operations.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/places/shared_gates.h"
@@ -33,10 +37,10 @@ namespace postrider::core {
 class Arrivals {
  public:
   Arrivals(const EngineOptions& options, const EngineLimits& limits, Tallies& tallies,
-           Receipts& receipts, Sequences& sequences, Names& names, Nested& nested,
+           Receipts& receipts, Sequences& sequences, Names& names, Nested& nested, Cards& cards,
            Residents& residents, Destinations& destinations, Window& window, Lookup& lookup,
            SharedGates& gates, Delivery& delivery, Rousing& rousing, Restore& restore,
-           Operations& operations)
+           Operations& operations, Acceptance& acceptance)
       : options_(options),
         limits_(limits),
         tallies_(tallies),
@@ -44,6 +48,7 @@ class Arrivals {
         sequences_(sequences),
         names_(names),
         nested_(nested),
+        cards_(cards),
         residents_(residents),
         destinations_(destinations),
         window_(window),
@@ -52,7 +57,8 @@ class Arrivals {
         delivery_(delivery),
         rousing_(rousing),
         restore_(restore),
-        operations_(operations) {}
+        operations_(operations),
+        acceptance_(acceptance) {}
   Arrivals(const Arrivals&) = delete;
   Arrivals& operator=(const Arrivals&) = delete;
 
@@ -82,10 +88,30 @@ class Arrivals {
   };
   std::optional<Answer> take_arrival(Step& step, const ProfileSpec& profile,
                                      const Arrived& arrived);
+  struct Wants {  // what an arrival would write beside what it says of messages
+    std::vector<Acceptance::Firm> firm = {};
+    std::uint64_t refused = 0;  // what was beyond the limits
+  };
+  std::optional<Answer> refuse_whole(Step& step, const ProfileSpec& profile,
+                                     const Received& received, std::span<const Target> targets,
+                                     Wants& wants);
+  void tell_target(Step& step, const Subject& subject, const Target& target,
+                   const ArrivalSource& source);
+  Answer answer_to(const Received& received) const;
   std::vector<Candidate> candidates_for(Step& step, const ProfileSpec& profile,
                                         const Subject& subject);
   Timestamp debt_before(Step& step, const ProfileSpec& profile, const Entry& entry);
   Target find_target(Step& step, const ProfileSpec& profile, const Subject& subject);
+  struct Claim {  // of a message on news that waited for its name
+    NameEntry::Holder holder = {};
+    Slot slot = kNoSlot;
+    Timestamp named;  // when it was given the name
+    Timestamp owed;   // when the name was given last that the open attempt would leave behind
+  };
+  Reading hear(Step& step, const Claim& claim, const PendingNews::News& news, OpenCabinet& cabinet);
+  bool is_near(const Claim& claim, const PendingNews::News& news) const;
+  std::optional<Reading> hear_first(Step& step, const Claim& claim,
+                                    const std::vector<PendingNews::News>& news);
   void overhear(Step& step, const Overheard& overheard);
   bool fits(const Subject& subject) const;
 
@@ -96,6 +122,7 @@ class Arrivals {
   Sequences& sequences_;
   Names& names_;
   Nested& nested_;
+  Cards& cards_;
   Residents& residents_;
   Destinations& destinations_;
   Window& window_;
@@ -105,6 +132,7 @@ class Arrivals {
   Rousing& rousing_;
   Restore& restore_;
   Operations& operations_;
+  Acceptance& acceptance_;
 };
 
 }  // namespace postrider::core

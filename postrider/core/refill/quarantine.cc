@@ -37,6 +37,7 @@ void Quarantine::quarantine(Step& step, const Row& row) {
         step.now, step.out.writes);
   } else if (!is_put(step.out.writes, row.first)) {  // what was written since is sound
     step.out.writes.remove(row.first);
+    if (row.first[0] == keys::kCard) cards_.lose(row.first);
   }
   ++receipts_.counters().quarantined;
   LogEntry notice;

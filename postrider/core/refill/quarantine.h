@@ -5,6 +5,7 @@
 //   - What such a message held until its end is given back, and its lane goes on.
 #pragma once
 
+#include "postrider/core/books/cards.h"
 #include "postrider/core/books/receipts.h"
 #include "postrider/core/books/shared_bodies.h"
 #include "postrider/core/places/shared_gates.h"
@@ -18,10 +19,11 @@ namespace postrider::core {
 
 class Quarantine {
  public:
-  Quarantine(Receipts& receipts, SharedBodies& bodies, Residents& residents, Census& census,
-             Window& window, SharedGates& gates, Refill& refill)
+  Quarantine(Receipts& receipts, SharedBodies& bodies, Cards& cards, Residents& residents,
+             Census& census, Window& window, SharedGates& gates, Refill& refill)
       : receipts_(receipts),
         bodies_(bodies),
+        cards_(cards),
         residents_(residents),
         census_(census),
         window_(window),
@@ -35,6 +37,7 @@ class Quarantine {
  private:
   Receipts& receipts_;
   SharedBodies& bodies_;
+  Cards& cards_;
   Residents& residents_;
   Census& census_;
   Window& window_;

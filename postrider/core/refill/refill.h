@@ -7,6 +7,7 @@
 //   - A page whose lane went to disk meanwhile is thrown away, because it lacks what went there.
 #pragma once
 
+#include "postrider/core/books/due.h"
 #include "postrider/core/books/shared_bodies.h"
 #include "postrider/core/delivery/delivery.h"
 #include "postrider/core/engine.h"
@@ -15,7 +16,6 @@
 #include "postrider/core/step.h"
 #include "postrider/core/window/census.h"
 #include "postrider/core/window/destinations.h"
-#include "postrider/core/window/due.h"
 #include "postrider/core/window/lookup.h"
 #include "postrider/core/window/residents.h"
 #include "postrider/core/window/sleepers.h"

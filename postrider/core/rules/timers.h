@@ -18,7 +18,8 @@ enum class TimerKind : std::uint8_t {
   kWakeHot,     // a message that sleeps in the hot space
   kDueAttempt,  // due entries of the store: an attempt …
   kDueExpiry,   // … the expiry of a message …
-  kDueOpening,  // … the opening of a route
+  kDueOpening,  // … the opening of a route …
+  kDueCard,     // … the expiry of a card
   kRouteLook,   // a route in memory: its spacing or rate lets the next start through
   kGate,        // a shared gate opens
   kGroup,       // … or the gate of a group of destinations

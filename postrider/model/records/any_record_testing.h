@@ -100,6 +100,8 @@ inline NestedRecord any_nested() {
           any<std::uint16_t>(), any_text(), any_body()};
 }
 
+inline CardRecord any_card() { return {any_time(), maybe_time(), any_text()}; }
+
 inline CensusRecord any_census() {
   CensusRecord census{any_text(), {}};
   for (int i = *rc::gen::inRange(0, 4); i > 0; --i)
@@ -213,6 +215,8 @@ inline Meta any_meta() {
   for (BucketInfo& bucket : meta.running) bucket = any_bucket();
   meta.counted = any<bool>();
   for (std::uint8_t& byte : meta.id_key) byte = any<std::uint8_t>();
+  for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
+    meta.cards[any_text()] = *rc::gen::inRange<std::uint64_t>(1, UINT64_MAX);
   return meta;
 }
 
@@ -281,6 +285,7 @@ inline Answer any_answer() {
   answer.code = any_enum<AnswerCode>(kAnswerCodes);
   answer.id = any_record_id();
   answer.detail = any_text();
+  if (any<bool>()) answer.reply = any_text();
   return answer;
 }
 

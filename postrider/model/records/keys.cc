@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "postrider/base/codec.h"
+#include "postrider/base/hash.h"
 #include "postrider/base/packing.h"
 
 namespace postrider::keys {
@@ -165,6 +166,21 @@ std::string like(std::string_view template_name) {
 std::string like(std::string_view template_name, DestinationId destination) {
   return Builder(kLike).text(template_name).u64(destination.value()).take();
 }
+std::string card_drawer(std::string_view profile, std::string_view drawer) {
+  return Builder(kCard).text(profile).text(drawer).take();
+}
+std::string card(std::string_view profile, std::string_view drawer, std::string_view key) {
+  return card_drawer(profile, drawer).append(key);
+}
+MessageId due_id_of_card(std::string_view card) {
+  // Keys come from far sides, so no two of them may be made to share one entry.
+  const Fingerprint print = fingerprint(card);
+  Reader reader({reinterpret_cast<const char*>(print.data()), print.size()});
+  MessageId id;
+  id.high = reader.u64();
+  id.low = reader.u64();
+  return id;
+}
 std::string quarantine(std::string_view key) { return Builder(kQuarantine).raw(key).take(); }
 
 std::string after_prefix(std::string prefix) {
@@ -199,7 +215,7 @@ std::optional<DueKey> parse_due(std::string_view key) {
   DueKey out{};
   out.at = Timestamp(reader->i64());
   const std::uint8_t kind = reader->u8();
-  if (kind < 1 || kind > 3) return std::nullopt;
+  if (kind < 1 || kind > 4) return std::nullopt;
   out.kind = static_cast<DueKind>(kind);
   out.id.high = reader->u64();
   out.id.low = reader->u64();
@@ -243,6 +259,16 @@ std::optional<LikeKey> parse_like(std::string_view key) {
   out.template_name = reader.text();
   out.destination = DestinationId(reader.u64());
   return reader.at_end() ? std::optional(out) : std::nullopt;
+}
+std::optional<CardKey> parse_card(std::string_view key) {
+  if (key.empty() || key[0] != kCard) return std::nullopt;
+  Reader reader(key.substr(1));
+  CardKey out;
+  out.profile = reader.text();
+  out.drawer = reader.text();
+  if (!reader.ok()) return std::nullopt;
+  out.key = key.substr(card_drawer(out.profile, out.drawer).size());
+  return out;
 }
 std::optional<DestinationId> parse_destination(std::string_view key) {
   if (key.size() != 9) return std::nullopt;

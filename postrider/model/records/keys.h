@@ -44,11 +44,13 @@ inline constexpr char kCensus = 's';      // destination: its cold messages, by 
 inline constexpr char kCensusPage = 'd';  // sequence: the same, of those that changed last
 inline constexpr char kTemplate = 'e';    // name: settings for destinations that are like it
 inline constexpr char kLike = 'l';        // name of a template ‖ destination that is like it
+inline constexpr char kCard = 'c';        // profile ‖ drawer ‖ key: what a profile remembers
 inline constexpr char kQuarantine = 'Z';  // the key of the record that nobody could read
 
 enum class Part : std::uint8_t { kMessage = 0, kState = 1 };
 enum class BodyPart : std::uint8_t { kBytes = 0, kCount = 1 };
-enum class DueKind : std::uint8_t { kAttempt = 1, kExpiry = 2, kOpening = 3 };
+// The value of a due entry of a card is the key of the card.
+enum class DueKind : std::uint8_t { kAttempt = 1, kExpiry = 2, kOpening = 3, kCardExpiry = 4 };
 using Bucket = std::uint32_t;
 
 std::string meta();
@@ -90,6 +92,9 @@ std::string fanout_group(std::string_view name);
 std::string template_of(std::string_view name);
 std::string like(std::string_view template_name);  // the start of all that are like it
 std::string like(std::string_view template_name, DestinationId destination);
+std::string card(std::string_view profile, std::string_view drawer, std::string_view key);
+std::string card_drawer(std::string_view profile, std::string_view drawer);  // the start of all
+MessageId due_id_of_card(std::string_view card);  // as which it stands in its due entry
 std::string quarantine(std::string_view key);
 
 // The first key behind every key that starts with `prefix`.
@@ -129,6 +134,12 @@ struct LikeKey {
   DestinationId destination;
 };
 std::optional<LikeKey> parse_like(std::string_view key);
+struct CardKey {  // looks into the key
+  std::string_view profile;
+  std::string_view drawer;
+  std::string_view key;
+};
+std::optional<CardKey> parse_card(std::string_view key);
 struct BodyKey {
   std::uint64_t id;
   BodyPart part;

@@ -135,11 +135,27 @@ RC_GTEST_PROP(Keys, OfAnotherLengthOrSpaceAreRefused, (const std::string& noise)
   }
 }
 
+// req: engine.card.1
+TEST(Keys, CardsOfOneDrawerLieTogetherAndNoOthersBetweenThem) {
+  const std::string one = card("rpc", "session", "key");
+  const auto parsed = parse_card(one);
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(parsed->profile, "rpc");
+  EXPECT_EQ(parsed->drawer, "session");
+  EXPECT_EQ(parsed->key, "key");
+  EXPECT_TRUE(one.starts_with(card_drawer("rpc", "session")));
+  EXPECT_FALSE(card("rpc", "sessions", "key").starts_with(card_drawer("rpc", "session")));
+  EXPECT_NE(card("a", "bc", "d"), card("ab", "c", "d"));
+  EXPECT_NE(due_id_of_card(one), due_id_of_card(card("rpc", "session", "kez")));
+  EXPECT_FALSE(parse_card("c\x05rp"));
+  EXPECT_FALSE(parse_card(""));
+}
+
 TEST(Keys, PartsAndKindsThatDoNotExistAreRefused) {
   EXPECT_FALSE(parse_hot(hot(Sequence(1), static_cast<Part>(2))));
   EXPECT_FALSE(parse_cold(cold({1, 2}, static_cast<Part>(2))));
   EXPECT_FALSE(parse_due(due(Timestamp(1), static_cast<DueKind>(0), {1, 2})));
-  EXPECT_FALSE(parse_due(due(Timestamp(1), static_cast<DueKind>(4), {1, 2})));
+  EXPECT_FALSE(parse_due(due(Timestamp(1), static_cast<DueKind>(5), {1, 2})));
 }
 
 // req: engine.ledger.11

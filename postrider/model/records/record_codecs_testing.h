@@ -160,7 +160,7 @@ inline std::optional<std::string> past_again(std::string_view bytes) {
   return encode_attempt_history(*past, beside);
 }
 
-inline constexpr std::array<RecordCodec, 31> kRecordCodecs = {{
+inline constexpr std::array<RecordCodec, 32> kRecordCodecs = {{
     {"Message", true, &message_again},
     {"State", true, &state_again},
     {"Config", true, &plain_again<&decode_config, &encode_config>},
@@ -177,6 +177,7 @@ inline constexpr std::array<RecordCodec, 31> kRecordCodecs = {{
     {"Half", true, &plain_again<&decode_pending_news, &encode_pending_news>},
     {"Arrival", true, &arrival_again},
     {"Nested", true, &nested_again},
+    {"Card", true, &plain_again<&decode_card, &encode_card>},
     {"Census", true, &plain_again<&decode_census, &encode_census>},
     {"CensusPage", true, &plain_again<&decode_census_page, &encode_census_page>},
     {"Group", true, &plain_again<&decode_group, &encode_group>},

@@ -81,6 +81,7 @@ BucketInfo get_bucket(Reader& reader) {
 }
 
 constexpr std::uint8_t kMetaFanouts = 1;  // there were fan-outs: their counters follow
+constexpr std::uint8_t kMetaCards = 8;    // profiles have cards: their numbers follow
 constexpr std::array<std::uint64_t Counters::*, 3> kFanoutFields = {
     &Counters::fanouts, &Counters::shared_bodies, &Counters::shared_bytes};
 constexpr std::uint8_t kEndOrigin = 1;
@@ -155,6 +156,18 @@ void get_wall(Reader& reader, WallBooks& wall) {
   if (wall.plain()) reader.fail();
 }
 
+void get_card_counts(Reader& reader, Meta& meta) {
+  const std::uint64_t profiles = reader.varint();
+  for (std::uint64_t i = 0; i < profiles && reader.ok(); ++i) {
+    const std::string profile(reader.text());
+    const std::uint64_t count = reader.varint();
+    const bool next = meta.cards.empty() || meta.cards.rbegin()->first < profile;
+    if (!next || count == 0) return reader.fail();
+    meta.cards.emplace_hint(meta.cards.end(), profile, count);
+  }
+  if (meta.cards.empty()) reader.fail();
+}
+
 }  // namespace
 
 std::string encode_meta(const Meta& meta) {
@@ -168,12 +181,17 @@ std::string encode_meta(const Meta& meta) {
   for (std::size_t i = kUsualBuckets; i < kKept; ++i)
     used = static_cast<std::uint8_t>(used | (meta.running[i] != BucketInfo() ? bit_of(i) : 0U));
   if (meta.counters.fanouts != 0) used |= kMetaFanouts;
+  if (!meta.cards.empty()) used |= kMetaCards;
   writer.u8(used);
   if (meta.counters.fanouts != 0) {
     for (const auto field : kFanoutFields) writer.varint(meta.counters.*field);
   }
   for (std::size_t i = kUsualBuckets; i < kKept; ++i) {
     if ((used & bit_of(i)) != 0) put_bucket(writer, meta.running[i]);
+  }
+  if (!meta.cards.empty()) {
+    writer.varint(meta.cards.size());
+    for (const auto& [profile, count] : meta.cards) writer.text(profile).varint(count);
   }
   writer.varint(meta.log_removed);
   writer.raw({reinterpret_cast<const char*>(meta.id_key.data()), meta.id_key.size()});
@@ -190,7 +208,7 @@ Result<Meta> decode_meta(std::string_view record) {
   meta.wall.bias = Duration(reader.i64());
   for (std::size_t i = 0; i < kUsualBuckets; ++i) meta.running[i] = get_bucket(reader);
   const std::uint8_t used = reader.u8();
-  if ((used & ~(kKeptBits | kMetaFanouts | kCounted)) != 0) reader.fail();
+  if ((used & ~(kKeptBits | kMetaFanouts | kCounted | kMetaCards)) != 0) reader.fail();
   meta.counted = (used & kCounted) != 0;
   if ((used & kMetaFanouts) != 0) {
     for (const auto field : kFanoutFields) meta.counters.*field = reader.varint();
@@ -199,6 +217,7 @@ Result<Meta> decode_meta(std::string_view record) {
   for (std::size_t i = kUsualBuckets; i < kKept; ++i) {
     if ((used & bit_of(i)) != 0) meta.running[i] = get_bucket(reader);
   }
+  if ((used & kMetaCards) != 0) get_card_counts(reader, meta);
   meta.log_removed = reader.varint();
   const std::string_view key = reader.raw(meta.id_key.size());
   std::copy(key.begin(), key.end(), reinterpret_cast<char*>(meta.id_key.data()));
@@ -408,6 +427,26 @@ Result<PendingNews> decode_pending_news(std::string_view record) {
   }
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "half entry");
   return entry;
+}
+
+std::string encode_card(const CardRecord& card) {
+  std::string out = begin();
+  Writer writer(out);
+  put_time(writer, card.written);
+  put_time(writer, card.expires);
+  writer.text(card.bytes);
+  seal_record(out);
+  return out;
+}
+
+Result<CardRecord> decode_card(std::string_view record) {
+  Reader reader = open_record(record, kVersion);
+  CardRecord card;
+  card.written = get_time(reader);
+  card.expires = get_time(reader);
+  card.bytes = reader.text();
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "card");
+  return card;
 }
 
 std::string encode_arrival(const ArrivalRecord& arrival, const Dictionary* dictionary) {

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,6 +61,7 @@ struct Meta {
   std::uint64_t log_removed = 0;  // the newest page of the log that retention removed
   bool counted = true;  // what is said of cold messages (CensusRecord) is all that there are
   IdKey id_key{};       // of the ids that are shown outside; never changes
+  std::map<std::string, std::uint64_t, std::less<>> cards;  // by profile; none of them 0
   friend bool operator==(const Meta&, const Meta&) = default;
 };
 std::string encode_meta(const Meta& meta);
@@ -167,6 +170,15 @@ struct NestedRecord {
 // As of arrivals.
 std::string encode_nested(const NestedRecord& nested, const Dictionary* dictionary = nullptr);
 Result<NestedRecord> decode_nested(std::string_view record, Dictionaries dictionaries = {});
+
+struct CardRecord {
+  Timestamp written;  // for leaps of the wall: what it was made by
+  Timestamp expires;  // unset: never
+  std::string bytes;
+  friend bool operator==(const CardRecord&, const CardRecord&) = default;
+};
+std::string encode_card(const CardRecord& card);
+Result<CardRecord> decode_card(std::string_view record);
 
 // How many messages of a destination lie in the cold space, by the states that their records say.
 struct CensusRecord {

@@ -81,6 +81,8 @@ RC_GTEST_PROP(RecordRoundTrip, ValuesWithEquality, ()) {
   const PendingNews half = any_half();
   const ArrivalRecord arrival = any_arrival();
   const NestedRecord nested = any_nested();
+  const CardRecord card = any_card();
+  RC_ASSERT(decode_card(encode_card(card)).value() == card);
   const CensusRecord census = any_census();
   RC_ASSERT(decode_census(encode_census(census)).value() == census);
   const auto page = any_census_page();
@@ -171,6 +173,7 @@ RC_GTEST_PROP(RecordRoundTrip, AnswerAndTexts, ()) {
   RC_ASSERT(got->code == want.code);
   RC_ASSERT(got->id == want.id);
   RC_ASSERT(got->detail == want.detail);
+  RC_ASSERT(got->reply == want.reply);
   const NamedTexts texts = any_texts();
   RC_ASSERT(decode_texts(encode_texts(texts)).value() == texts);
 }
@@ -246,6 +249,7 @@ INSTANTIATE_TEST_SUITE_P(
         Sample{"Half", [] { return encode_pending_news(any_half()); }},
         Sample{"Arrival", [] { return encode_arrival(any_arrival(), &kTestDictionary); }},
         Sample{"Nested", [] { return encode_nested(any_nested(), &kTestDictionary); }},
+        Sample{"Card", [] { return encode_card(any_card()); }},
         Sample{"Census", [] { return encode_census(any_census()); }},
         Sample{"CensusPage", [] { return encode_census_page(any_census_page()); }},
         Sample{"Group", [] { return encode_group(any_group()); }},

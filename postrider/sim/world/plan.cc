@@ -61,6 +61,7 @@ void tighten(const SimOptions& options, ShardOptions& shard, Rng& rng) {
   limits.lane_waiters_max = kWaiters[shard.engine.seed % kWaiters.size()];
   constexpr Counts kNames = {0, 2, 16'384};
   limits.recent_names_max = kNames[shard.engine.seed / 3 % kNames.size()];
+  limits.recent_cards_max = kNames[shard.engine.seed / 3 % kNames.size()];
   constexpr Counts kFew = {1, 2, 1000};
   limits.job_rows_max = kFew[shard.engine.seed / 3 % kFew.size()];
   limits.dead_groups_max = kFew[shard.engine.seed / 9 % kFew.size()];

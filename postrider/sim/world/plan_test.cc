@@ -44,7 +44,7 @@ TEST(SimPlan, DrawsTheSmallestOfWhatBoundsMemoryAndWork) {
         "timers_per_step_max", "answer_rows_max",   "lane_waiters_max", "recent_names_max",
         "dead_groups_max",     "jobs_running_max",  "jobs_kept_max",    "job_rows_max",
         "census_pages_max",    "census_counts_max", "body_rows_max",    "event_queue_max",
-        "parked_max",          "turn_events_max",   "turn_bytes_max"}) {
+        "parked_max",          "turn_events_max",   "turn_bytes_max",   "recent_cards_max"}) {
     const auto row = std::find_if(limits::kRows.begin(), limits::kRows.end(),
                                   [&](const LimitRow& one) { return one.name == name; });
     ASSERT_NE(row, limits::kRows.end()) << name;

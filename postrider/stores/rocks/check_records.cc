@@ -41,6 +41,7 @@ class RecordCheck {
     compare_buckets();
     compare_groups();
     compare_bodies();
+    compare_cards();
     if (meta_.counted) compare_census();
     compare_sequences();
     if (strays_ > 0)
@@ -95,7 +96,7 @@ class RecordCheck {
       case keys::kCold: return see_cold(key, value);
       case keys::kParked: return see_entry(key, keys::parse_parked(key));
       case keys::kHolding: return see_entry(key, keys::parse_holding(key));
-      case keys::kDue: return see_due(key);
+      case keys::kDue: return see_due(key, value);
       case keys::kLedger: return see_kept(key, Kept::kLedger, decode_ledger(value));
       case keys::kSession: return see_kept(key, Kept::kLedger, decode_session(value));
       case keys::kLog: return see_log(key, value);
@@ -115,6 +116,7 @@ class RecordCheck {
       case keys::kFanout: return see_fanout_group(key, value);
       case keys::kTemplate: return see_template(key, value);
       case keys::kLike: return see_like(key);
+      case keys::kCard: return see_card(key, value);
       case keys::kQuarantine: return see_quarantined(key.substr(1));
       default: return bad(key, "a space that nobody knows");
     }
@@ -290,9 +292,45 @@ class RecordCheck {
     if (!has(message) && !is_quarantined(message)) ++strays_;
   }
 
-  void see_due(std::string_view key) {
+  void see_card(std::string_view key, std::string_view value) {
+    const auto parsed = keys::parse_card(key);
+    if (!parsed) return bad(key, "the key is not one of a card");
+    ++cards_[std::string(parsed->profile)];
+    const auto card = decode_card(value);
+    if (!card) return bad(key, card.error().detail);
+    if (!card->expires.is_set()) return;
+    const auto entry = source_.get(
+        keys::due(card->expires, keys::DueKind::kCardExpiry, keys::due_id_of_card(key)));
+    if (!entry || *entry != key) bad(key, "it expires, and no due entry says when");
+  }
+
+  void compare_cards() {
+    for (const auto& [profile, count] : cards_) {
+      const auto counted = meta_.cards.find(profile);
+      const std::uint64_t told = counted == meta_.cards.end() ? 0 : counted->second;
+      if (told != count)
+        bad(keys::meta(), "cards of profile '" + profile + "': " + std::to_string(told) +
+                              " are counted, and there are " + std::to_string(count));
+    }
+    for (const auto& [profile, count] : meta_.cards) {
+      if (!cards_.contains(profile))
+        bad(keys::meta(), "cards of profile '" + profile + "': " + std::to_string(count) +
+                              " are counted, and there are none");
+    }
+  }
+
+  // Of a card that went to quarantine the entry stays; it removes itself when its time has come.
+  void see_card_due(std::string_view key, const keys::DueKey& due, std::string_view card) {
+    if (!keys::parse_card(card) || keys::due_id_of_card(card) != due.id)
+      return bad(key, "it names no card");
+    const auto record = decode_card(source_.get(std::string(card)).value_or(""));
+    if (!record || record->expires != due.at) ++strays_;
+  }
+
+  void see_due(std::string_view key, std::string_view value) {
     const auto due = keys::parse_due(key);
     if (!due) return bad(key, "the key is not a due entry");
+    if (due->kind == keys::DueKind::kCardExpiry) return see_card_due(key, *due, value);
     if (due->kind == keys::DueKind::kOpening ? !has(keys::route(due->id.destination()))
                                              : !is_live(due->id))
       ++strays_;
@@ -547,6 +585,7 @@ class RecordCheck {
   DestinationId owed_destination_;
   Owed owed_;
   bool owed_unknown_ = false;
+  std::map<std::string, std::uint64_t> cards_;  // that there are, by profile
   std::set<MessageId> unled_;  // cold messages that nothing seen so far leads to; hardly ever any
   std::uint64_t last_page_ = 0;
   std::uint64_t strays_ = 0;

@@ -53,6 +53,9 @@ class SoundStore {
     records[keys::census(destination)] = encode_census({"webhook", {{0, 2}, {4, 1}}});
     bury();
     records[keys::ledger(1, "tenant", "key")] = encode_ledger({});
+    records[card] = encode_card({Timestamp(1000), Timestamp(7000), "generation 3"});
+    records[card_due] = card;
+    meta.cards["rpc"] = 1;
     meta.counters.accepted = 5;
     meta.counters.dead = 1;
     for (const Kept kept : kAllKept) meta.running[static_cast<std::size_t>(kept)].count = 1;
@@ -83,6 +86,9 @@ class SoundStore {
   const MessageId asleep = MessageId::make(destination, 1, 0, Sequence(kEpoch + 3));
   const MessageId parked = MessageId::make(destination, 1, 0, Sequence(kEpoch + 4));
   const MessageId dead = MessageId::make(destination, 1, 0, Sequence(kEpoch + 5));
+  const std::string card = keys::card("rpc", "session", "one");
+  const std::string card_due =
+      keys::due(Timestamp(7000), keys::DueKind::kCardExpiry, keys::due_id_of_card(card));
   Meta meta{.id_key = {7}};
   std::map<std::string, std::string> records;
 
@@ -112,7 +118,7 @@ class SoundStore {
   }
 };
 
-// req: engine.check.1
+// req: engine.check.1, engine.card.11
 TEST(CheckRecords, FindsNothingInASoundStore) {
   const CheckReport report = SoundStore().check();
   EXPECT_EQ(report.damage, std::vector<std::string>());
@@ -171,6 +177,20 @@ INSTANTIATE_TEST_SUITE_P(
         DamageCase{"LostParkedMessage",
                    [](SoundStore& s) { s.records.erase(keys::cold(s.parked, Part::kMessage)); },
                    "live 4, but there are 3"},
+        DamageCase{"LostCard", [](SoundStore& s) { s.records.erase(s.card); },
+                   "cards of profile 'rpc': 1 are counted, and there are none"},
+        DamageCase{"CardThatIsNotCounted",
+                   [](SoundStore& s) {
+                     s.records[keys::card("rpc", "session", "two")] =
+                         encode_card({Timestamp(1000), {}, ""});
+                   },
+                   "cards of profile 'rpc': 1 are counted, and there are 2"},
+        DamageCase{"LostExpiryOfACard", [](SoundStore& s) { s.records.erase(s.card_due); },
+                   "it expires, and no due entry says when"},
+        DamageCase{"ExpiryOfAnotherCard", [](SoundStore& s) { s.records[s.card_due] = "c"; },
+                   "it names no card"},
+        DamageCase{"KeyOfNoCard", [](SoundStore& s) { s.records["c\x7F"] = ""; },
+                   "the key is not one of a card"},
         DamageCase{"LostHead", [](SoundStore& s) { s.records.erase(keys::owed(s.destination)); },
                    "nothing leads to it"},
         DamageCase{"HeadTooFar",

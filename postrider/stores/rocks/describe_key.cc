@@ -24,7 +24,7 @@ struct SpaceName {
   char space;
   std::string_view name;
 };
-constexpr std::array<SpaceName, 28> kSpaceNames = {{{keys::kMeta, "meta"},
+constexpr std::array<SpaceName, 29> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kBuckets, "buckets"},
                                                     {keys::kConfig, "configuration"},
                                                     {keys::kRoute, "route"},
@@ -51,6 +51,7 @@ constexpr std::array<SpaceName, 28> kSpaceNames = {{{keys::kMeta, "meta"},
                                                     {keys::kFanout, "group"},
                                                     {keys::kTemplate, "template"},
                                                     {keys::kLike, "like a template"},
+                                                    {keys::kCard, "card"},
                                                     {keys::kQuarantine, "quarantine"}}};
 
 std::string_view name_of_space(char space) {
@@ -84,6 +85,8 @@ std::string describe_rest(std::string_view key, const IdCodec* ids) {
     }
     case keys::kDue:
       if (const auto due = keys::parse_due(key)) {
+        if (due->kind == keys::DueKind::kCardExpiry)
+          return " at " + std::to_string(due->at.ms()) + ", expiry of a card";
         const bool route = due->kind == keys::DueKind::kOpening;
         const std::string text =
             route ? to_string(due->id.destination()) : message_text(due->id, ids);
@@ -92,6 +95,11 @@ std::string describe_rest(std::string_view key, const IdCodec* ids) {
                                                                  : " opening of ";
         return " at " + std::to_string(due->at.ms()) + "," + what + text;
       }
+      break;
+    case keys::kCard:
+      if (const auto card = keys::parse_card(key))
+        return " of profile '" + std::string(card->profile) + "', drawer 0x" + hex(card->drawer) +
+               ", key 0x" + hex(card->key);
       break;
     case keys::kBody:
       if (const auto body = keys::parse_body(key))

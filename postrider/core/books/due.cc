@@ -1,16 +1,29 @@
-#include "postrider/core/window/due.h"
+#include "postrider/core/books/due.h"
 
 #include <algorithm>
 
-namespace postrider::core {
+#include "postrider/base/check.h"
 
-TimerHandle Due::put_due(Step& step, Timestamp at, keys::DueKind kind, MessageId id) {
-  step.out.writes.put(keys::due(at, kind, id), std::string_view());
+namespace postrider::core {
+namespace {
+
+TimerKind timer_of(keys::DueKind kind) {
+  switch (kind) {
+    case keys::DueKind::kAttempt: return TimerKind::kDueAttempt;
+    case keys::DueKind::kExpiry: return TimerKind::kDueExpiry;
+    case keys::DueKind::kOpening: return TimerKind::kDueOpening;
+    case keys::DueKind::kCardExpiry: return TimerKind::kDueCard;
+  }
+  POSTRIDER_CHECK(false);
+}
+
+}  // namespace
+
+TimerHandle Due::put_due(Step& step, Timestamp at, keys::DueKind kind, MessageId id,
+                         std::string_view value) {
+  step.out.writes.put(keys::due(at, kind, id), value);
   if (at >= loaded_until_) return 0;  // its page comes later
-  const TimerKind timer = kind == keys::DueKind::kAttempt  ? TimerKind::kDueAttempt
-                          : kind == keys::DueKind::kExpiry ? TimerKind::kDueExpiry
-                                                           : TimerKind::kDueOpening;
-  return timers_.arm(at, Timer{.kind = timer, .id = id});
+  return timers_.arm(at, Timer{.kind = timer_of(kind), .id = id});
 }
 
 // Due entries come into the wheel page by page; those beyond the horizon stay on disk.
@@ -29,9 +42,7 @@ std::vector<std::pair<MessageId, TimerHandle>> Due::load_due(Step& step) {
       step.damaged.push_back(row);
       continue;
     }
-    const TimerKind kind = key->kind == keys::DueKind::kAttempt  ? TimerKind::kDueAttempt
-                           : key->kind == keys::DueKind::kExpiry ? TimerKind::kDueExpiry
-                                                                 : TimerKind::kDueOpening;
+    const TimerKind kind = timer_of(key->kind);
     const TimerHandle handle = timers_.arm(key->at, Timer{.kind = kind, .id = key->id});
     if (kind == TimerKind::kDueExpiry) expiries.emplace_back(key->id, handle);
   }

@@ -10,6 +10,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "postrider/base/time.h"
 #include "postrider/core/engine.h"
@@ -26,7 +29,8 @@ class Due {
   Due(const Due&) = delete;
   Due& operator=(const Due&) = delete;
 
-  TimerHandle put_due(Step& step, Timestamp at, keys::DueKind kind, MessageId id);
+  TimerHandle put_due(Step& step, Timestamp at, keys::DueKind kind, MessageId id,
+                      std::string_view value = {});
   // A page of due entries. Returns the timers of expiries, which their messages cancel when they
   // end.
   std::vector<std::pair<MessageId, TimerHandle>> load_due(Step& step);
