@@ -310,6 +310,31 @@ void append_daemon(std::string& out, const ProcessFigures& it) {
       it.held_bytes);
 }
 
+void append_cards(std::string& out, const Stats& stats) {
+  if (stats.cards.empty()) return;
+  constexpr std::string_view kCards = "postrider_cards";
+  head(out, kCards, "gauge", "Cards that a profile keeps (engine.cards_max).");
+  for (const auto& [profile, count] : stats.cards)
+    sample(out, kCards, "profile=\"" + profile + "\"", count);
+}
+
+void append_stations(std::string& out, const Stations::Figures& it) {
+  one(out, "postrider_station_lines", "gauge", "Open lines of stations (stations.lines_max).",
+      it.lines);
+  one(out, "postrider_station_lines_refused_total", "counter",
+      "Lines that were refused because as many were open as may be.", it.lines_refused);
+  one(out, "postrider_station_posts_refused_total", "counter",
+      "Posts of stations that were told busy or unavailable.", it.posts_refused);
+  one(out, "postrider_station_news_lost_total", "counter",
+      "Posts without an answer that the door did not take.", it.news_lost);
+  one(out, "postrider_station_overflows_total", "counter",
+      "Calls of stations that wanted more than may be (stations.wants_max).", it.overflows);
+  one(out, "postrider_station_attempts_overdue_total", "counter",
+      "Attempts that their station did not end in time.", it.attempts_overdue);
+  one(out, "postrider_station_misuses_total", "counter",
+      "Breaches of contract by a station: a bug, see the log.", it.misuses);
+}
+
 void append_store(std::string& out, const CommitCounters& it) {
   one(out, "postrider_store_commits_total", "counter", "Commits made durable, one sync each.",
       it.commits);
@@ -389,6 +414,8 @@ std::string render_metrics(const MetricsInput& input, const RequestCounts& count
   append_process(out, input.figures);
   append_daemon(out, input.figures);
   append_store(out, input.figures.store);
+  if (input.stats != nullptr) append_cards(out, *input.stats);
+  if (input.stations) append_stations(out, *input.stations);
   one(out, "postrider_event_readers", "gauge", "Clients that follow the events.", input.tails);
   one(out, "postrider_batches", "gauge", "NDJSON requests under way.", input.batches);
   append_requests(out, counts, rows);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "postrider/api/router.h"
 #include "postrider/base/time.h"
 #include "postrider/model/answer.h"
+#include "postrider/runtime/host.h"
 
 namespace postrider::api {
 
@@ -43,6 +45,7 @@ struct MetricsInput {
   const Stats* stats = nullptr;         // null: the engine cannot be asked now
   const QueueGauges* queues = nullptr;  // null: the same
   ProcessFigures figures;
+  std::optional<Stations::Figures> stations;  // nothing: there is none
   bool ready = false;
   std::uint64_t tails = 0;
   std::uint64_t batches = 0;

@@ -20,6 +20,7 @@ HttpResponse HttpApi::Impl::metrics_response(const Stats* stats,
   input.queues = queues;
   input.figures = figures();
   input.ready = host_.state() == Host::State::kRunning;
+  if (host_.has_stations()) input.stations = host_.station_figures();
   input.tails = tails_.size();
   input.batches = batches_.size();
   input.version = options_.version;

@@ -15,6 +15,7 @@ class Metrics : public ::testing::Test {
     MetricsInput input;
     input.stats = &stats;
     input.figures = figures;
+    input.stations = stations;
     QueueGauges queues(1);
     for (const QueueRow& row : rows) queues.add(row);
     queues.finish();
@@ -26,8 +27,30 @@ class Metrics : public ::testing::Test {
   }
   Stats stats;
   ProcessFigures figures;
+  std::optional<Stations::Figures> stations;
   std::vector<QueueRow> rows;
 };
+
+// req: station.figures.1
+TEST_F(Metrics, TellOfStationsAndCardsWhereThereAreSome) {
+  EXPECT_EQ(text().find("postrider_station_"), std::string::npos);
+  EXPECT_EQ(text().find("postrider_cards"), std::string::npos);
+  stats.cards = {{"one", 21}, {"two", 22}};
+  stations = Stations::Figures{.lines = 31,
+                               .lines_refused = 32,
+                               .posts_refused = 33,
+                               .news_lost = 34,
+                               .overflows = 35,
+                               .attempts_overdue = 36,
+                               .misuses = 37};
+  for (const char* line :
+       {R"(postrider_cards{profile="one"} 21)", R"(postrider_cards{profile="two"} 22)",
+        "postrider_station_lines 31", "postrider_station_lines_refused_total 32",
+        "postrider_station_posts_refused_total 33", "postrider_station_news_lost_total 34",
+        "postrider_station_overflows_total 35", "postrider_station_attempts_overdue_total 36",
+        "postrider_station_misuses_total 37"})
+    EXPECT_TRUE(says(line)) << line;
+}
 
 // req: device.obs.2
 TEST_F(Metrics, TellEveryCounter) {

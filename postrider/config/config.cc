@@ -160,6 +160,9 @@ void ConfigReader::read_entry(const TomlEntry& entry) {
     read_secrets_entry(entry);
   } else if (const auto list = lists_.find(section); list != lists_.end()) {
     list->second->read(entry, *this);
+  } else if (section == "stations" && (entry.path.size() > 2 || (entry.path.size() == 2 &&
+                                                                 entry.kind == TomlKind::kTable))) {
+    read_station_entry(entry);
   } else if (has_rows(section)) {
     read_setting(entry);
   } else if (entry.path.size() == 1) {

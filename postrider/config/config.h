@@ -88,6 +88,7 @@ struct Config {
   GrpcTransportOptions grpc;           // what differs from `transport`; the rest follows it
   std::uint32_t transport_loops = 0;   // threads for outgoing connections; 0: those of the one loop
   std::vector<BrokerOptions> brokers;  // by name
+  std::map<std::string, NamedTexts> stations;  // by profile, what each is told
   PartValues parts;
   LogConfig log;
   Duration drain_time_out{30'000};

@@ -329,6 +329,28 @@ void ConfigReader::check_settings(const ProfileSpec& profile, Settings settings)
   }
 }
 
+// [stations.PROFILE]: its station is seated, and told what stands there. What it makes of that is
+// its own, and is seen at the start.
+void ConfigReader::read_station_entry(const TomlEntry& entry) {
+  const std::string& name = entry.path[1];
+  const ProfileSpec* profile = find_profile(name);
+  if (profile == nullptr || profile->make_station == nullptr) {
+    if (entry.path.size() == 2)
+      problem(entry.line, "there is no profile '" + name + "' with a station");
+    return;
+  }
+  NamedTexts& settings = config_.stations[name];
+  if (entry.path.size() == 2 || entry.kind == TomlKind::kTable) return;
+  std::string key = entry.path[2];
+  for (std::size_t i = 3; i < entry.path.size(); ++i) key += "." + entry.path[i];
+  const auto value = text_of(entry);
+  if (!value || value->size() > kConfigTextBytesMax)
+    return problem(entry.line, key + " must be a text of at most " +
+                                   std::to_string(kConfigTextBytesMax) +
+                                   " bytes, or a whole number");
+  settings.emplace_back(std::move(key), *value);
+}
+
 void ConfigReader::finish_destinations() {
   if (destinations_.size() > kConfigDestinationsMax) {
     problem(0, "has more than " + std::to_string(kConfigDestinationsMax) + " destinations");

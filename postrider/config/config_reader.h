@@ -97,6 +97,8 @@ class ConfigReader final : public ConfigReading {
   std::optional<std::string> read_key_file(const TomlEntry& entry);
   void check_named_secret(const DestinationDraft& draft);
 
+  void read_station_entry(const TomlEntry& entry);
+
   // config_brokers.cc
   void read_broker_entry(const TomlEntry& entry);
   void read_broker_key(const TomlEntry& entry, BrokerDraft& draft);

@@ -24,6 +24,8 @@ template <auto kMember>
 constexpr auto kStore = &at<&Config::store, kMember>;
 template <auto kMember>
 constexpr auto kHost = &at<&Config::host, kMember>;
+template <auto... kPath>
+constexpr auto kStations = &at<&Config::host, &HostOptions::stations, kPath...>;
 template <auto kMember>
 constexpr auto kShard = &at<&Config::host, &HostOptions::shard, kMember>;
 template <auto... kPath>
@@ -66,6 +68,7 @@ constexpr auto kSections = std::to_array<ConfigSection>({
     {"grpc", "calls to network servers; where [transport] has the same setting, that one counts here too"},
     {"metrics", "what /metrics tells"},
     {"door", "how much may wait before the door closes"},
+    {"stations", "what stays connected to far sides; [stations.PROFILE] seats the station of a profile"},
     {"log", "what is told on the standard error", true},
     {"drain", "the way down", true},
 });
@@ -381,6 +384,19 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "events of one commit"},
     {"door", "turn_bytes_max", kBytes, kShard<&ShardOptions::turn_bytes_max>, range_of("turn_bytes_max"),
      "bytes of one commit"},
+
+    {"stations", "lines_max", kNumber, kStations<&StationLimits::lines, &LineLimits::lines_max>, {1, 65'536},
+     "connections, listeners and datagram sockets of all stations; the next one is refused"},
+    {"stations", "unsent_bytes_max", kBytes, kStations<&StationLimits::lines, &LineLimits::unsent_bytes_max>, {kKiB, kGiB},
+     "of one line, that its far side does not take; beyond it the line ends"},
+    {"stations", "datagram_bytes_max", kBytes, kStations<&StationLimits::lines, &LineLimits::datagram_bytes_max>, {512, 65'507},
+     "of one datagram; a larger one is lost"},
+    {"stations", "posts_max", kNumber, kStations<&StationLimits::posts_max>, {1, kMillion},
+     "of one station that wait for their answer; the next one is told busy"},
+    {"stations", "exchanges_max", kNumber, kStations<&StationLimits::exchanges_max>, {1, kMillion},
+     "of one station by a transport; the next one is held back"},
+    {"stations", "wants_max", kNumber, kStations<&StationLimits::wants_max>, {16, kMillion},
+     "of one call of a station; beyond it nothing is carried out but ends"},
 
     {"log", "level", kWord, &at<&Config::log, &LogConfig::level>, {},
      "the least important lines that are written", kLevels},

@@ -75,6 +75,11 @@ TEST(ConfigErrors, NameLineSettingAndWhatIsMeant) {
       {"[server\n", "p.toml:1: "},
       {"[[tokens]]\nnam = \"x\"\n", "p.toml:2: unknown key 'nam' of a token, did you mean 'name'?"},
       {"tokens = 5\n", "p.toml:1: tokens is a list: write [[tokens]] before each"},
+      {"[stations.webhook]\n", "p.toml:1: there is no profile 'webhook' with a station"},
+      {"[stations]\nlines_max = 0\n",
+       "p.toml:2: stations.lines_max must be a whole number from 1 to 65536"},
+      {"[stations]\nlines_max = 65537\n",
+       "p.toml:2: stations.lines_max must be a whole number from 1 to 65536"},
       {"destinations = 5\n", "p.toml:1: destinations is a section: write [destinations.NAME]"},
       {"[destinations]\na = 5\n", "p.toml:2: 'a' must be a section: write [destinations.a]"},
       {"[destinations.a]\nurl = \"http://x/\"\n", "p.toml:2: unknown key 'url' of a destination"},
@@ -317,6 +322,26 @@ TEST(ConfigTokens, LimitsOfSecretsAndOfTheirNumberHold) {
   EXPECT_EQ(problems_of(many, environment), "");
   add(kConfigTokensMax);
   EXPECT_EQ(problems_of(many, environment), "p.toml: has more than 1000 tokens");
+}
+
+// req: station.limit.5, station.seat.2
+TEST(Config, TheLimitsOfStationsAreSettings) {
+  const StationLimits usual = parse_config("", "p", {})->host.stations;
+  EXPECT_EQ(usual.lines.lines_max, 4096U);
+  EXPECT_EQ(usual.lines.unsent_bytes_max, 8U << 20);
+  EXPECT_EQ(usual.posts_max, 1024U);
+  EXPECT_EQ(usual.wants_max, 4096U);
+  const auto config = parse_config(
+      "[stations]\nlines_max = 1\nunsent_bytes_max = \"1KiB\"\nposts_max = 1\nwants_max = 16\n"
+      "exchanges_max = 1\ndatagram_bytes_max = 512\n",
+      "p", {});
+  ASSERT_TRUE(config) << config.error().detail;
+  EXPECT_EQ(config->host.stations.lines.lines_max, 1U);
+  EXPECT_EQ(config->host.stations.lines.unsent_bytes_max, 1024U);
+  EXPECT_EQ(config->host.stations.lines.datagram_bytes_max, 512U);
+  EXPECT_EQ(config->host.stations.posts_max, 1U);
+  EXPECT_EQ(config->host.stations.exchanges_max, 1U);
+  EXPECT_EQ(config->host.stations.wants_max, 16U);
 }
 
 // req: config.destinations.1

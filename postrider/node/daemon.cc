@@ -136,6 +136,8 @@ NodeOptions daemon_options(const DaemonOptions& options) {
   node.grpc = config.grpc;
   node.transport_loops = config.transport_loops;
   node.brokers = config.brokers;
+  node.stations = config.stations;
+  node.host.shard.engine.profiles = options.profiles;
   if (options.dev) {
     node.transport.allow.emplace_back("127.0.0.0/8");
     node.transport.allow.emplace_back("::1/128");
@@ -207,9 +209,11 @@ Result<void> Daemon::Impl::share_out_descriptors() {
   config.store.open_files_max = shares.store_files_max;
   config.server.limits.descriptors_max = shares.network_max;
   config.transport.descriptors_max = shares.network_max;
-  const ConnectionShares wanted{.server = config.server.limits.connections_max,
-                                .http = config.transport.connections_max,
-                                .grpc = config.grpc.connections_max};
+  const ConnectionShares wanted{
+      .server = config.server.limits.connections_max,
+      .http = config.transport.connections_max,
+      .grpc = config.grpc.connections_max,
+      .lines = config.stations.empty() ? 0 : config.host.stations.lines.lines_max};
   const ConnectionShares given =
       share_connections(wanted, static_cast<std::uint64_t>(shares.network_max));
   if (given == wanted) return {};
@@ -218,11 +222,15 @@ Result<void> Daemon::Impl::share_out_descriptors() {
   config.transport.idle_connections_max =
       std::min(config.transport.idle_connections_max, given.http);
   config.grpc.connections_max = given.grpc;
-  config.warnings.push_back("the process may open " + std::to_string(limit) +
-                            " files (ulimit -n), so " + std::to_string(shares.network_max) +
-                            " are for connections: " + std::to_string(given.server) +
-                            " of clients, " + std::to_string(given.http) + " by HTTP and " +
-                            std::to_string(given.grpc) + " by gRPC, fewer than configured");
+  if (given.lines != 0) config.host.stations.lines.lines_max = given.lines;
+  config.warnings.push_back(
+      "the process may open " + std::to_string(limit) + " files (ulimit -n), so " +
+      std::to_string(shares.network_max) + " are for connections: " + std::to_string(given.server) +
+      " of clients, " + std::to_string(given.http) + " by HTTP and " + std::to_string(given.grpc) +
+      " by gRPC" +
+      (given.lines == 0 ? std::string()
+                        : ", and " + std::to_string(given.lines) + " lines of stations") +
+      ", fewer than configured");
   return {};
 }
 
@@ -242,11 +250,14 @@ Result<void> Daemon::Impl::start() {
   options.host.clock_in_doubt = [this](const DoubtNews& news) {
     log_.warning(words_of(news.kind), {{"by_seconds", std::to_string(news.by.count() / 1000)}});
   };
+  options.host.station_misused = [this](std::string_view verb, const std::string& what) {
+    log_.error("a station broke its contract", {{"station", std::string(verb)}, {"what", what}});
+  };
   const HttpTransportOptions transport = options.transport;
   POSTRIDER_TRY(node, Node::open(std::move(options), clock_));
   node_ = std::move(node);
   HttpApiOptions api = options_.config.api;
-  api.profiles = all_profiles();
+  api.profiles = options_.profiles.empty() ? all_profiles() : options_.profiles;
   api.version = options_.version;
   api.figures = [this] { return figures(); };
   for (const doors::ProfileDoor* door : options_.doors) {
@@ -444,7 +455,7 @@ void Daemon::Impl::reload() {
 
 void Daemon::Impl::take(const Config& config) {
   api_->set_tokens(config.api.tokens);
-  node_->host().set_secrets(config.host.shard.engine.secrets);
+  node_->set_secrets(config.host.shard.engine.secrets);
   options_.config.parts = config.parts;
   for (doors::OpenDoor* door : doors_) door->reload(config);
   log_.set(level_of(config.log.level), config.log.format == "json");

@@ -20,6 +20,7 @@ enum class DiskFault : std::uint8_t { kNone, kWriteError, kSyncError, kFull };
 
 struct DaemonOptions {
   doors::Doors doors;  // of the profiles; the configuration was read with their parts
+  std::span<const ProfileSpec* const> profiles = {};  // none: all
   Config config;
   ConfigSource reload;  // on SIGHUP; none: a reload changes nothing
   std::string version;

@@ -36,7 +36,7 @@ Result<DescriptorShares> share_descriptors(std::uint64_t limit, std::uint32_t st
 }
 
 ConnectionShares share_connections(const ConnectionShares& wanted, std::uint64_t most) {
-  const std::uint64_t outward = std::uint64_t{wanted.http} + wanted.grpc;
+  const std::uint64_t outward = std::uint64_t{wanted.http} + wanted.grpc + wanted.lines;
   if (outward + wanted.server <= most) return wanted;
   const std::uint64_t left = most > wanted.server ? most - wanted.server : 0;
   const std::uint64_t out = std::min(outward, std::max(most / 2, left));
@@ -45,7 +45,8 @@ ConnectionShares share_connections(const ConnectionShares& wanted, std::uint64_t
   };
   return {.server = at_least_one(std::min<std::uint64_t>(wanted.server, most - out)),
           .http = at_least_one(wanted.http * out / outward),
-          .grpc = at_least_one(wanted.grpc * out / outward)};
+          .grpc = at_least_one(wanted.grpc * out / outward),
+          .lines = wanted.lines == 0 ? 0 : at_least_one(wanted.lines * out / outward)};
 }
 
 }  // namespace postrider

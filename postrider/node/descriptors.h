@@ -21,13 +21,14 @@ struct DescriptorShares {
 // Fails below kDescriptorsMin.
 Result<DescriptorShares> share_descriptors(std::uint64_t limit, std::uint32_t store_files_wanted);
 
-// How many connections each side may have. Clients, HTTP and gRPC never take descriptors from each
-// other: when there are fewer than they may use together, one half is for each direction, as far
-// as it wants it, and nobody gets none.
+// How many connections each side may have. Clients, HTTP, gRPC and the lines of stations never take
+// descriptors from each other: when there are fewer than they may use together, one half is for
+// clients and one for the others, as far as it is wanted, and none that wants some gets none.
 struct ConnectionShares {
   std::uint32_t server = 0;
   std::uint32_t http = 0;
   std::uint32_t grpc = 0;
+  std::uint32_t lines = 0;  // 0: there is no station
   friend bool operator==(const ConnectionShares&, const ConnectionShares&) = default;
 };
 ConnectionShares share_connections(const ConnectionShares& wanted, std::uint64_t most);

@@ -38,6 +38,17 @@ TEST(Descriptors, AreNotTakenFromTheOtherSideByConnections) {
   }
 }
 
+// req: station.seat.2
+TEST(Descriptors, OfLinesAreAShareOfTheirOwn) {
+  const ConnectionShares wanted{.server = 4096, .http = 2048, .grpc = 256, .lines = 4096};
+  EXPECT_EQ(share_connections(wanted, 10'496), wanted);
+  for (const std::uint64_t most : {64U, 640U, 6400U}) {
+    const ConnectionShares shares = share_connections(wanted, most);
+    EXPECT_LE(shares.server + shares.http + shares.grpc + shares.lines, most + 1);
+    EXPECT_GT(shares.lines, most / 8);
+  }
+}
+
 TEST(Descriptors, AreAsWantedWhenThereArePlenty) {
   const auto shares = share_descriptors(65'536, 256);
   ASSERT_TRUE(shares.has_value());

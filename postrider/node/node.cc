@@ -176,6 +176,7 @@ class Node::Impl {
   Result<void> make_transport(const NodeOptions& options, const MakeTransport& make);
   Result<void> make_brokers(const NodeOptions& options, const Ended& ended);
   Result<void> start(HostOptions host_options, const Clock& clock);
+  Result<void> seat_stations(const NodeOptions& options);
   bool look_at_space();
   Host& host(std::uint32_t shard) {
     POSTRIDER_CHECK(shard < hosts_.size());
@@ -193,6 +194,8 @@ class Node::Impl {
   std::unique_ptr<Transport> transport_;
   SpreadTransport* spread_ = nullptr;         // the part of it that has loops of its own
   const Brokers* brokers_ = nullptr;          // the part of it that speaks MQTT
+  std::shared_ptr<const Secrets> secrets_;    // shared with the engine
+  std::unique_ptr<LoopWire> wire_;            // null: there is no station
   std::vector<std::unique_ptr<Host>> hosts_;  // by the number of their shard
   std::function<void()> hook_;
   bool has_space_ = true;
@@ -265,6 +268,44 @@ Result<void> Node::Impl::start(HostOptions host_options, const Clock& clock) {
   return {};
 }
 
+// Before the first turn. The wire goes where HTTP may go, and finds names as it does.
+Result<void> Node::Impl::seat_stations(const NodeOptions& options) {
+  secrets_ = options.host.shard.engine.secrets;
+  if (options.stations.empty()) return {};
+  const auto given = options.host.shard.engine.profiles;
+  const auto profiles = given.empty() ? all_profiles() : given;
+  std::vector<std::unique_ptr<Station>> stations;
+  for (const auto& [name, settings] : options.stations) {
+    const auto found = std::find_if(profiles.begin(), profiles.end(),
+                                    [&](const ProfileSpec* one) { return one->name == name; });
+    if (found == profiles.end() || (*found)->make_station == nullptr)
+      return fail(ErrorCode::kInvalid, "there is no profile '" + name + "' with a station");
+    auto station = (*found)->make_station(settings);
+    if (!station)
+      return fail(station.error().code, "stations." + name + ": " + station.error().detail);
+    stations.push_back(std::move(*station));
+  }
+  LoopWireOptions wire;
+  wire.limits = options.host.stations.lines;
+  wire.connect_time_out = options.transport.connect_time_out;
+  wire.tls_time_out = options.transport.tls_time_out;
+  wire.allow = options.transport.allow;
+  wire.name_servers = options.transport.name_servers;
+  wire.trust_file = options.transport.trust_file;
+  wire.secret = [this](std::string_view name) -> Result<std::string> {
+    const std::string_view bytes = secrets_ ? secrets_->find(name) : std::string_view();
+    if (bytes.empty())
+      return fail(ErrorCode::kNotFound, "there is no secret '" + std::string(name) + "'");
+    return std::string(bytes);
+  };
+  POSTRIDER_TRY(
+      made, LoopWire::make(loop_.context(), std::move(wire),
+                           [this](const station::Happened& happened) { host(0).line(happened); }));
+  wire_ = std::move(made);
+  host(0).seat(std::move(stations), *wire_);
+  return {};
+}
+
 bool Node::Impl::look_at_space() {
   const auto bytes = store_->free_bytes();
   // Once too little, an eighth more is asked for, so that the door does not flutter.
@@ -297,8 +338,10 @@ Result<std::unique_ptr<Node>> Node::open(NodeOptions options, const Clock& clock
   if (!make) make = usual_maker(options, clock);
   if (const auto made = impl->make_transport(options, make); !made)
     return tl::unexpected<Error>(made.error());
-  if (const auto started = impl->start(std::move(options.host), clock); !started)
+  if (const auto started = impl->start(options.host, clock); !started)
     return tl::unexpected<Error>(started.error());
+  if (const auto seated = impl->seat_stations(options); !seated)
+    return tl::unexpected<Error>(seated.error());
   return std::unique_ptr<Node>(new Node(std::move(impl)));
 }
 
@@ -310,6 +353,11 @@ EmbeddedStore& Node::store() { return *impl_->store_; }
 Committer& Node::committer() { return impl_->committer_; }
 const Transport& Node::transport() const { return *impl_->transport_; }
 const Brokers* Node::brokers() const { return impl_->brokers_; }
+const LoopWire* Node::wire() const { return impl_->wire_.get(); }
+void Node::set_secrets(std::shared_ptr<const Secrets> secrets) {
+  impl_->secrets_ = secrets;
+  host().set_secrets(std::move(secrets));
+}
 const IdKey& Node::id_key() const { return impl_->id_key_; }
 void Node::before_turn(std::function<void()> hook) { impl_->hook_ = std::move(hook); }
 bool Node::look_at_space() { return impl_->look_at_space(); }

@@ -3,11 +3,13 @@
 // thread; only HTTP and gRPC that were spread over further loops have threads of their own.
 //
 // The ways out: HTTP, with a login in front of it for requests that need one; gRPC for the verb
-// CALL; a broker of MQTT for PUBLISH. What is not used costs no thread and no connection.
+// CALL; a broker of MQTT for PUBLISH; the lines of stations for their verbs. What is not used costs
+// no thread and no connection.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "postrider/transports/grpc/grpc_transport.h"
 #include "postrider/transports/http/http_transport.h"
 #include "postrider/transports/mqtt/brokers.h"
+#include "postrider/transports/wire/loop_wire.h"
 
 namespace postrider {
 
@@ -37,6 +40,8 @@ struct NodeOptions {
   std::uint32_t transport_loops = 0;   // further loops for HTTP and gRPC; 0: they share the one
   std::vector<BrokerOptions> brokers;  // allow, name_servers and trust_file likewise
   MakeArrival arrival;                 // of what they bring; none: nothing is kept
+  // Profiles whose station is seated, and what each is told.
+  std::map<std::string, NamedTexts> stations;
 };
 
 // The options of gRPC and of a broker with what they share with HTTP.
@@ -62,8 +67,10 @@ class Node {
   EmbeddedStore& store();
   Committer& committer();
   const Transport& transport() const;
-  const Brokers* brokers() const;  // null: none are configured
-  const IdKey& id_key() const;     // of the store
+  const Brokers* brokers() const;                            // null: none are configured
+  const LoopWire* wire() const;                              // null: there is no station
+  void set_secrets(std::shared_ptr<const Secrets> secrets);  // from now on, for all who use them
+  const IdKey& id_key() const;                               // of the store
 
   // Runs in front of each turn: for those that bring work from other threads.
   void before_turn(std::function<void()> hook);

@@ -265,9 +265,15 @@ std::optional<AnswerCode> Host::Impl::post(Ticket ticket, Event event) {
     tell(std::move(event));
     return std::nullopt;
   }
-  const Door door = post(kStationTenant, std::move(event), [this, ticket](Answer answer) {
+  // What arrives makes messages and cards; its far side will ask again.
+  if (!has_space_ && std::holds_alternative<Arrived>(event)) return AnswerCode::kBusy;
+  const Done done = [this, ticket](Answer answer) {
     if (stations_) stations_->told(ticket, std::move(answer));
-  });
+  };
+  auto* const awaited = std::get_if<Await>(&event);
+  Ticket own;
+  const Door door = awaited != nullptr ? await(kStationTenant, std::move(*awaited), done, own)
+                                       : post(kStationTenant, std::move(event), done);
   switch (door) {
     case Door::kOpen: return std::nullopt;
     case Door::kBusy:
@@ -363,6 +369,7 @@ void Host::seat(std::vector<std::unique_ptr<Station>> stations, Wire& wire) {
   impl_->seat(std::move(stations), wire);
 }
 void Host::line(const station::Happened& happened) { impl_->line(happened); }
+bool Host::has_stations() const { return impl_->stations_ != nullptr; }
 Stations::Figures Host::station_figures() const {
   return impl_->stations_ ? impl_->stations_->figures() : Stations::Figures{};
 }

@@ -82,6 +82,7 @@ class Host {
   void seat(std::vector<std::unique_ptr<Station>> stations, Wire& wire);
   // What the wire says. From handlers of the loop, never from inside a call of the wire.
   void line(const station::Happened& happened);
+  bool has_stations() const;
   Stations::Figures station_figures() const;
   void tell_stations(StationFigures& figures) const;
 
