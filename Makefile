@@ -14,6 +14,7 @@ NIGHTLY_SEED ?= $(shell git rev-parse HEAD 2>/dev/null | tr -dc 0-9 | cut -c1-6)
 SEED ?= 1
 ROUNDS ?= 1000
 DEVICE_ROUNDS ?= 240
+LINK_ROUNDS ?= 70
 CRASH_SEED ?= 1
 CRASH = build/release/tests/crash_rounds
 DAMAGES ?= 1000
@@ -36,7 +37,7 @@ run: program ## Start the daemon on ./data to try it out; Ctrl-C stops it
 demo: program ## See it work: 5,000 messages, bad receivers, a kill -9 in the middle
 	$(POSTRIDER) demo
 
-crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (240) more; first show that it would notice
+crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (240) more, two over links LINK_ROUNDS (70) for each way; first show that it would notice
 	$(CRASH) --daemon $(POSTRIDER) --break sync --rounds 50 --seed $(CRASH_SEED) --expect lost
 	$(CRASH) --daemon build/release/tests/postrider_planted --plant reply-before-commit \
 	  --rounds 200 --seed $(CRASH_SEED) --expect lost
@@ -45,6 +46,7 @@ crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE
 	$(CRASH) --world device --daemon build/release/tests/postrider_planted --sinks $(POSTRIDER) \
 	  --plant one-look-is-absence --rounds 50 --seed $(CRASH_SEED) --expect order
 	$(CRASH) --world device --daemon $(POSTRIDER) --rounds $(DEVICE_ROUNDS) --seed $(CRASH_SEED)
+	POSTRIDER_LINK_ROUNDS=$(LINK_ROUNDS) build/release/tests/crash_test --gtest_filter='*LinkRounds*'
 
 damage: build-release ## Damage what killed and closed daemons leave behind DAMAGES (1000) times; none may be silent
 	build/release/tests/damage_rounds --daemon $(POSTRIDER) --damages $(DAMAGES) --seed $(DAMAGE_SEED)
@@ -98,7 +100,7 @@ nightly: test ## Everything that takes long: sanitizers, long simulations, long 
 	$(MAKE) web-test
 	$(MAKE) damage DAMAGE_SEED=$(NIGHTLY_SEED)
 	$(MAKE) sim SIM_ARGUMENTS="$(NIGHTLY_SIM_ARGUMENTS)"
-	POSTRIDER_CRASH_POINTS=all build/release/tests/sim_test --gtest_filter='*CrashPointsOf.LoseNothingAndDoubleNothing/*'
+	POSTRIDER_CRASH_POINTS=all build/release/tests/sim_test --gtest_filter='*CrashPointsOf.LoseNothingAndDoubleNothing/*:LinkWorlds.NoCrashPoint*'
 	POSTRIDER_FLOOD=1000000 build/release/tests/sim_test --gtest_filter='StagedWorld.AFlood*'
 	$(MAKE) mutants MUTATE="--sample $(NIGHTLY_MUTANTS) --seed $(NIGHTLY_SEED)"
 	$(MAKE) fuzz FUZZ_SECONDS=$(NIGHTLY_FUZZ_SECONDS)

@@ -1,8 +1,10 @@
 #include "postrider/sim/fields/drill/link_profile.h"
 
 #include <array>
+#include <charconv>
 #include <utility>
 
+#include "postrider/sim/fields/drill/link_station.h"
 #include "postrider/sim/fields/drill/table.h"
 
 namespace postrider::sim {
@@ -30,9 +32,20 @@ Result<Policy> configure_link(const NamedTexts& settings) {
   rule.cap = 60s;
   rule.jitter = Jitter::kAround;
   rule.jitter_percent = 20;
+  if (const std::string_view cap = text_of(settings, "cap"); !cap.empty()) {
+    std::int64_t ms = 0;
+    const auto read = std::from_chars(cap.data(), cap.data() + cap.size(), ms);
+    if (read.ptr != cap.data() + cap.size() || ms < 1 || ms > 60'000)
+      return fail(ErrorCode::kInvalid, "setting 'cap' must be a number of milliseconds");
+    rule.base = rule.cap = Duration(ms);
+  }
   policy.retry.fill(rule);
   policy.time_outs.fill(60s);
   policy.route.in_use_max = 8;
+  if (text_of(settings, "machine") == kLinkApplication) {
+    policy.pulled = true;
+    policy.fifo_lanes = 0xFFFF;
+  }
   return policy;
 }
 
@@ -41,6 +54,7 @@ WireRequest encode_link(const postrider::Facts& facts, AttemptKind /*kind*/) {
   request.verb = kLinkVerb;
   request.target = text_of(facts.destination.settings, "machine");
   request.headers.add("way", text_of(facts.destination.settings, "way"));
+  request.headers.add("until", text_of(facts.destination.settings, "until"));
   request.headers.add("id", to_string(facts.id()));
   request.body = facts.message.body;
   request.owner = facts.message.body_owner();
@@ -63,13 +77,36 @@ Reading classify_link(const postrider::Facts& /*facts*/, AttemptKind /*kind*/,
   return reading;
 }
 
-// What arrives is a message for the application behind this machine.
+// "ID SENDER|TEXT" becomes "ID SENDER#NUMBER TEXT", a message for the application behind this
+// machine; the card of its sender is the number of the last one.
 Received receive_link(const Inbound& inbound) {
   Received out;
+  const std::size_t blank = inbound.bytes.find(' ');
+  const std::size_t bar = inbound.bytes.find('|');
+  if (blank == std::string_view::npos || bar == std::string_view::npos || bar < blank) return out;
+  const std::string id(inbound.bytes.substr(0, blank));
+  const std::string sender(inbound.bytes.substr(blank + 1, bar - blank - 1));
+  const std::string* const last = inbound.cabinet->card(kLinkCounts, sender);
+  if (inbound.cabinet->lacks()) return out;
+  std::uint64_t number = 0;
+  if (last != nullptr) std::from_chars(last->data(), last->data() + last->size(), number);
+  ++number;
+  if (inbound.source.kind != kLinkUncounted)
+    out.cards.push_back({.drawer = std::string(kLinkCounts),
+                         .key = sender,
+                         .bytes = std::to_string(number),
+                         .expires = {}});
+  if (inbound.source.kind == kLinkCount) return out;
+  out.cards.push_back({.drawer = std::string(kLinkSeen),
+                       .key = id,
+                       .bytes = sender,
+                       .expires = inbound.now + kLinkSeenFor});
   NestedSubmit submit;
   submit.destination = kLinkInbox;
-  submit.body = inbound.bytes;
+  submit.body = id + " " + sender + "#" + std::to_string(number) + " ";
+  submit.body.append(inbound.bytes.substr(bar + 1));
   out.submits.push_back(std::move(submit));
+  out.firm = true;  // it will be proven
   return out;
 }
 
@@ -90,6 +127,8 @@ const ProfileSpec& link_profile() {
       .door = {.admit = admit_first_method},
       .wire = {.judge = judge_due, .encode = encode_link, .classify = classify_link},
       .news = {.receive = receive_link, .notice = notice_link},
+      .keeps_arrivals = false,
+      .make_station = make_link_station,
   };
   return kSpec;
 }

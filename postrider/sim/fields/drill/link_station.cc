@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 #include "postrider/sim/fields/drill/link_profile.h"
@@ -16,11 +17,19 @@ constexpr Duration kDatagramAgain{2'000};  // between two datagrams of one reque
 constexpr std::size_t kGivenUpMax = 256;
 constexpr std::size_t kAskedMax = 512;
 
-std::string stream_address(std::string_view machine) {
-  return "tcp://" + std::string(machine) + ":1";
-}
-std::string datagram_address(std::string_view machine) {
-  return "udp://" + std::string(machine) + ":1";
+constexpr std::size_t kAwaitedMax = 512;
+constexpr Duration kAwaitFor{60'000};
+
+// Empty: that is not what it is.
+std::string bytes_of_hex(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
+    unsigned byte = 0;
+    const auto read = std::from_chars(text.data() + i, text.data() + i + 2, byte, 16);
+    if (read.ptr != text.data() + i + 2) return {};
+    out.push_back(static_cast<char>(byte));
+  }
+  return text.size() % 2 == 0 ? out : std::string();
 }
 
 bool is_id(std::string_view text) {
@@ -55,11 +64,47 @@ LinkTaken take_link_frame(std::string_view bytes) {
                           .nonce = bytes.substr(3 + kIdBytes, kNonceBytes),
                           .body = bytes.substr(kLinkHeadBytes, size + 2 - kLinkHeadBytes)},
                 .bytes = size + 2};
-  if ((kind != 1 && kind != 2) || !is_id(out.frame.id)) return {.how = LinkTaken::How::kNonsense};
+  if (kind < 1 || kind > 3 || !is_id(out.frame.id)) return {.how = LinkTaken::How::kNonsense};
   return out;
 }
 
+Result<std::unique_ptr<Station>> make_link_station(const NamedTexts& settings) {
+  LinkSetup setup;
+  for (const auto& [name, value] : settings) {
+    if (name == "machine") {
+      setup.machine = value;
+    } else if (name == "listen") {
+      setup.stream_listen = value;
+    } else if (name == "listen_datagrams") {
+      setup.datagram_listen = value;
+    } else if (name == "tls") {
+      setup.tls = value;
+    } else if (name == "peer_key") {
+      setup.peer_key = bytes_of_hex(value);
+      if (setup.peer_key.size() != 32)
+        return fail(ErrorCode::kInvalid, "'peer_key' must have 64 hexadecimal digits");
+    } else if (name.starts_with("stream.")) {
+      setup.streams[name.substr(7)] = value;
+    } else if (name.starts_with("datagrams.")) {
+      setup.datagrams[name.substr(10)] = value;
+    } else {
+      return fail(ErrorCode::kInvalid, "there is no setting '" + name + "'");
+    }
+  }
+  if (setup.machine.empty()) return fail(ErrorCode::kInvalid, "setting 'machine' is missing");
+  return std::unique_ptr<Station>(std::make_unique<LinkStation>(std::move(setup), LinkBug::kNone));
+}
+
 std::string_view LinkStation::verb() const { return kLinkVerb; }
+
+std::string LinkStation::stream_address(const std::string& machine) const {
+  const auto found = setup_.streams.find(machine);
+  return found == setup_.streams.end() ? "tcp://" + machine + ":1" : found->second;
+}
+std::string LinkStation::datagram_address(const std::string& machine) const {
+  const auto found = setup_.datagrams.find(machine);
+  return found == setup_.datagrams.end() ? "udp://" + machine + ":1" : found->second;
+}
 
 std::string LinkStation::nonce(const StationNow& now) const {
   std::array<std::uint8_t, kNonceBytes> bytes{};
@@ -108,32 +153,46 @@ void LinkStation::begin(const StationNow& /*now*/, Wants& wanted) {
   sends_.clear();
   messages_.clear();
   asked_.clear();
+  awaited_.clear();
   if (bug_ != LinkBug::kWakeUpLostWithEpoch) asked_ids_.clear();
+  if (bug_ != LinkBug::kAwaitLostWithEpoch) awaited_ids_.clear();
+  Query counts;
+  counts.what = Query::What::kCards;
+  counts.profile = kLinkProfile;
+  counts.drawer = kLinkCounts;
+  wanted.emplace_back(station::Post{next_token(), std::move(counts)});
   listen(wanted);
 }
 
 // Whatever of its own lines it does not have, at the start or because it was lost.
 void LinkStation::listen(Wants& wanted) {
-  const auto open = [&](LineId& line, std::string address) {
+  const auto open = [&](LineId& line, LineOrder order) {
     if (line.is_set()) return;
     line = LineId(++last_line_);
     lines_[line.value()] = {};
-    wanted.emplace_back(station::OpenLine{line, {.address = std::move(address), .listens = true}});
+    order.listens = true;
+    wanted.emplace_back(station::OpenLine{line, std::move(order)});
   };
-  open(stream_listener_, stream_address(machine_));
-  open(datagram_line_, datagram_address(machine_));
+  const auto listen_at = [this](const std::string& address, std::string otherwise) {
+    return address.empty() ? std::move(otherwise) : address;
+  };
+  LineOrder stream;
+  stream.address = listen_at(setup_.stream_listen, stream_address(setup_.machine));
+  stream.tls = setup_.tls;
+  stream.peer_key = setup_.peer_key;
+  open(stream_listener_, std::move(stream));
+  LineOrder datagrams;
+  datagrams.address = listen_at(setup_.datagram_listen, datagram_address(setup_.machine));
+  open(datagram_line_, std::move(datagrams));
 }
 
 void LinkStation::started(const StationNow& now, const station::Started& started, Wants& wanted) {
-  if (started.request.target == kLinkApplication) {  // it takes everything
-    wanted.emplace_back(station::Post{{}, AttemptEnded{started.attempt, {.status = 200}}});
-    return;
-  }
   const std::string id(started.request.headers.find("id"));
   Send one{.attempt = started.attempt,
            .machine = started.request.target,
-           .body = std::string(started.request.body),
+           .body = setup_.machine + "|" + std::string(started.request.body),
            .datagrams = started.request.headers.find("way") == "datagrams",
+           .until_done = started.request.headers.find("until") == "done",
            .sent = false,
            .again = {}};
   messages_[id] = started.message;
@@ -149,7 +208,11 @@ LineId LinkStation::line_to(const StationNow& now, const std::string& machine, W
   }
   const LineId line(++last_line_);
   lines_[line.value()] = {.machine = machine, .in = {}, .open = false, .heard = now.instant.boot};
-  wanted.emplace_back(station::OpenLine{line, {.address = stream_address(machine)}});
+  LineOrder order;
+  order.address = stream_address(machine);
+  order.tls = setup_.tls;
+  order.peer_key = setup_.peer_key;
+  wanted.emplace_back(station::OpenLine{line, std::move(order)});
   return line;
 }
 
@@ -198,19 +261,21 @@ void LinkStation::took(const StationNow& now, const station::LineTook& took, Wan
 void LinkStation::take_frame(const StationNow& now, LineId line, std::string_view from,
                              const LinkFrame& frame, Wants& wanted) {
   const std::string id(frame.id);
-  if (frame.kind == LinkKind::kProof) {
-    if (sends_.contains(id)) {
-      ++proofs_;
+  if (frame.kind != LinkKind::kRequest) {
+    const auto sent = sends_.find(id);
+    if (sent != sends_.end()) {
+      if (frame.kind == LinkKind::kProof && sent->second.until_done) return;
+      ++(frame.kind == LinkKind::kProof ? proofs_ : dones_);
       return end(id, {.status = 200}, wanted);
     }
     const auto late = given_up_.find(id);
-    if (late == given_up_.end()) return;
+    if (late == given_up_.end() || frame.kind == LinkKind::kDone) return;
     ++late_proofs_;
     wanted.emplace_back(station::Post{{}, ReceiptArrived{late->second, On::kConfirmed, {}}});
     return;
   }
   const Asked asked{.id = id, .line = line, .from = std::string(from)};
-  if (bug_ == LinkBug::kProofBeforeCommit) prove(now, asked, wanted);
+  if (bug_ == LinkBug::kProofBeforeCommit) answer(now, LinkKind::kProof, asked, wanted);
   // It is on its way to the store already, or too much is: then it is not proven, and comes again.
   if (asked_ids_.contains(id) || asked_.size() >= kAskedMax) return;
   asked_ids_.insert(id);
@@ -224,31 +289,72 @@ void LinkStation::take_frame(const StationNow& now, LineId line, std::string_vie
                         .made = {},
                         .sequence = 0};
   arrived.profile = kLinkProfile;
-  arrived.source = {.origin = "link", .kind = "request", .format = "raw"};
+  const bool apart = bug_ == LinkBug::kCardInAnotherCommit;
+  arrived.source = {.origin = "link",
+                    .kind = std::string(apart ? kLinkUncounted : kLinkRequest),
+                    .format = "raw"};
   arrived.bytes = id + " " + std::string(frame.body);
+  if (!apart) return void(wanted.emplace_back(station::Post{token, std::move(arrived)}));
+  Arrived count = arrived;
+  count.source.kind = kLinkCount;
+  count.caller.key.key += "-count";
   wanted.emplace_back(station::Post{token, std::move(arrived)});
+  wanted.emplace_back(station::Post{{}, std::move(count)});
 }
 
 void LinkStation::told(const StationNow& now, const station::Told& told, Wants& wanted) {
+  if (const auto* page = std::get_if<CardPage>(&told.answer.view)) {
+    counted_ = 0;
+    for (const Card& card : page->cards) {
+      std::uint64_t number = 0;
+      std::from_chars(card.bytes.data(), card.bytes.data() + card.bytes.size(), number);
+      counted_ += number;
+    }
+    return;
+  }
+  const AnswerCode code = told.answer.code;
+  if (const auto over = awaited_.extract(told.token.value()); !over.empty()) {
+    const Awaited& awaited = over.mapped();
+    awaited_ids_.erase(awaited.asked.id);
+    if (code == AnswerCode::kDone) return answer(now, LinkKind::kDone, awaited.asked, wanted);
+    if (code == AnswerCode::kPending) await(awaited.asked, awaited.message, wanted);
+    return;  // its far side asks again
+  }
   const auto found = asked_.find(told.token.value());
   if (found == asked_.end()) return;
   const Asked asked = std::move(found->second);
   asked_.erase(found);
   asked_ids_.erase(asked.id);
-  const AnswerCode code = told.answer.code;
-  if (code == AnswerCode::kAccepted || code == AnswerCode::kDone || code == AnswerCode::kNothing)
-    prove(now, asked, wanted);
+  if (code != AnswerCode::kAccepted && code != AnswerCode::kDone && code != AnswerCode::kNothing)
+    return;
+  answer(now, LinkKind::kProof, asked, wanted);
+  if (told.answer.id.is_set()) await(asked, told.answer.id, wanted);
 }
 
-void LinkStation::prove(const StationNow& now, const Asked& asked, Wants& wanted) {
-  LineId line = asked.line;
-  if (!lines_.contains(line.value())) {
+// When the application has confirmed it, the far side hears of that.
+void LinkStation::await(const Asked& asked, MessageId message, Wants& wanted) {
+  if (!lines_.contains(asked.line.value()) || awaited_.size() >= kAwaitedMax) return;
+  if (!awaited_ids_.insert(asked.id).second) {  // it asked again, perhaps by another line
+    for (auto& [token, awaited] : awaited_) {
+      if (awaited.asked.id == asked.id) awaited.asked = asked;
+    }
+    return;
+  }
+  Await event;
+  event.id = message;
+  event.at_most = kAwaitFor;
+  const Token token = next_token();
+  awaited_[token.value()] = {asked, message};
+  wanted.emplace_back(station::Post{token, std::move(event)});
+}
+
+void LinkStation::answer(const StationNow& now, LinkKind kind, const Asked& asked, Wants& wanted) {
+  if (!lines_.contains(asked.line.value())) {
     if (bug_ != LinkBug::kLineUsedAfterEnd) return;  // its far side will ask again
   }
   wanted.emplace_back(station::WriteLine{
-      line,
-      encode_link_frame(
-          {.kind = LinkKind::kProof, .id = asked.id, .nonce = nonce(now), .body = {}}),
+      asked.line,
+      encode_link_frame({.kind = kind, .id = asked.id, .nonce = nonce(now), .body = {}}),
       asked.from});
 }
 
@@ -306,6 +412,8 @@ std::optional<Timestamp> LinkStation::next_deadline() const {
 void LinkStation::tell(StationFigures& figures) const {
   figures.push_back({"link requests", requests_});
   figures.push_back({"link proofs", proofs_});
+  figures.push_back({"link ends that were told", dones_});
+  figures.push_back({"link arrivals counted before", counted_});
   figures.push_back({"link proofs that came late", late_proofs_});
 }
 

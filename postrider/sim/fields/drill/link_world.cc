@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
 #include "postrider/base/check.h"
+#include "postrider/model/records/keys.h"
+#include "postrider/model/records/records.h"
 #include "postrider/sim/fields/drill/link_profile.h"
 #include "postrider/sim/fields/drill/link_station.h"
 #include "postrider/sim/world/trace.h"
@@ -47,7 +50,11 @@ class LinkWorld {
   void died(std::uint32_t machine);
   void leaves(const std::string& machine, LineId line, std::string_view bytes);
   void durable(std::uint32_t machine, const Applied& applied);
-  void handed_over(std::uint32_t machine, const StartAttempt& start);
+  void read_inbox(std::uint32_t machine);
+  void read_page(std::uint32_t machine, const MailboxPage& page);
+  void handed_over(std::uint32_t machine, const MailboxPage::Item& item);
+  void judge_numbers();
+  void judge_cards();
   void draw_trouble(std::uint32_t machine);
   void lie();
   void run_until(Timestamp end);
@@ -71,6 +78,14 @@ class LinkWorld {
   std::vector<std::set<std::string>> durable_;  // by machine: ids that are
   std::set<std::string, std::less<>> nonces_;
   std::map<std::string, std::set<std::pair<std::uint32_t, MessageId>>> handed_over_;  // by text
+  // Of each machine and sender: the numbers of what came, and which message has each.
+  std::map<std::pair<std::uint32_t, std::string>, std::map<std::uint64_t, MessageId>> numbers_;
+  struct Reader {                     // the application behind a machine
+    Ticket asks;                      // unset: it has to ask, or ask again
+    std::vector<MessageId> confirms;  // what the confirmation under way names
+    std::set<MessageId> confirmed;    // as it was told
+  };
+  std::vector<Reader> readers_;
   std::set<std::string> sent_;  // texts that clients wanted to send
   std::vector<std::string> violations_;
   bool troubled_ = true;
@@ -91,7 +106,8 @@ LinkWorld::LinkWorld(const LinkOptions& options)
               [this](std::string what) { violation(std::move(what)); }},
              LineLimits{}, WireFaults{}, rng_.fork(1)),
       asked_(options.machines),
-      durable_(options.machines) {
+      durable_(options.machines),
+      readers_(options.machines) {
   Rng faults = rng_.fork(2);
   if (options_.faults) wires_.set_faults(draw_wire_faults(faults));
   for (std::uint32_t i = 0; i < options_.machines; ++i) sites_.push_back(make_site(i));
@@ -124,10 +140,11 @@ std::unique_ptr<Site> LinkWorld::make_site(std::uint32_t machine) {
           options_.bug == LinkBug::kEntropyRepeated,
           [machine, bug = options_.bug] {
             std::vector<std::unique_ptr<Station>> list;
-            list.push_back(std::make_unique<LinkStation>(name_of_machine(machine), bug));
+            list.push_back(
+                std::make_unique<LinkStation>(LinkSetup{.machine = name_of_machine(machine)}, bug));
             return list;
           },
-          [this, machine](const StartAttempt& start) { handed_over(machine, start); },
+          [](const StartAttempt&) {},
           [this, machine](Ticket ticket, const Answer& answer) { told(machine, ticket, answer); },
           [this, machine] { died(machine); },
           [this](std::string what) { violation(std::move(what)); }},
@@ -147,11 +164,13 @@ void LinkWorld::violation(std::string what) {
 void LinkWorld::plan() {
   Rng rng = rng_.fork(3);
   const auto configure = [&](std::uint32_t machine, std::string name, std::string far,
-                             std::string way) {
+                             std::string way, std::string until = "proof") {
     Configure event;
-    event.config = {.name = std::move(name),
-                    .profile = std::string(kLinkProfile),
-                    .settings = {{"machine", std::move(far)}, {"way", std::move(way)}}};
+    event.config = {
+        .name = std::move(name),
+        .profile = std::string(kLinkProfile),
+        .settings = {
+            {"machine", std::move(far)}, {"way", std::move(way)}, {"until", std::move(until)}}};
     wish(machine, std::move(event), Duration(0));
   };
   for (std::uint32_t here = 0; here < options_.machines; ++here) {
@@ -160,7 +179,9 @@ void LinkWorld::plan() {
       if (here == there) continue;
       configure(here, name_of_machine(there) + "-stream", name_of_machine(there), "stream");
       configure(here, name_of_machine(there) + "-datagrams", name_of_machine(there), "datagrams");
+      configure(here, name_of_machine(there) + "-done", name_of_machine(there), "stream", "done");
     }
+    agenda_.after(Duration(1'000), [this, here] { read_inbox(here); });
     sites_[here]->start();
     if (options_.faults) draw_trouble(here);
   }
@@ -169,7 +190,8 @@ void LinkWorld::plan() {
     const auto step = static_cast<std::uint32_t>(1 + rng.below(options_.machines - 1));
     const std::uint32_t there = (here + step) % options_.machines;
     Submit event;
-    event.destination = name_of_machine(there) + (rng.chance(1, 3) ? "-datagrams" : "-stream");
+    constexpr std::array<const char*, 3> kWays = {"-datagrams", "-stream", "-done"};
+    event.destination = name_of_machine(there) + kWays[rng.below(kWays.size())];
     const std::string text = "message " + std::to_string(i) + " to " + name_of_machine(there) + ".";
     const auto most = static_cast<std::size_t>(rng.chance(1, 8) ? 40'000 : 200);
     event.body = text + std::string(rng.below(most), 'x');
@@ -214,7 +236,15 @@ void LinkWorld::ask(std::size_t number) {
   tickets_[ticket.value()] = number;
 }
 
-void LinkWorld::told(std::uint32_t /*machine*/, Ticket ticket, const Answer& answer) {
+void LinkWorld::told(std::uint32_t machine, Ticket ticket, const Answer& answer) {
+  Reader& reader = readers_[machine];
+  if (ticket == reader.asks) {
+    reader.asks = {};
+    if (const auto* page = std::get_if<MailboxPage>(&answer.view)) read_page(machine, *page);
+    if (std::holds_alternative<Confirmed>(answer.view))
+      reader.confirmed.insert(reader.confirms.begin(), reader.confirms.end());
+    return;
+  }
   const auto found = tickets_.extract(ticket.value());
   if (found.empty()) return;
   LinkWish& wish = wishes_[found.mapped()];
@@ -226,6 +256,7 @@ void LinkWorld::told(std::uint32_t /*machine*/, Ticket ticket, const Answer& ans
 
 void LinkWorld::died(std::uint32_t machine) {
   trace_.line(agenda_.now(), "died").number(std::uint64_t{machine}).end();
+  readers_[machine].asks = {};
   for (LinkWish& wish : wishes_) {
     if (wish.machine != machine || !wish.ticket.is_set()) continue;
     tickets_.erase(wish.ticket.value());
@@ -240,7 +271,8 @@ void LinkWorld::leaves(const std::string& machine, LineId line, std::string_view
   POSTRIDER_CHECK(taken.how == LinkTaken::How::kFrame);
   const std::uint32_t here = static_cast<std::uint32_t>(machine[0] - 'a');
   const std::string id(taken.frame.id);
-  trace_.line(agenda_.now(), taken.frame.kind == LinkKind::kProof ? "proof" : "request")
+  constexpr std::array<const char*, 3> kFrameWords = {"request", "proof", "done"};
+  trace_.line(agenda_.now(), kFrameWords[static_cast<std::size_t>(taken.frame.kind) - 1])
       .word(machine)
       .number(line.value())
       .word(id)
@@ -272,16 +304,100 @@ void LinkWorld::durable(std::uint32_t machine, const Applied& applied) {
   }
 }
 
-void LinkWorld::handed_over(std::uint32_t machine, const StartAttempt& start) {
-  if (start.request.target != kLinkApplication) return;
-  const std::string_view body = start.request.body;
-  const std::size_t from = std::min<std::size_t>(body.size(), 33);
+// Reads from the beginning each time, and confirms what it has read; a crash may take either.
+void LinkWorld::read_inbox(std::uint32_t machine) {
+  agenda_.after(Duration(2'000), [this, machine] { read_inbox(machine); });
+  Reader& reader = readers_[machine];
+  if (reader.asks.is_set() || !all_configured()) return;
+  const Ticket ticket(++last_ticket_);
+  Query query;
+  query.ticket = ticket;
+  query.what = Query::What::kReadMailbox;
+  query.destination = kLinkInbox;
+  query.limit = 10;
+  if (sites_[machine]->post(std::move(query))) reader.asks = ticket;
+}
+
+void LinkWorld::read_page(std::uint32_t machine, const MailboxPage& page) {
+  if (page.items.empty()) return;
+  Reader& reader = readers_[machine];
+  Confirm confirm;
+  confirm.destination = kLinkInbox;
+  for (const MailboxPage::Item& item : page.items) {
+    handed_over(machine, item);
+    confirm.ids.push_back(item.id);
+    if (reader.confirmed.contains(item.id))
+      violation(name_of_machine(machine) + " offers what was confirmed: " + to_string(item.id));
+  }
+  const Ticket ticket(++last_ticket_);
+  confirm.caller.ticket = ticket;
+  reader.confirms = confirm.ids;
+  if (sites_[machine]->post(std::move(confirm))) reader.asks = ticket;
+}
+
+// "ID SENDER#NUMBER TEXT"
+void LinkWorld::handed_over(std::uint32_t machine, const MailboxPage::Item& item) {
+  const std::string_view body = item.body;
+  const std::size_t sender = std::min(body.find(' '), body.size() - 1) + 1;
+  const std::size_t mark = std::min(body.find('#', sender), body.size());
+  const std::size_t from = std::min(body.find(' ', mark), body.size() - 1) + 1;
   const std::string text(body.substr(from, body.find('.', from) + 1 - from));
   trace_.line(agenda_.now(), "application").number(std::uint64_t{machine}).word(text).end();
   if (!sent_.contains(text)) return violation("an application got what no client sent: " + text);
   auto& holders = handed_over_[text];
-  holders.insert({machine, start.message});
+  holders.insert({machine, item.id});
   if (holders.size() > 1) violation("'" + text + "' was taken in twice");
+  std::uint64_t number = 0;
+  std::from_chars(body.data() + mark + 1, body.data() + body.size(), number);
+  const std::string from_whom(body.substr(sender, mark - sender));
+  const auto [held, is_new] = numbers_[{machine, from_whom}].emplace(number, item.id);
+  if (!is_new && held->second != item.id)
+    violation("number " + std::to_string(number) + " of " + from_whom + " was given twice");
+}
+
+// The card of a sender counts exactly what is in the mailbox or was.
+void LinkWorld::judge_numbers() {
+  for (const auto& [whose, numbers] : numbers_) {
+    if (numbers.rbegin()->first != numbers.size())
+      violation("messages of " + whose.second + " do not have the numbers 1 to " +
+                std::to_string(numbers.size()));
+  }
+}
+
+void LinkWorld::judge_cards() {
+  for (std::uint32_t machine = 0; machine < options_.machines; ++machine) {
+    const auto& records = sites_[machine]->disk().contents();
+    std::uint64_t cards = 0;
+    std::uint64_t expire = 0;
+    std::uint64_t due = 0;
+    for (const auto& [key, value] : records) {
+      if (key[0] == keys::kCard) {
+        const auto card = decode_card(value);
+        const auto parsed = keys::parse_card(key);
+        ++cards;
+        if (!card || !parsed) {
+          violation("a card of " + name_of_machine(machine) + " cannot be read");
+          continue;
+        }
+        if (parsed->drawer == kLinkSeen)
+          violation("a card of " + name_of_machine(machine) + " outlived its time");
+        expire += card->expires.is_set() ? 1U : 0U;
+      }
+      if (const auto entry = keys::parse_due(key);
+          entry && entry->kind == keys::DueKind::kCardExpiry)
+        ++due;
+    }
+    if (expire != due)
+      violation("cards and due entries of " + name_of_machine(machine) + " do not agree");
+    const auto stats = sites_[machine]->stats();
+    std::uint64_t counted = 0;
+    if (stats) {
+      for (const auto& [profile, count] : stats->cards) counted += count;
+    }
+    if (counted != cards)
+      violation(name_of_machine(machine) + " counts " + std::to_string(counted) +
+                " cards, and there are " + std::to_string(cards));
+  }
 }
 
 void LinkWorld::draw_trouble(std::uint32_t machine) {
@@ -365,7 +481,11 @@ LinkReport LinkWorld::run() {
   Timestamp end = calm;
   while (!given_up_ && !all_done() && end < calm + kLinkBound)
     run_until(end = end + Duration(1'000));
+  // What has a time goes when that is over.
+  if (!given_up_) run_until(end + kLinkSeenFor + Duration(600'000));
   judge();
+  if (!given_up_) judge_numbers();
+  if (!given_up_) judge_cards();
   report_.took = agenda_.now() - Timestamp(kLinkBeginning);
   report_.violations = violations_;
   report_.trace_hash = trace_.hash();

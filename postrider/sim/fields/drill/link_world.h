@@ -3,8 +3,10 @@
 // processes; then faults stop, and every message must have arrived once.
 //
 // What must hold: nothing says "I have it" before it is durable; no line or token is used after its
-// end; each start has one end; no entropy is drawn twice over all processes; a message is handed to
-// the far application's queue once, however often it was sent; and all of them are.
+// end; each start has one end; no entropy is drawn twice over all processes; a message is put into
+// the far application's mailbox once, however often it was sent, with a number that no other of its
+// sender has, and is never read again once its confirmation was told; all of them are confirmed,
+// and cards, their count and their due entries agree.
 #pragma once
 
 #include <cstdint>
