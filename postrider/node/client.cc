@@ -155,6 +155,47 @@ Result<Cancelled> Client::cancel(std::string_view id) {
   return error_of(answer);
 }
 
+Result<Mail> Client::read(const std::string& mailbox, std::string_view cursor,
+                          std::uint32_t limit) {
+  Query query;
+  query.what = Query::What::kReadMailbox;
+  query.destination = mailbox;
+  query.limit = limit;
+  if (!cursor.empty()) {
+    POSTRIDER_TRY(last, impl_->id_of(cursor));
+    query.id = last;
+  }
+  const Answer answer = impl_->rider().call(std::move(query));
+  const auto* page = std::get_if<MailboxPage>(&answer.view);
+  if (page == nullptr) return error_of(answer);
+  Mail out{.messages = {}, .cursor = std::string(cursor), .more = page->more};
+  for (const MailboxPage::Item& item : page->items) {
+    Incoming message{.id = impl_->rider().shown(item.id),
+                     .body = item.body,
+                     .attributes = {},
+                     .accepted = wall_time(item.accepted)};
+    if (const auto texts = decode_texts(item.attributes))
+      message.attributes.assign(texts->begin(), texts->end());
+    out.cursor = message.id;
+    out.messages.push_back(std::move(message));
+  }
+  return out;
+}
+
+Result<std::uint32_t> Client::confirm(const std::string& mailbox,
+                                      const std::vector<std::string>& ids) {
+  Confirm confirm;
+  confirm.destination = mailbox;
+  for (const std::string& id : ids) {
+    POSTRIDER_TRY(message, impl_->id_of(id));
+    confirm.ids.push_back(message);
+  }
+  const Answer answer = impl_->rider().call(std::move(confirm));
+  const auto* confirmed = std::get_if<Confirmed>(&answer.view);
+  if (confirmed == nullptr) return error_of(answer);
+  return confirmed->confirmed;
+}
+
 Result<void> Client::on_end(std::function<void(const Ended&)> told, std::string_view position) {
   Postrider& rider = impl_->rider();
   LogPosition from = kBehindEverything;

@@ -117,6 +117,31 @@ TEST_F(ClientTest, ExplainsAndCancelsByTheOuterId) {
   EXPECT_EQ(client->explain("nonsense").error().code, ErrorCode::kInvalid);
 }
 
+// req: lib.client.5
+TEST_F(ClientTest, ReadsAMailboxAndConfirms) {
+  ASSERT_TRUE(client->put({.name = "inbox", .profile = "mailbox", .settings = {}}));
+  for (const char* body : {"one", "two", "three"})
+    ASSERT_TRUE(client->submit({.destination = "inbox", .body = body}));
+  const auto first = client->read("inbox", {}, 2);
+  ASSERT_TRUE(first) << first.error().detail;
+  ASSERT_EQ(first->messages.size(), 2U);
+  EXPECT_EQ(first->messages[0].body, "one");
+  EXPECT_TRUE(first->more);
+  const auto second = client->read("inbox", first->cursor);
+  ASSERT_TRUE(second);
+  ASSERT_EQ(second->messages.size(), 1U);
+  EXPECT_EQ(second->messages[0].body, "three");
+  EXPECT_EQ(client->confirm("inbox", {first->messages[0].id, first->messages[1].id}).value(), 2U);
+  EXPECT_EQ(client->confirm("inbox", {first->messages[0].id}).value(), 0U) << "harmless";
+  ASSERT_TRUE(client->close());
+  client.reset();
+  open();
+  EXPECT_EQ(client->read("inbox").value().messages.size(), 1U);
+  EXPECT_EQ(client->read("nobody").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(client->read("inbox", "nonsense").error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(client->confirm("inbox", {"nonsense"}).error().code, ErrorCode::kInvalid);
+}
+
 // req: lib.client.2
 TEST_F(ClientTest, TellsEachEndBehindAPositionOnce) {
   put_shop();

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace postrider {
 
@@ -33,6 +35,19 @@ enum class Cancelled : std::uint8_t {
   kNow,      // it has ended as cancelled
   kPending,  // an attempt is open; it ends as cancelled unless that succeeds
   kTooLate,  // it had ended already, or is under way and its profile cannot stop it
+};
+
+// A message in a mailbox.
+struct Incoming {
+  std::string id;
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> attributes;
+  WallTime accepted{};
+};
+struct Mail {
+  std::vector<Incoming> messages;  // oldest first
+  std::string cursor;              // a reading with it goes on behind the last of them
+  bool more = false;               // waits behind them
 };
 
 struct Ended {

@@ -9,10 +9,12 @@
 // What is not here (jobs, holds, groups, statistics) is behind the low door: node/postrider.h.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "postrider/base/result.h"
 #include "postrider/include/postrider/answer.h"
@@ -41,6 +43,15 @@ class Client {
 
   Result<Standing> explain(std::string_view id);
   Result<Cancelled> cancel(std::string_view id);
+
+  // What waits in a mailbox, oldest first, behind `cursor` of an earlier reading; empty: from the
+  // beginning. Reading changes nothing: what is not confirmed is there again. kNotFound: there is
+  // no such mailbox. kInvalid: no such cursor.
+  Result<Mail> read(const std::string& mailbox, std::string_view cursor = {},
+                    std::uint32_t limit = 100);
+  // Ends these messages as delivered; how many that were. To confirm again is harmless. kLimit: too
+  // many at a time.
+  Result<std::uint32_t> confirm(const std::string& mailbox, const std::vector<std::string>& ids);
 
   // Calls `told` for each end behind `position`, or from now on when that is empty, in order, on
   // the engine's thread: it must not block and must not call the client. One follower; a second
