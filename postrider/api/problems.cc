@@ -43,7 +43,7 @@ constexpr std::array<ProblemRow, kProblemTypes> kRows = {{
     {T::kHeadTooLarge,         "head-too-large",         431, "The head of the request is too large"},
     {T::kBusy,                 "busy",                   503, "Too many requests wait already"},
     {T::kNoSpace,              "no-space",               503, "The disk has no room for new messages"},
-    {T::kRestarting,           "restarting",             503, "The store is being taken again"},
+    {T::kRestarting,           "restarting",             503, "The store is being opened again"},
     {T::kStopping,             "stopping",               503, "The daemon is stopping"},
     {T::kInterrupted,          "interrupted",            503, "Nobody can tell yet whether it happened"},
     {T::kTooManyReaders,       "too-many-readers",       503, "Too many readers follow the events"},

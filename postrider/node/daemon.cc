@@ -473,7 +473,7 @@ void Daemon::Impl::look_around() {
   if (draining_ && clock_.read().boot >= give_up_at_) host.give_up();
   const bool restarting = host.state() == Host::State::kRestarting;
   if (restarting && !was_restarting_)
-    log_.error("the store is taken again", {{"why", node_->committer().last_reason()}});
+    log_.error("the store is being opened again", {{"why", node_->committer().last_reason()}});
   was_restarting_ = restarting;
   if (!was_ready_ && host.state() == Host::State::kRunning) {
     was_ready_ = true;

@@ -24,7 +24,7 @@ Answer refused(Door door) {
     case Door::kBusy:
     case Door::kTenantBusy: answer.detail = "too much waits already; ask again soon"; break;
     case Door::kNoSpace: answer.detail = "the disk has no room for new messages"; break;
-    case Door::kRestarting: answer.detail = "the store is being taken again"; break;
+    case Door::kRestarting: answer.detail = "the store is being opened again"; break;
     case Door::kStopping: answer.detail = "it is stopping"; break;
   }
   return answer;

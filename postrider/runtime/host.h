@@ -43,7 +43,7 @@ enum class Door : std::uint8_t {
   kBusy,        // too much waits already: try again soon
   kTenantBusy,  // this tenant has its whole share waiting
   kNoSpace,     // the disk has no room for new messages; questions and ends still pass
-  kRestarting,  // the store is being taken again
+  kRestarting,  // the store is being opened again
   kStopping,
 };
 

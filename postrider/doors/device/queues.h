@@ -1,7 +1,7 @@
 // DeviceQueues: keeps the queues in the store and the plugins of the configuration together. Each
 // queue gets the settings of its plugin; one whose plugin is gone is paused, with its messages, and
 // goes on when the plugin is back. Works by itself, page by page, until it has been through; a
-// store that is being taken again only delays it. On the loop's thread.
+// store that is being opened again only delays it. On the loop's thread.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,11 @@ class Faults {
     out.table_ = name.ends_with(".sst");
     return out;
   }
-  IOStatus of_write() const { return faults_ ? strike(faults_->writes.load()) : IOStatus::OK(); }
+  // To a file of so many bytes.
+  IOStatus of_write(std::uint64_t size) const {
+    if (!faults_ || (table_ && size < faults_->tables_above)) return IOStatus::OK();
+    return strike(faults_->writes.load());
+  }
   IOStatus of_sync() const { return faults_ ? strike(faults_->syncs.load()) : IOStatus::OK(); }
   IOStatus of_read() const { return faults_ ? strike(faults_->reads.load()) : IOStatus::OK(); }
 
@@ -50,9 +54,9 @@ class FaultyFile final : public rocksdb::FSWritableFileOwnerWrapper {
       : FSWritableFileOwnerWrapper(std::move(real)), faults_(std::move(faults)) {}
 
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* debug) override {
-    const IOStatus fault = faults_.of_write();
-    const Slice part(data.data(), fault.ok() ? data.size() : data.size() / 2);
     const std::lock_guard lock(mutex_);
+    const IOStatus fault = faults_.of_write(size_);
+    const Slice part(data.data(), fault.ok() ? data.size() : data.size() / 2);
     size_ += part.size();
     if (faults_.drop_unsynced()) {
       unsynced_.append(part.data(), part.size());
@@ -162,7 +166,7 @@ class FaultyFiles final : public rocksdb::FileSystemWrapper {
                            std::unique_ptr<rocksdb::FSWritableFile>* out,
                            IODebugContext* debug) override {
     const Faults faults = faults_.of_file(name);
-    const IOStatus fault = faults.of_write();
+    const IOStatus fault = faults.of_write(0);
     if (!fault.ok()) return fault;
     // Memory-mapped and direct writing would go around us.
     rocksdb::FileOptions plain = options;

@@ -216,8 +216,9 @@ Result<Epoch> RocksStore::Impl::acquire(std::uint32_t shard) {
   const rocksdb::Status status =
       rocks::put_epochs_given(*database_, write_options(), epochs_given_);
   if (!status.ok()) {
+    // A full disk that stopped the background stops this write by a status of its own.
     (void)failed(status);
-    return tl::unexpected<Error>(rocks::error_of(status, "cannot write to " + directory_->path()));
+    return fail(health_ == Health::kFull ? ErrorCode::kLimit : ErrorCode::kUnavailable, why_);
   }
   owners_[shard] = epoch;
   return epoch;

@@ -1,15 +1,18 @@
 #include "postrider/stores/rocks/rocks_store.h"
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <sys/stat.h>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "postrider/base/rng.h"
 #include "postrider/model/records/keys.h"
 #include "postrider/stores/conformance.h"
 #include "postrider/stores/rocks/directory.h"
@@ -353,6 +356,31 @@ TEST_F(RocksStoreFaults, FullDiskMetByTheBackgroundIsNotTakenForABrokenOne) {
   const auto taken = store->acquire(0);
   ASSERT_TRUE(taken) << taken.error().detail;
   for (int i = 0; i < durable; ++i) EXPECT_TRUE(get("C" + std::to_string(i)).has_value()) << i;
+}
+
+// Compactions meet the full disk, tables pile up and RocksDB stops all writes. The record of a new
+// epoch may be the write that hears of it, by a status that is not that of a full disk.
+// req: engine.store.17
+TEST_F(RocksStoreFaults, AcquireThatIsStoppedByAFullDiskSaysThatItIsFull) {
+  ASSERT_TRUE(open(options));
+  faults->tables_only = true;
+  faults->tables_above = 16U << 10;  // more than a table below, less than a compaction of several
+  faults->writes = FileFaults::Fault::kNoSpace;
+  Rng rng(1);
+  Result<Epoch> taken = Epoch();
+  for (int number = 0; number < 1000 && taken; ++number) {
+    std::string value(4000, '\0');  // that does not pack
+    for (char& byte : value) byte = static_cast<char>(rng.below(256));
+    ASSERT_EQ(put("C" + std::to_string(rng.below(100'000)), value).outcome,
+              CommitOutcome::kDurable);
+    (void)store->reclaim();  // makes a table of it
+    taken = store->acquire(0);
+    if (taken) epoch = *taken;
+  }
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::kLimit) << taken.error().detail;
+  faults->writes = FileFaults::Fault::kNone;
+  EXPECT_TRUE(store->acquire(0).has_value());
 }
 
 // req: engine.store.18

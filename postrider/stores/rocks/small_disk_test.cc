@@ -365,5 +365,56 @@ TEST_F(SmallDiskTest, GivesTheRoomBackAfterACompactionMetTheFullDisk) {
   EXPECT_GT(store->reclaim(), 8 * kDiskMiB);
 }
 
+// A compaction for the sake of room may itself take the last of it, at any moment of a write and of
+// an opening. That delays, and is never taken for a broken disk.
+// req: engine.disk.3, engine.disk.5
+TEST_F(SmallDiskTest, FilledByItsOwnReclaimingIsFullAndNotBroken) {
+  options.memtable_bytes = 512 * kKiB;
+  options.memtables_max = 6;
+  options.wal_bytes_max = 6 * kDiskMiB;
+  ASSERT_TRUE(open());
+  std::atomic<bool> stop = false;
+  std::thread reclaimer([&] {
+    while (!stop) (void)store->reclaim();
+  });
+  std::vector<std::string> live;
+  std::uint64_t number = 0;
+  std::string broken;
+  int refusals = 0;
+  const auto key_of = [](std::uint64_t of) { return "H" + noise(of, 4) + std::to_string(of); };
+  for (std::uint64_t round = 0; round < 5 && broken.empty(); ++round) {
+    disk.fill((round * 5 % 12) * kDiskMiB / 4);
+    BlockingStore::Written written;
+    for (int i = 0; i < 400 && written.outcome == CommitOutcome::kDurable; ++i) {
+      WriteBatch batch;
+      live.push_back(key_of(++number));
+      batch.put_once(live.back(), Blob::copy_of(noise(number, 16'000)));
+      while (live.size() > 100) {
+        batch.remove_once(live.front());
+        live.erase(live.begin());
+      }
+      written = store->write(epoch, batch);
+    }
+    if (written.outcome == CommitOutcome::kNoSync) broken = "write: " + written.reason;
+    // First while the disk is as full as the reclaimer left it, then with room.
+    bool taken = false;
+    for (int looks = 0; looks < 100 && !taken && broken.empty(); ++looks) {
+      if (looks == 20) disk.empty();
+      const Result<void> take_it = take();
+      taken = take_it.has_value();
+      if (taken) break;
+      ++refusals;
+      if (take_it.error().code != ErrorCode::kLimit) broken = "acquire: " + take_it.error().detail;
+    }
+    disk.empty();
+    if (!taken && broken.empty()) broken = "the store does not come back";
+  }
+  stop = true;
+  store->end_reclaim();
+  reclaimer.join();
+  EXPECT_EQ(broken, "");
+  EXPECT_GT(refusals, 0);
+}
+
 }  // namespace
 }  // namespace postrider
