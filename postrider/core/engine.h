@@ -53,7 +53,7 @@ struct EngineLimits {
   std::uint32_t jobs_kept_max = 256;           // finished ones too; the oldest go first
   std::uint32_t job_rows_max = 32;             // of one page, from each bucket
   std::uint32_t job_rate_max = 100'000;        // per second
-  std::uint32_t job_rate_usual = 100;          // when nobody says
+  std::uint32_t job_rate_usual = 100;          // when the order names none
   Duration job_every_min{60'000};              // between two rounds of one
   std::uint32_t dry_runs_max = 4;              // at a time
   std::uint32_t dry_run_rows_max = 1'000'000;  // that are read for one

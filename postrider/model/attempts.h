@@ -20,7 +20,7 @@ inline constexpr std::size_t kAttemptNotesMax = 64;  // that a record may have
 inline constexpr std::size_t kAttemptReasonBytesMax = 80;
 
 enum class AttemptEnd : std::uint8_t {
-  kOpen,  // nobody knows yet
+  kOpen,  // its outcome is not known yet
   kFailed,
   kDelivered,
   kGivenUp,  // we did not wait for its outcome, or a crash forgot it

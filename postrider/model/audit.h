@@ -13,7 +13,7 @@ namespace postrider {
 
 struct AuditRecord {
   Timestamp at;
-  std::string actor;   // who: the name of a token, or the way by which they came
+  std::string actor;   // the operator: the name of a token, or the way by which they came
   std::string action;  // "pause", "redrive", "job-start", …
   std::string target;  // a message, a destination, a job
   std::string reason;  // their words, when they gave any

@@ -1,6 +1,6 @@
 // Dead groups: how many dead letters there are of each destination, phase and cause, kept exactly
-// beside the letters themselves, so that nobody has to read a million of them to know why they
-// died. One record for each bucket of the letters in which the group has any.
+// beside the letters themselves, so that a look at the causes does not read a million of
+// them. One record for each bucket of the letters in which the group has any.
 #pragma once
 
 #include <compare>
@@ -20,7 +20,7 @@
 namespace postrider {
 
 // An unset destination stands for all groups of the bucket that found no place of their own. The
-// phase indeterminate counts letters that nobody could read: they are still counted in their group,
+// phase indeterminate counts letters that could not be read: they are still counted in their group,
 // because what is unreadable does not say which that was. Parked messages are no letters: they are
 // counted in bucket 0, by destination only.
 struct GroupName {
@@ -59,10 +59,10 @@ struct DeadGroup {
 
 struct DeadGroupList {
   std::vector<DeadGroup> groups;  // the largest first
-  std::uint64_t letters = 0;      // in all groups, those that are not listed too
+  std::uint64_t letters = 0;      // in all groups, also in groups that are not listed
   std::uint64_t unlisted = 0;     // groups beyond the limit of the answer
   std::uint64_t others = 0;       // letters of groups that have no place of their own
-  std::uint64_t unreadable = 0;   // counted in the groups, but nobody could read them
+  std::uint64_t unreadable = 0;   // counted in the groups, but could not be read
 };
 
 }  // namespace postrider

@@ -1,5 +1,5 @@
-// The names of things. A MessageId is 128 bits and is the message's address: whoever has it reads,
-// explains and cancels with point reads, and no index by id exists. It has no text form here:
+// The names of things. A MessageId is 128 bits and is the message's address: reading, explaining
+// and cancelling by it are point reads, and no index by id exists. It has no text form here:
 // outside it is shown as a PublicId (model/id_codec.h).
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace postrider {
 
-using Ticket = Id<struct TicketTag>;        // somebody who waits for an answer
+using Ticket = Id<struct TicketTag>;        // a caller that waits for an answer
 using AttemptId = Id<struct AttemptIdTag>;  // one attempt of one incarnation of the engine
 using Epoch = Id<struct EpochTag>;          // one incarnation of a shard's owner
 
@@ -60,7 +60,7 @@ struct MessageId {
   friend constexpr auto operator<=>(const MessageId&, const MessageId&) = default;
 };
 
-// A message id as everybody outside knows it: the address, enciphered with the key of its store. It
+// A message id as it is known outside: the address, enciphered with the key of its store. It
 // has no parts, and its order means nothing.
 struct PublicId {
   std::uint64_t high = 0;

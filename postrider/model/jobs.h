@@ -38,7 +38,7 @@ std::string_view name_of(JobState state);
 // Everything that is set must fit. Unset fields fit everything.
 struct JobFilter {
   std::string destination;         // this one
-  std::string destination_prefix;  // or those whose names begin so
+  std::string destination_prefix;  // or destinations whose names begin so
   std::optional<Phase> phase;
   std::optional<FailureClass> cause;  // of the end, or of the last attempt
   Timestamp since;                    // died, parked or (to cancel) accepted then or later …
@@ -62,7 +62,7 @@ struct Job {
   JobId id;
   JobOrder order;
   JobState state = JobState::kRunning;
-  std::string actor;  // who asked for it
+  std::string actor;  // the operator that asked for it
   Timestamp created;
   Timestamp finished;          // unset: it runs
   std::string cursor;          // of the engine; empty: at the beginning
@@ -90,7 +90,7 @@ struct JobList {
 struct DryRun {
   std::uint64_t matched = 0;
   std::uint64_t looked = 0;  // records that were read for it; 0: the groups knew it
-  bool complete = true;      // false: there are more than anybody wanted to look at
+  bool complete = true;      // false: there are more than the dry run looked at
   std::uint32_t rate = 0;
   Duration forecast{0};  // how long it would take, at least when it is not complete
 };

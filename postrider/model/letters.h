@@ -20,7 +20,7 @@ struct CarriedLetter {
   std::uint16_t priority = 0;
   std::string attributes;  // encode_texts
   std::string body;
-  bool ran = false;  // where it died nobody could rule out that it was done
+  bool ran = false;  // where it died it could not be ruled out that it was done
 };
 
 // Its key is the letter's id within the scope: brought twice, it comes once.

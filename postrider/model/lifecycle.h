@@ -21,7 +21,7 @@ enum class Phase : std::uint8_t {
   kDead,
   kExpired,
   kCancelled,
-  kIndeterminate,  // may or may not have happened, and nobody can tell
+  kIndeterminate,  // may or may not have happened, and no answer can tell any more
 };
 inline constexpr std::size_t kPhases = 10;
 
@@ -42,16 +42,16 @@ enum class On : std::uint8_t {
   kTimedOut,    // the state's timer fired
   kExhausted,   // the retry rule has nothing left
   kExpired,     // its expiry has come
-  kCancelled,   // somebody asked to stop it
+  kCancelled,   // a caller asked to stop it
   kPeerSeen,    // the destination gave a sign of life
   kOutOfReach,  // exhausted, by failures that say nothing but that the destination is not there
-  kPoison,      // it fails again and again while others wait behind it: out of their way
+  kPoison,      // it fails again and again while messages wait behind it: out of their way
   kSkipped,     // the same, for good
 };
 inline constexpr std::size_t kSignals = 21;
 
-// Whether news from the network may carry it. The others are the engine's own: nobody outside says
-// that a message is due, late, used up or unwanted.
+// Whether news from the network may carry it. The other signals are the engine's own: no far side
+// decides that a message is due, late, used up or unwanted.
 constexpr bool may_come_from_outside(On signal) {
   return signal != On::kDue && signal != On::kTimedOut && signal != On::kExhausted &&
          signal != On::kOutOfReach && signal != On::kPoison && signal != On::kSkipped &&

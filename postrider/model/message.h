@@ -25,7 +25,7 @@ inline constexpr std::size_t kNotesMax = 4096;  // bytes of notes of one message
 struct SharedBody {
   std::uint64_t id = 0;  // of the fan-out; 0: the message has its own body
   std::uint32_t bytes = 0;
-  Blob record = {};  // encode_body; empty: nobody has read it
+  Blob record = {};  // encode_body; empty: not read yet
 };
 
 struct Message {

@@ -116,7 +116,7 @@ struct Admission {
   std::string key = {};
 };
 
-// A name that others have for a message, or for an attempt of it. Names outlive the message, so
+// A name that a far side has for a message, or for an attempt of it. Names outlive the message, so
 // that late news is recognised.
 struct ExternalName {
   std::string scope;
@@ -166,8 +166,8 @@ struct Reading {
   bool silent = false;    // raises nothing: notes and names only; for `notice` only
   // For the figures, and for the operator.
   bool mismatched = false;  // it does not fit what was asked
-  bool adopted = false;     // it told us the name of an attempt that nobody had told us about
-  bool alarm = false;       // somebody has to look: the far side will not take anything from us
+  bool adopted = false;     // it brought the name of an attempt of which no message knew
+  bool alarm = false;       // for the operator: the far side refuses everything from us
   std::optional<std::string> notes = {};  // instead of the old ones; at most kNotesMax bytes
   std::vector<ExternalName> names = {};
   std::vector<NestedSubmit> submits = {};
@@ -188,17 +188,17 @@ struct Inbound {
   Cabinet* cabinet = nullptr;  // the engine always gives it
 };
 
-// Whom it is about: a message, or the first of these names that is known and does not decline, or
-// who holds a gate. With a window, name and news must be less than it apart, whichever came first.
+// The message that news is about: by its id, or the first of these names that is known and does not
+// decline, or the holder of a gate. With a window, name and news lie less than it apart.
 struct Subject {
   MessageId message = {};
   std::vector<ExternalName> names = {};  // the first one is waited for
   std::string detail = {};               // what `notice` gets; at most kNotesMax bytes
   Duration window{0};
-  bool waits = true;          // for the name, when nobody has it yet
+  bool waits = true;          // for the name, when no message has it yet
   GateName gate = 0;          // of which there is one place
   bool alive = false;         // a sign of life: opens the gate, if failures closed it
-  ExternalName witness = {};  // when it was last given is told to who holds the gate
+  ExternalName witness = {};  // the holder of the gate is told when it was last given
   // The message that has this name hears of it when none of `names` is known and no message holds
   // the gate.
   ExternalName idle = {};
@@ -225,7 +225,7 @@ struct Notice {
   Timestamp witnessed() const { return witness == nullptr ? Timestamp() : witness->find(); }
 };
 
-// What arrived, taken apart: whom it is about, and messages that follow from it alone.
+// What arrived, taken apart: its subjects, and messages that follow from it alone.
 struct Received {
   std::vector<Subject> subjects = {};
   std::vector<NestedSubmit> submits = {};
@@ -251,7 +251,7 @@ struct Moment {
 // What a moment leaves behind, written down in the commit of that moment.
 struct Aftermath {
   std::vector<NestedSubmit> submits = {};
-  // kStarted: those that the send has before its bytes leave. The newest holder of a name counts.
+  // kStarted: names of the send before its bytes leave. The newest holder of a name counts.
   std::vector<ExternalName> names = {};
   std::optional<std::string> notes = {};  // instead of the old ones
   std::string_view outcome = {};          // kEnded: a constant word of the profile, for the figures

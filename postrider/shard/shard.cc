@@ -21,7 +21,7 @@
 namespace postrider {
 namespace {
 
-// What an event must not overtake: others of its destination, and others with its operation key.
+// What an event must not overtake: events of its destination, and events with its operation key.
 class OrderKeys {
  public:
   void add(std::uint64_t key) {
@@ -54,8 +54,8 @@ void add_caller(OrderKeys& out, const Caller& caller) {
 }
 
 // What was started and is over within one turn has not left, and need not: the request would be on
-// its way when nobody waits for it any more, and perhaps when a newer one is. What goes on was an
-// attempt that counts, so that one leaves, and its abort behind it.
+// its way when its attempt is over, and perhaps beside the request of a newer one. Where the
+// message goes on, the attempt counts: its request leaves, and its abort behind it.
 void drop_unsent(std::vector<Action>& actions) {
   std::vector<AttemptId> over;
   for (const Action& action : actions) {
@@ -95,7 +95,7 @@ struct OrderKeysOf {
     add_destination(out, command.destination);
     add_caller(out, command.caller);
   }
-  // Not those of the members, who are known only when the group was read: a fan-out is one
+  // Not the keys of the members, which are known only when the group was read: a fan-out is one
   // step, which sees all that was decided before it. Fan-outs to one group stay in order.
   void with_group(std::string_view name, const Caller& caller) {
     out.add(hash64(name, hash64("group")) | (1ULL << 63));
@@ -271,7 +271,7 @@ class Shard::Impl {
   std::vector<Action> committing_actions_;
   std::vector<Action> leaving_;  // scratch
   std::shared_ptr<WriteBatch>
-      spare_batch_;  // its memory is used again when nobody looks at it any more
+      spare_batch_;  // its memory is used again when no read looks at it any more
   bool in_commit_ = false;
   bool turning_ = false;
   bool something_came_back_ = false;
@@ -345,8 +345,8 @@ void Shard::Impl::drain() {
   }
 }
 
-// What the engine gave itself goes before what others want; only pages take turns with them, or as
-// many as may be parked would leave no place for anybody else.
+// Chores of the engine go before events from outside; only pages take turns with events, or as
+// many pages as may be parked would leave no place for an event.
 bool Shard::Impl::take_next() {
   const auto take_from = [this](auto& queue) {
     auto event = std::move(queue.front());
@@ -466,7 +466,7 @@ void Shard::Impl::unpark(ParkedList::iterator parked) {
   forget_old_batches();
 }
 
-// Whoever asked the store may still need what was in commit at that time.
+// A read that is under way may still need the batches that were in commit when it began.
 void Shard::Impl::forget_old_batches() {
   view_.forget_before(oldest_reads_.empty() ? 0 : *oldest_reads_.begin());
 }

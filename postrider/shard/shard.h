@@ -33,7 +33,7 @@ class Shard {
  public:
   enum class Fate : std::uint8_t {
     kRunning,
-    kRestart,  // a commit failed or nobody knows: drop this shard and make a new one from the store
+    kRestart,  // a commit failed or is in doubt: drop this shard and make a new one from the store
     kStop,     // the store failed for good, or cannot be read: stop the process
   };
   using ActionSink = std::function<void(Action&&)>;
@@ -73,7 +73,7 @@ class Shard {
   std::optional<Duration> take_clock_step();
   // What became of a leap of the wall clock at the start, since the last call.
   std::optional<DoubtNews> take_clock_doubt();
-  // How far the wall is ahead and not believed; 0: it is, and nobody need ask the kernel.
+  // How far the wall is ahead and not believed; 0: it is believed, and the kernel is not asked.
   Duration clock_doubt() const;
   // Makes the stamps of an answer that has left wall time, for callers.
   void show_by_wall(Answer& answer) const;

@@ -55,7 +55,7 @@ class Stations {
     std::uint64_t lines = 0;          // open now
     std::uint64_t lines_refused = 0;  // because there were too many
     std::uint64_t posts_refused = 0;  // the door was shut, or too many waited
-    std::uint64_t news_lost = 0;      // posts that nobody waits for, refused
+    std::uint64_t news_lost = 0;      // posts that no caller waits for, refused
     std::uint64_t overflows = 0;      // calls that wanted too much
     std::uint64_t attempts_overdue = 0;
     std::uint64_t misuses = 0;

@@ -13,7 +13,7 @@ void View::commit(std::shared_ptr<const WriteBatch> batch) {
 void View::durable() {
   for (Layer& layer : layers_) {
     if (layer.durable_at != 0) continue;
-    // Zero means "in commit", so a batch that nobody has read before counts as read number one.
+    // Zero means "in commit", so a batch that was never read counts as read number one.
     layer.durable_at = last_read_ + 1;
     return;
   }

@@ -35,7 +35,7 @@ class View {
   std::size_t layers() const { return layers_.size(); }
 
  private:
-  // A batch with an index that is made when somebody first looks, and extended as the batch grows.
+  // A batch with an index that is made at the first look, and extended as the batch grows.
   struct Index {
     std::map<std::string, std::optional<Blob>, std::less<>> last;  // key: value, or removed
     std::vector<std::pair<std::string, std::string>> ranges;       // removed, in order

@@ -1,4 +1,4 @@
-// Bodies: those that several messages share, as far as a message in memory needs them. The engine
+// Bodies: contents that messages share, as far as a message in memory needs them. The engine
 // owns it. A count that is here is the one that holds; the store hears of it when the turn closes.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Names: what others call our messages, and the news that waits for its name. A name, the news that
+// Names: what far sides call messages, and the news that waits for its name. A name, the news that
 // waits for it and the message that has it are records; which of them came first does not matter.
 //
 // Invariants

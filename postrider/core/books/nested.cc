@@ -24,17 +24,17 @@ void Nested::write_nested(Step& step, const ProfileSpec& profile, MessageId from
                                               submit.priority, submit.attributes, submit.body},
                                              profile.dictionary));
     }
-    // Those of the former life come first: the scan of restore finds this one behind them.
+    // Submits of the former life come first: the scan of restore finds this one behind them.
     if (!restored_) continue;
-    // Those for one destination must not overtake each other while something is read.
+    // Submits for one destination must not overtake each other while something is read.
     const DestinationId to = destination_id(submit.destination, submit.destination, 0);
     step.out.chores.push_back(
         {.kind = Chore::Kind::kNested, .destination = to, .cursor = std::move(key)});
   }
 }
 
-// Submits that follow from others, and were written down with them: those of the former life, and
-// behind them those that this one has written so far.
+// Submits that follow from an arrival or an end, and were written down with it: first submits of
+// the former life, then submits that this life has written so far.
 void Nested::restore_nested(Step& step, const Chore& chore) {
   const Rows* rows = step.scan({chore.cursor, keys::after_prefix(keys::space(keys::kNested)),
                                 std::max<std::uint32_t>(1, limits_.restore_rows_max)});

@@ -189,7 +189,7 @@ void Receipts::end(const EndRecord& end, const Message* content, WriteBatch& out
                           .cause = end.cause,
                           .attempts = end.attempts,
                           .reason = end.reason};
-    // History outlives those with whom the message shared its body, and has it whole.
+    // History outlives the messages with which this one shared its body, and has it whole.
     const bool whole = kept == Kept::kHistory && content->shared.id != 0;
     const Blob record = whole ? encode_whole(*content) : content->record;
     put_kept(kept, content_key(stored.content_bucket, end.id, end.phase),

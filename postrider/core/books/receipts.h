@@ -76,7 +76,7 @@ class Receipts {
   std::vector<keys::Bucket> buckets(Kept kept) const;
   keys::Bucket oldest(Kept kept) const;
   BucketInfo sum(Kept kept) const;  // of all its buckets: count and bytes
-  // True when an entry at or behind the position was removed before anybody could read it from
+  // True when an entry at or behind the position was removed before a reader could get it from
   // there.
   bool fell_behind(const LogPosition& from) const {
     return from.page != 0 && from.page <= meta_.log_removed;

@@ -4,8 +4,8 @@
 // Invariants
 //   - A ticket waits for one thing, and is answered once: by that, or by its time, or not at all
 //     when its caller has gone.
-//   - No more than `awaits_max` wait, and no more than `awaits_of_one_max` for one thing; who
-//     finds no room is told so at once.
+//   - No more than `awaits_max` wait, and no more than `awaits_of_one_max` for one thing; a
+//     caller that finds no room is told so at once.
 #pragma once
 
 #include <cstdint>

@@ -39,8 +39,8 @@ void Delivery::unpark(Step& step, MessageId id) {
   receipts_.take_parked(id);
 }
 
-// One that ran out while others were delivered may itself be what the far side cannot take: it is
-// not put back by each delivery, only by the clock, or after a while.
+// A message that ran out while its route delivered may itself be what the far side cannot take: it
+// is not put back by each delivery, only by the clock, or after a while.
 void Delivery::park_for_reach(Step& step, Slot slot) {
   const Entry& entry = window_[slot];
   Resident& resident = residents_[entry.destination];

@@ -15,8 +15,8 @@ void Revival::look_at_parked(Step& step, Slot slot) {
   // until the walk is over, because a crash would forget that.
   if (route.health == Health::kPaused || route.health == Health::kDisabled)
     return routes_.move_look(step, resident, resident.revive_entry, {});
-  // An operator who resumes it clears the failures, and some failures do not count: a success from
-  // before says nothing about who is there now.
+  // An operator that resumes the route clears its failures, and some failures do not count: an
+  // earlier success says nothing about whether the destination is there now.
   const bool well = route.health == Health::kNormal && resident.ok_at.is_set() &&
                     resident.ok_at >= route.health_since && resident.ok_at > resident.lost_at &&
                     !route.failing_since.is_set();
@@ -93,7 +93,7 @@ void Revival::put_back(Step& step, Slot slot) {
   destinations_.cover(step, entry.destination, lane, id);
 }
 
-// The walk is over. `some_wait`: it was about one only, and there may be others.
+// The walk is over. `some_wait`: it was about one message, and more may be parked.
 void Revival::end_revival(Step& step, Slot slot, bool some_wait) {
   Resident& resident = residents_[slot];
   const Timestamp usual = step.now + resident.bound->policy.health.revive_every;

@@ -1,6 +1,6 @@
 // Rousing: what a sign of life of a destination does. Its route hears of it, and so do its messages
 // in back-off, where their table has a use for it: they need not wait any longer. They are found in
-// pages: those that sleep outside the window, those of the window, and those on disk.
+// pages: sleepers outside the window, entries of the window, and messages on disk.
 //
 // Invariants
 //   - One walk at a time for a destination; a sign of life meanwhile begins another one after it.

@@ -1,5 +1,5 @@
-// Sweep: ends messages of a destination that are not worth sending any more: those of lanes that
-// are dropped when the route becomes deep. It goes through the lanes in pages, from the newest
+// Sweep: ends messages of a destination that are not worth sending any more: the messages of lanes
+// that are dropped when the route becomes deep. It goes through the lanes in pages, from the newest
 // back.
 //
 // Invariants

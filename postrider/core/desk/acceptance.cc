@@ -156,7 +156,7 @@ std::optional<std::string> Acceptance::closed_to_new(const Resident& resident) {
   return std::nullopt;
 }
 
-// A mailbox takes no more, whoever sends; and nothing goes for that.
+// A full mailbox refuses every sender, and removes nothing to make room.
 bool Acceptance::is_full(const Resident& resident, std::size_t bytes, std::uint64_t ahead) {
   const Policy& policy = resident.bound->policy;
   if (!policy.pulled) return false;
@@ -318,14 +318,14 @@ void Acceptance::accept_cold(Step& step, Slot slot, const Message& message) {
     state.due = message.not_before;
     step.out.writes.put(keys::cold(message.id, keys::Part::kState), encode_state(state, {}));
     due_.put_due(step, message.not_before, keys::DueKind::kAttempt, message.id);
-    // A FIFO lane waits for it: it keeps its place in front of those behind it.
+    // A FIFO lane waits for it: it keeps its place in front of later messages.
     if (resident.bound->policy.lane_kind(lane.number) != LaneKind::kFifo) return;
   }
   lane.gains(message.id);
   destinations_.cover(step, slot, lane, message.id);
 }
 
-// Those of a key that may still wait; the others are forgotten.
+// The messages of a key that may still wait; ended ones are forgotten.
 NameEntry Acceptance::find_older(Step& step, std::string_view scope, std::string_view key) {
   NameEntry entry = names_.find_name(step, tail_of(scope, key));
   if (step.lacks()) return entry;

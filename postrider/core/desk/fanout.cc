@@ -125,7 +125,7 @@ std::optional<Answer> Fanouts::fan_out(Step& step, const FanOut& fanout) {
   return answer;
 }
 
-// Who subscribes, and whether they take new messages at all. All are looked up before any is
+// The members that subscribe, and whether they take new messages. All are looked up before any is
 // judged, so that one read brings them.
 std::optional<Answer> Fanouts::choose_members(Step& step, const FanOut& fanout,
                                               const FanoutGroup& group, Fanning& fanning) {
@@ -185,7 +185,7 @@ Acceptance::Draft Fanouts::draft_for(const FanOut& fanout, Slot resident) {
           .body = fanout.body};
 }
 
-// What each member's profile says to the message, and whom it supersedes.
+// What each member's profile says to the message, and which messages it supersedes.
 std::optional<Answer> Fanouts::ask_members(Step& step, const FanOut& fanout, Fanning& fanning) {
   for (Fanning::Member& member : fanning.members) {
     const Resident& resident = residents_[member.resident];

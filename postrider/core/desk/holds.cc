@@ -58,7 +58,7 @@ void Holds::apply_holds(Step& step, Slot slot) {
   }
 }
 
-// Before anything is started: those who came into memory, or were changed, in this step.
+// Before anything is started: destinations that came into memory, or changed, in this step.
 void Holds::look_at_holds(Step& step) {
   for (const DestinationId id : residents_.take_fresh()) {
     if (planted(Bug::kHoldForgotten)) continue;
@@ -67,8 +67,8 @@ void Holds::look_at_holds(Step& step) {
   }
 }
 
-// A hold is over: those whom it paused and who are not in memory go on, page by page. After a stop
-// in the middle of it the restore of owed destinations meets them.
+// A hold is over: destinations that it paused and that are on disk go on, page by page. After a
+// stop in the middle of it the restore of owed destinations meets them.
 void Holds::look_at_held(Step& step, const Chore& chore) {
   const Rows* rows = step.scan({chore.cursor, keys::after_prefix(keys::space(keys::kRoute)),
                                 std::max<std::uint32_t>(1, limits_.restore_rows_max)});

@@ -143,7 +143,7 @@ void Jobs::end_round(Step& step, Job& job) {
   wait_with_job(step, job, job.next_at);
 }
 
-// Those that ran when the last process stopped go on.
+// Jobs that ran when the last process stopped go on.
 void Jobs::resume_jobs(Step& step) {
   for (const auto& [number, job] : jobs_) {
     const bool alive = job.state == JobState::kRunning || job.state == JobState::kWaiting;

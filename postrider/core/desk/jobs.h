@@ -155,7 +155,7 @@ class Jobs {
   Reruns& reruns_;
   Operators& operators_;
   std::map<std::uint64_t, Job> jobs_;
-  std::map<std::uint64_t, Run> runs_;  // of those that run
+  std::map<std::uint64_t, Run> runs_;  // of jobs that run
   std::map<std::uint64_t, DryRunning> dry_runs_;
   std::uint64_t last_dry_run_ = 0;
 };

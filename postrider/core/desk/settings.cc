@@ -192,7 +192,7 @@ std::optional<Answer> Settings::put_template(Step& step, const DestinationConfig
   const bool made = known == nullptr;
   step.out.writes.put(keys::template_of(config.name), encode_config(config));
   templates_.put(config, std::move(*bound));
-  // Those that are not in memory are bound anew when they come there.
+  // Destinations that are not in memory are bound anew when they come there.
   for (Slot slot = 0; slot < residents_.capacity() && !planted(Bug::kTemplateNotFollowed); ++slot) {
     const Resident& resident = residents_[slot];
     if (resident.bound && resident.bound->like == config.name)

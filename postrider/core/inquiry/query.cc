@@ -283,7 +283,7 @@ std::optional<Answer> Inquiry::list_destinations(Step& step, const Query& query)
       continue;
     }
     if (config->removed) continue;
-    // Those that are not in memory stay outside: a list must not fill the cache.
+    // Destinations that are not in memory stay outside: a list must not fill the cache.
     if (const Slot found = residents_.find(id->value()); found != kNoSlot) {
       page.destinations.push_back(view_of(residents_[found], step.now));
       continue;

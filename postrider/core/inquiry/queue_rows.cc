@@ -65,8 +65,8 @@ Inquiry::QueuePlaces Inquiry::queues_from(Step& step, const std::string& first,
     const auto behind = keys::parse_destination(rows->next.substr(0, rows->next.size() - 1));
     if (behind) out.next = behind->value() + 1;
   }
-  // Those whose messages are all in memory, or in a short sleep, or were counted of late have no
-  // record.
+  // Destinations whose messages are all in memory, asleep for a short time or counted of late have
+  // no record.
   const auto from = keys::parse_destination(first).value_or(DestinationId(0)).value();
   const auto add = [&](std::uint64_t number) {
     if (number >= from && (!out.next || number < *out.next)) out.census.try_emplace(number);

@@ -66,7 +66,7 @@ class Attempts {
     return limits_.open_attempts_max > open_now() ? limits_.open_attempts_max - open_now() : 0;
   }
   bool full() const { return free() == 0; }
-  // Places for routes that are not known to answer; some are kept for those that are.
+  // Places for routes that are not known to answer; some are kept for routes that are.
   std::uint32_t unproven_free() const;
 
   // What the starts since the last call cost their tenant.

@@ -28,12 +28,12 @@ void SharedGates::wait_at_gate(Step& step, Slot slot, GateName name, Timestamp a
     gate.timer =
         timers_.arm(std::max(again, step.now), Timer{.kind = TimerKind::kGate, .id = {name, 0}});
   }
-  step.look_at(entry.destination);  // it left its place to others
+  step.look_at(entry.destination);  // it left its place in the lane
 }
 
-// Who holds a gate to its end, in a FIFO lane whose head waits for it. It was under way before the
-// lane had an order, or before a higher priority came; if it waited for the head, both
-// would wait for ever.
+// The message that holds a gate to its end, in a FIFO lane whose head waits for it. It was under
+// way before the lane had an order, or before a higher priority came; if it waited for the head,
+// both would wait for ever.
 Slot SharedGates::holder_behind(const Lane& lane) const {
   if (lane.at_lasting == 0 || lane.in_memory != lane.ready + lane.at_gates) return kNoSlot;
   for (Slot at = lane.first; at != kNoSlot; at = window_[at].next) {
@@ -42,7 +42,7 @@ Slot SharedGates::holder_behind(const Lane& lane) const {
   return kNoSlot;
 }
 
-// Those that waited for another of their key go by the lane from now on.
+// Messages that waited for an older one of their key go by the lane from now on.
 void SharedGates::leave_lines(Step& step, Slot slot) {
   std::vector<MessageId> waiting;
   for (const auto& [name, gate] : gates_) {

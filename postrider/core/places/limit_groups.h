@@ -1,4 +1,4 @@
-// LimitGroups: destinations that share one limit on open attempts, and those of them that wait.
+// LimitGroups: destinations that share one limit on open attempts, and which of them wait.
 //
 // Invariants
 //   - `in_use` of a group is the number of entries that name it.

@@ -87,7 +87,7 @@ void SharedGates::strike_gates(Step& step, Slot slot) {
       continue;
     }
     if (gate.strikes < UINT16_MAX) ++gate.strikes;
-    // Where only a sign of life opens it, an answer from those on the way there decides nothing:
+    // Where only a sign of life opens the gate, an answer from a relay on the way decides nothing:
     // what counts is the fate of the attempt, and its message holds the gate until then.
     const bool held = !gate.limits.relents && gate.holder == entry.message.id;
     const bool decides = held || gate.trial == entry.message.id;
@@ -211,7 +211,7 @@ void SharedGates::occupy_gates(Entry& entry) {
   }
 }
 
-// A restart finds the messages that hold gates until their end: those that have made an attempt.
+// A restart finds the messages that hold gates until their end: they have made an attempt.
 void SharedGates::hold_lasting(Slot destination, const Message& message, const State& state) {
   if (message.lasting == 0 || !state.first_attempt.is_set()) return;
   if (planted(Bug::kLastingGateForgotten)) return;

@@ -48,8 +48,8 @@ void Refill::maybe_refill(Step& step, Slot slot) {
 Scan Refill::refill_scan(const Resident& resident, const Lane& lane) const {
   const std::uint32_t limit =
       std::max<std::uint32_t>(3, std::min(limits_.refill_rows_max, lane.refill_rows));
-  // Whoever wakes may share a block with neighbours that wake with it; who reads on reads alone,
-  // and each message once.
+  // A lane that wakes may share a block with neighbours that wake with it, so its first page is
+  // cached. A lane that reads on shares no block with other refills and reads each message once.
   return {keys::cold(lane.refill_from, keys::Part::kMessage),
           keys::after_prefix(keys::cold_lane(resident.id, lane.number)), limit, lane.deep};
 }

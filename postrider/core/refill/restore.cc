@@ -5,8 +5,8 @@
 namespace postrider::core {
 namespace {
 
-// Owed destinations come into memory as others leave it. Others may have work for ever, so at least
-// one page of them comes in such a time.
+// Owed destinations come into memory as idle ones leave it. The destinations in memory may have
+// work for ever, so at least one page of owed ones comes in such a time.
 constexpr Duration kOwedPatience{1000};
 
 }  // namespace
@@ -62,7 +62,7 @@ bool Restore::restore_holding(Step& step, const Chore& chore) {
     gates_.hold_lasting(stored.resident, *stored.message, stored.state->state);
     const StateIndex state = stored.state->state.state;
     const ProfileSpec& profile = *residents_[stored.resident].bound->profile;
-    // Others hold gates until their end and wait on disk for their turn, as before.
+    // Messages in other phases hold gates until their end and wait on disk for their turn.
     const Phase phase = profile.states[state].phase;
     if (phase == Phase::kAwaiting || phase == Phase::kInFlight)
       refill_.settle_in(step, stored.resident, std::move(*stored.message), stored.state,
@@ -147,7 +147,7 @@ void Restore::restore_owed(Step& step, const Chore& chore) {
   }
 }
 
-// Enough others have nothing to do any more, or it has waited long enough: the scan of owed
+// Enough destinations are idle, or the scan has waited long enough: the scan of owed
 // destinations goes on.
 void Restore::go_on_with_owed(Step& step, bool regardless) {
   const std::size_t pinned = residents_.size() - residents_.idle();

@@ -4,7 +4,7 @@
 //
 // Invariants
 //   - Nothing starts before all hot messages and all held gates are back.
-//   - Owed destinations come into memory as others leave it, but at least a page of them in a
+//   - Owed destinations come into memory as idle ones leave it, but at least a page of them in a
 //     second.
 #pragma once
 

@@ -13,7 +13,7 @@ std::string ledger_key(const OperationKey& key) {
 
 namespace {
 
-// A key that was not found: was it never used, or can nobody tell any more?
+// A key that was not found: was it never used, or is that not known any more?
 LedgerVerdict::Kind judge_absent(const OperationKey& key,
                                  const std::optional<SessionEntry>& session, const LedgerRule& rule,
                                  Timestamp now) {

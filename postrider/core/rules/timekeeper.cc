@@ -124,7 +124,7 @@ void Timekeeper::watch_forward() {
 }
 
 // Moves engine time towards the wall. A correction never exceeds the time that has passed, so
-// engine time never decreases; an allowance that nobody needed is not saved up, or a later error
+// engine time never decreases; an allowance that was not needed is not saved up, or a later error
 // would be corrected at once.
 void Timekeeper::correct(Duration elapsed) {
   const Duration wanted = error();

@@ -6,7 +6,7 @@
 // neither expires nor delays anything.
 //
 // A start at which the wall is more than a day ahead of the floor is a long stop, or a wall clock
-// that is wrong until somebody sets it. When the kernel calls its clock synchronised the wall is
+// that is wrong until it is set. When the kernel calls its clock synchronised the wall is
 // believed at once. Otherwise it is in doubt: engine time goes on from the floor until the wall has
 // stood for 10 minutes, or is called synchronised; a wall that goes back to a day or less is
 // believed as it would have been at the start.

@@ -28,7 +28,7 @@ bool Starts::has_room(Step& step, Slot slot) {
   return policy.group == 0 || limit_groups_.enter_group(step, slot);
 }
 
-// Those that waited for a place among the unproven stand in the ring again, as many as there are
+// Destinations that waited for a place among the unproven join the ring again, as many as there are
 // places. False: none.
 bool Starts::let_crowd_in() {
   std::uint32_t places = attempts_.unproven_free();

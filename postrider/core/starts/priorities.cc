@@ -21,8 +21,9 @@ constexpr MessageId end_of_lane(MessageId id) { return {(id.high | 0xFFFF) + 1, 
 
 }  // namespace
 
-// Who goes first when waiting counts: the highest priority plus full steps of waiting, then the
-// order of acceptance. The oldest of each priority has waited longest, so only those are looked at.
+// The message that goes first when waiting counts: the highest priority plus full steps of waiting,
+// then the order of acceptance. The oldest of each priority has waited longest, so only those are
+// looked at.
 Slot Starts::first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const {
   Slot best = lane.first;
   if (policy.age_step <= Duration(0) || !lane.lower || planted(Bug::kAgeingForgotten)) return best;
@@ -50,7 +51,7 @@ Slot Starts::whose_turn(Step& step, Slot slot, Lane& lane) {
   if (policy.lower_every == 0 || planted(Bug::kLowerStarved)) return usual;
   if (is_lowest(window_[lane.first].message.id)) return usual;
   if (lane.lower && lane.lower->top != top_of(lane) && lane.lower->has_none())
-    lane.lower->look = Lower::Look::kNone;  // others are lower now
+    lane.lower->look = Lower::Look::kNone;  // other priorities are lower now
   if (lane.passed + 1 >= policy.lower_every) {
     const Slot lower = favourite(step, slot, lane);
     if (lower != kNoSlot) return lower;

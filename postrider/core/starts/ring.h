@@ -1,6 +1,6 @@
-// Whose turn it is: deficit round robin over tenants, and over the destinations of each. A tenant
+// Order of starts: deficit round robin over tenants, and over the destinations of each. A tenant
 // may spend its weight on starts before the next one's turn comes; what it spends beyond that it
-// waits for later, so large messages count for more and nobody gets more than its share for long.
+// waits for later, so large messages count for more and none gets more than its share for long.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ class Ring {
     }
   }
 
-  // What the start of somebody of this tenant cost.
+  // What the start of a message of this tenant cost.
   void charge(std::uint64_t name, std::uint32_t cost) { find(name).left -= cost; }
 
   void remove(Slot slot, std::uint64_t name) { size_ -= std::erase(find(name).slots, slot); }

@@ -28,8 +28,8 @@ void StateRecords::adopt_state(Entry& entry, const std::optional<StoredState>& s
 }
 
 // Whether an attempt, which leaves no record without durable intent, may have been open when the
-// former owner stopped. Of those on disk that were never tried only one near the head of its lane
-// can have had one: the windows of both owners begin there. The others come by their time.
+// former owner stopped. Of the messages on disk without an attempt, only one near the head of its
+// lane can have had one: the windows of both owners begin there. The rest comes by its time.
 bool StateRecords::may_be_lost(const Entry& entry) const {
   if (entry.message.id.sequence().value() >= sequences_.first() || planted(Bug::kLostAttemptUntold))
     return false;
@@ -52,7 +52,7 @@ AttemptList* StateRecords::attempts_of(Entry& entry) const {
   if (entry.state.attempts == 0 || kept == 0) return nullptr;
   AttemptList& list = entry.more().past.attempts;
   if (!list.empty()) return &list;
-  // The first is in its state. Of a message that an older version has tried, those are counted.
+  // The first attempt is in the state. Attempts by an older version of the program are counted.
   list.earlier = entry.state.attempts - 1U;
   list.begin(list.earlier == 0 ? entry.state.first_attempt : entry.state.since, kept);
   return &list;

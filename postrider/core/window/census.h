@@ -1,5 +1,5 @@
-// Census: how many messages there are in each state, wherever they are. Those in memory are counted
-// as they are. Those of the cold space are counted by their records, for each destination; what
+// Census: how many messages there are in each state, wherever they are. Messages in memory are
+// counted as they are; messages of the cold space by their records, for each destination; what
 // changed is written with the same commit (books/census_pages.h), so a restart finds exact numbers
 // without reading them. Hot messages are all looked at by a restart.
 //

@@ -133,8 +133,8 @@ void Residents::remove(Slot slot) {
   slab_.remove(slot);
 }
 
-// A destination that was counted anew stays until the commit: it alone knows what to write. Those
-// behind it were used later.
+// A destination that was counted anew stays until the commit: it alone knows what to write. The
+// destinations behind it were used later.
 Slot Residents::surplus() const {
   const bool too_many = lru_size_ > limits_.residents_max;
   return too_many && !slab_[lru_first_].recounted ? lru_first_ : kNoSlot;

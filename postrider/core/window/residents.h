@@ -59,10 +59,10 @@ class Residents {
   std::size_t idle() const { return lru_size_; }
   // The one that has been idle for longest, when there are too many and it may go; none otherwise.
   Slot surplus() const;
-  // Those that came into memory or were configured since the last call: a hold may fit them.
+  // Destinations that came into memory or were configured since the last call: a hold may fit.
   void note_fresh(DestinationId id) { fresh_.push_back(id); }
   std::vector<DestinationId> take_fresh() { return std::exchange(fresh_, {}); }
-  // Those that are being drained and were seen to be idle.
+  // Destinations that are being drained and were seen to be idle.
   std::vector<DestinationId> take_drained() { return std::exchange(drained_, {}); }
   void drop_drained(DestinationId id) { std::erase(drained_, id); }
   std::size_t memory_bytes() const;

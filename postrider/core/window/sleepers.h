@@ -1,5 +1,5 @@
 // Sleepers: hot messages in a short back-off, which take no place in the window. In order of their
-// ids, so that those of one destination stand together.
+// ids, so that the sleepers of one destination stand together.
 //
 // Invariants
 //   - A sleeper is not in the window, and a timer wakes it.
@@ -38,7 +38,7 @@ class Sleepers {
   }
   Timestamp oldest_of(DestinationId id) const;  // by acceptance; unset: there is none
   bool any_of_lane(DestinationId id, std::uint8_t lane) const;
-  // Those of one destination from `from` on, in the order of their ids, at most `limit`.
+  // Sleepers of one destination from `from` on, in the order of their ids, at most `limit`.
   std::vector<MessageId> page_of(DestinationId id, MessageId from, std::size_t limit) const;
   const std::unordered_map<std::uint64_t, std::uint64_t>& destinations() const {
     return by_destination_;

@@ -27,7 +27,7 @@ inline constexpr char kLog = 'E';          // bucket ‖ sequence of the page
 inline constexpr char kEnd = 'R';          // bucket ‖ sequence of the message
 inline constexpr char kDead = 'Q';         // bucket ‖ message id
 inline constexpr char kHistory = 'v';      // bucket ‖ message id: content of what has ended
-inline constexpr char kName = 'X';         // bucket ‖ scope ‖ name: who has it
+inline constexpr char kName = 'X';         // bucket ‖ scope ‖ name: its holders
 inline constexpr char kPendingNews = 'U';  // bucket ‖ scope ‖ name: news that waits for it
 inline constexpr char kArrival = 'I';      // bucket ‖ sequence: what arrived, as it came
 inline constexpr char kNested = 'J';       // sequence: a submit that follows from another message
@@ -41,11 +41,11 @@ inline constexpr char kFanout = 'g';  // name: a group of destinations, and what
 // the bucket is gone, and in bucket 0, a reference that is to be counted down.
 inline constexpr char kBodyLetter = 'V';
 inline constexpr char kCensus = 's';      // destination: its cold messages, by state
-inline constexpr char kCensusPage = 'd';  // sequence: the same, of those that changed last
+inline constexpr char kCensusPage = 'd';  // sequence: the same, of the counts that changed last
 inline constexpr char kTemplate = 'e';    // name: settings for destinations that are like it
 inline constexpr char kLike = 'l';        // name of a template ‖ destination that is like it
 inline constexpr char kCard = 'c';        // profile ‖ drawer ‖ key: what a profile remembers
-inline constexpr char kQuarantine = 'Z';  // the key of the record that nobody could read
+inline constexpr char kQuarantine = 'Z';  // the key of the record that could not be read
 
 enum class Part : std::uint8_t { kMessage = 0, kState = 1 };
 enum class BodyPart : std::uint8_t { kBytes = 0, kCount = 1 };
@@ -64,8 +64,8 @@ std::string hot(Sequence sequence, Part part);
 std::string cold(MessageId id, Part part);
 std::string parked(MessageId id);
 std::string parked_for_reach(Timestamp from);  // the value; empty when only an operator revives it
-// The value of one that was parked out of the way of others: a gap in the order of this gate, or of
-// its lane when that is 0.
+// The value of a message that was parked to let its order go on: a gap in the order of this gate,
+// or of its lane when that is 0.
 std::string parked_as_gap(std::uint64_t gate);
 std::string holding(MessageId id);
 std::string due(Timestamp at, DueKind kind, MessageId id);
@@ -75,8 +75,8 @@ std::string log(Bucket bucket, Sequence page);
 std::string end(Bucket bucket, Sequence message);
 std::string dead(Bucket bucket, MessageId id);
 std::string history(Bucket bucket, MessageId id);
-// Names by which others call messages are mostly UUIDs, or digits and one: in keys they stand as
-// their bytes. The other way is for people who look at a store.
+// Names that far sides give to messages are mostly UUIDs, or digits and one: keys hold them as
+// their bytes. The way back is for people that look at a store.
 std::string short_name(std::string_view name);
 std::string long_name(std::string_view name);
 std::string name(Bucket bucket, std::string_view scope, std::string_view name);

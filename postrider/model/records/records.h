@@ -116,8 +116,8 @@ inline AttemptHistory attempt_history_of(const EndRecord& end) {
   return decode_attempt_history(end.past, {end.at, end.reason}).value_or(AttemptHistory());
 }
 
-// Who has a name: one message, or, for a key by which messages supersede each other, those that
-// may still be waiting, oldest first.
+// The holders of a name: one message, or, for a key by which messages supersede each other, the
+// messages that may still be waiting, oldest first.
 struct NameEntry {
   struct Holder {
     MessageId id;

@@ -68,7 +68,7 @@ struct Scan {
   std::string first;  // [first, last), ascending …
   std::string last;
   std::uint32_t limit = 0;
-  bool once = false;      // nobody will read it again soon: not worth a place in a cache
+  bool once = false;      // it is not read again soon: not worth a place in a cache
   bool backward = false;  // … or descending, from its end
 
   friend bool operator==(const Scan&, const Scan&) = default;
@@ -123,7 +123,7 @@ class Found {
 enum class CommitOutcome : std::uint8_t {
   kDurable,
   kFailed,     // nothing was written
-  kAmbiguous,  // all or nothing was written, and nobody can tell which
+  kAmbiguous,  // all or nothing was written, and the store cannot tell which
   kNoSync,     // the disk failed: what it holds is unknown for good, so the process must stop
 };
 

@@ -20,8 +20,8 @@ namespace postrider {
 
 struct DestinationConfig;
 
-// Header lines as they go onto the wire, "name: value\r\n" each, in one piece of memory. Whoever
-// adds a line has checked that it is one.
+// Header lines as they go onto the wire, "name: value\r\n" each, in one piece of memory. A line is
+// checked before it is added.
 class HeaderLines {
  public:
   HeaderLines() = default;
@@ -95,7 +95,7 @@ struct WireRequest {
 
 enum class WireEnd : std::uint8_t {
   kAnswered,
-  kRefused,    // nobody listens: nothing was sent
+  kRefused,    // the port is closed: nothing was sent
   kNoName,     // the name does not resolve
   kNoTls,      // no trust: nothing was sent
   kForbidden,  // our own guard does not let us go there
