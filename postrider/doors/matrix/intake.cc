@@ -25,7 +25,7 @@ std::string_view why_of(Door door) {
     case Door::kBusy:
     case Door::kTenantBusy: return "too much waits to be written";
     case Door::kNoSpace: return "the disk is nearly full";
-    case Door::kRestarting: return "the store is being opened again";
+    case Door::kRestarting: return "the store is being taken again";
     case Door::kStopping: return "the daemon is stopping";
   }
   return "";

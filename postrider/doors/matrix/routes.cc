@@ -31,9 +31,10 @@ constexpr std::uint32_t kOwnIdleMax = 16;
 constexpr auto kRoutes = std::to_array<api::RouteRow>({
     {"POST", "/v1/matrix/seen/{server}", api::kOperate, api::Takes::kNothing,  false, "application/json", ""},
     {"POST", "/v1/matrix/inbound",       api::kNoToken, api::Takes::kAnything, false, "application/json", ""},
+    {"POST", "/v1/matrix/events",        api::kSubmit,  api::Takes::kJson,     false, "application/json", "", api::Errors::kProblem, api::kLargeBodyBytesMax, api::kDeepJsonMax},
 });
 // clang-format on
-enum Route : std::size_t { kSeenServer, kInboundRequest };
+enum Route : std::size_t { kSeenServer, kInboundRequest, kHostEvents };
 
 constexpr std::string_view kPaths = R"json("/v1/matrix/seen/{server}": {
   "parameters": [{"name": "server", "in": "path", "required": true, "description": "The name of a Matrix server", "schema": {"type": "string"}}],
@@ -53,7 +54,39 @@ constexpr std::string_view kPaths = R"json("/v1/matrix/seen/{server}": {
     "requestBody": {"required": false, "content": {"application/json": {"schema": {}}}},
     "responses": {
       "204": {"description": "Verified, or not needed"},
+      "default": {"$ref": "#/components/responses/Problem"}}}},
+"/v1/matrix/events": {
+  "post": {
+    "operationId": "sendMatrixEvents", "tags": ["matrix"], "summary": "Events of a homeserver, with the servers that they are for",
+    "description": "Up to 100 events, each of which is kept once with a reference for each server. The key of an event is its id: the same call again adds nothing, and completes what was interrupted.",
+    "requestBody": {"required": true, "content": {"application/json": {"schema": {
+      "type": "object", "required": ["events"], "additionalProperties": false,
+      "properties": {"events": {"type": "array", "minItems": 1, "maxItems": 100, "items": {"$ref": "#/components/schemas/MatrixEvent"}}}}}}},
+    "responses": {
+      "202": {"description": "Durable", "content": {"application/json": {"schema": {
+        "type": "object", "required": ["events", "durability"],
+        "properties": {
+          "events": {"type": "array", "items": {
+            "type": "object", "required": ["event_id", "servers"],
+            "properties": {
+              "event_id": {"type": "string"},
+              "servers": {"type": "integer", "minimum": 0},
+              "why": {"type": "string", "description": "Why it goes to no server"}}}},
+          "durability": {"type": "string", "enum": ["synced"]}}}}}},
       "default": {"$ref": "#/components/responses/Problem"}}}}
+)json";
+
+constexpr std::string_view kSchemas = R"json("MatrixEvent": {
+  "type": "object", "required": ["event"], "additionalProperties": false,
+  "properties": {
+    "event": {"type": "object", "description": "The event as it is signed; it is carried byte for byte"},
+    "servers": {"type": "array", "maxItems": 50000, "items": {"type": "string"}, "description": "In the room before the event"},
+    "partial_state_servers": {"type": "array", "maxItems": 50000, "items": {"type": "string"}, "description": "Of a room whose state is known in part: those that the join told, and they count"},
+    "send_on_behalf_of": {"type": "string", "description": "The server in whose name it is sent"},
+    "rescinded_invitee": {"type": "string", "description": "A user whose invitation this leave takes back"},
+    "out_of_band": {"type": "boolean", "description": "It is not sent"},
+    "proactively_send": {"type": "boolean", "description": "false: it is not sent"},
+    "position": {"type": "integer", "minimum": 1, "description": "Where it stands in the host's stream"}}}
 )json";
 
 HttpResponse no_content() {
@@ -110,8 +143,13 @@ MatrixRoutes::MatrixRoutes(MatrixConfig config) : config_(std::move(config)) {}
 MatrixRoutes::~MatrixRoutes() = default;
 
 std::span<const api::RouteRow> MatrixRoutes::routes() const { return kRoutes; }
-api::OpenapiPart MatrixRoutes::openapi() const { return {.paths = kPaths}; }
-void MatrixRoutes::open(api::Desk& desk) { desk_ = &desk; }
+api::OpenapiPart MatrixRoutes::openapi() const { return {.paths = kPaths, .schemas = kSchemas}; }
+void MatrixRoutes::open(api::Desk& desk) {
+  desk_ = &desk;
+  events_ = std::make_shared<HostEvents>(
+      HostEventsOptions{.server_name = config_.server_name, .allow_servers = config_.allow_servers},
+      desk);
+}
 
 Result<void> MatrixRoutes::make_ways(const doors::DoorGround& ground) {
   WaysOptions options = ways_options(ground, config_);
@@ -213,6 +251,14 @@ void MatrixRoutes::fetch_keys(const std::string& server, KeyRing::Body then) {
 void MatrixRoutes::handle(std::size_t route, Call& call) {
   if (route == kSeenServer) take_seen(call);
   if (route == kInboundRequest) take_inbound(call);
+  if (route == kHostEvents) take_events(call);
+}
+
+void MatrixRoutes::take_events(Call& call) {
+  if (config_.server_name.empty())
+    return desk_->refuse(call.waiting,
+                         api::complaint(ProblemType::kNotFound, "matrix.server_name is not set"));
+  events_->take(call);
 }
 
 bool MatrixRoutes::refuse_head(std::size_t route, Call& call) {

@@ -69,6 +69,9 @@ class MatrixDoor : public api::ApiRig {
     config.secret_file = write("secret", std::string(kRigSecret) + "\n");
   }
 
+  std::int64_t accepted() {
+    return get("/v1/stats").json().at("conservation").at("accepted").to_number<std::int64_t>();
+  }
   DestinationView view_of(const std::string& name) {
     DestinationView view;
     Query query;
@@ -280,12 +283,58 @@ TEST_F(MatrixDoor, EachRouteNeedsItsScope) {
   expect_scopes(
       [](const api::RouteRow& row) -> std::string {
         if (row.pattern == "/v1/matrix/inbound") return "open";
+        if (row.pattern == "/v1/matrix/events") return "submit";
         return row.pattern.starts_with("/v1/matrix/") ? "operate" : "";
       },
       [](const api::RouteRow& row) { return row.pattern == "/v1/matrix/inbound" ? 404 : 200; });
 }
 
 // req: api.openapi.1
+std::string host_event(std::string_view text, std::string_view servers) {
+  return R"({"event":{"auth_events":[],"content":{"body":")" + std::string(text) +
+         R"("},"depth":7,"hashes":{"sha256":")" + std::string(text) +
+         R"("},"origin_server_ts":1,"prev_events":["$p"],"room_id":"!r:us.example","sender":)"
+         R"("@u:us.example","type":"m.room.message"},"servers":)" +
+         std::string(servers) + R"(,"position":7})";
+}
+
+// req: matrix.host.1, matrix.fan.5, matrix.fan.6, matrix.dest.1
+TEST_F(MatrixDoor, TakesEventsOfTheHostWithTheirServers) {
+  open();
+  const api::Reply made =
+      put("/v1/destinations/matrix:*",
+          R"({"profile":"matrix","settings":{"server_name":"us.example","key":"k"}})");
+  ASSERT_EQ(made.status, 200) << made.body;
+  const std::string body = R"({"events":[)" +
+                           host_event("a", R"(["b.example","us.example","c.example"])") + "," +
+                           host_event("b", R"(["us.example"])") + "]}";
+  const api::Reply taken = post("/v1/matrix/events", body);
+  ASSERT_EQ(taken.status, 202) << taken.body;
+  EXPECT_NE(taken.body.find(R"("servers":2)"), std::string::npos) << taken.body;
+  EXPECT_NE(taken.body.find("no other server is in the room"), std::string::npos) << taken.body;
+  EXPECT_EQ(view_of("matrix:b.example").config.like, "matrix:*");
+  EXPECT_EQ(view_of("matrix:c.example").config.like, "matrix:*");
+  EXPECT_FALSE(view_of("matrix:us.example").id.is_set());
+  EXPECT_EQ(accepted(), 2);
+  EXPECT_EQ(post("/v1/matrix/events", body).status, 202);
+  EXPECT_EQ(accepted(), 2) << "the same again adds nothing";
+}
+
+// req: matrix.host.1
+TEST_F(MatrixDoor, RefusesCallsOfTheHostThatAreWrongAsAWhole) {
+  open();
+  const std::string good = host_event("a", R"(["b.example"])");
+  std::string many = good;
+  for (int i = 0; i < 100; ++i) many += "," + good;
+  for (const std::string& body :
+       {std::string("{}"), std::string(R"({"events":[]})"), R"({"events":[)" + many + "]}",
+        R"({"events":[)" + good + R"(,{"event":{}}]})", R"({"events":[)" + good + R"(],"x":1})"}) {
+    const api::Reply refused = post("/v1/matrix/events", body);
+    EXPECT_EQ(refused.status, 400) << refused.body.substr(0, 300);
+  }
+  EXPECT_EQ(accepted(), 0);
+}
+
 TEST_F(MatrixDoor, IsDescribed) { expect_described(); }
 
 }  // namespace
