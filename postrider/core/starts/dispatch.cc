@@ -129,11 +129,18 @@ bool Starts::start_next(Step& step, Slot slot) {
   return false;
 }
 
+// A table may say that what was sent once goes again, though its time is over: it may have arrived.
+bool Starts::may_expire(const Entry& entry) const {
+  const Transition* row = find_row(window_.method_of(entry).rows, entry.state.state, On::kExpired);
+  return row != nullptr && row->verb != Do::kIgnore;
+}
+
 bool Starts::try_start(Step& step, Slot slot) {
   Entry& entry = window_[slot];
   const MessageId id = entry.message.id;
   Resident& resident = residents_[entry.destination];
-  if (window_.is_expired(entry.message, step.now) && !planted(Bug::kExpiredMessageSent)) {
+  if (window_.is_expired(entry.message, step.now) && may_expire(entry) &&
+      !planted(Bug::kExpiredMessageSent)) {
     delivery_.apply(step, slot, On::kExpired, nullptr);
     return true;
   }

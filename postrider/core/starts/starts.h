@@ -75,6 +75,7 @@ class Starts {
   bool start_next(Step& step, Slot slot);
   bool has_caught_up(const Resident& resident) const;
   void end_catch_up(Step& step, Slot slot);
+  bool may_expire(const Entry& entry) const;
   bool try_start(Step& step, Slot slot);
   bool has_room(Step& step, Slot slot);
   bool let_crowd_in();

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kAsideNote = "aside";
 constexpr std::string_view kFailedClaimNote = "failed-claim";
+constexpr std::string_view kStruckNote = "struck";
 
 template <class Number>
 Number number_in(const NamedTexts& texts, std::string_view name) {
@@ -29,6 +30,7 @@ ItemNotes read_notes(std::string_view notes) {
   if (const auto aside = number_in<std::int64_t>(*texts, kAsideNote); aside > 0)
     out.aside = Timestamp(aside);
   out.failed_claim = number_in<std::uint32_t>(*texts, kFailedClaimNote);
+  out.struck = find_text(*texts, kStruckNote) != nullptr;
   return out;
 }
 
@@ -37,6 +39,7 @@ std::string to_text(const ItemNotes& notes) {
   if (notes.aside.is_set()) texts.emplace_back(kAsideNote, std::to_string(notes.aside.ms()));
   if (notes.failed_claim != 0)
     texts.emplace_back(kFailedClaimNote, std::to_string(notes.failed_claim));
+  if (notes.struck) texts.emplace_back(kStruckNote, "yes");
   return texts.empty() ? std::string() : encode_texts(texts);
 }
 

@@ -12,6 +12,7 @@ namespace postrider::matrix {
 struct ItemNotes {
   Timestamp aside;                 // refused alone then; unset: never
   std::uint32_t failed_claim = 0;  // the receiver failed (500) at this claim; 0: at none
+  bool struck = false;             // refused alone as an outage, since it was aside last
 
   // It travels alone.
   bool is_suspect() const { return aside.is_set(); }

@@ -92,8 +92,7 @@ constexpr auto kSendRows = std::to_array<Transition>({
     {in(kAsking),                    On::kExhausted,  kAsked,      Do::kRelease,      Raise::kNone,  "the host gave no answer: the event is sent"},
     {in(kAsked),                     On::kExhausted,  kAsked,      Do::kAwait,        Raise::kNone,  "nothing is given up: it waits for its turn"},
     {in(kSending),                   On::kExhausted,  kHeld,       Do::kAwait,        Raise::kFail,  "all tries are spent: the server backs off, id and bytes are kept"},
-    {in(kAgain),                     On::kExhausted,  kHeld,       Do::kAwait,        Raise::kFail,  "a server that was away for long gets one try: it backs off again"},
-    {in(kPausing) | in(kHeld),       On::kExhausted,  kHeld,       Do::kAwait,        Raise::kNone,  "the failure itself has struck the route"},
+    {in(kPausing) | in(kAgain) | in(kHeld), On::kExhausted, kHeld,       Do::kAwait,        Raise::kNone,  "the failure itself has struck the route"},
     {in(kAside),                     On::kExhausted,  kAside,      Do::kPark,         Raise::kNone,  "it waits for a control"},
 
     {in(kQueued) | in(kAsked) | in(kAside), On::kExpired, kExpired, Do::kDeadLetter,  Raise::kNone,  "it is of no use any more"},

@@ -94,6 +94,7 @@ struct Shape {
   bool was_aside;
   bool nothing_since;
   On refused;
+  bool struck = false;
 };
 constexpr Shape kShapes[] = {
     {"several", false, false, false, On::kStaleRoute},
@@ -102,6 +103,7 @@ constexpr Shape kShapes[] = {
     {"alone, again after a delivery", true, true, false, On::kRejected},
     {"alone, nothing delivered since", true, true, true, On::kNoRoute},
     {"another one, nothing delivered since", true, false, true, On::kNoRoute},
+    {"the same again, nothing delivered since", true, false, true, On::kNoLink, true},
 };
 
 // req: matrix.http.3, matrix.back.3, matrix.txn.14
@@ -116,6 +118,7 @@ TEST(MatrixAnswers, AreReadAsTheDocumentSays) {
           facts.alone = shape.alone;
           facts.was_aside = shape.was_aside;
           facts.nothing_since = shape.nothing_since;
+          facts.struck = shape.struck;
           const std::optional<On> want = word == "refused" ? shape.refused : parse_signal(word);
           ASSERT_TRUE(want) << word;
           EXPECT_EQ(verdict_of(choice, facts), *want)

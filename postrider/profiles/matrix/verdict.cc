@@ -6,10 +6,11 @@ namespace postrider::matrix {
 namespace {
 
 // A server that refuses everything must cost no item: an item is bad only if another transaction
-// was delivered between its two refusals.
+// was delivered between its two refusals. Two bad items in front of a good one must not keep it
+// back: what closed the server once makes room when it is refused again.
 On refusal(const TryFacts& facts) {
   if (!facts.alone) return On::kStaleRoute;
-  if (facts.nothing_since) return On::kNoRoute;
+  if (facts.nothing_since) return facts.struck ? On::kNoLink : On::kNoRoute;
   return facts.was_aside ? On::kRejected : On::kNoLink;
 }
 

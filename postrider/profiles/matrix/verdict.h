@@ -20,6 +20,8 @@ struct TryFacts {
   bool was_aside = false;
   // Another item is aside, or this one was, and nothing was delivered since.
   bool nothing_since = false;
+  // Its refusal has closed the server before: it goes out of the way of others.
+  bool struck = false;
 };
 
 On verdict_of(PolicyChoice choice, const TryFacts& facts);

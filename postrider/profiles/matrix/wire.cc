@@ -161,6 +161,7 @@ std::string reason_of(const WireReply& reply) {
 
 FailureClass failure_of(On signal, const WireReply& reply) {
   if (signal == On::kAnswered) return FailureClass::kNone;
+  if (signal == On::kRejected) return FailureClass::kRejected;
   switch (reply.end) {
     case WireEnd::kRefused:
     case WireEnd::kNoName:
@@ -205,8 +206,20 @@ std::vector<Remark> remarks_of(const Facts& facts, const std::vector<PduError>& 
 void note_refusal(Reading& reading, const Facts& facts, ItemNotes notes, int status) {
   const ItemNotes before = notes;
   if (reading.signal == On::kFailed && status == 500) notes.failed_claim = claim_of(facts);
-  if (reading.signal == On::kNoLink) notes.aside = facts.now;
+  const bool refused = status == 400 || status == 413 || status == 500;
+  if (reading.signal == On::kNoRoute && refused) notes.struck = true;
+  if (reading.signal == On::kNoLink) {
+    notes.aside = facts.now;
+    notes.struck = false;
+  }
   if (notes != before) reading.notes = to_text(notes);
+}
+
+// A server that was away for long gets one try, and then backs off again.
+bool is_single_try(const Facts& facts) {
+  if (facts.prepared == nullptr || facts.route == nullptr) return false;
+  const Duration single = facts.prepared->numbers.single_try_after;
+  return single > Duration(0) && facts.route->interval >= single;
 }
 
 Reading classify_transaction(const Facts& facts, const WireReply& reply) {
@@ -222,7 +235,8 @@ Reading classify_transaction(const Facts& facts, const WireReply& reply) {
       .alone = facts.batch == nullptr || facts.batch->followers.empty(),
       .refused_before = notes.failed_claim == claim_of(facts) || notes.is_suspect(),
       .was_aside = notes.is_suspect(),
-      .nothing_since = nothing_since(facts, notes)};
+      .nothing_since = nothing_since(facts, notes),
+      .struck = notes.struck};
   Reading reading;
   reading.signal = verdict_of(choice, tried);
   reading.outcome = {.certainty = certainty_of(reply),
@@ -233,6 +247,9 @@ Reading classify_transaction(const Facts& facts, const WireReply& reply) {
     const std::string* header = find_text(reply.headers, "retry-after");
     reading.retry_after = hold_of(header == nullptr ? "" : *header, reply.body, facts.wall);
   }
+  const bool tried_in_vain = reading.signal == On::kFailed || reading.signal == On::kTimedOut;
+  if (tried_in_vain && reply.end != WireEnd::kHeldBack && is_single_try(facts))
+    reading.signal = On::kNoRoute;
   reading.splits = reading.signal == On::kStaleRoute;
   if (choice == PolicyChoice::kBetter) note_refusal(reading, facts, notes, reply.status);
   return reading;
@@ -254,9 +271,6 @@ Judgement judge(const Facts& facts) {
   const bool claimed = state == kAgain || state == kHeld;
   if (claimed && facts.intent != nullptr && facts.now - facts.intent->at >= kClaimAgeMax)
     return {On::kStaleRoute, "receivers remember a transaction for a day only"};
-  const Duration single = facts.prepared->numbers.single_try_after;
-  if (state == kAgain && single > Duration(0) && facts.route->interval >= single)
-    return {On::kExhausted, ""};
   const bool asks = !facts.prepared->catch_up_url.empty() &&
                     facts.route->health == Health::kCatchUp && state == kQueued &&
                     facts.message.id.lane() == kEventLane && !facts.parsed->asked;

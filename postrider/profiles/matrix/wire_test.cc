@@ -243,8 +243,12 @@ TEST(MatrixPoison, AnItemAloneIsSetAsideAndThenDead) {
   test.items[0].notes = *first.notes;
   EXPECT_EQ(read_notes(*first.notes).aside, test.now);
   test.now = test.now + 1min;
-  EXPECT_EQ(test.reading(test.leading(0, {}), 500, "{}").signal, On::kNoRoute)
-      << "nothing was delivered since";
+  const Reading outage = test.reading(test.leading(0, {}), 500, "{}");
+  EXPECT_EQ(outage.signal, On::kNoRoute) << "nothing was delivered since";
+  ASSERT_TRUE(outage.notes);
+  test.items[0].notes = *outage.notes;
+  EXPECT_EQ(test.reading(test.leading(0, {}), 500, "{}").signal, On::kNoLink)
+      << "what waits behind it is tried";
   test.route.delivered_at = test.now;
   const Reading again =
       test.reading(test.leading(0, {}), 500, R"({"errcode":"M_UNKNOWN","error":"bad"})");
@@ -305,19 +309,24 @@ TEST(MatrixTurn, OfAnOldTransactionReleasesIt) {
 }
 
 // req: matrix.back.10
-TEST(MatrixTurn, AServerThatWasAwayForLongGetsOneTry) {
+TEST(MatrixAnswer, AServerThatWasAwayForLongGetsOneTry) {
   MatrixCase test;
   test.add_event("!r:domain", "a");
-  test.items[0].state.state = kAgain;
+  const auto signal = [](MatrixCase& one, WireEnd end) {
+    WireReply reply{.end = end, .status = end == WireEnd::kAnswered ? 503 : 0};
+    return kMatrix.wire.classify(one.leading(0, {}), AttemptKind::kSend, reply).signal;
+  };
   test.route.interval = 1h;
-  EXPECT_EQ(test.judged(0).signal, On::kExhausted);
+  EXPECT_EQ(signal(test, WireEnd::kRefused), On::kNoRoute);
+  EXPECT_EQ(signal(test, WireEnd::kTimedOut), On::kNoRoute);
+  EXPECT_EQ(signal(test, WireEnd::kAnswered), On::kNoRoute);
+  EXPECT_EQ(signal(test, WireEnd::kHeldBack), On::kFailed);
   test.route.interval = 1h - 1ms;
-  EXPECT_EQ(test.judged(0).signal, On::kDue);
+  EXPECT_EQ(signal(test, WireEnd::kRefused), On::kFailed);
   MatrixCase compatible(NamedTexts{{"policy", "compatible"}});
   compatible.add_event("!r:domain", "a");
-  compatible.items[0].state.state = kAgain;
   compatible.route.interval = 7 * 24h;
-  EXPECT_EQ(compatible.judged(0).signal, On::kDue);
+  EXPECT_EQ(signal(compatible, WireEnd::kRefused), On::kFailed);
 }
 
 // req: matrix.cu.5
