@@ -206,6 +206,20 @@ class Homeserver:
                 self.process.kill()
                 self.process.wait()
 
+    def signed(self, method, uri, destination, key=None):
+        """The header Authorization of a request of this server, made with the library of its own project."""
+        script = (
+            "import sys; from signedjson.key import read_signing_keys; from signedjson.sign import sign_json\n"
+            "file, method, uri, origin, destination = sys.argv[1:]\n"
+            "key = read_signing_keys(open(file))[0]\n"
+            "said = {'method': method, 'uri': uri, 'origin': origin, 'destination': destination}\n"
+            "signature = sign_json(said, origin, key)['signatures'][origin]\n"
+            "print('X-Matrix origin=\"%s\",destination=\"%s\",key=\"%s\",sig=\"%s\"'"
+            " % (origin, destination, *list(signature.items())[0]))\n")
+        done = subprocess.run([str(PYTHON), "-c", script, str(key or self.directory / "signing.key"), method, uri,
+                               self.name, destination], text=True, stdout=subprocess.PIPE, check=True)
+        return done.stdout.strip()
+
     def log(self):
         path = self.directory / "homeserver.log"
         return path.read_text(errors="replace") if path.exists() else ""

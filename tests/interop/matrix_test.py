@@ -5,6 +5,9 @@ a server like any other. Users, rooms and messages by the client API alone.
 Runs in the environment that scripts/interop makes; POSTRIDER_SYNAPSE_PYTHON has the package matrix-synapse.
 """
 
+import contextlib
+import http.client
+import json
 import os
 import pathlib
 import shutil
@@ -83,6 +86,23 @@ class TwoServers(harness.Case):
             return question()
         harness.wait_until(asked, what)
 
+    def hand_over(self, transaction, **content):
+        """A transaction at the egress, as Synapse writes it."""
+        body = json.dumps({"origin": self.a.name, "origin_server_ts": 1, "pdus": [], **content})
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.egress, timeout=60)) as connection:
+            connection.putrequest("PUT", f"matrix-federation://{self.b.name}/_matrix/federation/v1/send/{transaction}",
+                                  skip_host=True)
+            for name, value in {"Host": self.b.name, "Proxy-Authorization": f"Bearer {SECRET}",
+                                "Content-Type": "application/json", "Content-Length": str(len(body)),
+                                "Connection": "close"}.items():
+                connection.putheader(name, value)
+            connection.endheaders(body.encode())
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+    def health(self):
+        return self.client.get(f"/v1/destinations/matrix:{self.b.name}").json()["health"]
+
     def metric(self, name):
         for line in self.client.get("/metrics").body.decode().splitlines():
             if line.startswith(name + " "):
@@ -146,6 +166,68 @@ class Federation(TwoServers):
         self.assertEqual(self.client.conservation()["dead"], 0)
         print(f"300 messages and 20 to devices said in {said - began:.1f} s, at B {time.monotonic() - said:.1f} s after "
               f"its start began")
+
+
+class Poison(TwoServers):
+    # req: matrix.txn.12, matrix.txn.14
+    def test_one_item_that_the_server_fails_at_is_a_dead_letter_and_the_others_arrive(self):
+        self.alice.send_to_device(self.bob.id, {"n": -1})
+        self.wait_for_sync(lambda: self.bob.to_device == [{"n": -1}], "a first message to devices")
+
+        def unit(n, message):
+            return {"edu_type": "m.direct_to_device", "content": {
+                "sender": self.alice.id, "type": "test.kind", "message_id": f"m{n}",
+                "messages": {self.bob.id: {"*": message}}}}
+        units = [unit(n, "a text" if n == 57 else {"n": n}) for n in range(100)]
+        status, answer = self.hand_over("poison", edus=units)
+        self.assertEqual((status, answer), (200, {"pdus": {}}))
+        harness.wait_until(lambda: self.client.conservation()["dead"] == 1, "the dead letter")
+        self.wait_for_sync(lambda: len(self.bob.to_device) >= 100, "the others")
+        self.assertEqual(sorted(item["n"] for item in self.bob.to_device),
+                         sorted([-1, *[n for n in range(100) if n != 57]]))
+        letters = self.client.get("/v1/dead-letters").json()
+        self.assertIn("HTTP 500", json.dumps(letters))
+        harness.wait_until(lambda: self.client.conservation()["live"] == 0, "an empty queue")
+        failed = self.b.log().count("Error handing EDU")
+        print(f"1 of 100 items is a dead letter; B failed at {failed} requests")
+
+    # req: matrix.egress.3
+    def test_the_same_transaction_again_adds_nothing(self):
+        unit = {"edu_type": "m.direct_to_device", "content": {
+            "sender": self.alice.id, "type": "test.kind", "message_id": "once", "messages": {self.bob.id: {"*": {"n": 1}}}}}
+        self.assertEqual(self.hand_over("same", edus=[unit])[0], 200)
+        self.assertEqual(self.hand_over("same", edus=[unit])[0], 200)
+        self.assertEqual(self.hand_over("same", edus=[unit, unit])[0], 400)
+        self.wait_for_sync(lambda: self.bob.to_device == [{"n": 1}], "the one message to devices")
+        self.assertEqual(self.client.conservation()["accepted"], 1)
+
+
+class SignOfLife(TwoServers):
+    SETTINGS = 'tries = 1\ninterval_first = "10m"'
+
+    # req: matrix.wake.3, matrix.wake.7, matrix.seen.2, matrix.seen.3
+    def test_a_signed_request_of_a_server_that_backs_off_starts_sending(self):
+        room, = self.shared_rooms(1)
+        self.alice.say(room, "before")
+        harness.wait_until(lambda: self.bob.texts(room) == ["before"], "B before its outage")
+        self.b.stop()
+        self.alice.say(room, "meanwhile")
+        harness.wait_until(lambda: self.health() == "wait", "the back-off")
+        self.b.start()
+        uri = "/_matrix/federation/v1/version"
+
+        def mirror(authorization):
+            return self.client.ask("POST", "/v1/matrix/inbound", headers={
+                "authorization": authorization, "x-original-method": "GET", "x-original-uri": uri}).status
+        self.assertEqual(mirror(self.b.signed("GET", uri, self.a.name, key=self.a.directory / "signing.key")), 401)
+        self.assertEqual(mirror(self.b.signed("GET", uri, "other.example")), 401)
+        self.assertEqual(self.health(), "wait")
+        good = self.b.signed("GET", uri, self.a.name)
+        began = time.monotonic()
+        self.assertEqual(mirror(good), 204)
+        harness.wait_until(lambda: self.client.conservation()["live"] == 0, "the end of what waited")
+        print(f"delivered {1000 * (time.monotonic() - began):.0f} ms after the signed request")
+        harness.wait_until(lambda: self.bob.texts(room) == ["before", "meanwhile"], "the message at B")
 
 
 if __name__ == "__main__":
