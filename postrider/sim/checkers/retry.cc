@@ -257,7 +257,9 @@ class RetryChecker final : public Checker {
       story.sends = 0;
     }
     if (story.uncertain) return;
-    if (story.refreshes && story.since != put.state.since) story.durable = 0;  // left with none
+    // A state that is left without attempts may be entered again in the millisecond in which it was
+    // left. An attempt that has left since then shows it.
+    if (story.refreshes && (story.since != put.state.since || story.sends > 0)) story.durable = 0;
     const std::uint32_t known = std::min<std::uint32_t>(
         UINT16_MAX,
         (story.method == put.state.method || story.method == UINT8_MAX ? story.durable : 0U) +
