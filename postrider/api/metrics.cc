@@ -257,6 +257,11 @@ void append_engine(std::string& out, const Stats& stats) {
       "Messages that ended because of that, in lanes that say so.", it.dropped_deep);
   one(out, "postrider_roused_total", "counter", "Messages whose back-off a sign of life ended.",
       it.roused);
+  one(out, "postrider_batches_total", "counter", "Batches that were opened.", it.batches);
+  one(out, "postrider_batch_members_total", "counter", "Messages in these batches.",
+      it.batch_members);
+  one(out, "postrider_batch_splits_total", "counter",
+      "Batches that were too much for their far side.", it.batch_splits);
   append_tenants(out, it);
   one(out, "postrider_gates_closed_total", "counter", "Shared gates closed by failures in a row.",
       it.gates_closed);

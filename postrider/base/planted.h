@@ -103,11 +103,17 @@ enum class Bug : std::uint8_t {
   kSpentNotTold,
   kSeenForgetsPause,
   kPositionBack,
+  kBatchTorn,
+  kBatchRegrown,
+  kSecondBatch,
+  kBatchForgotten,
+  kMemberLost,
+  kSplitForgotten,
   kListTorn,
   kMadeTwice,
   kTemplateNotFollowed,
 };
-inline constexpr std::size_t kBugs = 94;
+inline constexpr std::size_t kBugs = 100;
 
 // In the order of the enumerators.
 inline constexpr std::array<std::string_view, kBugs> kBugNames = {
@@ -202,6 +208,12 @@ inline constexpr std::array<std::string_view, kBugs> kBugNames = {
     "spent-not-told",
     "seen-forgets-pause",
     "position-back",
+    "batch-torn",
+    "batch-regrown",
+    "second-batch",
+    "batch-forgotten",
+    "member-lost",
+    "split-forgotten",
     "list-torn",
     "made-twice",
     "template-not-followed",

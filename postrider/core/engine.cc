@@ -15,6 +15,7 @@
 #include "postrider/core/books/sequences.h"
 #include "postrider/core/books/shared_bodies.h"
 #include "postrider/core/books/waiters.h"
+#include "postrider/core/delivery/batches.h"
 #include "postrider/core/delivery/delivery.h"
 #include "postrider/core/delivery/revival.h"
 #include "postrider/core/delivery/rousing.h"
@@ -139,6 +140,7 @@ class Engine::Impl {
   core::LimitGroups limit_groups_;
   core::SharedGates gates_;
   core::Routes routes_;
+  core::Batches batches_;
   core::Delivery delivery_;
   core::Revival revival_;
   core::Sweep sweep_;
@@ -214,20 +216,22 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
       gates_(tallies_, timers_, started_, residents_, window_, attempts_, limit_groups_),
       routes_(limits_, tallies_, receipts_, due_, residents_, destinations_, records_,
               options_.seed ^ epoch.value()),
+      batches_(tallies_, residents_, destinations_, window_, routes_),
       delivery_(options_, limits_, tallies_, receipts_, timers_, ids_, bodies_, names_, nested_,
                 cards_, waiters_, due_, residents_, sleepers_, census_, destinations_, window_,
-                records_, lookup_, attempts_, gates_, routes_, options_.seed ^ epoch.value()),
+                records_, lookup_, attempts_, gates_, routes_, batches_,
+                options_.seed ^ epoch.value()),
       revival_(limits_, tallies_, residents_, census_, destinations_, window_, records_, lookup_,
                routes_, delivery_),
       sweep_(limits_, tallies_, residents_, sleepers_, window_, lookup_, routes_, delivery_),
       rousing_(limits_, tallies_, due_, residents_, sleepers_, window_, records_, lookup_, routes_,
                delivery_),
       refill_(limits_, tallies_, timers_, bodies_, due_, residents_, sleepers_, census_,
-              destinations_, window_, records_, lookup_, gates_, delivery_),
+              destinations_, window_, records_, lookup_, gates_, routes_, batches_, delivery_),
       restore_(limits_, receipts_, timers_, bodies_, residents_, census_, destinations_, window_,
                lookup_, gates_, refill_, std::move(books.damaged)),
       starts_(limits_, tallies_, timers_, bodies_, residents_, sleepers_, window_, lookup_,
-              attempts_, limit_groups_, gates_, routes_, delivery_, refill_),
+              attempts_, limit_groups_, gates_, routes_, batches_, delivery_, refill_),
       mailboxes_(limits_, waiters_, residents_, destinations_, window_, lookup_, delivery_),
       operations_(options_, receipts_, sequences_),
       reruns_(options_, dictionaries_, letters_, names_, templates_, window_, lookup_),
@@ -410,6 +414,7 @@ void Engine::Impl::on(Step& step, const Chore& chore) {
     case Chore::Kind::kSweep: return sweep_.sweep(step, chore);
     case Chore::Kind::kRouse: return rousing_.rouse(step, chore);
     case Chore::Kind::kExpireCard: return cards_.expire(step, chore);
+    case Chore::Kind::kBatch: return refill_.bring_batch(step, chore);
   }
 }
 

@@ -151,10 +151,13 @@ struct Tallies {
   Histogram timers_late;     // when timers were looked at, how long the first was due
   std::uint64_t stray_timers = 0;
   std::uint64_t jobs_ended = 0;
-  std::uint64_t slow_starts = 0;   // routes that closed, and begin with one place again
-  std::uint64_t deep_waits = 0;    // routes whose wait became deep
-  std::uint64_t dropped_deep = 0;  // messages that ended because of it, in lanes that say so
-  std::uint64_t roused = 0;        // messages whose back-off a sign of life ended
+  std::uint64_t slow_starts = 0;    // routes that closed, and begin with one place again
+  std::uint64_t deep_waits = 0;     // routes whose wait became deep
+  std::uint64_t batches = 0;        // opened …
+  std::uint64_t batch_members = 0;  // … with so many messages …
+  std::uint64_t batch_splits = 0;   // … of which so many were too much for their far side
+  std::uint64_t dropped_deep = 0;   // messages that ended because of it, in lanes that say so
+  std::uint64_t roused = 0;         // messages whose back-off a sign of life ended
   // The first few tenants that had a start, and the starts of all others that have a tenant.
   struct Tenant {
     std::uint64_t number = 0;  // as in Policy

@@ -21,7 +21,64 @@ constexpr std::uint8_t kHasInterval = 1;
 constexpr std::uint8_t kHasDelivered = 2;
 constexpr std::uint8_t kHasSweep = 4;
 constexpr std::uint8_t kHasPosition = 8;
-constexpr std::uint8_t kHasAll = kHasInterval | kHasDelivered | kHasSweep | kHasPosition;
+constexpr std::uint8_t kHasBatches = 16;
+constexpr std::uint8_t kHasAll =
+    kHasInterval | kHasDelivered | kHasSweep | kHasPosition | kHasBatches;
+
+bool has_batches(const Route& route) {
+  return route.claims != 0 || route.members_max != 0 || !route.refused.empty() ||
+         route.batch.is_open();
+}
+
+// Members of one batch mostly stand in one lane and were accepted one after the other, so most of
+// them take three bytes.
+void write_ids(Writer& writer, const std::vector<MessageId>& ids) {
+  writer.varint(ids.size());
+  MessageId last;
+  for (const MessageId id : ids) {
+    writer.near(static_cast<std::int64_t>(id.high), static_cast<std::int64_t>(last.high));
+    writer.near(static_cast<std::int64_t>(id.low), static_cast<std::int64_t>(last.low));
+    last = id;
+  }
+}
+
+std::vector<MessageId> read_ids(Reader& reader, std::size_t most) {
+  const std::uint64_t count = reader.varint();
+  if (count > most) reader.fail();
+  std::vector<MessageId> ids;
+  MessageId last;
+  for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
+    last.high = static_cast<std::uint64_t>(reader.near(static_cast<std::int64_t>(last.high)));
+    last.low = static_cast<std::uint64_t>(reader.near(static_cast<std::int64_t>(last.low)));
+    ids.push_back(last);
+  }
+  return ids;
+}
+
+std::string encode_batches(const Route& route) {
+  std::string out;
+  Writer writer(out);
+  writer.varint(route.claims).varint(route.members_max);
+  write_ids(writer, route.refused);
+  if (!route.batch.is_open()) return out;
+  std::vector<MessageId> members = {route.batch.leader};
+  members.insert(members.end(), route.batch.followers.begin(), route.batch.followers.end());
+  write_ids(writer, members);
+  return out;
+}
+
+bool decode_batches(std::string_view bytes, Route& route) {
+  Reader reader(bytes);
+  route.claims = reader.varint32();
+  route.members_max = reader.varint16();
+  route.refused = read_ids(reader, kBatchMembersMax);
+  if (!reader.ok() || reader.at_end()) return reader.ok() && has_batches(route);
+  std::vector<MessageId> members = read_ids(reader, kBatchMembersMax);
+  if (!reader.at_end() || members.empty() || !members.front().is_set()) return false;
+  route.batch.leader = members.front();
+  route.batch.followers.assign(members.begin() + 1, members.end());
+  return true;
+}
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -97,6 +154,10 @@ Result<DestinationConfig> decode_config(std::string_view record) {
   return config;
 }
 
+bool OpenBatch::claims(MessageId id) const {
+  return std::find(followers.begin(), followers.end(), id) != followers.end();
+}
+
 std::string encode_route(const Route& route) {
   std::string out(1, static_cast<char>(kDestinationVersion));
   Writer(out)
@@ -114,7 +175,8 @@ std::string encode_route(const Route& route) {
   const auto has = static_cast<std::uint8_t>((route.interval > Duration(0) ? kHasInterval : 0) |
                                              (route.delivered_at.is_set() ? kHasDelivered : 0) |
                                              (route.sweep_until.is_set() ? kHasSweep : 0) |
-                                             (route.position > 0 ? kHasPosition : 0));
+                                             (route.position > 0 ? kHasPosition : 0) |
+                                             (has_batches(route) ? kHasBatches : 0));
   if (has != 0) {
     Writer more(out);
     more.u8(has);
@@ -122,6 +184,7 @@ std::string encode_route(const Route& route) {
     if ((has & kHasDelivered) != 0) more.i64(route.delivered_at.ms());
     if ((has & kHasSweep) != 0) more.i64(route.sweep_until.ms());
     if ((has & kHasPosition) != 0) more.u64(route.position);
+    if ((has & kHasBatches) != 0) more.text(encode_batches(route));
   }
   seal_record(out);
   return out;
@@ -150,6 +213,7 @@ Result<Route> decode_route(std::string_view record) {
     if ((has & kHasDelivered) != 0) route.delivered_at = Timestamp(reader.i64());
     if ((has & kHasSweep) != 0) route.sweep_until = Timestamp(reader.i64());
     if ((has & kHasPosition) != 0) route.position = reader.u64();
+    if ((has & kHasBatches) != 0 && !decode_batches(reader.text(), route)) reader.fail();
     // The encoder writes each of them only when there is one.
     if (((has & kHasInterval) != 0 && route.interval <= Duration(0)) ||
         ((has & kHasDelivered) != 0 && !route.delivered_at.is_set()) ||

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
@@ -58,6 +59,19 @@ enum class Health : std::uint8_t { kNormal, kWait, kProbe, kPaused, kDisabled, k
 inline constexpr std::size_t kHealths = 7;
 std::string_view name_of(Health health);
 
+inline constexpr std::size_t kBatchMembersMax = 512;  // the leader included
+
+// The batch of a destination whose members are claimed: from its first attempt until its leader
+// ends or is released.
+struct OpenBatch {
+  MessageId leader;                       // unset: no batch is open
+  std::vector<MessageId> followers = {};  // in their order on the wire
+
+  bool is_open() const { return leader.is_set(); }
+  bool claims(MessageId id) const;  // as a follower
+  friend bool operator==(const OpenBatch&, const OpenBatch&) = default;
+};
+
 struct Route {
   Health health = Health::kNormal;
   std::uint16_t strikes = 0;  // in a row
@@ -76,6 +90,11 @@ struct Route {
   Timestamp delivered_at;
   Timestamp sweep_until;       // what was accepted up to then is to be swept; unset: nothing is
   std::uint64_t position = 0;  // the greatest that was delivered; 0: none had one
+  // How many batches were opened. With its leader's id the number of a batch names it for ever.
+  std::uint32_t claims = 0;
+  OpenBatch batch = {};
+  std::uint16_t members_max = 0;  // learnt: a batch has at most so many; 0: as the policy says
+  std::vector<MessageId> refused = {};  // members of a batch that was too much, as far as they live
 
   friend bool operator==(const Route&, const Route&) = default;
 };

@@ -253,6 +253,7 @@ struct Chore {
     kSweep,   // what is not worth sending any more ends
     kRouse,   // messages in back-off hear of a sign of life
     kExpireCard,
+    kBatch,  // members of an open batch are on disk, and its leader's turn has come
   };
   Kind kind = Kind::kRestore;
   DestinationId destination;

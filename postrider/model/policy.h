@@ -196,6 +196,7 @@ struct Policy {
   // time, and its members are written down. 0: each leaves alone.
   std::uint16_t members_max = 0;
   Duration batch_wait{0};            // a batch that is not full waits so long for more
+  bool batches_begin_small = false;  // with one member after a deep wait
   std::uint32_t window_max = 64;     // messages of one lane in memory
   bool refuse_when_disabled = true;  // else new messages are held
   bool keeps_history = false;        // the content of what has ended is kept for a while

@@ -21,6 +21,7 @@ constexpr unsigned kHangSeconds = 600;  // a loaded machine is slow; nothing is 
 
 std::string_view profile_of(Bug bug, std::uint64_t seed) {
   // A meter that was silent is heard in nearly every world of devices.
+  if (bug >= Bug::kBatchTorn && bug <= Bug::kSplitForgotten) return "pack";
   if (bug >= Bug::kDeepTooEarly && bug <= Bug::kPositionBack)
     return "drill";  // only it uses what is wrong
   if (bug >= Bug::kListTorn && bug <= Bug::kTemplateNotFollowed) return "drill";
@@ -144,7 +145,8 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.66, engine.bug.67, engine.bug.68, engine.bug.69, engine.bug.74
 // req: engine.bug.83
 // req: engine.sim.70, engine.sim.71, engine.bug.120, engine.bug.121, engine.bug.122
-// req: engine.bug.123, engine.bug.124, engine.bug.125
+// req: engine.bug.123, engine.bug.124, engine.bug.125, engine.sim.72, engine.bug.140
+// req: engine.bug.141, engine.bug.142, engine.bug.143, engine.bug.144, engine.bug.145
 // req: engine.bug.100, engine.bug.93, engine.bug.94, engine.bug.95, engine.bug.96, engine.bug.97
 // req: engine.bug.98, engine.bug.99, engine.sim.63, engine.sim.64
 TEST_P(PlantedBug, IsCaughtWhereTheTrueEnginePasses) {
@@ -201,7 +203,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kTenantNotHeld, Bug::kImportedTwice, Bug::kImportLosesContent, Bug::kAwaitForgotten,
         Bug::kQuotaIgnored, Bug::kMailboxSkipsBoundary, Bug::kConfirmLost, Bug::kDeepTooEarly,
         Bug::kIntervalNotStored, Bug::kCatchUpNeverEnds, Bug::kSpentNotTold, Bug::kSeenForgetsPause,
-        Bug::kPositionBack, Bug::kListTorn, Bug::kMadeTwice, Bug::kTemplateNotFollowed),
+        Bug::kBatchTorn, Bug::kBatchRegrown, Bug::kSecondBatch, Bug::kBatchForgotten,
+        Bug::kMemberLost, Bug::kSplitForgotten, Bug::kPositionBack, Bug::kListTorn, Bug::kMadeTwice,
+        Bug::kTemplateNotFollowed),
     name_of_case);
 
 }  // namespace

@@ -123,6 +123,8 @@ TEST(StoreFormat, DescribesStatesAndRoutes) {  // req: engine.record.11
   route.interval = Duration(5);
   route.delivered_at = route.sweep_until = Timestamp(6);
   route.position = 7;
+  route.claims = 8;
+  route.batch = {.leader = {1, 2}, .followers = {{1, 3}}};
   expect_described("route", encode_route(route), true);
 }
 

@@ -41,7 +41,15 @@ void Delivery::on(Step& step, const AttemptEnded& ended) {
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
   // Nothing has changed yet, so it may ask for reads, and then it comes again.
   OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMay);
-  Reading reading = profile.wire.classify(facts_of(step, entry, &cabinet), entry.kind, ended.reply);
+  Facts facts = facts_of(step, entry, &cabinet);
+  std::vector<Facts> followers;
+  Batch batch;
+  if (window_.leads(entry)) {
+    followers = follower_facts(entry, step.now, step.wall);
+    batch = {followers, residents_[entry.destination].route.claims};
+    facts.batch = &batch;
+  }
+  Reading reading = profile.wire.classify(facts, entry.kind, ended.reply);
   if (step.lacks()) return;
   if (!reading.cards.empty()) {
     const auto refusal = cards_.judge(step, profile, reading.cards);
@@ -128,6 +136,7 @@ void Delivery::start_attempt(Step& step, Slot slot, StateIndex to, AttemptKind k
   leave_attempt(step, slot);
   Entry& entry = window_[slot];
   Resident& resident = residents_[entry.destination];
+  if (kind == AttemptKind::kSend && batches_.is_batched(entry)) claim_followers(step, slot);
   const bool intent = kind == AttemptKind::kSend && window_.method_of(entry).durable_intent;
   if (kind == AttemptKind::kSend) {
     if (entry.state.attempts < UINT16_MAX) ++entry.state.attempts;
@@ -191,6 +200,10 @@ WireRequest Delivery::encode_intent(Step& step, Entry& entry, StateIndex to) {
               &ids_,
               options_.secrets.get()};
   facts.cabinet = &cabinet;
+  std::vector<Facts> followers;
+  if (window_.leads(entry)) followers = follower_facts(entry, intent.at, intent.wall);
+  const Batch batch{followers, resident.route.claims};
+  if (window_.leads(entry)) facts.batch = &batch;
   WireRequest request = bound.profile->wire.encode(facts, AttemptKind::kSend);
   const std::uint64_t hash = hash_of(request);
   if (again && intent.hash != hash) {

@@ -6,6 +6,29 @@
 #include "postrider/base/planted.h"
 
 namespace postrider::core {
+namespace {
+
+// Whether the followers of a batch go back to their lanes when this becomes of its leader.
+bool gives_back(Do verb) {
+  switch (verb) {
+    case Do::kRelease:
+    case Do::kPark:
+    case Do::kNextMethod:
+    case Do::kDeadLetter:
+    case Do::kDrop: return true;
+    case Do::kIgnore:
+    case Do::kStartAttempt:
+    case Do::kFindRoute:
+    case Do::kAwait:
+    case Do::kProbe:
+    case Do::kRetry:
+    case Do::kComplete:
+    case Do::kMarkIndeterminate: return false;
+  }
+  POSTRIDER_CHECK(false);
+}
+
+}  // namespace
 
 Facts Delivery::facts_of(const Step& step, const Entry& entry, Cabinet* cabinet) const {
   const Resident& resident = residents_[entry.destination];
@@ -115,6 +138,7 @@ const Transition* Delivery::next_row(Step& step, Entry& entry, On signal, const 
 
 void Delivery::apply(Step& step, Slot slot, On signal, const Reading* reading) {
   Entry& entry = window_[slot];
+  if (window_.is_claimed(entry)) return remember(step, entry, signal);
   const Slot resident = entry.destination;
   if (signal == On::kTimedOut && reading == nullptr &&
       window_.phase_of(entry) == Phase::kInFlight) {
@@ -172,7 +196,19 @@ void Delivery::apply(Step& step, Slot slot, On signal, const Reading* reading) {
     let_others_pass(step, entry, *row);
   const bool probes_again = row->verb == Do::kProbe && row->to == entry.state.state;
   if (row->verb != Do::kNextMethod && !probes_again) leave_step(step, entry, row->to, row->on);
-  carry_out(step, slot, *row, due);
+  carry_out(step, slot, *row, due, reading);
+}
+
+// A follower hears nothing while its batch is open: its expiry is looked at again when it is
+// released, and so is a cancel, which is written down for that.
+void Delivery::remember(Step& step, Entry& entry, On signal) {
+  ++tallies_.ignored_signals;
+  if (signal == On::kCancelled && !entry.state.cancel_wanted &&
+      window_.method_of(entry).cancels_later) {
+    entry.state.cancel_wanted = true;
+    records_.store_awake(step, entry);
+  }
+  if (entry.dirty) records_.store_dirty(step, entry);
 }
 
 void Delivery::raise(Step& step, Slot resident, const Transition& row, const Entry& entry) {
@@ -201,10 +237,19 @@ void Delivery::raise(Step& step, Slot resident, const Transition& row, const Ent
   }
 }
 
-// What becomes of messages that are out when their route becomes deep: here an open batch is to be
-// released. The message whose failure did it is still in flight, and its row comes next. What waits
-// is on disk already, and a sweep is on its way to lanes that are dropped.
-void Delivery::become_deep(Step& /*step*/, Slot /*resident*/) { ++tallies_.deep_waits; }
+// An open batch is released: by the time that the route opens, other members may be worth sending.
+// The leader, whose failure did it, is still in flight, and its row comes next. What waits is on
+// disk already, and a sweep is on its way to lanes that are dropped.
+void Delivery::become_deep(Step& step, Slot resident) {
+  ++tallies_.deep_waits;
+  if (residents_[resident].bound->policy.members_max == 0) return;
+  batches_.begin_small(resident);
+  if (residents_[resident].route.batch.is_open()) {
+    give_batch_back(step, resident);
+  } else {
+    routes_.write_route(step, resident);
+  }
+}
 
 // Ends a message that waits, without an attempt, as cancelled. False: it is on its way, or its
 // table does not let it go.
@@ -213,16 +258,19 @@ bool Delivery::call_off(Step& step, Slot slot, std::string_view reason) {
   const Phase phase = window_.phase_of(entry);
   const Transition* row =
       find_row(window_.method_of(entry).rows, entry.state.state, On::kCancelled);
-  const bool waits = phase == Phase::kQueued || phase == Phase::kBackoff;
+  const bool waits = (phase == Phase::kQueued || phase == Phase::kBackoff) &&
+                     !window_.is_claimed(entry) && !window_.leads(entry);
   if (!waits || row == nullptr || row->verb == Do::kIgnore) return false;
   window_.set_reason(entry, reason);
   apply(step, slot, On::kCancelled, nullptr);
   return true;
 }
 
-void Delivery::carry_out(Step& step, Slot slot, const Transition& row,
-                         std::optional<Timestamp> due) {
+void Delivery::carry_out(Step& step, Slot slot, const Transition& row, std::optional<Timestamp> due,
+                         const Reading* reading) {
   Entry& entry = window_[slot];
+  if (window_.leads(entry) && gives_back(row.verb))
+    give_batch_back(step, entry.destination, reading != nullptr && reading->splits);
   if (window_.state_of(entry).refreshes && row.to != entry.state.state)
     refresh_attempts(step, entry);
   switch (row.verb) {
@@ -247,7 +295,7 @@ void Delivery::carry_out(Step& step, Slot slot, const Transition& row,
     case Do::kDrop:
     case Do::kMarkIndeterminate:
       if (!entry.reason && row.verb != Do::kComplete) window_.set_reason(entry, row.why);
-      return end(step, slot, row.to);
+      return end_members(step, slot, row.to, row.on, reading);
   }
 }
 
@@ -257,6 +305,7 @@ void Delivery::enter(Step& step, Slot slot, StateIndex to, std::optional<Timesta
   const Resident& resident = residents_[entry.destination];
   const StateRow& target = resident.bound->profile->states[to];
   const Phase from = window_.phase_of(entry);
+  if (window_.leads(entry)) residents_[entry.destination].leader_sleeps = false;
   settle_visitor(entry);
   timers_.cancel(std::exchange(entry.timer, 0));
   if (entry.waits == Waits::kForProbe) entry.waits = Waits::kNowhere;
@@ -382,6 +431,9 @@ void Delivery::sleep(Step& step, Slot slot) {
   const bool fifo = resident.bound->policy.lane_kind(lane.number) == LaneKind::kFifo;
   window_.unready(slot);
   if (raise_remembered(step, slot)) return;
+  const bool leads = window_.leads(entry);
+  if (leads && (!is_short || !residents_.awake(resident, step.now)))
+    records_.spill_claimed(step, entry.destination);
   if (fifo && is_short) {
     records_.store_awake(step, entry);
     entry.timer = timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = id});
@@ -395,6 +447,7 @@ void Delivery::sleep(Step& step, Slot slot) {
   }
   records_.move_to_cold(step, slot);
   records_.store_state(step, entry);
+  resident.leader_sleeps = resident.leader_sleeps || leads;
   if (entry.due_entry.is_set())
     step.out.writes.remove(keys::due(entry.due_entry, keys::DueKind::kAttempt, id));
   due_.put_due(step, entry.state.due, keys::DueKind::kAttempt, id);
@@ -408,12 +461,14 @@ void Delivery::sleep(Step& step, Slot slot) {
   window_.forget_entry(step, slot);
 }
 
-void Delivery::end(Step& step, Slot slot, StateIndex to) {
+void Delivery::end(Step& step, Slot slot, StateIndex to, std::string_view remark) {
   Entry& entry = window_[slot];
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
   const Phase phase = profile.states[to].phase;
   POSTRIDER_CHECK(is_end(phase));
   const MessageId id = entry.message.id;
+  if (window_.leads(entry)) give_batch_back(step, entry.destination);
+  batches_.forget_refused(step, entry);
   settle_visitor(entry);
   if (window_.phase_of(entry) == Phase::kParked) unpark(step, id);
   records_.mark_holding(step, entry, false);
@@ -441,7 +496,8 @@ void Delivery::end(Step& step, Slot slot, StateIndex to) {
   record.accepted = entry.message.accepted;
   record.at = step.now;
   record.origin = entry.message.origin;
-  if (phase != Phase::kDelivered) record.reason = entry.reason_text();
+  record.reason =
+      phase == Phase::kDelivered ? remark.substr(0, limits_.reason_bytes_max) : entry.reason_text();
   record.notes = entry.notes();
   if (entry.details)
     record.past = encode_attempt_history(entry.details->past, {record.at, record.reason});

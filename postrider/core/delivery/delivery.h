@@ -7,7 +7,9 @@
 //   - An attempt is open only in a state in flight. Leaving that state closes or aborts it, and
 //     gives back the gates unless the next state keeps them.
 //   - What a step decides about a message is in the commit of that step; bytes leave afterwards.
-//   - An end removes every record of the message and writes its end record, once.
+//   - An end removes every record of the message and writes its end record, once. When the leader
+//     of a batch is delivered, or its fate is unknown, its followers end so in the same commit; by
+//     any other end, and when it is parked or released, they go back to their lanes.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +25,7 @@
 #include "postrider/core/books/receipts.h"
 #include "postrider/core/books/shared_bodies.h"
 #include "postrider/core/books/waiters.h"
+#include "postrider/core/delivery/batches.h"
 #include "postrider/core/delivery/routes.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/places/attempts.h"
@@ -49,7 +52,7 @@ class Delivery {
            Names& names, Nested& nested, Cards& cards, Waiters& waiters, Due& due,
            Residents& residents, Sleepers& sleepers, Census& census, Destinations& destinations,
            Window& window, StateRecords& records, Lookup& lookup, Attempts& attempts,
-           SharedGates& gates, Routes& routes, std::uint64_t seed)
+           SharedGates& gates, Routes& routes, Batches& batches, std::uint64_t seed)
       : options_(options),
         limits_(limits),
         tallies_(tallies),
@@ -72,6 +75,7 @@ class Delivery {
         attempts_(attempts),
         gates_(gates),
         routes_(routes),
+        batches_(batches),
         rng_(seed) {
     for (const ProfileSpec* profile : options_.profiles) {
       auto& methods = row_use_.emplace_back();
@@ -87,7 +91,10 @@ class Delivery {
                              std::optional<Timestamp>& due);
   void apply(Step& step, Slot slot, On signal, const Reading* reading);
   bool raise_remembered(Step& step, Slot slot);
-  void end(Step& step, Slot slot, StateIndex to);
+  // `remark`: what the far side said about it, though it took it.
+  void end(Step& step, Slot slot, StateIndex to, std::string_view remark = {});
+  // The batch of this destination is given up; what its followers did not hear counts now.
+  void give_batch_back(Step& step, Slot resident, bool splits = false);
   bool call_off(Step& step, Slot slot, std::string_view reason);
   void on(Step& step, const AttemptNews& news);
   void on(Step& step, const AttemptEnded& ended);
@@ -107,7 +114,9 @@ class Delivery {
   std::optional<Timestamp> retry_due(Step& step, const Entry& entry, const Reading* reading);
   void raise(Step& step, Slot resident, const Transition& row, const Entry& entry);
   void become_deep(Step& step, Slot resident);
-  void carry_out(Step& step, Slot slot, const Transition& row, std::optional<Timestamp> due);
+  void carry_out(Step& step, Slot slot, const Transition& row, std::optional<Timestamp> due,
+                 const Reading* reading);
+  void remember(Step& step, Entry& entry, On signal);
   void enter(Step& step, Slot slot, StateIndex to, std::optional<Timestamp> due);
   void settle_visitor(Entry& entry);
   Timestamp timer_due(const Step& step, const Entry& entry, const StateRow& target) const;
@@ -116,6 +125,9 @@ class Delivery {
   void leave_attempt(Step& step, Slot slot, bool ended = false);
   void close_attempt(Step& step, Entry& entry);
   void start_attempt(Step& step, Slot slot, StateIndex to, AttemptKind kind);
+  void claim_followers(Step& step, Slot slot);
+  std::vector<Facts> follower_facts(const Entry& leader, Timestamp at, Timestamp wall) const;
+  void end_members(Step& step, Slot slot, StateIndex to, On signal, const Reading* reading);
   WireRequest encode_intent(Step& step, Entry& entry, StateIndex to);
   void start_probe(Step& step, Slot slot, StateIndex to);
   void abandon(Step& step, const Entry& entry);
@@ -153,6 +165,7 @@ class Delivery {
   Attempts& attempts_;
   SharedGates& gates_;
   Routes& routes_;
+  Batches& batches_;
   Rng rng_;
   std::vector<std::vector<std::vector<std::uint64_t>>> row_use_;  // profile, method, row
   Phase last_end_ = Phase::kDelivered;

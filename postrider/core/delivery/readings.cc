@@ -24,8 +24,8 @@ void Delivery::absorb(Step& step, Entry& entry, const Reading& reading, bool ans
   }
   if (!reading.cards.empty())
     cards_.write(step, *residents_[entry.destination].bound->profile, reading.cards);
-  const bool closes =
-      reading.closes || (answers_send && reading.outcome.certainty != Certainty::kUnknown);
+  const bool answered = answers_send && reading.outcome.certainty != Certainty::kUnknown;
+  const bool closes = reading.closes || (answered && !window_.method_of(entry).keeps_bytes);
   if (closes && entry.details && entry.details->intent.open) {
     entry.details->intent.open = false;
     entry.dirty = true;

@@ -5,11 +5,15 @@
 //   - Everything of a lane that is ready to go and not in memory lies at or behind the cursor;
 //     the head in the owed record is at or before the cursor and all cold entries in memory.
 //   - A page whose lane went to disk meanwhile is thrown away, because it lacks what went there.
+//   - Members of an open batch come by their ids, whether the window has room or not: nothing else
+//     of their destination could start before them.
 #pragma once
 
 #include "postrider/core/books/due.h"
 #include "postrider/core/books/shared_bodies.h"
+#include "postrider/core/delivery/batches.h"
 #include "postrider/core/delivery/delivery.h"
+#include "postrider/core/delivery/routes.h"
 #include "postrider/core/engine.h"
 #include "postrider/core/places/shared_gates.h"
 #include "postrider/core/rules/timers.h"
@@ -30,7 +34,7 @@ class Refill {
   Refill(const EngineLimits& limits, Tallies& tallies, Timers& timers, SharedBodies& bodies,
          Due& due, Residents& residents, Sleepers& sleepers, Census& census,
          Destinations& destinations, Window& window, StateRecords& records, Lookup& lookup,
-         SharedGates& gates, Delivery& delivery)
+         SharedGates& gates, Routes& routes, Batches& batches, Delivery& delivery)
       : limits_(limits),
         tallies_(tallies),
         timers_(timers),
@@ -44,6 +48,8 @@ class Refill {
         records_(records),
         lookup_(lookup),
         gates_(gates),
+        routes_(routes),
+        batches_(batches),
         delivery_(delivery) {}
   Refill(const Refill&) = delete;
   Refill& operator=(const Refill&) = delete;
@@ -55,6 +61,8 @@ class Refill {
   void wake_message(Step& step, const Chore& chore);
   void rouse_lane(Step& step, MessageId id);
   void expire_message(Step& step, const Chore& chore);
+  void bring_batch_later(Step& step, Slot slot);
+  void bring_batch(Step& step, const Chore& chore);
 
  private:
   Scan refill_scan(const Resident& resident, const Lane& lane) const;
@@ -75,6 +83,8 @@ class Refill {
   StateRecords& records_;
   Lookup& lookup_;
   SharedGates& gates_;
+  Routes& routes_;
+  Batches& batches_;
   Delivery& delivery_;
 };
 

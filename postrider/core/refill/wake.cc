@@ -90,6 +90,8 @@ void Refill::wake_message(Step& step, const Chore& chore) {
   }
   Lookup::Stored stored = lookup_.read_message(step, chore.id);
   if (!stored.known) return;
+  if (stored.resident != kNoSlot && residents_[stored.resident].route.batch.leader == chore.id)
+    residents_[stored.resident].leader_sleeps = false;
   if (parked != nullptr && parked->has_value() && stored.message && !stored.state)
     delivery_.unpark(step, chore.id);
   sleepers_.wake_sleeper(chore.id);

@@ -95,6 +95,8 @@ void Starts::pump(Step& step) {
 bool Starts::start_next(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
   if (resident.lanes.empty() || !residents_.startable(resident, step.now)) return false;
+  if (resident.route.batch.is_open() && !planted(Bug::kSecondBatch))
+    return go_on_with_batch(step, slot);
   // In catch-up the policy may have an order of lanes, and one waits until those before it have
   // been read.
   const LaneOrder& order = resident.bound->policy.catch_up_lanes;
@@ -145,7 +147,9 @@ bool Starts::try_start(Step& step, Slot slot) {
     return true;
   }
   if (!residents_.startable(resident, step.now)) return false;
-  if (resident.route.health == Health::kCatchUp &&
+  const bool leads = window_.leads(entry);
+  if (resident.route.batch.is_open() && !leads && !planted(Bug::kSecondBatch)) return false;
+  if (resident.route.health == Health::kCatchUp && !leads &&
       !resident.bound->policy.starts_in_catch_up(id.lane()))
     return false;
   if (resident.more_until > step.now) {
@@ -157,6 +161,7 @@ bool Starts::try_start(Step& step, Slot slot) {
     if (permit.again.is_set()) residents_.look_later(entry.destination, permit.again);
     return false;
   }
+  if (!leads && waits_for_more(step, entry)) return false;
   if (!has_room(step, entry.destination)) return false;
   const bool lasts = entry.message.lasting != 0 && gates_.holds_lasting(id);
   for (std::size_t i = 0; i < kGatesMax; ++i) {
@@ -176,6 +181,42 @@ bool Starts::try_start(Step& step, Slot slot) {
   // A profile whose judge names a signal that its table ignores would be asked for ever.
   const Slot same = window_.find(id);
   return same == kNoSlot || !window_[same].ready();
+}
+
+// The open batch of a destination: its leader goes again when its turn has come and all followers
+// are in memory. A leader that sleeps is woken by its time.
+bool Starts::go_on_with_batch(Step& step, Slot slot) {
+  Resident& resident = residents_[slot];
+  const OpenBatch& batch = resident.route.batch;
+  const Slot leader = window_.find(batch.leader);
+  if (leader == kNoSlot) {
+    if (!resident.leader_sleeps && !sleepers_.contains(batch.leader))
+      refill_.bring_batch_later(step, slot);
+    return false;
+  }
+  if (!window_[leader].ready()) return false;
+  const bool whole = std::all_of(batch.followers.begin(), batch.followers.end(),
+                                 [&](MessageId id) { return window_.contains(id); });
+  if (whole) return try_start(step, leader);
+  refill_.bring_batch_later(step, slot);
+  return false;
+}
+
+// Whether a message that would lead a batch lets it fill up first.
+bool Starts::waits_for_more(const Step& step, const Entry& entry) {
+  const Resident& resident = residents_[entry.destination];
+  const Duration wait = resident.bound->policy.batch_wait;
+  if (wait <= Duration(0) || !batches_.is_batched(entry)) return false;
+  const Timestamp until = entry.message.accepted + window_.later(entry.message) + wait;
+  if (until <= step.now) return false;
+  std::uint32_t ready = 0;
+  for (const Lane& lane : resident.lanes) {
+    if (lane.cold_ahead) return false;  // there is more than enough
+    ready += lane.ready;
+  }
+  if (ready >= batches_.members_max(resident)) return false;
+  residents_.look_later(entry.destination, until);
+  return true;
 }
 
 // A gate that opened looks at its own waiters only: the highest priority first, then the oldest.

@@ -10,7 +10,9 @@
 //     are taken, or starts are held.
 //   - A route catches up exactly as long as one of the lanes that start meanwhile owes something;
 //   in
-//     this time they start in their order, and no other lane does.
+//     this time they start in their order, and no other lane does, but for an open batch.
+//   - While a batch of a destination is open, nothing of it starts but its leader, and that only
+//     when all followers are in memory.
 //   - A destination that found no room is looked at again when that may have changed: by the end
 //     of one of its attempts, by a place in its group, or by a place among those for routes not
 //     known to answer.
@@ -42,7 +44,7 @@ class Starts {
   Starts(const EngineLimits& limits, Tallies& tallies, Timers& timers, SharedBodies& bodies,
          Residents& residents, Sleepers& sleepers, Window& window, Lookup& lookup,
          Attempts& attempts, LimitGroups& limit_groups, SharedGates& gates, Routes& routes,
-         Delivery& delivery, Refill& refill)
+         const Batches& batches, Delivery& delivery, Refill& refill)
       : limits_(limits),
         tallies_(tallies),
         timers_(timers),
@@ -55,6 +57,7 @@ class Starts {
         limit_groups_(limit_groups),
         gates_(gates),
         routes_(routes),
+        batches_(batches),
         delivery_(delivery),
         refill_(refill) {}
   Starts(const Starts&) = delete;
@@ -77,6 +80,8 @@ class Starts {
   void end_catch_up(Step& step, Slot slot);
   bool may_expire(const Entry& entry) const;
   bool try_start(Step& step, Slot slot);
+  bool go_on_with_batch(Step& step, Slot slot);
+  bool waits_for_more(const Step& step, const Entry& entry);
   bool has_room(Step& step, Slot slot);
   bool let_crowd_in();
   Slot first_by_age(const Lane& lane, const Policy& policy, Timestamp now) const;
@@ -104,6 +109,7 @@ class Starts {
   LimitGroups& limit_groups_;
   SharedGates& gates_;
   Routes& routes_;
+  const Batches& batches_;
   Delivery& delivery_;
   Refill& refill_;
   Ring ring_;

@@ -14,7 +14,8 @@ std::string_view check_place(const Entry& entry, Phase phase) {
     case Waits::kInLane:
     case Waits::kAtGate:
     case Waits::kAtLastingGate:
-    case Waits::kBehindOrder: return queued ? "" : "an entry waits for its turn and is not queued";
+    case Waits::kBehindOrder:
+    case Waits::kClaimed: return queued ? "" : "an entry waits for its turn and is not queued";
     case Waits::kForProbe:
       return phase == Phase::kInFlight ? "" : "an entry waits for its probe and is not in flight";
     case Waits::kVisiting: return "a visitor outlived its step";

@@ -51,6 +51,7 @@ Destinations::Destined Destinations::find_destination(Step& step, DestinationId 
 Route Destinations::read_route(Step& step, DestinationId id, const std::optional<Blob>& record) {
   if (!record) return {};
   auto route = decode_route(record->view());
+  if (route && planted(Bug::kBatchForgotten)) route->batch = {};
   if (route) return std::move(*route);
   step.damaged.emplace_back(keys::route(id), *record);
   // Whether messages are parked for want of reach is lost, so a walk must look.
@@ -86,6 +87,10 @@ Slot Destinations::make_resident(Step& step, DestinationId id, const Blob& recor
   resident.activity.since = step.now;
   resident.route = read_route(step, id, *step.get(keys::route(id)));
   const bool route_lost = step.damaged.size() > met;
+  // How many batches there were is lost, too. No destination opens one in each second of its life,
+  // so a number that was used before is not used again.
+  if (route_lost && resident.bound->policy.members_max > 0)
+    resident.route.claims = static_cast<std::uint32_t>(step.now.ms() / 1000);
   resident.failing_stored = resident.route.failing_since;
   resident.strikes_stored = resident.route.strikes;
   // The entry of its opening is named by the time until which it is closed.

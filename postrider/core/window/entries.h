@@ -48,6 +48,7 @@ enum class Waits : std::uint8_t {
   kAtLastingGate,  // … that other messages hold to their end …
   kBehindOrder,    // … and that a message before it in its order holds
   kForProbe,       // in flight, for the time of its next probe
+  kClaimed,        // queued, and a follower of the open batch of its destination
   kVisiting,       // read for one event only; forgotten unless that changes it
 };
 
@@ -86,6 +87,7 @@ struct Entry {
   GateName group = 0;       // in which it has a place
 
   bool ready() const { return waits == Waits::kInLane; }
+  bool claimed() const { return waits == Waits::kClaimed; }
   bool visitor() const { return waits == Waits::kVisiting; }
   bool hot() const { return space == Space::kHot; }
   bool at_gate() const {
@@ -292,18 +294,20 @@ struct Resident {
   Throttle throttle;
   std::uint64_t ring_tenant = 0;  // under whose name it stands in the ring
   bool in_ring = false;
-  bool held_back = false;     // has no room; the end of one of its attempts may give some
-  bool crowded = false;       // waits for one of the places for routes not known to answer
-  bool at_group = false;      // waits for a place in its group
-  bool owed_stored = false;   // an owed record exists
-  bool stranded = false;      // a success may find messages that are parked for want of reach
-  bool reviving = false;      // they are being put back in line …
-  bool revive_again = false;  // … and there was another success meanwhile
-  Timestamp revive_later;     // … and the first that must wait longer; unset: none so far
-  bool sweeping = false;      // what is not worth sending any more is being ended
-  bool rousing = false;       // messages in back-off hear of a sign of life …
-  bool rouse_again = false;   // … and there was another one meanwhile
-  Slot lru_next = kNoSlot;    // idle residents, least recently used first
+  bool held_back = false;      // has no room; the end of one of its attempts may give some
+  bool crowded = false;        // waits for one of the places for routes not known to answer
+  bool at_group = false;       // waits for a place in its group
+  bool owed_stored = false;    // an owed record exists
+  bool stranded = false;       // a success may find messages that are parked for want of reach
+  bool reviving = false;       // they are being put back in line …
+  bool revive_again = false;   // … and there was another success meanwhile
+  Timestamp revive_later;      // … and the first that must wait longer; unset: none so far
+  bool sweeping = false;       // what is not worth sending any more is being ended
+  bool rousing = false;        // messages in back-off hear of a sign of life …
+  bool rouse_again = false;    // … and there was another one meanwhile
+  bool bringing = false;       // members of its open batch are being read …
+  bool leader_sleeps = false;  // … or not, because the leader is on disk until its time comes
+  Slot lru_next = kNoSlot;     // idle residents, least recently used first
   Slot lru_prev = kNoSlot;
   bool in_lru = false;
   Activity activity;

@@ -3,12 +3,15 @@
 namespace postrider::core {
 
 // Puts a queued entry into its lane's ready list, in the order of ids. New ones are nearly always
-// the last.
+// the last. A follower of the open batch is not ready: it leaves with its leader.
 void Window::make_ready(Step& step, Slot slot) {
   Entry& entry = entries_[slot];
   Resident& resident = residents_[entry.destination];
   Lane& lane = resident.the_lane(entry.message.id.lane());
   leave_gate(entry, lane);
+  if (resident.route.batch.is_open() && resident.route.batch.claims(entry.message.id))
+    return claim(step, slot);
+  if (entry.claimed()) entry.waits = Waits::kNowhere;
   if (!entry.ready()) {
     Slot after = lane.last;
     while (after != kNoSlot && entry.message.id < entries_[after].message.id)
@@ -38,6 +41,12 @@ void Window::unready(Slot slot) {
   entry.prev = entry.next = kNoSlot;
   entry.waits = Waits::kNowhere;
   --lane.ready;
+}
+
+void Window::claim(Step& step, Slot slot) {
+  unready(slot);
+  entries_[slot].waits = Waits::kClaimed;
+  step.look_at(entries_[slot].destination);
 }
 
 void Window::leave_gate(Entry& entry, Lane& lane) {

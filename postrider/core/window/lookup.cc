@@ -70,7 +70,18 @@ std::optional<Message> Lookup::decode_row(Step& step, Slot slot, const Row& row,
   return std::nullopt;
 }
 
+// What is raised on the leader of a batch may end its followers, too.
 Lookup::Located Lookup::locate(Step& step, MessageId id) {
+  const Located located = locate_one(step, id);
+  if (located.slot == kNoSlot || !window_.leads(window_[located.slot])) return located;
+  const OpenBatch& batch = residents_[window_[located.slot].destination].route.batch;
+  bool known = true;
+  for (const MessageId follower : batch.followers)
+    known = locate_one(step, follower).known && known;
+  return known ? located : Located{};
+}
+
+Lookup::Located Lookup::locate_one(Step& step, MessageId id) {
   if (const Slot found = window_.find(id); found != kNoSlot) return {true, found};
   Stored stored = read_message(step, id);
   if (!stored.known) return {};

@@ -53,6 +53,8 @@ class Lookup {
   static bool is_state_of(std::string_view state_key, std::string_view message_key);
 
  private:
+  Located locate_one(Step& step, MessageId id);
+
   Dictionaries dictionaries_;
   SharedBodies& bodies_;
   Residents& residents_;

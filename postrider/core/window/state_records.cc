@@ -80,19 +80,35 @@ void StateRecords::mark_holding(Step& step, Entry& entry, bool holding) {
 // memory.
 void StateRecords::spill(Step& step, Slot slot, Lane& lane) {
   ++lane.spills;
-  while (lane.first != kNoSlot) {
-    const Slot first = lane.first;
-    const MessageId id = window_[first].message.id;
-    if (move_to_cold(step, first)) store_state(step, window_[first]);
-    lane.gains(id);
-    destinations_.cover(step, slot, lane, id);
-    window_.forget_entry(step, first);
+  while (lane.first != kNoSlot) spill_entry(step, slot, lane, lane.first);
+}
+
+void StateRecords::spill_entry(Step& step, Slot slot, Lane& lane, Slot entry) {
+  const MessageId id = window_[entry].message.id;
+  if (move_to_cold(step, entry)) store_state(step, window_[entry]);
+  lane.gains(id);
+  destinations_.cover(step, slot, lane, id);
+  window_.forget_entry(step, entry);
+}
+
+void StateRecords::spill_claimed(Step& step, Slot slot) {
+  for (const MessageId id : residents_[slot].route.batch.followers) {
+    const Slot entry = window_.find(id);
+    if (entry == kNoSlot || !window_[entry].claimed()) continue;
+    Lane& lane = residents_[slot].the_lane(id.lane());
+    ++lane.spills;
+    spill_entry(step, slot, lane, entry);
   }
 }
 
 void StateRecords::spill_all(Step& step, Slot slot) {
   for (std::size_t i = 0; i < residents_[slot].lanes.size(); ++i)
     spill(step, slot, residents_[slot].lanes[i]);
+  const OpenBatch& batch = residents_[slot].route.batch;
+  const Slot leader = batch.is_open() ? window_.find(batch.leader) : kNoSlot;
+  // An attempt that is open needs its followers in memory: they may end with it.
+  const bool under_way = leader != kNoSlot && !window_[leader].ready();
+  if (!under_way) spill_claimed(step, slot);
 }
 
 }  // namespace postrider::core

@@ -47,6 +47,8 @@ class StateRecords {
   void mark_holding(Step& step, Entry& entry, bool holding);
   void spill(Step& step, Slot slot, Lane& lane);
   void spill_all(Step& step, Slot slot);
+  // The followers of the open batch go to disk, and are read again when their leader starts.
+  void spill_claimed(Step& step, Slot slot);
   void adopt_state(Entry& entry, const std::optional<StoredState>& stored);
   AttemptList* attempts_of(Entry& entry) const;
 
@@ -58,6 +60,7 @@ class StateRecords {
   }
 
  private:
+  void spill_entry(Step& step, Slot slot, Lane& lane, Slot entry);
   bool may_be_lost(const Entry& entry) const;
   void lose_attempt(Entry& entry) const;
 

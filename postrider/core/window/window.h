@@ -7,6 +7,7 @@
 //   - An entry waits at one place at most (Entry::Waits). The ready list of a lane holds exactly
 //     its entries with kInLane, in the order of ids; `in_memory`, `ready`, `at_gates`,
 //     `at_lasting` and `at_order` of a lane count its entries.
+//   - A queued entry waits as kClaimed exactly while the open batch of its destination claims it.
 //   - `lane.cold` holds exactly the ids of its entries whose records are in the cold space.
 //   - The bytes are those of all entries; shared bodies are counted once, by their owner.
 // `check` tells of an entry, or a lane, that breaks one of them.
@@ -57,6 +58,14 @@ class Window {
   bool keeps_gates(const Entry& entry) const;
   void make_ready(Step& step, Slot slot);
   void unready(Slot slot);
+  void claim(Step& step, Slot slot);  // as a follower of the open batch of its destination
+  bool is_claimed(const Entry& entry) const {
+    const OpenBatch& batch = residents_[entry.destination].route.batch;
+    return batch.is_open() && batch.claims(entry.message.id);
+  }
+  bool leads(const Entry& entry) const {
+    return residents_[entry.destination].route.batch.leader == entry.message.id;
+  }
 
   Entry& operator[](Slot slot) { return entries_[slot]; }
   const Entry& operator[](Slot slot) const { return entries_[slot]; }

@@ -185,6 +185,12 @@ inline Route any_route() {
   route.reason = any_text();
   route.interval = std::max(any_duration(), Duration(0));
   route.position = any<std::uint64_t>();
+  route.claims = any<std::uint32_t>();
+  route.members_max = any<std::uint16_t>();
+  for (int i = any<std::uint8_t>() % 4; i > 0; --i) route.refused.push_back(any_record_id());
+  if (any<bool>()) route.batch.leader = any_record_id();
+  for (int i = any<std::uint8_t>() % 4; i > 0 && route.batch.is_open(); --i)
+    route.batch.followers.push_back(any_record_id());
   return route;
 }
 

@@ -190,8 +190,10 @@ class HealthChecker final : public Checker {
                                         to_string(left.start.message));
     if (tries_one(route) && evidence.open > 0)
       verdicts_.violation(7, "a second probe: " + to_string(left.start.message));
+    // A batch that was open before goes on.
+    const bool open_batch = route.batch.leader == left.start.message;
     if (route.health == Health::kCatchUp && destination.configured < route.health_since &&
-        !destination.policy.starts_in_catch_up(left.start.message.lane()))
+        !open_batch && !destination.policy.starts_in_catch_up(left.start.message.lane()))
       verdicts_.violation(
           7, "a start of a lane that does not go in catch-up: " + to_string(left.start.message));
   }

@@ -51,6 +51,8 @@ class PrioritiesChecker final : public Checker {
     const MessageNote* note = notebook_.find(left.start.message);
     if (note == nullptr || left.when.incarnation != newest_ || !is_start(left)) return;
     if (note->destination == nullptr || note->end) return;
+    // A batch that leaves again is no turn: nothing else of its destination can have one.
+    if (!left.call.batch.empty() && !batches_.insert(left.call.batch).second) return;
     const Timestamp decided = decided_at(left).value_or(left.decided_after);
     Lane& lane = lane_of(*note);
     const Policy& policy = note->destination->policy;
@@ -169,6 +171,7 @@ class PrioritiesChecker final : public Checker {
 
   Verdicts& verdicts_;
   Notebook& notebook_;
+  std::set<std::string> batches_;  // that have left
   Incarnation newest_ = 0;
   bool blind_ = false;
   std::map<std::pair<std::uint64_t, std::uint8_t>, Lane> lanes_;

@@ -23,7 +23,7 @@ class ReceiptsChecker final : public Checker {
     const bool arrived = receipt.signal == On::kConfirmed || receipt.signal == On::kAnswered;
     const MessageNote* note = notebook_.find(receipt.id);
     if (!arrived || note == nullptr || !note->live() || note->damaged ||
-        receipt.when.incarnation != newest_)
+        receipt.when.incarnation != newest_ || is_claimed(*note))
       return;
     arrived_.try_emplace(receipt.id, receipt.when.truth);
   }
@@ -42,6 +42,11 @@ class ReceiptsChecker final : public Checker {
   }
 
  private:
+  // What is said of one message of a batch is not heard while the batch is open.
+  static bool is_claimed(const MessageNote& note) {
+    const DestinationNote* destination = note.destination;
+    return destination != nullptr && destination->route && destination->route->batch.is_open();
+  }
   static constexpr Duration kPatience = 5min;  // a full event queue, slow reads and slow commits
 
   Verdicts& verdicts_;

@@ -159,6 +159,7 @@ class TurnsChecker final : public Checker {
     const GateLimits& limits = destination.policy.route;
     if (destination.damaged || destination.configured >= note.accepted) return false;
     if (limits.spacing > Duration(0) || limits.tokens_per_second > 0) return false;
+    if (destination.policy.members_max > 0) return false;  // what is ready may wait for its batch
     const auto& route = destination.route;
     return !route || (route->health == Health::kNormal && !route->failing_since.is_set() &&
                       !route->closed_until.is_set());

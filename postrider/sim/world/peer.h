@@ -48,6 +48,8 @@ struct Call {
   // As far as the protocol says these.
   std::string method = {};
   std::string task = {};                     // the name by which it is asked about
+  std::string batch = {};                    // the name of the batch that it carries …
+  std::vector<MessageId> members = {};       // … beside its own message
   std::string order = {};                    // what it is sent one after the other with
   std::optional<Timestamp> decided_at = {};  // engine time
 };

@@ -67,9 +67,14 @@ std::string in_words(const Route& route) {
        {std::int64_t{route.strikes}, std::int64_t{route.waits}, route.closed_until.ms(),
         route.failing_since.ms(), route.health_since.ms(), route.held_since.ms(),
         route.held.count(), route.revive_at.ms(), route.interval.count(), route.delivered_at.ms(),
-        route.sweep_until.ms(), static_cast<std::int64_t>(route.position)}) {
+        route.sweep_until.ms(), static_cast<std::int64_t>(route.position),
+        std::int64_t{route.claims}, std::int64_t{route.members_max},
+        static_cast<std::int64_t>(route.refused.size())}) {
     text += " " + std::to_string(number);
   }
+  if (route.batch.is_open())
+    text += " batch " + to_string(route.batch.leader) + " of " +
+            std::to_string(route.batch.followers.size() + 1);
   return text + " " + route.reason;
 }
 
@@ -188,6 +193,14 @@ void Twins::compare_messages(const Explanation& running, const Explanation& rest
   if (note == nullptr || note->damaged || note->destination == nullptr) return;
   // Who restores a route that cannot be read looks at everything anew.
   if (note->destination->damaged) return;
+  // A leader that expires when it is restored gives its followers back, and what they did not hear
+  // is looked at again.
+  const std::optional<Route>& route = note->destination->route;
+  if (route && route->batch.claims(note->id)) return;
+  // A sweep is under way, and the restored one is further in it.
+  if (restored.phase == Phase::kCancelled && restored.reason.starts_with("dropped:") &&
+      note->destination->policy.lane_rule(note->id.lane()).dropped_when_deep)
+    return;
   const auto differ = [this, &running, &restored](const std::string& what) {
     around_.verdicts.violation(10, "restored otherwise than it was running, " + what + ": " +
                                        to_string(running.id) + " is " + running.state + ", again " +
@@ -251,8 +264,16 @@ void Twins::compare_routes(const DestinationView& running, const DestinationView
       route.health_since = Timestamp();
       route.reason.clear();
     }
+    // The restored one may have ended or opened a batch meanwhile; what they both have is below.
+    route.claims = 0;
+    route.batch = {};
+    route.refused.clear();
     return route;
   };
+  const bool same_batch = running.route.batch.is_open() && restored.route.batch.is_open() &&
+                          running.route.claims == restored.route.claims;
+  if (same_batch && running.route.batch != restored.route.batch)
+    around_.verdicts.violation(10, "a batch is restored otherwise: " + running.config.name);
   // What is owed from before a start may be caught up with, and that is not written down.
   const bool behind = note->policy.health.begins_behind;
   if (behind &&
