@@ -158,7 +158,7 @@ class RetryChecker final : public Checker {
     }
     // A round of attempts that begins and fails within a batch cannot be told from the one before.
     for (const auto& [note, state] : batch.steps) {
-      if (refreshes(*note, state) && note->state && note->state->since != state.since)
+      if (refreshes(*note, state) && note->state && *note->state != state)
         stories_[note->id].uncertain = true;
     }
     for (const Batch::StatePut& put : batch.states) {
@@ -259,7 +259,9 @@ class RetryChecker final : public Checker {
     if (story.uncertain) return;
     // A state that is left without attempts may be entered again in the millisecond in which it was
     // left. An attempt that has left since then shows it.
-    if (story.refreshes && (story.since != put.state.since || story.sends > 0)) story.durable = 0;
+    const bool stays =
+        story.since == put.state.since && story.sends == 0 && refreshes(*put.note, put.state);
+    if (story.refreshes && !stays) story.durable = 0;
     const std::uint32_t known = std::min<std::uint32_t>(
         UINT16_MAX,
         (story.method == put.state.method || story.method == UINT8_MAX ? story.durable : 0U) +
