@@ -1,11 +1,12 @@
 // Every call to the daemon. Pages know what they want; only this file knows paths.
 import type { Condition } from "./destinations.ts";
 import { tokenWanted, token, unreachable } from "./session.ts";
+import { mailboxesOf } from "./mailboxes.ts";
 import { countAges, joinPages } from "./shape.ts";
 import type { PhaseAges, Shape } from "./shape.ts";
 import { EventParser } from "./sse.ts";
 import type {
-  AuditLine, DeadGroupList, Destination, DestinationConfig, DryRun, Explanation, FanoutGroup, FanoutMember, Hold, HoldRule, Job, JobOrder, LogEvent, Message, Profile, ShapePage,
+  AuditLine, DeadGroupList, Destination, DestinationConfig, DryRun, Explanation, FanoutGroup, FanoutMember, Hold, HoldRule, Job, JobOrder, LogEvent, Mailbox, MailboxMessage, Message, Profile, Queue, ShapePage,
   ShapeRow, Stats, Timeline, WhoAmI,
 } from "./types.ts";
 
@@ -223,6 +224,19 @@ export async function audit(of: { limit: number; cursor?: string }, signal?: Abo
   const answer = await call<{ audit: AuditLine[]; next?: string }>("GET", "/v1/audit" + queryOf({ order: "newest", ...of }), { signal });
   return { items: answer.audit, next: answer.next };
 }
+
+// Mailboxes, which their applications read
+
+export async function mailboxes(signal?: AbortSignal): Promise<{ items: Mailbox[]; partial: boolean }> {
+  const destinations = await allDestinations(signal);
+  const queues = await walk<Queue>("/v1/queues", "queues", {}, kDestinationPagesMax, signal);
+  return { items: mailboxesOf(destinations.items, queues.items), partial: destinations.partial || queues.partial };
+}
+export const readMail = (name: string, limit: number, signal?: AbortSignal) =>
+  call<{ messages: MailboxMessage[]; cursor?: string; more: boolean }>("GET", `/v1/mailboxes/${segment(name)}/messages` + queryOf({ limit }), { signal });
+export const confirmMail = (name: string, ids: string[]) =>
+  call<{ confirmed: number; gone: number }>("POST", `/v1/mailboxes/${segment(name)}/confirm`, { body: { ids } })
+    .then((answer) => (answer.confirmed === 0 ? { answer: "nothing" } : { answer: "done" }));
 
 // Groups of destinations, for messages to all who subscribe
 

@@ -9,6 +9,7 @@ export const kPlaces: { key: string; to: string; name: string }[] = [
   { key: "o", to: "#/", name: "Overview" },
   { key: "d", to: "#/destinations", name: "Destinations" },
   { key: "g", to: "#/groups", name: "Groups" },
+  { key: "m", to: "#/mailboxes", name: "Mailboxes" },
   { key: "l", to: "#/dead-letters", name: "Dead letters" },
   { key: "j", to: "#/jobs", name: "Jobs" },
   { key: "p", to: "#/profiles", name: "Profiles" },

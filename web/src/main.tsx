@@ -11,6 +11,7 @@ import { DestinationPage } from "./pages/destination.tsx";
 import { Destinations } from "./pages/destinations.tsx";
 import { GroupPage, Groups } from "./pages/groups.tsx";
 import { JobPage, Jobs } from "./pages/jobs.tsx";
+import { MailboxPage, Mailboxes } from "./pages/mailboxes.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { ProfilePage } from "./pages/profile.tsx";
@@ -30,6 +31,8 @@ function page(): { title: string; body: ComponentChildren } {
         : { title: name, body: <DestinationPage key={name} name={name} /> };
     case "groups":
       return name === undefined ? { title: "Groups", body: <Groups /> } : { title: `Group ${name}`, body: <GroupPage key={name} name={name} /> };
+    case "mailboxes":
+      return name === undefined ? { title: "Mailboxes", body: <Mailboxes /> } : { title: `Mailbox ${name}`, body: <MailboxPage key={name} name={name} /> };
     case "messages": return { title: `Message ${name ?? ""}`, body: <MessagePage key={name} id={name ?? ""} /> };
     case "dead-letters": return { title: "Dead letters", body: <DeadLetters /> };
     case "jobs":

@@ -20,4 +20,5 @@ export function may(scope: Scope): boolean {
   return who.value?.scopes.includes(scope) ?? false;
 }
 export const mayOperate = computed(() => may("operate"));
+export const mayReceive = computed(() => may("receive"));
 export const mayRead = computed(() => may("read"));

@@ -7,7 +7,7 @@ export type End = (typeof kEnds)[number];
 export type Phase = LivePhase | End;
 export type Failure = (typeof kFailures)[number];
 export type Health = (typeof kHealths)[number];
-export type Scope = "submit" | "read" | "operate";
+export type Scope = "submit" | "read" | "operate" | "receive";
 
 export const kReasonMax = 200; // bytes, of the daemon; characters are close enough for a field
 
@@ -221,6 +221,27 @@ export interface Hold extends HoldRule {
   name: string;
   actor?: string;
   since?: string;
+}
+
+// How many messages of a destination live.
+export interface Queue {
+  destination?: string; // its name; none: it cannot be read
+  live: number;
+  oldest_at?: string;
+}
+
+export interface Mailbox {
+  name: string;
+  messages: number;
+  oldest_at?: string;
+}
+
+export interface MailboxMessage {
+  id: string;
+  accepted_at?: string;
+  expires_at?: string;
+  body?: unknown;
+  body_base64?: string; // of what is no text
 }
 
 export interface AuditLine {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { extended, placeOf, refreshed } from "../src/audit.ts";
+import { mailboxesOf, shownBody } from "../src/mailboxes.ts";
 import { gets, typesOf, wrongType } from "../src/fanout.ts";
 import { missing, segments } from "../src/conservation.ts";
 import * as format from "../src/format.ts";
@@ -12,7 +13,7 @@ import { isJobId, isMessageId, link, parseRoute } from "../src/paths.ts";
 import * as rates from "../src/rates.ts";
 import { bucketOf, countAges, heat, joinPages, kAges } from "../src/shape.ts";
 import { EventParser } from "../src/sse.ts";
-import type { AuditLine, DeadGroup, Explanation, Hold, Job, ShapeRow } from "../src/types.ts";
+import type { AuditLine, DeadGroup, Destination, Explanation, Hold, Job, ShapeRow } from "../src/types.ts";
 
 const kLaw = { accepted: 100, delivered: 90, dead: 1, expired: 2, cancelled: 3, indeterminate: 0, live: 4 };
 
@@ -298,4 +299,21 @@ test("fragments and links are each other's inverse", () => {
   assert.ok(isMessageId("0123456789abcdef0123456789abcdef"));
   assert.ok(!isMessageId("0123"));
   assert.ok(isJobId("0123456789abcdef") && !isJobId("0123456789abcdeg") && !isJobId("0123456789abcdef0"));
+});
+
+test("mailboxes are those of all destinations that are read, the fullest first", () => {
+  const destination = (name: string, profile: string) => ({ name, profile }) as Destination;
+  const boxes = mailboxesOf(
+    [destination("a", "mailbox"), destination("shop", "webhook"), destination("b", "mailbox"), destination("in:*", "mailbox"), destination("c", "mailbox")],
+    [{ destination: "b", live: 7, oldest_at: "2026-01-01T00:00:00Z" }, { destination: "shop", live: 9 }, { live: 3 }],
+  );
+  assert.deepEqual(boxes, [{ name: "b", messages: 7, oldest_at: "2026-01-01T00:00:00Z" }, { name: "a", messages: 0 }, { name: "c", messages: 0 }]);
+});
+
+test("a body in a mailbox is shown as one short line", () => {
+  assert.deepEqual(shownBody({ id: "1", body: "hello\n  world" }), "hello world");
+  assert.deepEqual(shownBody({ id: "1", body: { order: 4711 } }), '{"order":4711}');
+  assert.deepEqual(shownBody({ id: "1", body_base64: "AAE=" }), "(bytes)");
+  assert.deepEqual(shownBody({ id: "1" }), "");
+  assert.deepEqual(shownBody({ id: "1", body: "x".repeat(201) }).length, 201);
 });
