@@ -267,6 +267,7 @@ Result<Policy> configure(const NamedTexts& settings) {
   policy.health = health_of(numbers);
   put_lanes(policy, draft);
   policy.members_max = numbers.members_max;
+  policy.batches_begin_small = numbers.starts_small;
   policy.window_max = kWindow;
   policy.refuse_when_disabled = false;
   return policy;

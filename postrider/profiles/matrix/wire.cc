@@ -215,6 +215,11 @@ void note_refusal(Reading& reading, const Facts& facts, ItemNotes notes, int sta
   if (notes != before) reading.notes = to_text(notes);
 }
 
+// A batch was refused, and the item that is to blame is being looked for.
+bool is_looking(const Facts& facts) {
+  return facts.route != nullptr && !facts.route->refused.empty();
+}
+
 // A server that was away for long gets one try, and then backs off again.
 bool is_single_try(const Facts& facts) {
   if (facts.prepared == nullptr || facts.route == nullptr) return false;
@@ -228,15 +233,15 @@ Reading classify_transaction(const Facts& facts, const WireReply& reply) {
   const bool good = reply.end == WireEnd::kAnswered && reply.status / 100 == 2;
   const auto errors = good ? read_send_answer(reply.body) : std::vector<PduError>();
   const ItemNotes notes = read_notes(facts.notes);
-  const TryFacts tried{
-      .end = reply.end,
-      .status = reply.status,
-      .object = good && errors.has_value(),
-      .alone = facts.batch == nullptr || facts.batch->followers.empty(),
-      .refused_before = notes.failed_claim == claim_of(facts) || notes.is_suspect(),
-      .was_aside = notes.is_suspect(),
-      .nothing_since = nothing_since(facts, notes),
-      .struck = notes.struck};
+  const TryFacts tried{.end = reply.end,
+                       .status = reply.status,
+                       .object = good && errors.has_value(),
+                       .alone = facts.batch == nullptr || facts.batch->followers.empty(),
+                       .refused_before = notes.failed_claim == claim_of(facts) ||
+                                         notes.is_suspect() || is_looking(facts),
+                       .was_aside = notes.is_suspect(),
+                       .nothing_since = nothing_since(facts, notes),
+                       .struck = notes.struck};
   Reading reading;
   reading.signal = verdict_of(choice, tried);
   reading.outcome = {.certainty = certainty_of(reply),

@@ -229,6 +229,9 @@ TEST(MatrixPoison, AServerErrorSplitsWhenItIsRepeatedForTheSameBytes) {
   EXPECT_TRUE(second.splits);
   EXPECT_EQ(test.reading(test.leading(0, {1}, 2), 500, "{}").signal, On::kFailed)
       << "these are other bytes";
+  test.route.refused = {test.items[1].message.id};
+  EXPECT_EQ(test.reading(test.leading(0, {1}, 2), 500, "{}").signal, On::kStaleRoute)
+      << "an item is being looked for";
 }
 
 // req: matrix.txn.14

@@ -88,6 +88,8 @@ class HealthChecker final : public Checker {
   void asked(const Asked& asked) override {
     const auto* resume = std::get_if<Resume>(&asked.event);
     if (resume != nullptr) resumed_[resume->destination] = asked.when.truth;
+    const auto* seen = std::get_if<PeerSeen>(&asked.event);
+    if (seen != nullptr) seen_[seen->destination] = asked.when.truth;
     released_ = released_ || std::holds_alternative<DropHold>(asked.event) ||
                 std::holds_alternative<PutHold>(asked.event);
   }
@@ -211,7 +213,10 @@ class HealthChecker final : public Checker {
                                       !after.delivered_at.is_set());
       const bool cleared = drained || ((troubled || behind) && evidence.good >= evidence.trouble);
       const bool held = put.before && put.before->reason.starts_with("hold '") && released_;
-      if (!cleared && !held && resume < evidence.trouble) {
+      const auto seen = seen_.find(put.note->config.name);
+      const bool contact = put.note->policy.health.contact_clears && seen != seen_.end() &&
+                           seen->second >= evidence.trouble;
+      if (!cleared && !held && !contact && resume < evidence.trouble) {
         verdicts_.violation(7, "a route was cleared by nobody: " + put.note->config.name);
       }
     }
@@ -259,6 +264,15 @@ class HealthChecker final : public Checker {
                                  std::string(name_of(after.health)) + ": " + put.note->config.name);
   }
 
+  // Whether the state is one into which a row strikes when nothing is left to try.
+  static bool strikes_when_spent(const MessageNote& note, const State& state) {
+    for (const Transition& row : note.destination->profile->methods[state.method].rows) {
+      if (row.on == On::kExhausted && row.raise == Raise::kFail && row.to == state.state)
+        return true;
+    }
+    return false;
+  }
+
   // A message whose attempts are spent, and whose row then strikes: the route must know.
   void check_spent(const Batch::StatePut& put, const Batch& batch) {
     const DestinationNote* destination = put.note->destination;
@@ -268,11 +282,17 @@ class HealthChecker final : public Checker {
     const StateRow& state = destination->profile->states[put.state.state];
     const bool anew = !put.before || put.before->since != put.state.since;
     if (!state.refreshes || !anew || destination->configured >= put.state.since) return;
-    if (!destination->policy.rule(put.state.failure).strikes) return;
+    // What a far side wishes is obeyed without a strike.
+    const RetryRule& rule = destination->policy.rule(put.state.failure);
+    if (!rule.strikes || rule.holds_route || !strikes_when_spent(*put.note, put.state)) return;
     const Evidence& evidence = evidence_[destination->id.value()];
     const bool well = evidence.good.is_set() && evidence.good + kCommitMost >= batch.when.truth;
     const bool resumed = resumed_.contains(destination->config.name) || released_;
-    if (well || resumed || (destination->route && destination->route->failing_since.is_set()))
+    const auto seen = seen_.find(destination->config.name);
+    const bool roused = destination->policy.health.contact_clears && seen != seen_.end() &&
+                        seen->second + kCommitMost >= batch.when.truth;
+    if (well || resumed || roused ||
+        (destination->route && destination->route->failing_since.is_set()))
       return;
     verdicts_.violation(
         7, "a round of attempts failed, and the route does not know: " + to_string(put.note->id));
@@ -304,7 +324,8 @@ class HealthChecker final : public Checker {
   std::map<std::uint64_t, Evidence> evidence_;
   std::set<MessageId> live_;
   std::map<std::string, Timestamp> resumed_;
-  bool released_ = false;  // somebody changed a hold: whoever it paused may go on
+  std::map<std::string, Timestamp> seen_;  // signs of life
+  bool released_ = false;                  // somebody changed a hold: whoever it paused may go on
 };
 
 }  // namespace

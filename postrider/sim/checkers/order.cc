@@ -141,6 +141,8 @@ class ExpiryChecker final : public Checker {
   void left(const Left& left) override {
     const MessageNote* note = notebook_.find(left.start.message);
     if (note == nullptr || !note->expires.is_set() || !is_send(left.call)) return;
+    // A batch goes again whatever became of its members: it may have arrived.
+    if (!left.call.batch.empty() && !batches_.insert(left.call.batch).second) return;
     const Timestamp decided = decided_at(left).value_or(left.decided_after);
     if (decided >= notebook_.expires_of(*note))
       verdicts_.violation(6, "an expired message was sent: " + to_string(note->id));
@@ -167,6 +169,7 @@ class ExpiryChecker final : public Checker {
   Verdicts& verdicts_;
   Notebook& notebook_;
   const SimClock& clock_;
+  std::set<std::string> batches_;  // that have left
 };
 
 }  // namespace

@@ -329,9 +329,19 @@ class RetryChecker final : public Checker {
 
   // Parked for want of reach is given up as well, until somebody is there.
   void check_parked(const Batch::StatePut& put, const Story& story) {
+    if (!parks_when_spent(*put.note)) return;
     const bool again = put.before && put.before->since == put.state.since;
     if (!again && !hurried_since(*put.note, story, put.state.since))
       check_given_up(*put.note, story, {put.state.failure, put.state.since, put.state});
+  }
+
+  // A table may park for other reasons than that nothing is left to try.
+  static bool parks_when_spent(const MessageNote& note) {
+    for (const Transition& row : note.destination->profile->methods[note.method].rows) {
+      const bool spent = row.on == On::kOutOfReach || row.on == On::kExhausted;
+      if (spent && row.verb == Do::kPark && (row.from & ~in(row.to)) != 0) return true;
+    }
+    return false;
   }
 
   static bool uses_reach(const MessageNote& note) {

@@ -33,6 +33,12 @@ class RevivalChecker final : public Checker {
     const DestinationNote* note =
         resume == nullptr ? nullptr : std::as_const(notebook_).find(resume->destination);
     if (note != nullptr) ways_[note->id.value()].excused = true;
+    const auto* seen = std::get_if<PeerSeen>(&asked.event);
+    const DestinationNote* alive =
+        seen == nullptr ? nullptr : std::as_const(notebook_).find(seen->destination);
+    // Where contact clears a route, a sign of life is a success.
+    if (alive != nullptr && alive->policy.health.contact_clears)
+      ways_[alive->id.value()].success = asked.when.truth;
   }
 
   void left(const Left& left) override {

@@ -27,6 +27,7 @@
 #include "postrider/model/message.h"
 #include "postrider/model/profile.h"
 #include "postrider/model/records/records.h"
+#include "postrider/model/secrets.h"
 #include "postrider/sim/world/agenda.h"
 #include "postrider/sim/world/options.h"
 #include "postrider/sim/world/peer.h"
@@ -140,6 +141,8 @@ class Field {
                                                   Rng& /*rng*/) const {
     return std::nullopt;
   }
+  // Key files that its destinations need, beside those of every world.
+  virtual void add_secrets(Secrets& /*secrets*/) const {}
   // The profile whose field draws this destination of a world of this field.
   virtual std::string_view profile_of(std::uint32_t /*number*/) const { return profile().name; }
   // A destination of a real configuration as a world can have it: its settings, with a peer of

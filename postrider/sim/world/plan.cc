@@ -134,6 +134,14 @@ ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng)
   return shard;
 }
 
+std::shared_ptr<const Secrets> with_secrets_of(const Field& field, const Secrets& secrets) {
+  auto all = std::make_shared<Secrets>();
+  for (const std::string_view name : secrets.names())
+    all->put(std::string(name), std::string(secrets.find(name)));
+  field.add_secrets(*all);
+  return all;
+}
+
 Duration longest_wait(const Policy& policy) {
   Duration longest{0};
   for (const RetryRule& rule : policy.retry) {

@@ -26,6 +26,9 @@ DestinationConfig draw_destination(const Fields& fields, const SimOptions& optio
 // Limits of shard and engine; tight ones with `tight`. The profiles are the matter of the caller.
 ShardOptions draw_shard_options(const SimOptions& options, bool tight, Rng& rng);
 
+// The same key files, and those of the field.
+std::shared_ptr<const Secrets> with_secrets_of(const Field& field, const Secrets& secrets);
+
 // The longest that a healthy world can take to end one message of such a destination, once its turn
 // has come.
 Duration longest_wait(const Policy& policy);

@@ -39,6 +39,7 @@ class SubmitDraws final {
   std::uint64_t next_key() { return ++last_key_; }
 
   const SimOptions& options() const { return around_.options; }
+  Timestamp engine_now() const { return around_.engine_now(); }
   const std::vector<DestinationConfig>& destinations() const { return around_.destinations; }
   Rng& rng() { return rng_; }
 

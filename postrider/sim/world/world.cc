@@ -203,6 +203,7 @@ ShardOptions World::shard_options() {
   if (tight) faults_.count(Fault::kTightLimits);
   ShardOptions shard = draw_shard_options(options_, tight, rng);
   shard.engine.profiles = profiles_;
+  shard.engine.secrets = with_secrets_of(field_, *shard.engine.secrets);
   shard.seeds = [this] { return seeds_.next(); };
   return shard;
 }

@@ -75,6 +75,7 @@ class Receiver {
   ReceiverFaults faults;
 
   void call(Timestamp now, const ReceiverCall& call);
+  void cure() { options_.poison.clear(); }        // it takes what it failed at before
   std::vector<ReceiverReply> due(Timestamp now);  // in order
   std::optional<Timestamp> next() const;          // something is due then
 
