@@ -160,8 +160,9 @@ class Engine::Impl {
   core::Arrivals arrivals_;
   core::Quarantine quarantine_;
   core::Inquiry inquiry_;
-  Timestamp now_;      // of the last step
-  Duration doubt_{0};  // of the last step
+  Timestamp now_;                  // of the last step
+  std::vector<Slot> spare_looks_;  // memory of the last step's looks, used again
+  Duration doubt_{0};              // of the last step
   TimerHandle retain_timer_ = 0;
   std::vector<Timer> fired_;
 };
@@ -265,9 +266,12 @@ Stepped Engine::Impl::step(Now now, const Event& event, const Found& found, Effe
   doubt_ = now.doubt;
   ++tallies_.steps;
   Step step{now.engine, now.wall, now.doubt, found, out, now.entropy};
+  step.looks = std::move(spare_looks_);
+  step.looks.clear();
   std::visit([&](const auto& happened) { on(step, happened); }, event);
   if (!step.lacks()) {
     finish_step(step);
+    spare_looks_ = std::move(step.looks);
     return {};
   }
   ++tallies_.needs;

@@ -35,8 +35,13 @@ class Slab {
     free_.push_back(slot);
     --size_;
   }
-  T& operator[](Slot slot) { return (*chunks_[slot / kChunk])[slot % kChunk]; }
-  const T& operator[](Slot slot) const { return (*chunks_[slot / kChunk])[slot % kChunk]; }
+  // Inlined by order: a step does this a hundred times, and g++ 12 would rather call it.
+  [[gnu::always_inline]] T& operator[](Slot slot) {
+    return (*chunks_[slot / kChunk])[slot % kChunk];
+  }
+  [[gnu::always_inline]] const T& operator[](Slot slot) const {
+    return (*chunks_[slot / kChunk])[slot % kChunk];
+  }
   std::size_t size() const { return size_; }
   Slot capacity() const { return used_; }  // all slots ever used are below it
 
