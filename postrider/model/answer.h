@@ -97,12 +97,12 @@ struct Counters {
   std::uint64_t indeterminate = 0;
   std::uint64_t redriven = 0;      // dead letters sent again, as new messages
   std::uint64_t dropped = 0;       // dead letters removed by an operator
-  std::uint64_t quarantined = 0;   // records that nobody could read
+  std::uint64_t quarantined = 0;   // records that could not be read
   std::uint64_t removed_ends = 0;  // by retention, each
   std::uint64_t removed_dead = 0;
   std::uint64_t removed_ledger = 0;
   std::uint64_t removed_names = 0;
-  std::uint64_t removed_pending_news = 0;  // news that nobody claimed
+  std::uint64_t removed_pending_news = 0;  // news that no message claimed
   std::uint64_t removed_arrivals = 0;
   std::uint64_t fanouts = 0;        // that were accepted
   std::uint64_t shared_bodies = 0;  // that there are …
@@ -131,16 +131,16 @@ struct Tallies {
   std::uint64_t late_receipts = 0;    // for messages that had ended
   std::uint64_t arrivals = 0;
   std::uint64_t repeated_arrivals = 0;  // doubles
-  std::uint64_t unknown_names = 0;      // news about names that nobody had when it came
+  std::uint64_t unknown_names = 0;      // news about names that no message had when it came
   std::uint64_t altered_resends = 0;    // whose bytes were not those of the attempt they repeat
   std::uint64_t refused_readings = 0;   // notes, names or submits of a profile beyond their limits
   std::uint64_t gates_closed = 0;       // by failures in a row
   std::uint64_t looks = 0;              // at a destination, for something to start
   std::uint64_t lower_turns = 0;        // starts that lower priorities had by turns
-  std::uint64_t probes = 0;             // of the attempts, those that only asked
+  std::uint64_t probes = 0;             // attempts that only asked
   std::uint64_t mismatched = 0;         // answers and news that did not fit what was asked
   std::uint64_t adopted = 0;            // attempts whose name we learnt by the way
-  std::uint64_t alarms = 0;             // refusals that somebody has to look at
+  std::uint64_t alarms = 0;             // refusals that the operator has to look at
   std::array<std::uint64_t, kFailureClasses> retries{};  // by what failed before
   CountedWords outcomes;     // of ended messages, where profiles tell it
   CountedWords closings;     // of gates_closed, the profile's word
@@ -191,7 +191,7 @@ struct LogEntry {
     kAltered,  // a resend whose bytes were not those of the attempt that it repeats
     kUnsent,   // a submit that followed from another message was refused
     kAlarm,    // the far side refuses all of us: a key, a right or a quota is wrong
-    kGap,      // a message was taken out of an order, and those behind it go on
+    kGap,      // a message was taken out of an order, and the messages behind it go on
   };
   static constexpr std::size_t kKinds = 12;
 

@@ -41,7 +41,7 @@ struct Caller {
   // trace context that is new in each repeat. Two requests with one key must have the same. Empty:
   // the event itself.
   std::string said;
-  std::string actor;  // who asks, for the audit
+  std::string actor;  // the caller, for the audit
 };
 
 struct Submit {
@@ -50,8 +50,8 @@ struct Submit {
   std::uint8_t lane = 0;
   std::uint16_t priority = 0;   // higher first; a FIFO lane has none
   bool origin_ran = false;      // `origin`: where it came from could not rule out that it was done
-  bool even_if_it_ran = false;  // `origin`: whoever asks takes it upon himself
-  bool more = false;  // others for the destination follow at once: nothing starts before the last
+  bool even_if_it_ran = false;  // `origin`: the caller accepts that it may run twice
+  bool more = false;  // more submits follow at once: nothing starts before the last of them
   Timestamp not_before;
   Timestamp expires;
   std::string attributes;  // encode_texts
@@ -76,8 +76,8 @@ struct FanOut {
 struct ChangeGroup {  // of members for fan-out
   enum class What : std::uint8_t {
     kPut,     // the group as it stands, whatever it was
-    kAdd,     // its members to those that there are; one that is there already changes
-    kRemove,  // its members from those that there are
+    kAdd,     // its members to the group; a member that is there already changes
+    kRemove,  // its members from the group
     kDrop,    // the group
   };
   Caller caller;
@@ -95,7 +95,7 @@ struct RetryNow {  // revives a parked message, ends a back-off
 struct Redrive {  // a new message from a dead letter
   Caller caller;
   MessageId id;
-  bool even_if_it_ran = false;  // whoever asks takes it upon himself
+  bool even_if_it_ran = false;  // the caller accepts that it may run twice
 };
 struct Drop {  // a dead letter for good
   Caller caller;
@@ -188,7 +188,7 @@ struct StopWaiting {  // its caller has gone; nothing answers this
 };
 struct TimersDue {};
 
-// Questions change nothing, but their answers wait like all others.
+// Queries change nothing, but their answers wait for the commit like all answers.
 struct Query {
   enum class What : std::uint8_t {
     kExplain,
@@ -197,20 +197,20 @@ struct Query {
     kDeadLetters,
     kDestination,
     kDestinations,  // all of them, by cursor
-    kMessages,      // those that live, by cursor; parked ones among them
+    kMessages,      // live messages, parked ones among them, by cursor
     kMessage,       // one with its attributes and body: live, or a dead letter
     kOperation,     // what became of a key, without acting
     kArrivals,      // what arrived, as it came, by cursor
-    kShape,         // the ages of those that live, by destination; a bounded piece, by cursor
-    kQueues,      // how deep and how old each destination's is; those that are not empty, by cursor
-    kDeadGroups,  // how many dead letters there are, by destination, phase and cause
+    kShape,         // the ages of live messages, by destination; a bounded piece, by cursor
+    kQueues,        // depth and age of each queue that is not empty, by destination and cursor
+    kDeadGroups,    // how many dead letters there are, by destination, phase and cause
     kJobs,
     kJob,
     kAudit,  // what operators did, by cursor
     kHolds,
     kFanoutGroups,  // all of them, by cursor
     kFanoutGroup,
-    kRuns,         // a message and those that were made of it, as a MessagePage, oldest first
+    kRuns,         // a message and its runs again, as a MessagePage, oldest first
     kReadMailbox,  // what a mailbox holds, with contents, oldest first, behind `id`
     kCard,         // one card of a profile
     kCards,        // those of a drawer, from the key `card` on
@@ -260,7 +260,7 @@ struct Chore {
   std::uint8_t lane = 0;
   MessageId id;
   JobId job = {};  // kJob; kDryRun: the number of the run
-  // kRevive: of those whom a success revives from then or earlier; kExpireCard: of its due entry.
+  // kRevive: messages that a success from then or earlier revives; kExpireCard: of its due entry.
   Timestamp at;
   // kRestore, kRevive, kSweep, kRouse: where to go on; kNested, kClaim: the record.
   std::string cursor;

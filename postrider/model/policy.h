@@ -76,7 +76,7 @@ struct HealthRule {
   Duration disable_after{
       0};  // failing for so long without one success disables the destination; 0: never
   // Messages parked for want of reach go back in line when the route hears of a success. One of
-  // them is tried so often; and one that ran out while others were delivered waits so long.
+  // them is tried this often; a message that ran out while the route delivered waits this long.
   Duration revive_every{15min};
   bool contact_clears = false;  // any answer opens a closed route, not only a delivery
   std::uint16_t factor_percent = 200;
@@ -109,7 +109,7 @@ struct PollRule {
   std::array<Step, kSteps> steps{};
   std::uint8_t steps_used = 0;
   Duration first{0};       // from the send's answer to the first question; 0: as the steps say
-  Duration error_base{0};  // 0: failed questions wait no longer than others
+  Duration error_base{0};  // 0: failed probes wait no longer than other ones
   Duration error_cap{0};
 
   Duration wait_at(Duration age) const {
@@ -128,8 +128,8 @@ struct PollRule {
 
 enum class LaneKind : std::uint8_t { kUnordered, kFifo };
 
-// What becomes of a message that others must wait for, in a FIFO lane or an order by key, and that
-// fails again and again.
+// What becomes of the head of a FIFO lane, or of an order by key, that fails again and again while
+// the messages behind it wait.
 enum class OnPoison : std::uint8_t {
   kBlock,  // they wait until it ends
   kPark,   // it is parked and they go on: a gap, which is marked
@@ -184,7 +184,7 @@ struct Policy {
   HealthRule health;
   PollRule poll;
   Duration life_max{0};  // a message expires at this age; 0: only if it says so
-  Duration age_step{0};  // so much waiting is worth one priority, among those in memory; 0: none
+  Duration age_step{0};  // so much waiting is worth one priority, among messages in memory; 0: none
   std::uint8_t lower_every =
       16;  // of so many starts of a lane one is for a lower priority; 0: none
   OnPoison on_poison = OnPoison::kBlock;

@@ -90,7 +90,7 @@ void Delivery::end_attempt(Step& step, Slot slot, const Reading& reading) {
   Entry& entry = window_[slot];
   entry.state.failure = reading.outcome.failure;
   entry.state.certainty = reading.outcome.certainty;
-  // Only a failure has a reason that anybody asks for.
+  // Only a failure has a reason that is shown.
   if (reading.outcome.failure != FailureClass::kNone || entry.reason)
     window_.set_reason(entry, reading.outcome.reason);
   const bool failed = reading.outcome.failure != FailureClass::kNone;
@@ -257,7 +257,7 @@ void Delivery::probe_again(Step& step, Slot slot) {
       timers_.arm(entry.state.due, Timer{.kind = TimerKind::kState, .id = entry.message.id});
 }
 
-// An attempt that is given up may leave names behind, by which others know of it.
+// An attempt that is given up may leave names behind, by which the far side knows of it.
 void Delivery::abandon(Step& step, const Entry& entry) {
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
   if (profile.after == nullptr || window_.intent_of(entry) == nullptr) return;

@@ -63,7 +63,7 @@ const Opaque* Delivery::parsed_of(const Entry& entry) const {
   return entry.parsed.get();
 }
 
-// For methods that keep a trail; the others pay for nothing but this look.
+// For methods that keep a trail; other methods pay for this look only.
 void Delivery::leave_step(const Step& step, Entry& entry, StateIndex to, On on) {
   if (!window_.method_of(entry).trail || (planted(Bug::kStepLost) && on == On::kTimedOut)) return;
   const Phase phase = residents_[entry.destination].bound->profile->states[to].phase;
@@ -168,8 +168,8 @@ void Delivery::apply(Step& step, Slot slot, On signal, const Reading* reading) {
     if (row != nullptr && row->raise != Raise::kNone) raise(step, resident, *row, entry);
     if (signal == On::kCancelled && row != nullptr && !entry.state.cancel_wanted &&
         window_.method_of(entry).cancels_later) {
-      // Raised again in its next live state, also after a crash. A visitor stays one: whoever
-      // brings it in for good reads the record, and arms its timer and takes its gates.
+      // Raised again in its next live state, also after a crash. A visitor stays one: the
+      // refill that brings it in for good reads the record, arms its timer and takes its gates.
       entry.state.cancel_wanted = true;
       records_.store_awake(step, entry);
     }
@@ -312,8 +312,8 @@ void Delivery::enter(Step& step, Slot slot, StateIndex to, std::optional<Timesta
   if (target.phase != Phase::kInFlight) {
     leave_attempt(step, slot);
     if (!target.keeps_gates) gates_.give_back_gates(step, slot);
-    // News of an attempt that a crash forgot: the far side has it, and it takes up its place. Who
-    // holds a shared gate is found by what names nothing, and that is the one whose call is open.
+    // News of an attempt that a crash forgot: the far side has it, and it takes up its place. News
+    // without a name goes to the holder of a shared gate, the message whose call is open.
     if (target.keeps_gates && target.phase == Phase::kAwaiting && !entry.holds_gates &&
         !gates_.has_gates(entry.message))
       gates_.occupy_gates(entry);

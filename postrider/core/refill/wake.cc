@@ -80,7 +80,7 @@ void Refill::resume_state(Step& step, Slot slot) {
 }
 
 // With `chore.all` its state went into quarantine, and nothing else knows of it: a parked message
-// without its state would wait for ever, and so would those behind it in its order.
+// without its state would wait for ever, and so would the messages behind it in its order.
 void Refill::wake_message(Step& step, const Chore& chore) {
   const std::optional<Blob>* parked = chore.all ? step.get(keys::parked(chore.id)) : nullptr;
   if (chore.all && parked == nullptr) return;

@@ -1,16 +1,16 @@
-// Starts: whose turn it is. Destinations with something to send stand in a ring, by tenant, and
-// start one attempt each in turn, so that a long queue costs its neighbours nothing. `settle` is
-// the end of every step: each destination that the step looked at gets a page from disk if it has
-// room, its place in the ring, and its place among the idle ones.
+// Starts: which destination starts next. Destinations with something to send stand in a ring, by
+// tenant, and start one attempt each in turn, so that a long queue costs its neighbours nothing.
+// `settle` is the end of every step: each destination that the step looked at gets a page from disk
+// if it has room, its place in the ring, and its place among the idle ones.
 //
 // Invariants
 //   - A resident stands in the ring at most once, `in_ring` says so, and it is charged under the
 //     tenant under which it was added.
 //   - After `settle` no look is open, and either nothing in the ring can start, or all places
 //     are taken, or starts are held.
-//   - A route catches up exactly as long as one of the lanes that start meanwhile owes something;
-//   in
-//     this time they start in their order, and no other lane does, but for an open batch.
+//   - A route catches up exactly as long as one of the lanes that start meanwhile owes something.
+//     In this time these lanes start in their order, and no other lane does, but for an open
+//     batch.
 //   - While a batch of a destination is open, nothing of it starts but its leader, and that only
 //     when all followers are in memory.
 //   - A destination that found no room is looked at again when that may have changed: by the end

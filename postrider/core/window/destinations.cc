@@ -204,9 +204,10 @@ std::optional<DestinationId> Destinations::free_probe(Step& step, std::string_vi
   return std::nullopt;
 }
 
-// Of all, or of the oldest; and of those only whom a success revives from `until` or earlier. The
-// time stands for the whole walk, or its end would overtake its beginning. The destination stays in
-// memory meanwhile: it alone knows of a success that the walk came too early for.
+// Of all parked messages, or of the oldest; and only of messages that a success from `until` or
+// earlier revives. The time stands for the whole walk, or its end would overtake its beginning. The
+// destination stays in memory meanwhile: it alone knows of a success that the walk came too early
+// for.
 void Destinations::begin_revival(Step& step, Slot slot, bool all, Timestamp until) {
   Resident& resident = residents_[slot];
   if (resident.reviving) return;

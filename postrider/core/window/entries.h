@@ -83,7 +83,7 @@ struct Entry {
   bool holds_gates = false;
   bool marked = false;      // a record says that it holds gates from the cold space
   bool dirty = false;       // its notes or its intent are not what the state record says
-  bool leaves_gap = false;  // it is being parked out of the way of others
+  bool leaves_gap = false;  // it is being parked so that its order goes on
   GateName group = 0;       // in which it has a place
 
   bool ready() const { return waits == Waits::kInLane; }
@@ -130,7 +130,7 @@ struct Lower {
 
   bool has_none() const { return look == Look::kDone && !favourite.is_set(); }
 
-  // Something can go that could not, perhaps before whom we found.
+  // A message can go that could not, perhaps before the favourite.
   void hear_of(MessageId id) {
     const bool before =
         favourite.is_set() ? id.high == favourite.high && id < favourite : id.high > top;
@@ -188,7 +188,7 @@ struct Lane {
     return in_memory - (at_gates < waiters_max ? at_gates : waiters_max);
   }
   // Everything waits, and the holder of a lasting gate may be on disk: then the lane must go on.
-  // Who holds that of an order is found in front of those who wait for it.
+  // The holder of the gate of an order is found in front of the messages that wait for it.
   bool stuck() const {
     return at_gates == in_memory && (at_lasting > 0 || (at_order > 0 && cursor < last_at_order));
   }
@@ -212,7 +212,7 @@ struct Bound {
   NamedTexts own = {};                          // `like`: what goes before its settings
 };
 
-// What a destination did since it came into memory: for those who watch; decides nothing.
+// What a destination did since it came into memory: for operators; it decides nothing.
 struct Activity {
   // About how many there were in the last period: two counts are enough, because those of the
   // period before are taken as spread evenly over it.

@@ -65,7 +65,7 @@ bool StateRecords::move_to_cold(Step& step, Slot slot) {
 }
 
 // Gates held from the cold space would be forgotten by a restart until the window comes to the
-// message, so a record says who holds some. Hot ones are found by the scan of the hot space.
+// message, so a record marks each holder. Hot holders are found by the scan of the hot space.
 void StateRecords::mark_holding(Step& step, Entry& entry, bool holding) {
   if (entry.hot() || entry.marked == holding) return;
   entry.marked = holding;
