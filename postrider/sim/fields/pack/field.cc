@@ -81,6 +81,7 @@ class PackField final : public Field {
     trials.standard_seeds = 10;
     trials.fresh_seeds = 60;
     trials.crash = {12h, 3, 40};
+    trials.crash_points = 60;
     return trials;
   }
 
@@ -131,7 +132,12 @@ class PackField final : public Field {
                       row.row.find("stale-route) ignore") != std::string::npos ||
                       row.row.find("rejected) ignore") != std::string::npos ||
                       row.row.find("progressed) ignore") != std::string::npos;
-    return late ? "no peer tells of a pack unasked" : std::string_view();
+    if (late) return "no peer tells of a pack unasked";
+    if (row.row.find("peer-seen) await") != std::string::npos)
+      return "no far side of packs gives a sign of life";
+    const bool alone =
+        row.method == "solo" && row.row.find("stale-route) release") != std::string::npos;
+    return alone ? "a message that goes alone is refused for good" : std::string_view();
   }
 };
 
