@@ -40,6 +40,8 @@ constexpr auto kOptions = std::to_array<OptionRow>({
     {"--destinations", "M", "(50)"},
     {"--messages", "N", "per world (2000)"},
     {"--faults", "LIST", "all (the default), none, or names with commas between them"},
+    {"--idle", "",
+     "what messages make like a template goes when it is idle (profiles drill and mailbox)"},
     {"--no-twins", "", "quicker: without comparing the engine with a restored copy of itself"},
     {"--trace", "FILE", "one line per event, with details"},
     {"--json", "", "for programs"},
@@ -116,6 +118,7 @@ std::string read(const Parsed& parsed, Wanted& wanted) {
   wanted.options.faults.set();
   wanted.json = parsed.has("--json");
   wanted.options.twins = !parsed.has("--no-twins");
+  wanted.options.idle = parsed.has("--idle");
   for (const std::string_view other : {"--profile", "--destinations"}) {
     if (parsed.has("--config") && parsed.has(other))
       return std::string(other) + " does not go with --config";
@@ -127,7 +130,7 @@ std::string read(const Parsed& parsed, Wanted& wanted) {
   }
   if (parsed.has("--world")) wanted.options.messages = 0;  // as many as belong to it
   for (const auto& [name, value] : parsed.options) {
-    if (name == "--json" || name == "--no-twins") continue;
+    if (name == "--json" || name == "--no-twins" || name == "--idle") continue;
     if (std::string complaint = set_value(wanted, name, value); !complaint.empty())
       return complaint;
   }

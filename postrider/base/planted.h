@@ -112,8 +112,11 @@ enum class Bug : std::uint8_t {
   kListTorn,
   kMadeTwice,
   kTemplateNotFollowed,
+  kIdleUseForgotten,
+  kIdleNotLookedFor,
+  kIdleTakesMessages,
 };
-inline constexpr std::size_t kBugs = 100;
+inline constexpr std::size_t kBugs = 103;
 
 // In the order of the enumerators.
 inline constexpr std::array<std::string_view, kBugs> kBugNames = {
@@ -217,6 +220,9 @@ inline constexpr std::array<std::string_view, kBugs> kBugNames = {
     "list-torn",
     "made-twice",
     "template-not-followed",
+    "idle-use-forgotten",
+    "idle-not-looked-for",
+    "idle-takes-messages",
 };
 
 constexpr std::string_view name_of(Bug bug) {

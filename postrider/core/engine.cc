@@ -24,6 +24,7 @@
 #include "postrider/core/desk/acceptance.h"
 #include "postrider/core/desk/fanout.h"
 #include "postrider/core/desk/holds.h"
+#include "postrider/core/desk/idle.h"
 #include "postrider/core/desk/jobs.h"
 #include "postrider/core/desk/mailboxes.h"
 #include "postrider/core/desk/operations.h"
@@ -85,7 +86,7 @@ class Engine::Impl {
   void on(Step& step, const RetryNow& event) { operators_.on(step, event); }
   void on(Step& step, const Redrive& event) { operators_.on(step, event); }
   void on(Step& step, const Drop& event) { operators_.on(step, event); }
-  void on(Step& step, const Configure& event) { settings_.on(step, event); }
+  void on(Step& step, const Configure& event);
   void on(Step& step, const Pause& event) { settings_.on(step, event); }
   void on(Step& step, const Resume& event) { settings_.on(step, event); }
   void on(Step& step, const Wake& event) { settings_.on(step, event); }
@@ -156,6 +157,7 @@ class Engine::Impl {
   core::Fanouts fanouts_;
   core::Operators operators_;
   core::Settings settings_;
+  core::Idle idle_;
   core::Jobs jobs_;
   core::Arrivals arrivals_;
   core::Quarantine quarantine_;
@@ -246,6 +248,8 @@ Engine::Impl::Impl(EngineOptions options, Epoch epoch, Books books, Timestamp no
                  records_, lookup_, delivery_, operations_, reruns_, acceptance_),
       settings_(options_, limits_, receipts_, residents_, sleepers_, census_, destinations_,
                 templates_, window_, gates_, routes_, rousing_, starts_, operations_, holds_),
+      idle_(limits_, receipts_, timers_, waiters_, residents_, templates_, destinations_,
+            settings_),
       jobs_(limits_, tallies_, receipts_, timers_, sequences_, bodies_, letters_, residents_,
             destinations_, window_, lookup_, delivery_, revival_, operations_, reruns_, operators_,
             std::move(books.jobs)),
@@ -340,6 +344,11 @@ void Engine::Impl::close_turn(Timestamp now, const WallBooks& wall, Effects& out
   timers_.arm(now, Timer{.kind = TimerKind::kRetain});
 }
 
+void Engine::Impl::on(Step& step, const Configure& event) {
+  settings_.on(step, event);
+  if (!step.lacks() && is_template_name(event.config.name)) idle_.look(step);
+}
+
 void Engine::Impl::on(Step& step, const Query& query) {
   if (query.what != Query::What::kStats) return inquiry_.on(step, query);
   Answer answer;
@@ -394,6 +403,7 @@ void Engine::Impl::fire(Step& step, const Timer& timer) {
     case TimerKind::kJob: return jobs_.job_timer(step, timer.id.high);
     case TimerKind::kAwait: return waiters_.time_out(step, Ticket(timer.id.high));
     case TimerKind::kOwed: return restore_.go_on_with_owed(step, true);
+    case TimerKind::kIdle: return idle_.look(step);
     case TimerKind::kRetain: receipts_.retain(step.now, step.out.writes); return;
   }
   ++tallies_.stray_timers;
@@ -419,6 +429,8 @@ void Engine::Impl::on(Step& step, const Chore& chore) {
     case Chore::Kind::kRouse: return rousing_.rouse(step, chore);
     case Chore::Kind::kExpireCard: return cards_.expire(step, chore);
     case Chore::Kind::kBatch: return refill_.bring_batch(step, chore);
+    case Chore::Kind::kIdle: return idle_.walk(step, chore);
+    case Chore::Kind::kRemoveIdle: return idle_.remove_idle(step, chore);
   }
 }
 
@@ -468,6 +480,7 @@ void Engine::Impl::restore(Step& step, const Chore& chore) {
   if (chore.cursor[0] == keys::kHolding) {
     if (!restore_.restore_holding(step, chore)) return;
     jobs_.resume_jobs(step);
+    idle_.look(step);
     return restore_.begin_work(step);
   }
   if (chore.cursor[0] == keys::kNested) return nested_.restore_nested(step, chore);

@@ -12,6 +12,7 @@ constexpr std::uint8_t kDestinationVersion = 1;
 constexpr std::uint8_t kRemoved = 1;
 constexpr std::uint8_t kDraining = 2;
 constexpr std::uint8_t kLike = 4;
+constexpr std::uint8_t kIdle = 8;
 constexpr char kWildcard = '*';
 constexpr std::array<std::string_view, kHealths> kHealthNames = {
     "normal", "wait", "probe", "paused", "disabled", "deep", "catch-up"};
@@ -127,12 +128,13 @@ std::string encode_config(const DestinationConfig& config) {
   std::string out(1, static_cast<char>(kDestinationVersion));
   Writer writer(out);
   writer
-      .u8(static_cast<std::uint8_t>((config.removed ? kRemoved : 0) |
-                                    (config.draining ? kDraining : 0) |
-                                    (config.like.empty() ? 0 : kLike)))
+      .u8(static_cast<std::uint8_t>(
+          (config.removed ? kRemoved : 0) | (config.draining ? kDraining : 0) |
+          (config.like.empty() ? 0 : kLike) | (config.idle_since.is_set() ? kIdle : 0)))
       .text(config.name)
       .text(config.profile);
   if (!config.like.empty()) writer.text(config.like);
+  if (config.idle_since.is_set()) writer.i64(config.idle_since.ms());
   writer.raw(encode_texts(config.settings));
   seal_record(out);
   return out;
@@ -144,10 +146,11 @@ Result<DestinationConfig> decode_config(std::string_view record) {
   const std::uint8_t flags = reader.u8();
   config.removed = (flags & kRemoved) != 0;
   config.draining = (flags & kDraining) != 0;
-  if ((flags & ~(kRemoved | kDraining | kLike)) != 0) reader.fail();
+  if ((flags & ~(kRemoved | kDraining | kLike | kIdle)) != 0) reader.fail();
   config.name = reader.text();
   config.profile = reader.text();
   if ((flags & kLike) != 0) config.like = reader.text();
+  if ((flags & kIdle) != 0) config.idle_since = Timestamp(reader.i64());
   if (!reader.ok()) return fail(ErrorCode::kCorrupt, "destination record");
   POSTRIDER_TRY(settings, decode_texts(reader.rest()));
   config.settings = std::move(settings);
@@ -249,6 +252,21 @@ Result<Owed> decode_owed(std::string_view record) {
   }
   if (!reader.ok()) return fail(ErrorCode::kCorrupt, "owed record");
   return owed;
+}
+
+std::string encode_used(Timestamp at) {
+  std::string out(1, static_cast<char>(kDestinationVersion));
+  Writer(out).i64(at.ms());
+  seal_record(out);
+  return out;
+}
+
+Result<Timestamp> decode_used(std::string_view record) {
+  if (record.empty()) return Timestamp();
+  Reader reader = open_record(record, kDestinationVersion);
+  const Timestamp at(reader.i64());
+  if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "time of the last use");
+  return at;
 }
 
 }  // namespace postrider

@@ -34,6 +34,7 @@ struct DestinationConfig {
   bool draining = false;  // takes no new messages, and is removed when the last has ended
   // The template whose profile and settings hold for it; its own settings go before. Empty: none.
   std::string like = {};
+  Timestamp idle_since = {};  // of a template: when it got its idle life; unset: it has none
 };
 
 // What a profile knows of a destination. The settings are those that hold, and may be shared by all
@@ -119,5 +120,8 @@ std::string encode_route(const Route& route);
 Result<Route> decode_route(std::string_view record);
 std::string encode_owed(const Owed& owed);
 Result<Owed> decode_owed(std::string_view record);
+// Of the entry of a destination under its template: about when it was used last. Empty: not known.
+std::string encode_used(Timestamp at);
+Result<Timestamp> decode_used(std::string_view record);
 
 }  // namespace postrider

@@ -253,7 +253,9 @@ struct Chore {
     kSweep,   // what is not worth sending any more ends
     kRouse,   // messages in back-off hear of a sign of life
     kExpireCard,
-    kBatch,  // members of an open batch are on disk, and its leader's turn has come
+    kBatch,       // members of an open batch are on disk, and its leader's turn has come
+    kIdle,        // what is like a template is looked at, page by page …
+    kRemoveIdle,  // … and this one was used long ago
   };
   Kind kind = Kind::kRestore;
   DestinationId destination;
@@ -262,7 +264,7 @@ struct Chore {
   JobId job = {};  // kJob; kDryRun: the number of the run
   // kRevive: messages that a success from then or earlier revives; kExpireCard: of its due entry.
   Timestamp at;
-  // kRestore, kRevive, kSweep, kRouse: where to go on; kNested, kClaim: the record.
+  // kRestore, kRevive, kSweep, kRouse, kIdle: where to go on; kNested, kClaim: the record.
   std::string cursor;
   bool all = false;  // kRevive: not the oldest alone; kClaim: found by the restore; kRestore:
                      // though memory is full; kWakeMessage: its state is lost

@@ -203,6 +203,8 @@ struct Policy {
   bool pulled = false;               // a mailbox: its reader comes, and nothing is sent
   std::uint64_t kept_max = 0;        // messages in a mailbox; 0: no limit
   std::uint64_t kept_bytes_max = 0;  // of their contents; 0: no limit
+  // Of a template: what is like it goes when nothing came to it or ended for so long; 0: never.
+  Duration idle_life{0};
 
   LaneKind lane_kind(std::uint8_t lane) const {
     return ((fifo_lanes >> lane) & 1) != 0 ? LaneKind::kFifo : LaneKind::kUnordered;

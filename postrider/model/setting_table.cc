@@ -62,6 +62,10 @@ Result<void> check_trust(std::string_view value) {
   return {};
 }
 
+Result<Duration> idle_life_of(std::string_view value) {
+  return duration_of(value, {.low = 1min, .high = 365 * 24h, .or_zero = true});
+}
+
 Result<std::size_t> find_row(std::span<const SettingRow> rows, std::string_view name,
                              std::string_view (*row_name)(std::string_view name)) {
   const std::string_view wanted = row_name(name);

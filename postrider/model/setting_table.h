@@ -32,6 +32,12 @@ Result<std::size_t> word_of(std::string_view value, std::span<const std::string_
 Result<bool> second_of(std::string_view value, std::string_view first, std::string_view second);
 // Certificates in PEM, as authorities of a destination.
 Result<void> check_trust(std::string_view value);
+// Policy::idle_life, which profiles whose destinations messages make have in common.
+inline constexpr SettingRow kIdleLife = {
+    "idle_life", "0", "", "1m to 365d, or 0 for never",
+    "of a template: what is like it goes when it is empty and nothing came to it or ended for so "
+    "long; the next message makes it again"};
+Result<Duration> idle_life_of(std::string_view value);
 
 // A setting: `set` reads the value into the draft of a destination, or only looks whether it is
 // good, when something else reads it later.

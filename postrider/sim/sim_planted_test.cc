@@ -25,6 +25,8 @@ std::string_view profile_of(Bug bug, std::uint64_t seed) {
   if (bug >= Bug::kDeepTooEarly && bug <= Bug::kPositionBack)
     return "drill";  // only it uses what is wrong
   if (bug >= Bug::kListTorn && bug <= Bug::kTemplateNotFollowed) return "drill";
+  if (bug >= Bug::kIdleUseForgotten && bug <= Bug::kIdleTakesMessages)
+    return seed % 2 == 0 ? "mailbox" : "drill";
   if (bug == Bug::kSentAgainBlindly || bug == Bug::kAliveIgnored) return "device";
   if (bug >= Bug::kAwaitForgotten && bug <= Bug::kConfirmLost) return "mailbox";
   if (bug >= Bug::kNothingLearnt) return seed % 2 == 0 ? "webhook" : "drill";
@@ -56,6 +58,7 @@ SimOptions world(std::uint64_t seed, Bug bug) {
   options.messages = messages_for(bug);
   options.faults = *parse_faults("all");
   options.twins = false;
+  options.idle = bug >= Bug::kIdleUseForgotten && bug <= Bug::kIdleTakesMessages;
   options.world = world_of(bug);
   if (options.world != WorldKind::kDrawn) options.messages = 2000;
   return options;
@@ -126,6 +129,7 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.102, engine.bug.103, engine.sim.65, engine.sim.66
 // req: engine.bug.104, engine.bug.105, engine.bug.106, engine.bug.107, engine.sim.67, engine.sim.68
 // req: engine.bug.130, engine.bug.131, engine.bug.132, engine.sim.80
+// req: engine.bug.133, engine.bug.134, engine.bug.135, engine.sim.82
 // req: engine.bug.1, engine.bug.2, engine.bug.3, engine.bug.4, engine.bug.5, engine.bug.6
 // req: engine.bug.7, engine.bug.8, engine.bug.9, engine.bug.10, engine.bug.11, engine.bug.12
 // req: engine.bug.13, engine.bug.14, engine.bug.15, engine.bug.16, engine.bug.17, engine.bug.18
@@ -205,7 +209,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kIntervalNotStored, Bug::kCatchUpNeverEnds, Bug::kSpentNotTold, Bug::kSeenForgetsPause,
         Bug::kBatchTorn, Bug::kBatchRegrown, Bug::kSecondBatch, Bug::kBatchForgotten,
         Bug::kMemberLost, Bug::kSplitForgotten, Bug::kPositionBack, Bug::kListTorn, Bug::kMadeTwice,
-        Bug::kTemplateNotFollowed),
+        Bug::kTemplateNotFollowed, Bug::kIdleUseForgotten, Bug::kIdleNotLookedFor,
+        Bug::kIdleTakesMessages),
     name_of_case);
 
 }  // namespace

@@ -223,6 +223,17 @@ TEST(StagedWorld, AStormStaysWithinTheSlowStart) {  // req: engine.fair.6
   EXPECT_GT(report.figures[0].worst, 10U) << "it is more than the far side takes";
 }
 
+// What messages make like a template goes, comes again, and goes again.
+TEST(IdleWorlds, Pass) {  // req: engine.sim.82, engine.template.9, engine.template.11
+  for (const char* profile : {"drill", "mailbox"}) {
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      SimOptions options = world_of(*all_fields().find(profile), {3 * 24h, 5, 150}, seed);
+      options.idle = true;
+      expect_well(simulate(options), options);
+    }
+  }
+}
+
 TEST(FaultList, NamesWhatItDoesNotKnow) {
   const auto some = parse_faults("bit-rot,clog");
   ASSERT_TRUE(some.has_value());

@@ -128,4 +128,19 @@ void CauseCounts::write(WriteBatch& out) {
   }
 }
 
+bool CauseCounts::any_of(DestinationId destination) const {
+  const auto at = [this](keys::Bucket bucket, DestinationId id) {
+    return counts_.lower_bound({bucket, id, static_cast<Phase>(0), static_cast<FailureClass>(0)});
+  };
+  for (auto next = counts_.begin(); next != counts_.end();) {
+    const keys::Bucket bucket = next->first.bucket;
+    const auto found = at(bucket, destination);
+    if (found != counts_.end() && found->first.bucket == bucket &&
+        found->first.destination == destination)
+      return true;
+    next = at(bucket + 1, DestinationId());
+  }
+  return false;
+}
+
 }  // namespace postrider

@@ -38,6 +38,8 @@ class CauseCounts {
   bool changed() const { return !touched_.empty(); }
   void write(WriteBatch& out);
   const Groups& groups() const { return counts_; }
+  // Whether some are counted for this destination, as far as groups are told apart.
+  bool any_of(DestinationId destination) const;
   // All buckets together, the largest group first; names of destinations are left to the caller.
   void tell(Stats& stats) const;
   DeadGroupList list(std::optional<DestinationId> only) const;

@@ -33,6 +33,7 @@ class Waiters {
   void stop(Ticket ticket);
 
   bool empty() const { return waiting_.empty(); }
+  bool any_of(MessageId thing) const { return by_thing_.contains(thing); }
   static MessageId mailbox(DestinationId id) { return MessageId{id.value() << 20, 0}; }
 
  private:

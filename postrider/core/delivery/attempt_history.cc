@@ -38,7 +38,8 @@ void Delivery::note_attempt(const Step& step, Entry& entry, Phase to, On signal,
   list->close(how);
 }
 
-void Delivery::note_end(const Step& step, const Entry& entry, Phase phase) {
+void Delivery::note_end(Step& step, const Entry& entry, Phase phase) {
+  destinations_.note_use(step, entry.destination);
   tallies_.until_ended.add(step.now - entry.message.accepted);
   if (phase != Phase::kDelivered) return;
   Activity& activity = residents_[entry.destination].activity;

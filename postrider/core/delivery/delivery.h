@@ -133,7 +133,7 @@ class Delivery {
   void abandon(Step& step, const Entry& entry);
   void tell_lost(Entry& entry, Phase phase);
   void note_attempt(const Step& step, Entry& entry, Phase to, On signal, const Reading* reading);
-  void note_end(const Step& step, const Entry& entry, Phase phase);
+  void note_end(Step& step, const Entry& entry, Phase phase);
   void note_failure(Timestamp now, const Entry& entry);
   On poison_signal(const Entry& entry) const;
   void let_others_pass(Step& step, Entry& entry, const Transition& row);

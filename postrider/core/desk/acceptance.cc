@@ -267,6 +267,7 @@ MessageId Acceptance::admit(Step& step, Draft draft, const Admission& admission)
   const MessageId id = message.id;
   const Lane* lane = resident.lane(draft.lane);
   const bool scheduled = message.not_before.is_set();
+  destinations_.note_use(step, draft.resident);
   if (!scheduled && fits_window(resident, lane, message.bytes(), step.now)) {
     accept_hot(step, draft.resident, std::move(message), std::move(draft.parsed));
   } else {

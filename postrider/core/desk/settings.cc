@@ -117,6 +117,7 @@ std::optional<Answer> Settings::put_destination(Step& step, Slot slot,
     residents_.begin_throttle(resident);
     const Slot added = residents_.add(std::move(resident));
     residents_.note_fresh(residents_[added].id);
+    destinations_.note_use(step, added);
     step.look_at(added);
     return setting_answer(AnswerCode::kDone, "created");
   }
@@ -131,6 +132,7 @@ std::optional<Answer> Settings::put_destination(Step& step, Slot slot,
   const bool drained = std::exchange(resident.draining, false);
   rebind(step, slot, bound);
   destinations_.write_config(step, resident, before);
+  destinations_.note_use(step, slot);
   if (drained) destinations_.write_owed(step, slot);
   return setting_answer(AnswerCode::kDone, "changed");
 }
@@ -190,8 +192,14 @@ std::optional<Answer> Settings::put_template(Step& step, const DestinationConfig
   if (known != nullptr && known->config.settings == config.settings)
     return setting_answer(AnswerCode::kNothing, "unchanged");
   const bool made = known == nullptr;
-  step.out.writes.put(keys::template_of(config.name), encode_config(config));
-  templates_.put(config, std::move(*bound));
+  DestinationConfig kept = config;
+  const Duration life = (*bound)->policy.idle_life;
+  const bool same_life = !made && known->bound && known->bound->policy.idle_life == life;
+  kept.idle_since = life == Duration(0) ? Timestamp()
+                    : same_life         ? known->config.idle_since
+                                        : step.now;
+  step.out.writes.put(keys::template_of(config.name), encode_config(kept));
+  templates_.put(kept, std::move(*bound));
   // Destinations that are not in memory are bound anew when they come there.
   for (Slot slot = 0; slot < residents_.capacity() && !planted(Bug::kTemplateNotFollowed); ++slot) {
     const Resident& resident = residents_[slot];
@@ -221,7 +229,6 @@ std::optional<Answer> Settings::remove_template(Step& step, const std::string& n
   return setting_answer(AnswerCode::kDone, "removed");
 }
 
-// Whether nothing of the destination lives; nothing when that must be read first.
 std::optional<bool> Settings::is_empty(Step& step, Slot slot) {
   const Resident& resident = residents_[slot];
   if (resident.in_memory > 0 || resident.chores > 0 || window_.restoring()) return false;

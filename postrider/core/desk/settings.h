@@ -60,6 +60,11 @@ class Settings {
   void on(Step& step, const Wake& wake);
   void on(Step& step, const PeerSeen& seen);
 
+  // Whether nothing of the destination lives; nothing when that must be read first.
+  std::optional<bool> is_empty(Step& step, Slot slot);
+  std::optional<bool> has_none_on_disk(Step& step, DestinationId id);
+  void take_away(Step& step, Slot slot);  // an empty one
+
  private:
   std::optional<Answer> put_destination(Step& step, Slot slot, const DestinationConfig& config);
   Result<std::shared_ptr<const Bound>> bind(const DestinationConfig& config) const;
@@ -67,10 +72,7 @@ class Settings {
   std::optional<Answer> on_template(Step& step, const Configure& configure);
   std::optional<Answer> put_template(Step& step, const DestinationConfig& config);
   std::optional<Answer> remove_template(Step& step, const std::string& name);
-  std::optional<bool> is_empty(Step& step, Slot slot);
-  std::optional<bool> has_none_on_disk(Step& step, DestinationId id);
   std::optional<Answer> remove_destination(Step& step, Slot slot, const DestinationConfig& config);
-  void take_away(Step& step, Slot slot);
   std::optional<Answer> change_health(Step& step, const std::string& name, HealthOn on,
                                       std::string_view reason);
   Answer tell_change(Slot slot, Health before) const;

@@ -28,6 +28,7 @@ enum class TimerKind : std::uint8_t {
   kJob,         // the next page of a job
   kOwed,        // owed destinations have waited long enough for room in memory
   kAwait,       // a caller has waited long enough
+  kIdle,        // destinations like a template are to be looked at
 };
 
 struct Timer {

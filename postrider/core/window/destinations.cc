@@ -183,12 +183,25 @@ void Destinations::drop_unwritten() {
   unwritten_.clear();
 }
 
-void Destinations::write_config(Step& step, const Resident& resident, std::string_view before) {
+void Destinations::write_config(Step& step, Resident& resident, std::string_view before) {
   const std::string& like = resident.bound->like;
   step.out.writes.put(keys::config(resident.id), encode_config(resident.config()));
   if (before == like) return;
   if (!before.empty()) step.out.writes.remove(keys::like(before, resident.id));
   if (!like.empty()) step.out.writes.put(keys::like(like, resident.id), std::string());
+  resident.used_stored = Timestamp();
+}
+
+void Destinations::write_use(Step& step, Slot slot) {
+  Resident& resident = residents_[slot];
+  const Bound& bound = *resident.bound;
+  if (bound.like.empty()) return;
+  resident.used_at = step.now;
+  const Timestamp stored = resident.used_stored;
+  const bool is_near = stored.is_set() && step.now - stored < bound.policy.idle_life / kIdleMarks;
+  if (is_near || (planted(Bug::kIdleUseForgotten) && stored.is_set())) return;
+  resident.used_stored = step.now;
+  step.out.writes.put(keys::like(bound.like, resident.id), encode_used(step.now));
 }
 
 std::optional<DestinationId> Destinations::free_probe(Step& step, std::string_view name) {

@@ -25,6 +25,9 @@
 
 namespace postrider::core {
 
+// The use that is written down is at most the idle life by this earlier than the last one.
+inline constexpr int kIdleMarks = 8;
+
 class Destinations {
  public:
   struct Destined {
@@ -52,7 +55,11 @@ class Destinations {
   // are taken.
   std::optional<DestinationId> free_probe(Step& step, std::string_view name);
   // As it is in memory, and whose template it is like. `before`: the template until now.
-  void write_config(Step& step, const Resident& resident, std::string_view before);
+  void write_config(Step& step, Resident& resident, std::string_view before);
+  // A message came, or has ended. Written down where a template has an idle life, not each time.
+  void note_use(Step& step, Slot slot) {
+    if (residents_[slot].bound->policy.idle_life > Duration(0)) write_use(step, slot);
+  }
   Route peek_at_route(Step& step, DestinationId id, const std::optional<Blob>& record) const;
   void begin_revival(Step& step, Slot slot, bool all, Timestamp until);
   void begin_sweep(Step& step, Slot slot);
@@ -73,6 +80,7 @@ class Destinations {
  private:
   Route read_route(Step& step, DestinationId id, const std::optional<Blob>& record);
   Slot make_resident(Step& step, DestinationId id, const Blob& record);
+  void write_use(Step& step, Slot slot);
 
   Timestamp started_;
   const Sequences& sequences_;

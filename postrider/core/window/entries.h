@@ -287,6 +287,9 @@ struct Resident {
   Timestamp opening_entry;   // its entry in the due space; unset: none
   Timestamp revive_entry;    // another one, of its revival
   Timestamp ok_at;           // the last success in this process
+  Timestamp used_at;         // with an idle life: the last message that came or ended; unset: not
+                             // since it came into memory
+  Timestamp used_stored;     // what its entry under its template says; unset: not known
   Timestamp lost_at;         // when a message was parked last for want of reach
   Timestamp failing_stored;  // what the route record says of failures; it must hear when they begin
                              // and end

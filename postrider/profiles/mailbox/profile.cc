@@ -32,11 +32,18 @@ Result<void> set_history(Policy& policy, std::string_view value) {
   return {};
 }
 
+Result<void> set_idle_life(Policy& policy, std::string_view value) {
+  POSTRIDER_TRY(life, settings::idle_life_of(value));
+  policy.idle_life = life;
+  return {};
+}
+
 // clang-format off
 constexpr auto kSettings = std::to_array<settings::Setting<Policy>>({
     {{"kept_max", "1000000", "", "0 to 100000000, 0 for no limit", "messages that wait for their reader; at so many, new ones are refused"}, set_kept_max},
     {{"kept_bytes_max", "1073741824", "", "0 to 4294967295, 0 for no limit", "bytes of those messages; new ones that would exceed them are refused"}, set_kept_bytes_max},
     {{"history", "off", "", "on or off", "content of what was confirmed is kept for engine.history_age, so that it can be put in again"}, set_history},
+    {settings::kIdleLife, set_idle_life},
 });
 // clang-format on
 constexpr auto kSettingRows = settings::rows_of(kSettings);

@@ -30,6 +30,7 @@ using settings::wrong;
 struct Draft {
   Prepared prepared;
   Duration rides = kRidesDefault;
+  Duration idle_life{0};
 };
 
 Result<void> set_server_name(Draft& draft, std::string_view value) {
@@ -147,6 +148,12 @@ Result<void> set_rides(Draft& draft, std::string_view value) {
   return {};
 }
 
+Result<void> set_idle_life(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(life, settings::idle_life_of(value));
+  draft.idle_life = life;
+  return {};
+}
+
 // clang-format off
 constexpr auto kSettings = std::to_array<settings::Setting<Draft>>({
     {{"server_name", "", "example.org", "the name of a Matrix server", "our own server, in whose name requests are signed"}, set_server_name},
@@ -171,6 +178,7 @@ constexpr auto kSettings = std::to_array<settings::Setting<Draft>>({
     {{"linger", "5ms, or 0 with compatible", "", "1ms to 1s, or 0", "between two transactions, so that they fill"}, set_linger},
     {{"rides", "5s", "", "100ms to 30s, or 0", "so long presence and receipts wait for a transaction to travel with"}, set_rides},
     {{"open_requests_max", "256, or 2000 with compatible", "", "1 to 65536", "to all servers of the same policy together"}, set_open_requests_max},
+    {settings::kIdleLife, set_idle_life},
 });
 // clang-format on
 static_assert(kSettings.size() == kSettingCount);
@@ -269,6 +277,7 @@ Result<Policy> configure(const NamedTexts& settings) {
   policy.members_max = numbers.members_max;
   policy.batches_begin_small = numbers.starts_small;
   policy.window_max = kWindow;
+  policy.idle_life = draft.idle_life;
   policy.refuse_when_disabled = false;
   return policy;
 }

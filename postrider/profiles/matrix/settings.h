@@ -13,7 +13,7 @@
 
 namespace postrider::matrix {
 
-inline constexpr std::size_t kSettingCount = 22;
+inline constexpr std::size_t kSettingCount = 23;
 extern const std::array<SettingRow, kSettingCount> kSettingRows;
 
 // Fails with kInvalid: an unknown setting (with the nearest name), a bad value (with what it may

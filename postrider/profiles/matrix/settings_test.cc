@@ -144,6 +144,7 @@ TEST(MatrixSettings, SayWhatIsWrong) {
                                          {"members_max", "513"},
                                          {"body_bytes_max", "99"},
                                          {"rides", "31s"},
+                                         {"idle_life", "59s"},
                                          {"catch_up_url", "ftp://x"},
                                          {"key", "a b"},
                                          {"interval_max", "4s"},
@@ -156,6 +157,7 @@ TEST(MatrixSettings, SayWhatIsWrong) {
 }
 
 TEST(MatrixSettings, EveryRowIsKnown) {
+  EXPECT_EQ(configure(with({{"idle_life", "30d"}}))->idle_life, Duration(30 * 24h));
   EXPECT_EQ(kMatrix.settings.rows.size(), kSettingCount);
   for (const SettingRow& row : kSettingRows) EXPECT_FALSE(row.meaning.empty()) << row.name;
 }

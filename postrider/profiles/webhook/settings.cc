@@ -348,6 +348,12 @@ Result<void> set_event_text(Draft& /*draft*/, std::string_view value) {
   return {};
 }
 
+Result<void> set_idle_life(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(life, settings::idle_life_of(value));
+  draft.policy.idle_life = life;
+  return {};
+}
+
 // clang-format off
 constexpr auto kSettings = std::to_array<settings::Setting<Draft>>({
     {{"url", "", "https://example.com/hook", "an http or https address of up to 2048 bytes, without user or fragment", "where requests go"}, set_url},
@@ -392,6 +398,7 @@ constexpr auto kSettings = std::to_array<settings::Setting<Draft>>({
     {{"event_source", "postrider", "", "1 to 256 bytes of printable ASCII", "the source of events that name none"}, set_event_text},
     {{"event_type", "message", "", "1 to 256 bytes of printable ASCII", "the type of events that name none"}, set_event_text},
     {{"when_disabled", "refuse", "", "refuse or hold", "what becomes of new messages while the destination is disabled"}, set_when_disabled},
+    {settings::kIdleLife, set_idle_life},
 });
 // clang-format on
 

@@ -17,7 +17,7 @@ CheckerList make_checkers(const CheckerContext& context, Notebook& notebook) {
         make_gaps_checker,       make_fanout_checker,   make_history_checker,
         make_census_checker,     make_attempts_checker, make_turns_checker,
         make_imports_checker,    make_lost_checker,     make_clock_checker,
-        make_templates_checker,  make_secrets_checker}) {
+        make_templates_checker,  make_secrets_checker,  make_idle_checker}) {
     list.push_back(maker(context, notebook));
   }
   if (context.world == WorldKind::kStorm) list.push_back(make_storm_checker(context, notebook));

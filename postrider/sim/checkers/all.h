@@ -53,6 +53,7 @@ CheckerMaker make_lost_checker;        // 44: an end that is no delivery does no
 CheckerMaker make_clock_checker;       // 45: a leap of the clock at a start is doubted
 CheckerMaker make_secrets_checker;     // 51: no byte of a key file is stored or told
 CheckerMaker make_templates_checker;   // 50: what is made like a template is made once, and whole
+CheckerMaker make_idle_checker;        // 50: and goes when it is idle, not before
 
 CheckerMaker make_storm_checker;  // 42, of a world with a storm: attempts in a second
 

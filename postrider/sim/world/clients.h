@@ -111,11 +111,12 @@ class Clients {
 
   // readers.cc
   struct Reader {  // of one mailbox
-    std::uint32_t destination = 0;
+    std::string destination;
     MessageId after = {};
     std::uint64_t wish = 0;
   };
   void plan_readers();
+  void plan_reader(const std::string& destination);
   void read_mailbox(std::size_t reader);
   void wait_at_mailbox(std::size_t reader);
   bool reader_told(std::uint64_t number, const Wish& wanted, const Answer& answer);

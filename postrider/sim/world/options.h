@@ -45,6 +45,8 @@ struct SimOptions {
   std::vector<DestinationConfig> own;
   std::string config_file;
 
+  // What messages make like a template has an idle life, and goes when it is idle.
+  bool idle = false;
   bool twins = true;  // compare with a restored copy at quiet moments
 };
 

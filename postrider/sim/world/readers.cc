@@ -8,18 +8,21 @@ namespace postrider::sim {
 
 void Clients::plan_readers() {
   if (!around_.field.customs().reads) return;
-  for (std::uint32_t i = 0; i < around_.destinations.size(); ++i) {
-    readers_.push_back({.destination = i});
-    around_.agenda.after(Duration(read_rng_.between(1'000, 600'000)),
-                         [this, i] { read_mailbox(i); });
-  }
+  for (const DestinationConfig& config : around_.destinations) plan_reader(config.name);
+}
+
+void Clients::plan_reader(const std::string& destination) {
+  const std::size_t reader = readers_.size();
+  readers_.push_back({.destination = destination});
+  around_.agenda.after(Duration(read_rng_.between(1'000, 600'000)),
+                       [this, reader] { read_mailbox(reader); });
 }
 
 void Clients::read_mailbox(std::size_t reader) {
   Reader& it = readers_[reader];
   Query query;
   query.what = Query::What::kReadMailbox;
-  query.destination = around_.destinations[it.destination].name;
+  query.destination = it.destination;
   query.id = it.after;
   query.limit = 1 + static_cast<std::uint32_t>(read_rng_.below(read_rng_.chance(1, 2) ? 4 : 100));
   it.wish = wish(query, true);
@@ -28,7 +31,7 @@ void Clients::read_mailbox(std::size_t reader) {
 void Clients::wait_at_mailbox(std::size_t reader) {
   Reader& it = readers_[reader];
   Await event;
-  event.destination = around_.destinations[it.destination].name;
+  event.destination = it.destination;
   event.after = it.after;
   event.at_most = Duration(read_rng_.between(1'000, 900'000));
   it.wish = wish(std::move(event), true);
@@ -62,7 +65,7 @@ bool Clients::reader_told(std::uint64_t number, const Wish& wanted, const Answer
 void Clients::page_told(std::size_t reader, const MailboxPage& page) {
   Reader& it = readers_[reader];
   Confirm confirm;
-  confirm.destination = around_.destinations[it.destination].name;
+  confirm.destination = it.destination;
   const bool most = read_rng_.chance(3, 4);
   for (const MailboxPage::Item& item : page.items) {
     if (calm_ || (most && !read_rng_.chance(1, 8))) confirm.ids.push_back(item.id);

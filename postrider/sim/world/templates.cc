@@ -21,6 +21,9 @@ void Clients::plan_templates() {
     return;
   has_templates_ = true;
   for (const std::string_view name : kTemplates) put_template(std::string(name), false);
+  for (const std::string_view name : kMadeNames) {
+    if (around_.field.customs().reads) plan_reader(std::string(name));
+  }
   const std::uint32_t count = around_.options.messages / 8 + 4;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Duration at(list_rng_.between(1'000, around_.options.span.count()));

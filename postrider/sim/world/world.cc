@@ -254,6 +254,7 @@ void World::drain() {
   }
   if (!all_ended() && !given_up()) checkers_.report_stuck();
   run_until(agenda_.now() + Duration(5h));  // the readers catch up
+  if (options_.idle) run_until(agenda_.now() + Duration(20h));
   // A client that insisted may have got its message in when all others had ended already.
   const Timestamp late_end = agenda_.now() + bound();
   for (Timestamp until = agenda_.now(); !all_ended() && until < late_end && !given_up();) {

@@ -115,7 +115,7 @@ class RecordCheck {
       case keys::kBodyLetter: return see_body_letter(key);
       case keys::kFanout: return see_fanout_group(key, value);
       case keys::kTemplate: return see_template(key, value);
-      case keys::kLike: return see_like(key);
+      case keys::kLike: return see_like(key, value);
       case keys::kCard: return see_card(key, value);
       case keys::kQuarantine: return see_quarantined(key.substr(1));
       default: return bad(key, "a space that nobody knows");
@@ -150,7 +150,7 @@ class RecordCheck {
     if (!config) return bad(key, config.error().detail);
     if (key != keys::template_of(config->name)) bad(key, "it is another template's");
   }
-  void see_like(std::string_view key) {
+  void see_like(std::string_view key, std::string_view value) {
     const auto like = keys::parse_like(key);
     if (!like) return bad(key, "the key is not one of a destination that is like a template");
     const auto record = source_.get(keys::config(like->destination));
@@ -158,6 +158,7 @@ class RecordCheck {
     if (config ? config->like != like->template_name
                : !is_quarantined(keys::config(like->destination)))
       bad(key, "the destination is not like this template");
+    decodes(key, decode_used(value));
   }
 
   void see_sequence(std::string_view key, Sequence sequence) {

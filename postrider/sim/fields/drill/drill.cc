@@ -59,7 +59,7 @@ struct Numbers {
                poll_error = 5'000, life = 0, strand = 0, adapt = 0, group = 0, tenant = 0,
                history = 0, clears = 0, lower = 16, ageing = 0, poison = 0, poison_after = 5,
                deep = 0, factor = 200, jitter_low = 1000, jitter_high = 1000, begins_behind = 0,
-               drops = 0;
+               drops = 0, idle = 0;
 };
 
 struct Setting {
@@ -107,6 +107,7 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"jitter-high", &Numbers::jitter_high},
     {"begins-behind", &Numbers::begins_behind},
     {"drops", &Numbers::drops},
+    {"idle", &Numbers::idle},
 });
 constexpr std::array<std::string_view, 5> kWords = {"peer", "route", "link", "catch-up", "seal"};
 
@@ -190,6 +191,7 @@ Result<Policy> configure(const NamedTexts& settings) {
   policy.poll.error_base = Duration(numbers.poll_error);
   policy.poll.error_cap = 15min;
   policy.life_max = Duration(numbers.life);
+  policy.idle_life = Duration(numbers.idle);
   policy.route = {static_cast<std::uint32_t>(numbers.in_use), Duration(numbers.spacing),
                   static_cast<std::uint32_t>(numbers.tokens),
                   static_cast<std::uint32_t>(numbers.burst)};

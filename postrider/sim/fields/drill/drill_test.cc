@@ -44,11 +44,11 @@ TEST(Drill, UsesEverySignalVerbAndTimeOut) {
 // req: engine.sim.21
 TEST(Drill, TakesEveryNameOfASettingAndNoOther) {
   for (const char* name :
-       {"window",    "fifo",       "in-use",        "spacing",  "tokens", "burst",       "strikes",
-        "wait",      "wait-max",   "disable-after", "attempts", "budget", "base",        "cap",
-        "cap-after", "tick",       "attempt",       "probe",    "stage",  "hold",        "jitter",
-        "poll",      "poll-error", "life",          "strand",   "adapt",  "history",     "group",
-        "tenant",    "clears",     "lower",         "ageing",   "poison", "poison-after"}) {
+       {"window",    "fifo",       "in-use",        "spacing",  "tokens", "burst",        "strikes",
+        "wait",      "wait-max",   "disable-after", "attempts", "budget", "base",         "cap",
+        "cap-after", "tick",       "attempt",       "probe",    "stage",  "hold",         "jitter",
+        "poll",      "poll-error", "life",          "strand",   "adapt",  "history",      "group",
+        "tenant",    "clears",     "lower",         "ageing",   "poison", "poison-after", "idle"}) {
     EXPECT_TRUE(drill_profile().settings.configure({{name, "1"}}).has_value()) << name;
     EXPECT_FALSE(drill_profile().settings.configure({{name, "x"}}).has_value()) << name;
   }

@@ -169,7 +169,12 @@ class DrillField final : public Field {
   }
 
   std::optional<NamedTexts> draw_template(const SimOptions& options, Rng& rng) const override {
-    return draw_settings(static_cast<std::uint32_t>(rng.below(options.destinations)), rng);
+    const auto peer = static_cast<std::uint32_t>(rng.below(options.destinations));
+    NamedTexts settings = draw_settings(peer, rng);
+    Rng idle = Rng(rng).fork(7);
+    if (options.idle && idle.chance(3, 4))
+      settings.emplace_back("idle", std::array{"600000", "14400000", "43200000"}[idle.below(3)]);
+    return settings;
   }
 
   std::unique_ptr<Workload> make_workload(SubmitDraws& draws, Rng rng) const override {

@@ -54,6 +54,14 @@ class MailboxField final : public Field {
     return config;
   }
 
+  std::optional<NamedTexts> draw_template(const SimOptions& options, Rng& rng) const override {
+    if (!options.idle) return std::nullopt;
+    NamedTexts settings;
+    maybe(settings, "kept_max", 3, SettingChoices{"3", "10", "0"}, rng);
+    maybe(settings, "idle_life", 1, SettingChoices{"10m", "4h", "12h"}, rng);
+    return settings;
+  }
+
   std::unique_ptr<Workload> make_workload(SubmitDraws& draws, Rng /*rng*/) const override {
     return std::make_unique<MailboxWorkload>(draws);
   }
