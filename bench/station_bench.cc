@@ -1,8 +1,10 @@
 // What a station costs, in one run and beside what it is compared with: a ping over a line of a
 // seated station beside an echo of Asio alone; a durable round trip over a line beside a synced
-// submit of our own; a mailbox read to its end beside a scan of the same records.
+// submit of our own; a mailbox read to its end beside a scan of the same records; and what lines
+// that stay open, and messages that wait in a mailbox, take of memory.
 //
-//   station_bench [--pings N] [--trips N] [--messages N] [--directory DIR]
+//   station_bench [--pings N] [--trips N] [--messages N] [--lines N] [--waiting N] [--directory
+//   DIR]
 #include "postrider/model/seams/station.h"
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <netinet/in.h>
@@ -20,6 +23,7 @@
 #include <pthread.h>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -52,6 +56,8 @@ struct Options {
   std::uint32_t pings = 50'000;
   std::uint32_t trips = 1'000;
   std::uint32_t messages = 10'000;
+  std::uint32_t lines = 4'095;  // beside the listener; one more is refused
+  std::uint32_t waiting = 0;    // 1,000,000 take minutes
   std::string directory = "/tmp/postrider-station-bench";
 };
 
@@ -169,6 +175,22 @@ void pin(pthread_t thread, std::size_t core) {
   POSTRIDER_CHECK(::pthread_setaffinity_np(thread, sizeof cores, &cores) == 0);
 }
 
+double cpu_ms_of_process() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+// Of this process, without what it maps of files.
+double memory_mb() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word && word != "RssAnon:") continue;
+  double kib = 0;
+  status >> kib;
+  return kib * 1024 / 1e6;
+}
+
 struct Block {
   double cpu = 0;  // of one ping, in microseconds
   double p50 = 0;
@@ -213,28 +235,16 @@ class Bench {
  public:
   explicit Bench(Options options) : options_(std::move(options)) {
     std::filesystem::remove_all(options_.directory);
-    NodeOptions node;
-    node.store.directory = options_.directory;
-    node.free_bytes_min = 0;
-    node.host.shard.engine.profiles = profiles_;
-    node.stations["bench"] = {};
-    auto made = Node::open(std::move(node), clock_);
-    if (!made) {
-      std::fprintf(stderr, "%s\n", made.error().detail.c_str());
-      std::exit(1);
-    }
-    node_ = std::move(*made);
-    loop_ = std::thread([this] { node_->loop().run(); });
+    open();
     Configure box;
     box.config.name = "inbox";
     box.config.profile = "mailbox";
+    box.config.settings = {{"kept_max", "0"}, {"kept_bytes_max", "0"}};
     while (ask(box).code == AnswerCode::kUnavailable)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   ~Bench() {
-    boost::asio::post(node_->loop().context(), [this] { node_->loop().stop(); });
-    loop_.join();
-    node_.reset();
+    close();
     std::filesystem::remove_all(options_.directory);
   }
   Bench(const Bench&) = delete;
@@ -295,21 +305,11 @@ class Bench {
 
   void mailbox() {
     for (std::uint32_t i = 2 * options_.trips; i < options_.messages; i += 64) fill();
-    std::uint64_t read = 0;
-    MessageId last;
+    const double cpu_before = cpu_ms_of_process();
     auto begun = Steady::now();
-    for (bool more = true; more;) {
-      Query query;
-      query.what = Query::What::kReadMailbox;
-      query.destination = "inbox";
-      query.id = last;
-      const Answer answer = ask(std::move(query));
-      const auto& page = std::get<MailboxPage>(answer.view);
-      read += page.items.size();
-      if (!page.items.empty()) last = page.items.back().id;
-      more = page.more;
-    }
+    const std::uint64_t read = read_all();
     const double ours = std::chrono::duration<double, std::milli>(Steady::now() - begun).count();
+    const double cpu = cpu_ms_of_process() - cpu_before;
     begun = Steady::now();
     std::uint64_t rows = 0;
     std::string from = keys::space(keys::kCold);
@@ -322,12 +322,88 @@ class Bench {
       if (more) from = page->rows.back().first + '\0';
     }
     const double plain = std::chrono::duration<double, std::milli>(Steady::now() - begun).count();
-    std::printf("mailbox of %llu messages: read in %.0f ms; plain scan of %llu records %.0f ms\n",
-                static_cast<unsigned long long>(read), ours, static_cast<unsigned long long>(rows),
-                plain);
+    std::printf(
+        "mailbox of %llu messages: read in %.0f ms, %.0f ms of CPU; plain scan of %llu records "
+        "%.0f ms\n",
+        static_cast<unsigned long long>(read), ours, cpu, static_cast<unsigned long long>(rows),
+        plain);
+  }
+
+  // Lines that a far side holds open and says nothing on. The client's ends are in this process,
+  // too, as bare descriptors.
+  void lines() {
+    const double before = memory_mb();
+    std::vector<int> open;
+    for (std::uint32_t i = 0; i < options_.lines; ++i) open.push_back(connect_to(kStationPort));
+    const bool last_is_open = answers(open.back());
+    const double with_lines = memory_mb();
+    const int beyond = connect_to(kStationPort);
+    std::printf("%u lines open: %.1f MB, %.2f KB each; the last %s, the next %s\n", options_.lines,
+                with_lines - before, (with_lines - before) * 1e3 / options_.lines,
+                last_is_open ? "answers" : "is closed", answers(beyond) ? "answers" : "is closed");
+    ::close(beyond);
+    for (const int line : open) ::close(line);
+  }
+
+  // The rest of the process and of the store is there before.
+  void waiting() {
+    const double before = memory_mb();
+    for (std::uint32_t i = 0; i < options_.waiting; i += 64) fill();
+    const double full = memory_mb();
+    close();
+    open();
+    while (ask(Query{.ticket = {}, .what = Query::What::kStats}).code == AnswerCode::kUnavailable)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const double anew = memory_mb();
+    const std::uint64_t read = read_all();
+    std::printf(
+        "%u messages came to a mailbox: the process has %.1f MB, %.1f MB before; %.1f MB when the "
+        "store was opened anew; %.1f MB after all %llu were read\n",
+        options_.waiting, full, before, anew, memory_mb(), static_cast<unsigned long long>(read));
   }
 
  private:
+  void open() {
+    NodeOptions node;
+    node.store.directory = options_.directory;
+    node.free_bytes_min = 0;
+    node.host.shard.engine.profiles = profiles_;
+    node.stations["bench"] = {};
+    auto made = Node::open(std::move(node), clock_);
+    if (!made) {
+      std::fprintf(stderr, "%s\n", made.error().detail.c_str());
+      std::exit(1);
+    }
+    node_ = std::move(*made);
+    loop_ = std::thread([this] { node_->loop().run(); });
+  }
+  void close() {
+    boost::asio::post(node_->loop().context(), [this] { node_->loop().stop(); });
+    loop_.join();
+    node_.reset();
+  }
+  static bool answers(int line) {
+    const std::string out(kPingBytes, 'p');
+    if (::send(line, out.data(), out.size(), MSG_NOSIGNAL) <= 0) return false;
+    std::array<char, kPingBytes> in{};
+    return ::recv(line, in.data(), in.size(), 0) > 0;
+  }
+  std::uint64_t read_all() {
+    std::uint64_t read = 0;
+    MessageId last;
+    for (bool more = true; more;) {
+      Query query;
+      query.what = Query::What::kReadMailbox;
+      query.destination = "inbox";
+      query.id = last;
+      const Answer answer = ask(std::move(query));
+      const auto& page = std::get<MailboxPage>(answer.view);
+      read += page.items.size();
+      if (!page.items.empty()) last = page.items.back().id;
+      more = page.more;
+    }
+    return read;
+  }
   // From this thread, answered on the loop's.
   Answer ask(Event event) {
     std::promise<Answer> promise;
@@ -376,12 +452,20 @@ int main(int count, char** words) {
     if (name == "--pings") options.pings = number();
     if (name == "--trips") options.trips = number();
     if (name == "--messages") options.messages = number();
+    if (name == "--lines") options.lines = number();
+    if (name == "--waiting") options.waiting = number();
     if (name == "--directory") options.directory = words[i + 1];
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
   Bench bench(options);
   bench.pings();
   bench.trips();
   bench.mailbox();
+  if (options.lines > 0) bench.lines();
+  if (options.waiting > 0) bench.waiting();
   return 0;
 }

@@ -180,6 +180,16 @@ void append_queues(std::string& out, const QueueGauges& queues, Timestamp now) {
     if (row.of_others && queues.others_count() > 0)
       row.write(out, row.name, "destination=\"(other)\"", row.value(queues.others(), now));
   }
+  constexpr std::string_view kUnread = "postrider_mailbox_oldest_age_seconds";
+  head(out, kUnread, "gauge",
+       "Age of the oldest message of a mailbox that its reader has not confirmed.");
+  for (const QueueRow& it : queues.told()) {
+    if (it.pulled)
+      sample_seconds(out, kUnread, "destination=\"" + it.destination + "\"",
+                     age_ms(it.oldest, now));
+  }
+  if (const Timestamp oldest = queues.oldest_unread_of_others(); oldest.is_set())
+    sample_seconds(out, kUnread, "destination=\"(other)\"", age_ms(oldest, now));
   constexpr std::string_view kHealth = "postrider_queue_health";
   head(out, kHealth, "gauge", "1 for what the route of a destination is: normal, wait, probe …");
   for (const QueueRow& it : queues.told()) {

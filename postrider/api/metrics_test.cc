@@ -215,5 +215,23 @@ TEST_F(Metrics, TellOfEachQueueAndEachState) {
     EXPECT_TRUE(says(line)) << line;
 }
 
+// req: engine.mailbox.6
+TEST_F(Metrics, TellOfMailboxesApart) {
+  stats.now = Timestamp(10'000);
+  for (const std::uint64_t number : {1U, 2U, 3U}) {
+    rows.push_back({.id = DestinationId(number),
+                    .destination = "inbox-" + std::to_string(number),
+                    .messages = 10 - number,
+                    .oldest = Timestamp(static_cast<std::int64_t>(10'000 - 1'000 * number)),
+                    .pulled = number != 2});
+  }
+  EXPECT_TRUE(says(R"(postrider_mailbox_oldest_age_seconds{destination="inbox-1"} 1.000)"));
+  EXPECT_TRUE(says(R"-(postrider_queue_oldest_age_seconds{destination="(other)"} 3.000)-"));
+  EXPECT_TRUE(says(R"-(postrider_mailbox_oldest_age_seconds{destination="(other)"} 3.000)-"));
+  rows.pop_back();
+  EXPECT_FALSE(says(R"-(postrider_mailbox_oldest_age_seconds{destination="(other)"} 2.000)-"))
+      << "no mailbox is among the others";
+}
+
 }  // namespace
 }  // namespace postrider::api

@@ -42,6 +42,7 @@ void QueueGauges::settle(QueueRow row) {
   others_.more = others_.more || row.more;
   others_.slots += row.slots;
   take_older(others_.oldest, row.oldest);
+  if (row.pulled) take_older(oldest_unread_, row.oldest);
 }
 
 void QueueGauges::finish() {

@@ -21,6 +21,8 @@ class QueueGauges {
   const std::vector<QueueRow>& told() const { return told_; }  // the deepest first
   const QueueRow& others() const { return others_; }           // sums, and the oldest of them all
   std::uint64_t others_count() const { return others_count_; }
+  // Of the mailboxes among the others; unset: there are none.
+  Timestamp oldest_unread_of_others() const { return oldest_unread_; }
   std::uint64_t count() const { return told_.size() + others_count_; }
   Timestamp oldest() const;  // of everything that lives; unset: nothing does
 
@@ -32,6 +34,7 @@ class QueueGauges {
   std::vector<QueueRow> told_;  // until finish(): a heap, the shallowest in front
   QueueRow others_;
   std::uint64_t others_count_ = 0;
+  Timestamp oldest_unread_;
 };
 
 }  // namespace postrider::api

@@ -335,6 +335,7 @@ struct QueueRow {
   // Places that it may take now, as far as its route has learnt; 0: it is not in memory.
   std::uint64_t slots_max = 0;
   Health health = Health::kNormal;
+  bool pulled = false;  // a mailbox: what is in it waits for its reader
 };
 struct QueuePage {
   // By number of the destination, none is empty. The first may be the last of the page before

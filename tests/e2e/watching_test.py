@@ -259,8 +259,9 @@ class Rules(harness.Case):
         client.put_destination("good", url=receiver.url)
         client.put_destination("bad", url=receiver.url + "/bad", ladder="100ms,1h", jitter_percent="0")
         client.put_destination("slow", url=receiver.url, rate="1", burst="1")
-        for _ in range(30):
-            client.send("slow")
+        client.ask("PUT", "/v1/destinations/inbox", {"profile": "mailbox", "settings": {}})
+        for name in ["slow"] * 30 + ["inbox"]:
+            client.send(name)
         client.wait_for(client.send("good"), "delivered")
         retried = client.send("bad")
         wait_until(lambda: client.explain(retried)["attempts"] == 2, "a retry")

@@ -123,6 +123,7 @@ class Inquiry {
   bool find_gap(Step& step, const Entry& entry, Explanation& out);
   QueuePlaces queues_from(Step& step, const std::string& first, std::uint32_t limit) const;
   void look_for_oldest(const Resident& resident, QueueRow& row) const;
+  void tell_config(Step& step, DestinationId id, QueueRow& row) const;
   QueueRow queue_row(Step& step, DestinationId id, const std::optional<Blob>* census);
   std::optional<Answer> list_queues(Step& step, const Query& query);
   std::optional<Answer> go_on_with_queue(Step& step, const std::string& cursor);

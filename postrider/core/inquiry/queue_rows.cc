@@ -91,6 +91,17 @@ void Inquiry::look_for_oldest(const Resident& resident, QueueRow& row) const {
     take_older(row.oldest, window_[at].message.accepted);
 }
 
+// Of a destination that is not in memory.
+void Inquiry::tell_config(Step& step, DestinationId id, QueueRow& row) const {
+  const auto* record = step.get(keys::config(id));
+  if (record == nullptr || !record->has_value()) return;
+  const auto config = decode_config((*record)->view());
+  if (!config || config->removed) return;
+  row.destination = config->name;
+  const auto bound = destinations_.templates().bind(*config);
+  row.pulled = bound != nullptr && bound->policy.pulled;
+}
+
 // Everything but the oldest on disk. Destinations that are not in memory stay outside: a look must
 // not fill the cache.
 QueueRow Inquiry::queue_row(Step& step, DestinationId id, const std::optional<Blob>* census) {
@@ -112,11 +123,12 @@ QueueRow Inquiry::queue_row(Step& step, DestinationId id, const std::optional<Bl
     row.slots = resident.gate.in_use();
     row.slots_max = activity_of(resident, step.now).in_flight_now;
     row.health = resident.route.health;
+    row.pulled = resident.bound->policy.pulled;
     look_for_oldest(resident, row);
     next = std::max(resident.route.closed_until, permit.open ? Timestamp() : permit.again);
   } else {
     const auto* route = step.get(keys::route(id));
-    row.destination = destinations_.name_of_destination(step, id);
+    tell_config(step, id, row);
     const CensusRecord* newest = census_.pages().find(id);
     const auto counted = newest != nullptr ? *newest
                          : census != nullptr && census->has_value()
