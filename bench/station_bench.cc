@@ -111,7 +111,7 @@ ProfileSpec bench_profile() {
   spec.news.receive = &receive_bench;
   spec.news.notice = [](const Facts&, const Notice&) { return Reading{.declines = true}; };
   spec.keeps_arrivals = false;
-  spec.make_station = [](const NamedTexts&) -> Result<std::unique_ptr<Station>> {
+  spec.make_station = [](const NamedTexts&, const Secrets&) -> Result<std::unique_ptr<Station>> {
     return std::unique_ptr<Station>(std::make_unique<BenchStation>());
   };
   return spec;

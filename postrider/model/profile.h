@@ -90,6 +90,7 @@ struct Offer {  // a message that asks to be accepted
   std::string_view body;
   ProfileValues values = {};
   Cabinet* cabinet = nullptr;  // randomness and secrets
+  Timestamp wall = {};         // for stamps on the wire only
 };
 
 struct Gate {
@@ -114,6 +115,11 @@ struct Admission {
   // What the message is the value of, in a lane with LaneRule::latest. Empty: nothing takes its
   // place. At most kLaneKeyMax bytes.
   std::string key = {};
+  // Instead of what was handed in: what the profile made of it once and for all, as a signed or
+  // sealed form is. `read` gets these from then on, also of a rerun. Within the limits of what is
+  // handed in, else the message is refused.
+  std::optional<std::string> body = {};
+  std::optional<std::string> attributes = {};  // encode_texts
 };
 
 // A name that a far side has for a message, or for an attempt of it. Names outlive the message, so
@@ -350,9 +356,11 @@ struct ProfileSpec {
   // What arrives is also kept as it came, for a while. A profile whose arrivals are many and say no
   // more than what is made of them does without.
   bool keeps_arrivals = true;
-  // Makes its station (model/seams/station.h) of the profile's own part of the configuration; the
-  // error says which setting is wrong. Null: it has none, as each exchange is over with its answer.
-  Result<std::unique_ptr<Station>> (*make_station)(const NamedTexts& settings) = nullptr;
+  // Makes its station (model/seams/station.h) of the profile's own part of the configuration and
+  // of the key files; the error says which setting is wrong, and never repeats a secret. Null: it
+  // has none, as each exchange is over with its answer.
+  Result<std::unique_ptr<Station>> (*make_station)(const NamedTexts& settings,
+                                                   const Secrets& secrets) = nullptr;
 };
 
 inline std::vector<const Dictionary*> dictionaries_of(

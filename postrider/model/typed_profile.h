@@ -76,7 +76,8 @@ struct TypedProfile {
   const Dictionary* dictionary = nullptr;
   bool bounded = false;
   bool keeps_arrivals = true;
-  Result<std::unique_ptr<Station>> (*make_station)(const NamedTexts& settings) = nullptr;
+  Result<std::unique_ptr<Station>> (*make_station)(const NamedTexts& settings,
+                                                   const Secrets& secrets) = nullptr;
 };
 
 // Whether a function is given. Asked of the type that the pointer names as an argument: under

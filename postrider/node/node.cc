@@ -275,12 +275,13 @@ Result<void> Node::Impl::seat_stations(const NodeOptions& options) {
   const auto given = options.host.shard.engine.profiles;
   const auto profiles = given.empty() ? all_profiles() : given;
   std::vector<std::unique_ptr<Station>> stations;
+  const Secrets none;
   for (const auto& [name, settings] : options.stations) {
     const auto found = std::find_if(profiles.begin(), profiles.end(),
                                     [&](const ProfileSpec* one) { return one->name == name; });
     if (found == profiles.end() || (*found)->make_station == nullptr)
       return fail(ErrorCode::kInvalid, "there is no profile '" + name + "' with a station");
-    auto station = (*found)->make_station(settings);
+    auto station = (*found)->make_station(settings, secrets_ ? *secrets_ : none);
     if (!station)
       return fail(station.error().code, "stations." + name + ": " + station.error().detail);
     stations.push_back(std::move(*station));

@@ -78,7 +78,8 @@ class CounterStation final : public Station {
   std::uint64_t tokens_ = 0;
 };
 
-Result<std::unique_ptr<Station>> make_counter(const NamedTexts& settings) {
+Result<std::unique_ptr<Station>> make_counter(const NamedTexts& settings,
+                                              const Secrets& /*secrets*/) {
   for (const NamedText& one : settings) {
     if (one.first == "address") return std::unique_ptr<Station>(new CounterStation(one.second));
   }

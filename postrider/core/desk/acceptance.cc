@@ -186,8 +186,16 @@ Result<Admission> Acceptance::ask(Step& step, const Draft& draft) {
                                               draft.attributes,
                                               draft.body,
                                               {bound.prepared.get(), draft.parsed.get()},
-                                              &cabinet});
+                                              &cabinet,
+                                              step.wall});
   POSTRIDER_CHECK(!admission || admission->method < bound.profile->methods.size());
+  if (!admission || !(admission->body || admission->attributes)) return admission;
+  const auto made = [](const std::optional<std::string>& text) {
+    return text ? std::string_view(*text) : std::string_view();
+  };
+  const auto refusal =
+      invalid({}, draft.lane, made(admission->attributes), made(admission->body));
+  if (refusal) return fail(ErrorCode::kInvalid, "made ready for sending, " + refusal->detail);
   return admission;
 }
 
@@ -259,10 +267,14 @@ MessageId Acceptance::admit(Step& step, Draft draft, const Admission& admission)
     if (admission.gates[i].name != 0 && admission.gates[i].lasting)
       fields.lasting = static_cast<std::uint8_t>(fields.lasting | 1U << i);
   }
-  if (draft.shared != nullptr) fields.shared = *draft.shared;
-  const Dictionary* dictionary =
-      draft.dictionary != nullptr ? draft.dictionary : bound.profile->dictionary;
-  Message message = encode_message(fields, draft.attributes, draft.body, dictionary);
+  if (draft.shared != nullptr && !admission.body) fields.shared = *draft.shared;
+  if (admission.body || admission.attributes) draft.parsed = {};  // it was of what was handed in
+  const Dictionary* dictionary = draft.dictionary != nullptr && !admission.body
+                                     ? draft.dictionary
+                                     : bound.profile->dictionary;
+  Message message = encode_message(
+      fields, admission.attributes ? std::string_view(*admission.attributes) : draft.attributes,
+      admission.body ? std::string_view(*admission.body) : draft.body, dictionary);
   ++receipts_.counters().accepted;
   const MessageId id = message.id;
   const Lane* lane = resident.lane(draft.lane);

@@ -209,6 +209,15 @@ std::optional<Answer> Fanouts::ask_members(Step& step, const FanOut& fanout, Fan
   return std::nullopt;
 }
 
+void Fanouts::share(Step& step, const SharedBody& shared, std::uint32_t members) {
+  step.out.writes.put_once(keys::body(shared.id, keys::BodyPart::kBytes), shared.record);
+  step.out.writes.put(keys::body(shared.id, keys::BodyPart::kCount),
+                      encode_body_count({members, shared.bytes}));
+  ++receipts_.counters().shared_bodies;
+  receipts_.counters().shared_bytes += shared.bytes;
+  bodies_.add(shared.id, {.record = shared.record, .bytes = shared.bytes, .references = members});
+}
+
 FanoutView Fanouts::take_all(Step& step, const FanOut& fanout, Fanning& fanning) {
   FanoutView view;
   view.id = FanoutId(sequences_.next().value());
@@ -216,15 +225,13 @@ FanoutView Fanouts::take_all(Step& step, const FanOut& fanout, Fanning& fanning)
   // Then nothing is written, perhaps not even the answer, and so nothing is counted.
   if (fanning.members.empty()) return view;
   ++receipts_.counters().fanouts;
-  const auto members = static_cast<std::uint32_t>(fanning.members.size());
+  // A message for which its profile made a body has that one, and refers to no other.
+  const auto members = static_cast<std::uint32_t>(
+      std::count_if(fanning.members.begin(), fanning.members.end(),
+                    [](const Fanning::Member& member) { return !member.admission.body; }));
   const SharedBody shared{view.id.value(), static_cast<std::uint32_t>(fanout.body.size()),
                           encode_body(fanout.body)};
-  step.out.writes.put_once(keys::body(shared.id, keys::BodyPart::kBytes), shared.record);
-  step.out.writes.put(keys::body(shared.id, keys::BodyPart::kCount),
-                      encode_body_count({members, shared.bytes}));
-  ++receipts_.counters().shared_bodies;
-  receipts_.counters().shared_bytes += shared.bytes;
-  bodies_.add(shared.id, {.record = shared.record, .bytes = shared.bytes, .references = members});
+  if (members > 0) share(step, shared, members);
   for (Fanning::Member& member : fanning.members) {
     Acceptance::Draft draft = draft_for(fanout, member.resident);
     draft.body = body_in(shared.record);

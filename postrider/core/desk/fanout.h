@@ -65,6 +65,7 @@ class Fanouts {
   std::optional<Answer> invalid_list(const FanOut& fanout) const;
   static Acceptance::Draft draft_for(const FanOut& fanout, Slot resident);
   std::optional<Answer> ask_members(Step& step, const FanOut& fanout, Fanning& fanning);
+  void share(Step& step, const SharedBody& shared, std::uint32_t members);
   FanoutView take_all(Step& step, const FanOut& fanout, Fanning& fanning);
   std::optional<Answer> invalid(const ChangeGroup& change) const;
   std::optional<Answer> change_group(Step& step, const ChangeGroup& change);

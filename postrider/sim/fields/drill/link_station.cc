@@ -68,7 +68,8 @@ LinkTaken take_link_frame(std::string_view bytes) {
   return out;
 }
 
-Result<std::unique_ptr<Station>> make_link_station(const NamedTexts& settings) {
+Result<std::unique_ptr<Station>> make_link_station(const NamedTexts& settings,
+                                                   const Secrets& /*secrets*/) {
   LinkSetup setup;
   for (const auto& [name, value] : settings) {
     if (name == "machine") {

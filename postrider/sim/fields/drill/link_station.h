@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "postrider/model/seams/station.h"
+#include "postrider/model/secrets.h"
 
 namespace postrider::sim {
 
@@ -66,7 +67,8 @@ struct LinkSetup {
 };
 // Settings: "machine", "listen", "listen_datagrams", "tls", "peer_key" in hexadecimal digits,
 // "stream.NAME" and "datagrams.NAME" for each other machine.
-Result<std::unique_ptr<Station>> make_link_station(const NamedTexts& settings);
+Result<std::unique_ptr<Station>> make_link_station(const NamedTexts& settings,
+                                                   const Secrets& secrets);
 
 class LinkStation final : public Station {
  public:
