@@ -29,7 +29,8 @@ std::string scopes_wanted(const RouteRow& row) {
   if (pattern == "/livez" || pattern == "/readyz") return "open";
   if (pattern == "/openapi.json" || pattern.starts_with("/v1/profiles")) return "any";
   if (pattern == "/v1/whoami") return "any";
-  if (pattern == "/v1/operations/{key}") return "submit read";
+  if (pattern == "/v1/operations/{key}")
+    return row.method == "GET" ? "submit read" : "submit operate";
   if (pattern == "/v1/groups/{name}/messages") return "submit";
   if (row.method == "POST" && pattern == "/v1/messages") return "submit";
   return row.method == "GET" ? "read" : "operate";

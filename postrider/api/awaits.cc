@@ -17,23 +17,27 @@ void Awaits::post(Place place) {
   const Door door = host_.await(
       place->tenant, std::move(event),
       [this, life = std::weak_ptr(life_), place](const Answer& answer) {
-        if (!life.expired()) take(place, answer.code);
+        if (!life.expired()) take(place, answer);
       },
       place->ticket);
   if (door == Door::kOpen) return;
   place->ticket = {};
   if (door == Door::kRestarting) return;  // asked again by the tick
-  take(place, door == Door::kStopping ? AnswerCode::kPending : AnswerCode::kBusy);
+  Answer answer;
+  answer.code = door == Door::kStopping ? AnswerCode::kPending : AnswerCode::kBusy;
+  take(place, std::move(answer));
 }
 
-void Awaits::take(Place place, AnswerCode code) {
+void Awaits::take(Place place, Answer answer) {
   place->ticket = {};
   // The shard was made anew and knows nothing of those who waited.
-  if (code == AnswerCode::kUnavailable && clock_.read().boot < place->until) return;
+  const bool interrupted = answer.code == AnswerCode::kUnavailable;
+  if (interrupted && clock_.read().boot < place->until) return;
+  if (interrupted) answer.code = AnswerCode::kPending;
   const Done done = std::move(place->done);
   const bool gone = place->exchange->gone();
   waits_.erase(place);
-  if (!gone) done(code == AnswerCode::kUnavailable ? AnswerCode::kPending : code);
+  if (!gone) done(answer);
 }
 
 void Awaits::tick() {
@@ -47,7 +51,9 @@ void Awaits::tick() {
       if (now < place->until) {
         post(place);
       } else {
-        take(place, AnswerCode::kPending);
+        Answer pending;
+        pending.code = AnswerCode::kPending;
+        take(place, std::move(pending));
       }
     }
   }

@@ -20,13 +20,14 @@ inline constexpr std::uint32_t kWaitSecondsMax = 600;  // that a client may ask 
 
 class Awaits {
  public:
-  using Done = std::function<void(AnswerCode)>;
+  using Done = std::function<void(const Answer&)>;
 
   Awaits(Host& host, const Clock& clock) : host_(host), clock_(clock) {}
   Awaits(const Awaits&) = delete;
   Awaits& operator=(const Awaits&) = delete;
 
-  // `done` once, later: kDone, kPending (the time is over), kNotFound, or kBusy (too many wait).
+  // `done` once, later: kDone, kPending (the time is over), kNotFound, or kBusy (too many wait). Of
+  // a profile that keeps outcomes, kDone comes with an EndView.
   void begin(HttpExchangePtr exchange, std::string_view tenant, Await event, Done done);
   void tick();
 
@@ -42,7 +43,7 @@ class Awaits {
   using Place = std::list<Wait>::iterator;
 
   void post(Place place);
-  void take(Place place, AnswerCode code);
+  void take(Place place, Answer answer);
 
   Host& host_;
   const Clock& clock_;

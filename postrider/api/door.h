@@ -67,7 +67,7 @@ class Desk {
   // `done` is called once: with kDone, with kPending when the time is over, or with kBusy when too
   // many wait already; not at all when the client has gone.
   virtual void await(const Waiting& waiting, std::string_view tenant, Await event,
-                     std::function<void(AnswerCode)> done) = 0;
+                     std::function<void(const Answer&)> done) = 0;
   // How long an accepted message waited until it was durable, for /metrics.
   virtual void took(Duration duration) = 0;
 };

@@ -58,6 +58,7 @@ struct HttpApi::Impl::Table {
     {{"POST",   "/v1/messages/{id}/retry",          kOperate,  kNothing, true,  kJson,   ""}, &Self::retry_message},
     {{"POST",   "/v1/messages/{id}/resend",         kOperate,  kNothing, true,  kJson,   "even_if_it_ran"}, &Self::resend_message},
     {{"GET",    "/v1/operations/{key}",             kSubmit | kRead, kNothing, false, kJson, ""}, &Self::get_operation},
+    {{"DELETE", "/v1/operations/{key}",             kSubmit | kOperate, kNothing, false, kJson, ""}, &Self::cancel_operation},
     {{"GET",    "/v1/destinations",                 kRead,     kNothing, false, kJson,   "prefix health busy degraded cursor limit"}, &Self::list_destinations},
     {{"PUT",    "/v1/destinations/{name}",          kOperate,  kBody,    true,  kJson,   ""}, &Self::put_destination},
     {{"GET",    "/v1/destinations/{name}",          kRead,     kNothing, false, kJson,   ""}, &Self::get_destination},

@@ -47,7 +47,7 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
   bool reserve(const api::Waiting& waiting, std::size_t bytes) override;
   api::Checked<api::JsonValue> root_of(const api::Call& call) override;
   void await(const api::Waiting& waiting, std::string_view tenant, Await event,
-             std::function<void(AnswerCode)> done) override {
+             std::function<void(const Answer&)> done) override {
     awaits_.begin(waiting.exchange, tenant, std::move(event), std::move(done));
   }
   void took(Duration duration) override { counts_.took(duration); }
@@ -93,6 +93,14 @@ class HttpApi::Impl final : public api::Desk, public std::enable_shared_from_thi
   void cancel_message(Call& call);
   void retry_message(Call& call);
   void get_operation(Call& call);
+  void cancel_operation(Call& call);
+  struct KeyedCancel {
+    Waiting waiting;
+    std::string tenant;
+    std::string actor;
+    MessageId id;
+  };
+  void cancel_by_key(const KeyedCancel& wanted);
 
   // resend.cc
   struct Resend;

@@ -71,8 +71,8 @@ void HttpApi::Impl::await_end(std::shared_ptr<Patience> patience, Duration at_mo
   const Waiting& waiting = patience->waiting;
   const std::string_view tenant = patience->tenant;
   awaits_.begin(waiting.exchange, tenant, std::move(event),
-                [this, patience = std::move(patience)](AnswerCode code) {
-                  if (code == AnswerCode::kBusy && !patience->submitted)
+                [this, patience = std::move(patience)](const Answer& told) {
+                  if (told.code == AnswerCode::kBusy && !patience->submitted)
                     return refuse(patience->waiting, api::complaint(ProblemType::kTooManyWaiters,
                                                                     "ask without wait, or later"));
                   show_end(patience);
@@ -251,6 +251,47 @@ void HttpApi::Impl::get_operation(Call& call) {
     api::write_operation(json, host_.ids(), answer, key);
     return response;
   });
+}
+
+// The message of a key is cancelled: first the key is looked up, then the message is told.
+void HttpApi::Impl::cancel_operation(Call& call) {
+  auto key = api::parse_operation_key(call.capture, call.tenant);
+  if (!key)
+    return refuse(call.waiting,
+                  api::complaint(ProblemType::kInvalidKey, key.error().detail, "key"));
+  Query query;
+  query.what = Query::What::kOperation;
+  query.key = std::move(*key);
+  const Door door = host_.post(
+      call.tenant, std::move(query),
+      [weak = weak_from_this(), waiting = call.waiting, tenant = std::string(call.tenant),
+       actor = std::string(call.actor)](const Answer& found) {
+        const std::shared_ptr<Impl> self = weak.lock();
+        if (!self) return;
+        if (const auto problem = api::problem_of(found)) return self->refuse(waiting, *problem);
+        if (!found.id.is_set() || found.code != AnswerCode::kAccepted)
+          return self->refuse(
+              waiting, api::complaint(ProblemType::kNotFound, "the key is not of one message"));
+        self->cancel_by_key({waiting, tenant, actor, found.id});
+      });
+  if (door != Door::kOpen) refuse(call.waiting, api::problem_of(door));
+}
+
+void HttpApi::Impl::cancel_by_key(const KeyedCancel& wanted) {
+  Cancel cancel;
+  cancel.caller.actor = wanted.actor;
+  cancel.id = wanted.id;
+  const Door door = host_.post(
+      wanted.tenant, std::move(cancel),
+      [weak = weak_from_this(), waiting = wanted.waiting, id = wanted.id](const Answer& answer) {
+        const std::shared_ptr<Impl> self = weak.lock();
+        if (!self) return;
+        if (const auto problem = api::problem_of(answer)) return self->refuse(waiting, *problem);
+        HttpResponse response;
+        api::write_done(response.body, answer, "id", self->host_.ids().text(id));
+        self->finish(waiting, std::move(response));
+      });
+  if (door != Door::kOpen) refuse(wanted.waiting, api::problem_of(door));
 }
 
 template <class Command>

@@ -81,6 +81,11 @@ constexpr std::string_view kPaths = R"json("/v1/messages": {
     "operationId": "getOperation", "tags": ["operations"], "summary": "What became of an Idempotency-Key, without acting",
     "responses": {
       "200": {"description": "It was used", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Operation"}}}},
+      "default": {"$ref": "#/components/responses/Problem"}}},
+  "delete": {
+    "operationId": "cancelOperation", "tags": ["operations"], "summary": "Cancel the message of an Idempotency-Key",
+    "responses": {
+      "200": {"$ref": "#/components/responses/MessageDone"},
       "default": {"$ref": "#/components/responses/Problem"}}}},
 "/v1/destinations": {
   "get": {

@@ -115,8 +115,11 @@ enum class Bug : std::uint8_t {
   kIdleUseForgotten,
   kIdleNotLookedFor,
   kIdleTakesMessages,
+  kOutcomeForgotten,
+  kReadmitsBlindly,
+  kNeverReadmits,
 };
-inline constexpr std::size_t kBugs = 103;
+inline constexpr std::size_t kBugs = 106;
 
 // In the order of the enumerators.
 inline constexpr std::array<std::string_view, kBugs> kBugNames = {
@@ -223,6 +226,9 @@ inline constexpr std::array<std::string_view, kBugs> kBugNames = {
     "idle-use-forgotten",
     "idle-not-looked-for",
     "idle-takes-messages",
+    "outcome-forgotten",
+    "readmits-blindly",
+    "never-readmits",
 };
 
 constexpr std::string_view name_of(Bug bug) {

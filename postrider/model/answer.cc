@@ -13,6 +13,8 @@ constexpr std::array<std::string_view, kAnswerCodes> kCodeNames = {
     "not-found",   "disabled", "ended",   "invalid",      "too-large", "not-empty",
     "unavailable", "full",     "busy",    "may-have-run", "changed",   "no-room"};
 
+constexpr std::uint8_t kAcceptedReadmits = 0x80;  // a code of the record alone
+
 }  // namespace
 
 std::string_view name_of(AnswerCode code) {
@@ -31,9 +33,10 @@ void count(CountedWords& words, std::string_view word) {
 }
 
 std::string encode_answer(const Answer& answer) {
+  const bool readmits = answer.readmits && answer.code == AnswerCode::kAccepted;
   std::string out;
   Writer(out)
-      .u8(static_cast<std::uint8_t>(answer.code))
+      .u8(readmits ? kAcceptedReadmits : static_cast<std::uint8_t>(answer.code))
       .u64(answer.id.high)
       .u64(answer.id.low)
       .text(answer.detail);
@@ -47,7 +50,9 @@ std::string encode_answer(const Answer& answer) {
 Result<Answer> decode_answer(std::string_view bytes) {
   Reader reader(bytes);
   Answer answer;
-  const std::uint8_t code = reader.u8();
+  std::uint8_t code = reader.u8();
+  answer.readmits = code == kAcceptedReadmits;
+  if (answer.readmits) code = static_cast<std::uint8_t>(AnswerCode::kAccepted);
   answer.id.high = reader.u64();
   answer.id.low = reader.u64();
   answer.detail = reader.text();

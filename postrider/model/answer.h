@@ -399,16 +399,26 @@ struct Confirmed {
   std::uint32_t gone = 0;  // had ended before, or was never there
 };
 
+// How a message ended, for a caller that waited for it. Of profiles that keep outcomes.
+struct EndView {
+  Phase phase = Phase::kDelivered;
+  Timestamp at;
+  std::uint16_t attempts = 0;
+  std::string reason;
+  Blob outcome;  // none: it has none, or that is forgotten
+};
+
 struct Answer {
   AnswerCode code = AnswerCode::kDone;
-  bool replayed = false;
+  bool replayed = false;  // an await: the message had ended before
+  bool readmits = false;  // of a message: its key may be admitted again, see Method::readmits
   MessageId id;
   std::string detail;
   std::string reply = {};  // of an arrival: the profile's bytes for its bringer
   std::variant<std::monostate, Explanation, Stats, LogPage, DeadLetters, DestinationView,
                DestinationPage, MessagePage, MessageView, ArrivalPage, ShapePage, QueuePage,
                DeadGroupList, JobList, DryRun, AuditPage, HoldList, FanoutView, FanoutGroupPage,
-               MailboxPage, Confirmed, CardPage>
+               MailboxPage, Confirmed, CardPage, EndView>
       view;
 };
 

@@ -26,6 +26,9 @@ struct Card {
   friend bool operator==(const Card&, const Card&) = default;
 };
 
+// Outcomes of messages, by their ids; written by the engine alone.
+inline constexpr std::string_view kOutcomeDrawer = "outcome";
+
 // A page of one drawer, in the order of keys; of a query for one card: that one, or none.
 struct CardPage {
   std::vector<Card> cards;

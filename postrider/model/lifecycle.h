@@ -141,6 +141,10 @@ struct Method {
   // An answered failure leaves the recorded bytes as they are: they are made anew only after the
   // message was released. Else after any answer.
   bool keeps_bytes = false;
+  // Each start is a request of its own: it is stamped anew, also while an earlier one may arrive.
+  bool renews = false;
+  // A repeated key whose message ended cancelled or indeterminate is admitted again.
+  bool readmits = false;
 };
 
 constexpr const Transition* find_row(std::span<const Transition> rows, StateIndex state,

@@ -179,6 +179,8 @@ struct Reading {
   std::vector<NestedSubmit> submits = {};
   bool splits = false;               // the batch was too much: the next ones have half its members
   std::vector<Remark> remarks = {};  // about members of the batch
+  // Of profiles that keep outcomes: what callers are told when the message is delivered by this.
+  std::optional<std::string> outcome_bytes = {};
   // Changes. When there is no room for them, `classify` counts as failed, and an arrival is refused
   // whole.
   std::vector<Card> cards = {};
@@ -356,6 +358,9 @@ struct ProfileSpec {
   // What arrives is also kept as it came, for a while. A profile whose arrivals are many and say no
   // more than what is made of them does without.
   bool keeps_arrivals = true;
+  // The outcome of a delivered message is a card under its id, in the drawer kOutcomeDrawer, which
+  // is the engine's; callers that wait for the message are told it, for as long as its key answers.
+  bool keeps_outcomes = false;
   // Makes its station (model/seams/station.h) of the profile's own part of the configuration and
   // of the key files; the error says which setting is wrong, and never repeats a secret. Null: it
   // has none, as each exchange is over with its answer.

@@ -76,6 +76,7 @@ struct TypedProfile {
   const Dictionary* dictionary = nullptr;
   bool bounded = false;
   bool keeps_arrivals = true;
+  bool keeps_outcomes = false;
   Result<std::unique_ptr<Station>> (*make_station)(const NamedTexts& settings,
                                                    const Secrets& secrets) = nullptr;
 };
@@ -115,6 +116,7 @@ constexpr ProfileSpec profile_of() {
       .dictionary = kTyped.dictionary,
       .bounded = kTyped.bounded,
       .keeps_arrivals = kTyped.keeps_arrivals,
+      .keeps_outcomes = kTyped.keeps_outcomes,
       .make_station = kTyped.make_station,
   };
   if constexpr (kGiven<kTyped.settings.prepare>) {

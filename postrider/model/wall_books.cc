@@ -124,6 +124,7 @@ struct Shower {
     }
   }
   void operator()(Confirmed& /*it*/) const {}
+  void operator()(EndView& it) const { show(it.at); }
   void operator()(CardPage& /*it*/) const {}  // for stations, which go by engine time
 };
 

@@ -5,6 +5,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/codec.h"
+#include "postrider/base/planted.h"
 
 namespace postrider::core {
 
@@ -188,10 +189,33 @@ void Cards::write(Step& step, const ProfileSpec& profile, std::span<const Card> 
   }
 }
 
-void Cards::write_at_end(Step& step, const ProfileSpec& profile, MessageId id,
-                         std::span<const Card> cards) {
+std::string Cards::own_key(MessageId id) {
   std::string own;
   Writer(own).u64(id.high).u64(id.low);
+  return own;
+}
+
+void Cards::write_outcome(Step& step, const ProfileSpec& profile, MessageId id,
+                          std::string_view bytes) {
+  if (planted(Bug::kOutcomeForgotten) && step.now.ms() % 2 == 0) return;
+  if (bytes.size() > limits_.card_bytes_max) {
+    ++tallies_.refused_readings;
+    return;
+  }
+  const Card card{
+      std::string(kOutcomeDrawer), {}, std::string(bytes), step.now + options_.ledger.age, false};
+  put(step, profile.name, keys::card(profile.name, kOutcomeDrawer, own_key(id)),
+      {Seen::How::kNone, nullptr}, card);
+}
+
+Blob Cards::outcome_of(Step& step, const ProfileSpec& profile, MessageId id) {
+  const Kept card = find(step, keys::card(profile.name, kOutcomeDrawer, own_key(id)));
+  return card ? Blob::copy_of(card->bytes) : Blob();
+}
+
+void Cards::write_at_end(Step& step, const ProfileSpec& profile, MessageId id,
+                         std::span<const Card> cards) {
+  const std::string own = own_key(id);
   for (const Card& card : cards) {
     const bool legal = card.key.empty() && !card.removed && !too_large({&card, 1});
     if (!legal || receipts_.cards_of(profile.name) >= limits_.cards_max) {

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "postrider/base/bytes.h"
 #include "postrider/base/time.h"
 #include "postrider/core/books/due.h"
 #include "postrider/core/books/receipts.h"
@@ -62,6 +63,15 @@ class Cards {
   void write_at_end(Step& step, const ProfileSpec& profile, MessageId id,
                     std::span<const Card> cards);
 
+  // The outcome of a message that ends. There is always room: `is_full` is asked before a message
+  // is accepted.
+  void write_outcome(Step& step, const ProfileSpec& profile, MessageId id, std::string_view bytes);
+  // None: it must be read first, or there is none.
+  Blob outcome_of(Step& step, const ProfileSpec& profile, MessageId id);
+  bool is_full(const ProfileSpec& profile) const {
+    return receipts_.cards_of(profile.name) >= limits_.cards_max;
+  }
+
   void expire(Step& step, const Chore& chore);
   Timestamp expiry_of(const CardRecord& card) const;  // by the time that is right now; unset: never
   // A card could not be read and is in quarantine.
@@ -91,6 +101,7 @@ class Cards {
   void count(std::string_view profile, std::int64_t by);
   std::optional<Refusal> too_large(std::span<const Card> changes) const;
   bool is_over(const CardRecord& card, Timestamp now) const;
+  static std::string own_key(MessageId id);  // of cards of a message
   static std::size_t bytes_of(const std::string& key, const Kept& card);
 
   const EngineOptions& options_;

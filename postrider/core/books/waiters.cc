@@ -18,16 +18,15 @@ bool Waiters::wait(const Step& step, Ticket ticket, MessageId thing, Duration at
   return true;
 }
 
-void Waiters::tell(Step& step, MessageId thing) {
+void Waiters::tell(Step& step, MessageId thing, Answer answer) {
   if (by_thing_.empty()) return;
   const auto found = by_thing_.find(thing);
   if (found == by_thing_.end() || planted(Bug::kAwaitForgotten)) return;
+  answer.id = thing;
   for (const Ticket ticket : found->second) {
     timers_.cancel(waiting_.at(ticket.value()).timer);
     waiting_.erase(ticket.value());
-    Answer answer;
-    answer.id = thing;
-    step.reply(ticket, std::move(answer));
+    step.reply(ticket, answer);
   }
   by_thing_.erase(found);
 }

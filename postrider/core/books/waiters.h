@@ -28,7 +28,8 @@ class Waiters {
 
   // A mailbox is named by an id without a sequence. False: there is no room.
   bool wait(const Step& step, Ticket ticket, MessageId thing, Duration at_most);
-  void tell(Step& step, MessageId thing);  // it has ended, or has something to read
+  // It has ended, or has something to read: all of them get this answer.
+  void tell(Step& step, MessageId thing, Answer answer = {});
   void time_out(Step& step, Ticket ticket);
   void stop(Ticket ticket);
 

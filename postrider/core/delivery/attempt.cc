@@ -180,7 +180,7 @@ WireRequest Delivery::encode_intent(Step& step, Entry& entry, StateIndex to) {
   const Resident& resident = residents_[entry.destination];
   const Bound& bound = *resident.bound;
   Intent& intent = entry.more().intent;
-  const bool again = intent.open && intent.hash != 0;
+  const bool again = intent.open && intent.hash != 0 && !window_.method_of(entry).renews;
   if (!again || planted(Bug::kResendRestamped))
     intent = {.at = step.now, .wall = step.wall, .hash = again ? intent.hash : 0, .open = true};
   State sending = entry.state;

@@ -92,7 +92,12 @@ void Delivery::end_members(Step& step, Slot slot, StateIndex to, On signal,
                            const Reading* reading) {
   const Entry& leader = window_[slot];
   const Slot destination = leader.destination;
-  if (!window_.leads(leader)) return end(step, slot, to, remark_about(reading, 0));
+  if (!window_.leads(leader)) {
+    const ProfileSpec& profile = *residents_[destination].bound->profile;
+    const bool kept = profile.keeps_outcomes && reading != nullptr && reading->outcome_bytes &&
+                      profile.states[to].phase == Phase::kDelivered;
+    return end(step, slot, to, remark_about(reading, 0), kept ? &*reading->outcome_bytes : nullptr);
+  }
   const OpenBatch batch = batches_.close(destination);
   const State state = leader.state;
   const std::string reason(leader.reason_text());

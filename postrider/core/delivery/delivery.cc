@@ -461,7 +461,33 @@ void Delivery::sleep(Step& step, Slot slot) {
   window_.forget_entry(step, slot);
 }
 
-void Delivery::end(Step& step, Slot slot, StateIndex to, std::string_view remark) {
+void Delivery::leave_behind(Step& step, const Entry& entry, StateIndex to, EndRecord& record) {
+  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
+  OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMayNot);
+  Aftermath left =
+      profile.after(facts_of(step, entry, &cabinet), {.kind = Moment::Kind::kEnded, .end = to});
+  if (left.notes) record.notes = std::move(*left.notes);
+  if (!left.outcome.empty()) count(tallies_.outcomes, left.outcome);
+  if (left.position != 0 && record.phase == Phase::kDelivered)
+    routes_.note_position(step, entry.destination, left.position);
+  cards_.write_at_end(step, profile, record.id, left.cards);
+  nested_.write_nested(step, profile, record.id, left.submits);
+  names_.give_names(step, profile, {record.id, entry.state.attempts}, left.names, step.now);
+}
+
+void Delivery::tell_waiters(Step& step, const ProfileSpec& profile, const EndRecord& end,
+                            const std::string* outcome) {
+  if (outcome != nullptr) cards_.write_outcome(step, profile, end.id, *outcome);
+  if (waiters_.empty()) return;
+  Answer answer;
+  if (profile.keeps_outcomes)
+    answer.view = EndView{end.phase, end.at, end.attempts, end.reason,
+                          outcome == nullptr ? Blob() : Blob::copy_of(*outcome)};
+  waiters_.tell(step, end.id, std::move(answer));
+}
+
+void Delivery::end(Step& step, Slot slot, StateIndex to, std::string_view remark,
+                   const std::string* outcome) {
   Entry& entry = window_[slot];
   const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
   const Phase phase = profile.states[to].phase;
@@ -503,18 +529,7 @@ void Delivery::end(Step& step, Slot slot, StateIndex to, std::string_view remark
     record.past = encode_attempt_history(entry.details->past, {record.at, record.reason});
   last_end_ = phase;
   note_end(step, entry, phase);
-  if (profile.after != nullptr) {
-    OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMayNot);
-    Aftermath left =
-        profile.after(facts_of(step, entry, &cabinet), {.kind = Moment::Kind::kEnded, .end = to});
-    if (left.notes) record.notes = std::move(*left.notes);
-    if (!left.outcome.empty()) count(tallies_.outcomes, left.outcome);
-    if (left.position != 0 && phase == Phase::kDelivered)
-      routes_.note_position(step, entry.destination, left.position);
-    cards_.write_at_end(step, profile, id, left.cards);
-    nested_.write_nested(step, profile, id, left.submits);
-    names_.give_names(step, profile, {id, entry.state.attempts}, left.names, step.now);
-  }
+  if (profile.after != nullptr) leave_behind(step, entry, to, record);
   const bool forgets = planted(Bug::kHistoryForgotten) && phase == Phase::kCancelled;
   const bool keeps = leaves_letter(phase) ||
                      (residents_[entry.destination].bound->policy.keeps_history && !forgets);
@@ -531,7 +546,7 @@ void Delivery::end(Step& step, Slot slot, StateIndex to, std::string_view remark
   gates_.give_back_gates(step, slot);
   if (entry.message.lasting != 0) gates_.release_lasting(step, id);
   window_.forget_entry(step, slot);
-  if (!waiters_.empty()) waiters_.tell(step, id);
+  tell_waiters(step, profile, record, outcome);
 }
 
 }  // namespace postrider::core

@@ -92,7 +92,9 @@ class Delivery {
   void apply(Step& step, Slot slot, On signal, const Reading* reading);
   bool raise_remembered(Step& step, Slot slot);
   // `remark`: what the far side said about it, though it took it.
-  void end(Step& step, Slot slot, StateIndex to, std::string_view remark = {});
+  // `outcome`: what callers are told, of a profile that keeps that; null: nothing.
+  void end(Step& step, Slot slot, StateIndex to, std::string_view remark = {},
+           const std::string* outcome = nullptr);
   // The batch of this destination is given up; what its followers did not hear counts now.
   void give_batch_back(Step& step, Slot resident, bool splits = false);
   bool call_off(Step& step, Slot slot, std::string_view reason);
@@ -132,6 +134,9 @@ class Delivery {
   void start_probe(Step& step, Slot slot, StateIndex to);
   void abandon(Step& step, const Entry& entry);
   void tell_lost(Entry& entry, Phase phase);
+  void tell_waiters(Step& step, const ProfileSpec& profile, const EndRecord& end,
+                    const std::string* outcome);
+  void leave_behind(Step& step, const Entry& entry, StateIndex to, EndRecord& record);
   void note_attempt(const Step& step, Entry& entry, Phase to, On signal, const Reading* reading);
   void note_end(Step& step, const Entry& entry, Phase phase);
   void note_failure(Timestamp now, const Entry& entry);

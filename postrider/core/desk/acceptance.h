@@ -55,6 +55,10 @@ class Acceptance {
     ParsedMessage parsed = {};
     NameEntry older = {};  // messages that it supersedes
   };
+  struct Taken {
+    MessageId id;
+    bool readmits = false;  // its method does
+  };
   Acceptance(const EngineLimits& limits, Receipts& receipts, Dictionaries dictionaries,
              Sequences& sequences, Names& names, Cards& cards, Waiters& waiters, Due& due,
              Residents& residents, Census& census, Destinations& destinations, Window& window,
@@ -85,7 +89,7 @@ class Acceptance {
   // Of a mailbox; `ahead` messages are accepted before it in the same step.
   static bool is_full(const Resident& resident, std::size_t bytes, std::uint64_t ahead = 0);
   static Answer no_room(const Resident& resident);
-  std::optional<Result<MessageId>> take_message(Step& step, Draft draft);
+  std::optional<Result<Taken>> take_message(Step& step, Draft draft);
   MessageId admit_instead(Step& step, Draft draft, const Admission& admission, NameEntry& older);
   MessageId admit(Step& step, Draft draft, const Admission& admission);
   NameEntry find_older(Step& step, std::string_view scope, std::string_view key);
@@ -105,6 +109,9 @@ class Acceptance {
   std::optional<Answer> judge_one(Step& step, const NestedSubmit& submit,
                                   std::span<const NestedSubmit> all, std::vector<Firm>& out);
   void expect_more(Step& step, const Submit& submit);
+  std::optional<Answer> accept(Step& step, const Submit& submit);
+  static std::optional<Answer> refuse_full(const Receipts& receipts, const EngineLimits& limits,
+                                           const Cards& cards, const ProfileSpec& profile);
   bool fits_window(const Resident& resident, const Lane* lane, std::size_t bytes,
                    Timestamp now) const;
   void accept_hot(Step& step, Slot resident, Message message, ParsedMessage parsed);

@@ -64,13 +64,27 @@ void Mailboxes::on(Step& step, const Await& await) {
 
 void Mailboxes::on(Step& /*step*/, const StopWaiting& stop) { waiters_.stop(stop.awaited); }
 
-// Whether something has ended or was never there is for the question that follows to say.
+// Whether something has ended or was never there is for the question that follows to say, unless
+// its profile keeps outcomes: then the answer says how it ended.
 void Mailboxes::await_end(Step& step, const Await& await) {
   const Lookup::Located located = lookup_.locate(step, await.id);
   if (!located.known) return;
   if (located.slot != kNoSlot) return wait(step, await, await.id);
   Answer answer;
   answer.id = await.id;
+  answer.replayed = true;
+  const Destinations::Destined its = destinations_.find_destination(step, await.id.destination());
+  if (!its.known) return;
+  const bool keeps = its.slot != kNoSlot && residents_[its.slot].bound->profile->keeps_outcomes;
+  if (keeps) {
+    const Letters::Buried buried = letters_.find_end(step, await.id);
+    Blob outcome = cards_.outcome_of(step, *residents_[its.slot].bound->profile, await.id);
+    if (step.lacks()) return;
+    if (!buried.end) answer.code = AnswerCode::kNotFound;
+    if (buried.end)
+      answer.view = EndView{buried.end->phase, buried.end->at, buried.end->attempts,
+                            buried.end->reason, std::move(outcome)};
+  }
   step.reply(await.ticket, std::move(answer));
 }
 

@@ -7,6 +7,8 @@
 //   - A mailbox takes no more than its quota, and drops nothing to make room.
 #pragma once
 
+#include "postrider/core/books/cards.h"
+#include "postrider/core/books/letters.h"
 #include "postrider/core/books/waiters.h"
 #include "postrider/core/delivery/delivery.h"
 #include "postrider/core/engine.h"
@@ -20,9 +22,12 @@ namespace postrider::core {
 
 class Mailboxes {
  public:
-  Mailboxes(const EngineLimits& limits, Waiters& waiters, Residents& residents,
-            Destinations& destinations, Window& window, Lookup& lookup, Delivery& delivery)
+  Mailboxes(const EngineLimits& limits, Letters& letters, Cards& cards, Waiters& waiters,
+            Residents& residents, Destinations& destinations, Window& window, Lookup& lookup,
+            Delivery& delivery)
       : limits_(limits),
+        letters_(letters),
+        cards_(cards),
         waiters_(waiters),
         residents_(residents),
         destinations_(destinations),
@@ -42,6 +47,8 @@ class Mailboxes {
   void wait(Step& step, const Await& await, MessageId thing);
 
   const EngineLimits& limits_;
+  Letters& letters_;
+  Cards& cards_;
   Waiters& waiters_;
   Residents& residents_;
   Destinations& destinations_;

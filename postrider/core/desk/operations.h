@@ -45,22 +45,31 @@ class Operations {
   LedgerRule ledger_rule(const Step& step) const {
     return {options_.key_window, options_.key_ahead, step.doubt};
   }
-  // Runs `act` under the caller's key: replay, conflict, or act and seal.
-  template <class Act>
-  void once(Step& step, const Caller& caller, const std::string& canonical_bytes, Act&& act) {
+  // Runs `act` under the caller's key: replay, conflict, or act and seal. `again` says whether a
+  // repetition of what was answered so is to act once more.
+  template <class Act, class Again>
+  void once_unless(Step& step, const Caller& caller, const std::string& canonical_bytes, Act&& act,
+                   Again&& again) {
     const bool keyed = caller.key.kind != OperationKey::Kind::kNone;
     Fingerprint print{};
     if (keyed) {
       print = fingerprint(caller.said.empty() ? canonical_bytes : caller.said);
       auto answer = consult_ledger(step, caller.key, print);
       if (step.lacks()) return;
-      if (answer) return step.reply(caller.ticket, std::move(*answer));
+      const bool readmitted = answer && answer->readmits && again(*answer);
+      if (step.lacks()) return;
+      if (answer && !readmitted) return step.reply(caller.ticket, std::move(*answer));
     }
     std::optional<Answer> answer = act();
     if (step.lacks()) return;
     POSTRIDER_CHECK(answer.has_value());
     if (keyed) seal(step, caller.key, print, *answer);
     step.reply(caller.ticket, std::move(*answer));
+  }
+  template <class Act>
+  void once(Step& step, const Caller& caller, const std::string& canonical_bytes, Act&& act) {
+    once_unless(step, caller, canonical_bytes, std::forward<Act>(act),
+                [](const Answer&) { return false; });
   }
   template <class Act>
   void once(Step& step, const Caller& caller, const std::string& canonical_bytes,

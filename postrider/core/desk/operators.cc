@@ -171,10 +171,10 @@ std::optional<Answer> Operators::send_content(Step& step, Slot slot, const Lette
                                                         .shared = &message->shared,
                                                         .parsed = std::move(parsed)});
   if (!accepted) return std::nullopt;
-  const Result<MessageId>& id = *accepted;
-  if (!id) return answer_with(AnswerCode::kInvalid, id.error().detail, old);
-  reruns_.note_run(step, profile, old, *id);
-  return answer_with(AnswerCode::kAccepted, {}, *id);
+  const Result<Acceptance::Taken>& taken = *accepted;
+  if (!taken) return answer_with(AnswerCode::kInvalid, taken.error().detail, old);
+  reruns_.note_run(step, profile, old, taken->id);
+  return answer_with(AnswerCode::kAccepted, {}, taken->id);
 }
 
 void Operators::on(Step& step, const Drop& drop) {

@@ -83,6 +83,14 @@ DeadLetter::Rerun Reruns::rerun_of_letter(Step& step, MessageId id, const Blob& 
   return DeadLetter::Rerun::kNotAsked;
 }
 
+std::optional<Phase> Reruns::end_of(Step& step, MessageId id) {
+  const Lookup::Located located = lookup_.locate(step, id);
+  if (!located.known || located.slot != kNoSlot) return std::nullopt;
+  const Letters::Buried buried = letters_.find_end(step, id);
+  if (!buried.known || !buried.end) return std::nullopt;
+  return buried.end->phase;
+}
+
 std::vector<MessageId> Reruns::runs_of(Step& step, MessageId first) {
   std::vector<MessageId> ids = {first};
   for (std::size_t i = 0; i < ids.size() && ids.size() < kRunsMax; ++i) {

@@ -48,6 +48,8 @@ class Reruns {
   void note_run(Step& step, const ProfileSpec& profile, MessageId former, MessageId id);
   DeadLetter::Rerun rerun_of_letter(Step& step, MessageId id, const Blob& content);
 
+  // How it ended; nothing: it lives, its end is forgotten, or something must be read first.
+  std::optional<Phase> end_of(Step& step, MessageId id);
   // The first and all that were made of it, in the order of acceptance.
   std::vector<MessageId> runs_of(Step& step, MessageId first);
 

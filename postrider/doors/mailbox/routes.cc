@@ -168,10 +168,10 @@ void MailboxRoutes::take(const std::shared_ptr<Reading>& reading, const Answer& 
     event.after = reading->query.id;
     event.at_most = std::exchange(reading->wait, Duration(0));
     return desk_->await(reading->waiting, reading->tenant, std::move(event),
-                        [weak = weak_from_this(), reading](AnswerCode code) {
+                        [weak = weak_from_this(), reading](const Answer& told) {
                           const auto self = weak.lock();
                           if (!self) return;
-                          if (code != AnswerCode::kBusy) return self->ask(reading);
+                          if (told.code != AnswerCode::kBusy) return self->ask(reading);
                           self->desk_->refuse(reading->waiting,
                                               api::complaint(ProblemType::kTooManyWaiters,
                                                              "ask without wait, or later"));

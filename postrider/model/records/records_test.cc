@@ -323,7 +323,9 @@ TEST(Record, AnEnumeratorOutsideItsListIsRefused) {
       record[byte.place] = static_cast<char>(value);
       if (codec.has_checksum) seal_record(record);
       const std::optional<std::string> again = codec.again(record);
-      EXPECT_EQ(again.has_value(), value < byte.count)
+      // One answer says more than its code does.
+      const bool readmits = byte.name == std::string_view("Answer") && value == 0x80;
+      EXPECT_EQ(again.has_value(), value < byte.count || readmits)
           << byte.name << " " << byte.place << " " << value;
       if (again) {
         EXPECT_EQ(*again, record) << byte.name << " " << byte.place;
