@@ -37,6 +37,7 @@ struct Call {
   std::string_view actor;
   std::span<const std::string> mailboxes;  // that the token is bound to; empty: to none
   std::string capture;                     // what the path has for {…}
+  std::string second;                      // what it has for another {…}
   UrlQuery query;
   OperationKey key;
 

@@ -212,6 +212,7 @@ api::Checked<HttpApi::Impl::Call> HttpApi::Impl::look_at(const HttpRequest& requ
               .actor = admitted->actor,
               .mailboxes = admitted->mailboxes,
               .capture = std::move(routed->capture),
+              .second = std::move(routed->second),
               .query = std::move(*query),
               .key = std::move(*key)};
 }

@@ -149,12 +149,14 @@ std::string OpenapiChecker::check(std::string_view method, std::string_view patt
   if (operation == nullptr) return "the method is not described";
   const json::object& responses = operation->at("responses").as_object();
   const json::value* response = responses.if_contains(std::to_string(status));
+  if (response == nullptr) response = responses.if_contains(std::to_string(status / 100) + "XX");
   if (response == nullptr && status >= 400) response = responses.if_contains("default");
   if (response == nullptr) return "status " + std::to_string(status) + " is not described";
   const auto* described = resolve(*response).as_object().if_contains("content");
   if (described == nullptr) return body.empty() ? "" : "a body is not described";
   const json::object& content = described->as_object();
   for (const auto& form : content) {
+    if (form.key() == "*/*") return {};
     if (!is_media_type(content_type, {form.key().data(), form.key().size()})) continue;
     if (form.key() == "text/plain") return {};
     const json::value& schema = form.value().at("schema");

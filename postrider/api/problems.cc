@@ -52,6 +52,9 @@ constexpr std::array<ProblemRow, kProblemTypes> kRows = {{
     {T::kMailboxFull,          "mailbox-full",           429, "The mailbox has no room"},
     {T::kTooManyWaiters,       "too-many-waiters",       429, "Too many callers wait already"},
     {T::kWrongHost,            "wrong-host",             421, "This is not a name of this daemon"},
+    {T::kIndeterminate,        "indeterminate",          409, "Whether it was done cannot be known"},
+    {T::kCancelled,            "cancelled",              409, "It was given up without an outcome"},
+    {T::kUnknownMethod,        "unknown-method",         404, "The service has no such method"},
 }};
 // clang-format on
 

@@ -56,8 +56,11 @@ enum class ProblemType : std::uint8_t {
   kMailboxFull,
   kTooManyWaiters,
   kWrongHost,
+  kIndeterminate,
+  kCancelled,
+  kUnknownMethod,
 };
-inline constexpr std::size_t kProblemTypes = 37;
+inline constexpr std::size_t kProblemTypes = 40;
 
 struct ProblemRow {
   ProblemType type;

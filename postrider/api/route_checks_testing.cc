@@ -14,7 +14,7 @@ namespace {
 
 std::string path_of(std::string_view pattern) {
   std::string path(pattern);
-  if (const std::size_t open = path.find('{'); open != std::string::npos)
+  for (std::size_t open = path.find('{'); open != std::string::npos; open = path.find('{'))
     path.replace(open, path.find('}') - open + 1, "0123456789abcdef0123456789abcdef");
   return path;
 }

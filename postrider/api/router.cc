@@ -1,6 +1,7 @@
 #include "postrider/api/router.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "postrider/api/texts.h"
@@ -21,14 +22,17 @@ std::string_view take_segment(std::string_view& path) {
   return segment;
 }
 
-// Whether the path has the pattern's shape; `capture` is what stands for {…}, still encoded.
-bool matches(std::string_view pattern, std::string_view path, std::string_view& capture) {
+using Captures = std::array<std::string_view, 2>;
+
+// Whether the path has the pattern's shape; `captures` are what stands for {…}, still encoded.
+bool matches(std::string_view pattern, std::string_view path, Captures& captures) {
+  std::size_t place = 0;
   while (!pattern.empty() && !path.empty()) {
     const std::string_view wanted = take_segment(pattern);
     const std::string_view given = take_segment(path);
     if (wanted.starts_with('{')) {
       if (given.empty()) return false;
-      capture = given;
+      captures[place++ % captures.size()] = given;
     } else if (wanted != given) {
       return false;
     }
@@ -77,17 +81,17 @@ Checked<Routed> find_route(std::span<const RouteRow> rows, std::string_view meth
   const bool spelled_out = std::any_of(rows.begin(), rows.end(),
                                        [&](const RouteRow& row) { return row.pattern == path; });
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::string_view capture;
-    if (spelled_out ? rows[i].pattern != path : !matches(rows[i].pattern, path, capture)) continue;
+    Captures captures;
+    if (spelled_out ? rows[i].pattern != path : !matches(rows[i].pattern, path, captures)) continue;
     if (rows[i].method != method) {
       allow.append(allow.empty() ? "" : ", ").append(rows[i].method);
       continue;
     }
-    if (capture.find('%') == std::string_view::npos) return Routed{i, std::string(capture)};
-    auto decoded = percent_decode(capture, false);
-    if (!decoded)
+    auto first = percent_decode(captures[0], false);
+    auto second = percent_decode(captures[1], false);
+    if (!first || !second)
       return refuse(ProblemType::kBadRequest, "a '%' in the path needs two hexadecimal digits");
-    return Routed{i, std::move(*decoded)};
+    return Routed{i, std::move(*first), std::move(*second)};
   }
   if (allow.empty()) return tl::unexpected<Problem>(unknown_path(rows, path));
   Problem problem;

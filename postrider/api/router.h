@@ -21,7 +21,7 @@ enum class Errors : std::uint8_t {
 
 struct RouteRow {
   std::string_view method;
-  std::string_view pattern;  // at most one {…}, which stands for one segment
+  std::string_view pattern;  // at most two {…}, each of which stands for one segment
   Scopes scopes;             // any of them is enough
   Takes takes;
   bool changes;  // something: takes an Idempotency-Key
@@ -43,7 +43,8 @@ std::span<const RouteRow> route_rows();
 
 struct Routed {
   std::size_t route = 0;  // index into the table
-  std::string capture;    // decoded
+  std::string capture;    // what stands for {…}, decoded
+  std::string second;     // … and for another one
 };
 
 // 404 with the nearest path, or 405 with what the path has.

@@ -5,13 +5,14 @@
 #include "postrider/doors/device/door.h"
 #include "postrider/doors/mailbox/door.h"
 #include "postrider/doors/matrix/door.h"
+#include "postrider/doors/rpc/door.h"
 #include "postrider/doors/webhook/door.h"
 
 namespace postrider::doors {
 namespace {
 
-constexpr auto kAll =
-    std::to_array<const ProfileDoor*>({&kWebhookDoor, &kDeviceDoor, &kMailboxDoor, &kMatrixDoor});
+constexpr auto kAll = std::to_array<const ProfileDoor*>(
+    {&kWebhookDoor, &kDeviceDoor, &kMailboxDoor, &kMatrixDoor, &kRpcDoor});
 
 }  // namespace
 

@@ -5,12 +5,14 @@
 #include "postrider/profiles/device/profile.h"
 #include "postrider/profiles/mailbox/profile.h"
 #include "postrider/profiles/matrix/profile.h"
+#include "postrider/profiles/rpc/profile.h"
 #include "postrider/profiles/webhook/profile.h"
 
 namespace postrider {
 namespace {
 
-constexpr auto kAll = std::to_array<const ProfileSpec*>({&kWebhook, &kDevice, &kMailbox, &kMatrix});
+constexpr auto kAll =
+    std::to_array<const ProfileSpec*>({&kWebhook, &kDevice, &kMailbox, &kMatrix, &kRpc});
 
 }  // namespace
 

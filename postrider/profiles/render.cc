@@ -351,7 +351,10 @@ std::string render_profile_list(std::span<const ProfileSpec* const> profiles, Re
 NamedTexts example_settings(const ProfileSpec& profile) {
   NamedTexts settings;
   for (const SettingRow& row : profile.settings.rows) {
-    if (!row.example.empty()) settings.emplace_back(row.name, row.example);
+    if (row.example.empty()) continue;
+    std::string name(row.name);
+    if (name.ends_with('*')) name.replace(name.size() - 1, 1, "example");
+    settings.emplace_back(std::move(name), row.example);
   }
   return settings;
 }

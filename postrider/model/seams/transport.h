@@ -66,7 +66,7 @@ struct LoginCall {
 
 // As much of an answer's body as a request may order, when that is more than its transport reads by
 // itself.
-inline constexpr std::uint32_t kReplyBytesOrderMax = 256 * 1024;
+inline constexpr std::uint32_t kReplyBytesOrderMax = 512 * 1024;
 
 struct WireRequest {
   std::string verb;    // "POST"

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "postrider/model/secrets.h"
 #include "postrider/model/setting_table.h"
 #include "postrider/protocols/web/http_text.h"
 
@@ -25,12 +26,26 @@ Result<void> set_handler(Draft& draft, std::string_view value) {
   draft.has_handler = true;
   if (value == kInProcess) return {};
   draft.service.handler = value;
+  if (value.find_first_of("?#") != std::string_view::npos)
+    return settings::wrong(value, "has a query, and the name of the method goes behind its path");
   return check_url(value);
 }
 
 Result<void> set_recover(Draft& draft, std::string_view value) {
   draft.service.recover = value;
   return check_url(value);
+}
+
+Result<void> set_secret(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(keys, parse_webhook_secrets(value));
+  draft.service.keys = std::move(keys);
+  return {};
+}
+
+Result<void> set_secret_name(Draft& draft, std::string_view value) {
+  if (!is_secrets_name(value)) return settings::wrong(value, "is not the name of a secret");
+  draft.service.secret_name = value;
+  return {};
 }
 
 // All of them are read together, when the others are known to be good.
@@ -68,6 +83,8 @@ constexpr auto kServiceSettings = std::to_array<settings::Setting<Draft>>({
     {{"time_out", "30s", "", "100ms to 1h", "how long a handler may take"}, set_time_out},
     {{"in_flight_max", "64", "", "1 to 1024", "handlers of the service that run at once"}, set_in_flight_max},
     {{"grace", "30s", "", "100ms to 1h, or 0", "so long a volatile operation goes on when its callers are gone"}, set_grace},
+    {{"secret", "", "", "up to 4 secrets separated by spaces, each whsec_ and base64 of 24 to 64 bytes, an old one with @ and the time of its end behind it", "signs calls and questions as webhooks are signed; the newest first"}, set_secret},
+    {{"secret_name", "", "", "1 to 64 letters, digits, dots, hyphens and underscores: a name in [secrets] of the daemon's file of settings", "signs with what the file of that name holds; instead of secret, so that no record holds it"}, set_secret_name},
     {{"outcome_bytes_max", "262144", "", "1024 to 491520", "the largest outcome that is kept; a larger one is sealed as a failure"}, set_outcome_bytes_max},
 });
 // clang-format on
@@ -100,6 +117,8 @@ Policy service_policy() {
   rule(FailureClass::kThrottled) = rule_of(30s, Duration(0));
   rule(FailureClass::kThrottled).retry_after_max = 1h;
   rule(FailureClass::kThrottled).holds_route = true;
+  // Of answers of a hook: the next question may be asked later than the rule says.
+  rule(FailureClass::kOther).retry_after_max = 1h;
   rule(FailureClass::kHeldBack) = {.base = 2s, .jitter = Jitter::kAround, .jitter_percent = 50};
   policy.time_outs[static_cast<std::size_t>(TimeOut::kAttempt)] = 30s;
   policy.time_outs[static_cast<std::size_t>(TimeOut::kProbe)] = 10s;
@@ -122,6 +141,8 @@ Result<Service> parse_service(const NamedTexts& settings) {
     return tl::unexpected<Error>(good.error());
   if (!draft.has_handler)
     return fail(ErrorCode::kInvalid, "handler is missing: a service needs one");
+  if (!draft.service.keys.empty() && !draft.service.secret_name.empty())
+    return fail(ErrorCode::kInvalid, "say secret or secret_name, not both");
   POSTRIDER_TRY(methods, parse_declarations(settings));
   if (!draft.service.handler.empty()) {
     for (const auto& [name, policy] : methods) {
@@ -136,6 +157,9 @@ Result<Service> parse_service(const NamedTexts& settings) {
 
 Result<Policy> configure(const NamedTexts& settings) {
   POSTRIDER_TRY(service, parse_service(settings));
+  if (service.handler.empty())
+    return fail(ErrorCode::kInvalid,
+                "handler: handlers in the process are not there yet; give an address");
   return service.policy;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "postrider/base/result.h"
 #include "postrider/base/time.h"
@@ -13,18 +14,21 @@
 #include "postrider/model/policy.h"
 #include "postrider/model/profile.h"
 #include "postrider/profiles/rpc/declarations.h"
+#include "postrider/protocols/web/standard_webhooks.h"
 
 namespace postrider::rpc {
 
-inline constexpr std::size_t kSettingCount = 7;
+inline constexpr std::size_t kSettingCount = 9;
 extern const std::array<SettingRow, kSettingCount> kSettingRows;
 
 inline constexpr std::string_view kInProcess = "in-process";
 
 // A service as its settings describe it, beside the numbers that the engine obeys.
 struct Service {
-  std::string handler;  // an address, or empty: in the process
-  std::string recover;  // the address of the hook; empty: there is none
+  std::string handler;              // an address, or empty: in the process
+  std::string recover;              // the address of the hook; empty: there is none
+  std::vector<WebhookSecret> keys;  // that sign; none: nothing is signed, unless …
+  std::string secret_name;          // … by a key file
   Declarations methods;
   Duration grace{30'000};
   std::uint32_t outcome_bytes_max = 256 * 1024;

@@ -149,24 +149,34 @@ constexpr auto kPersistIdemRows = std::to_array<Transition>({
 });
 // clang-format on
 
-// The start of a persist operation is durable before its handler runs; after a crash it comes back
-// as timed-out. A cancel that its rows ignore is forgotten.
+// The start of an operation is durable before its handler runs; after a crash it comes back as
+// timed-out. Each start has a fence of its own, so none repeats the bytes of another. A cancel that
+// the rows of a persist method ignore is forgotten.
 constexpr auto kMethods = std::to_array<Method>({
-    {.name = "volatile", .initial = kQueued, .durable_intent = false, .rows = kVolatileRows},
+    {.name = "volatile",
+     .initial = kQueued,
+     .durable_intent = true,
+     .rows = kVolatileRows,
+     .renews = true},
     {.name = "volatile-idem",
      .initial = kQueued,
-     .durable_intent = false,
-     .rows = kVolatileIdemRows},
+     .durable_intent = true,
+     .rows = kVolatileIdemRows,
+     .renews = true,
+     .readmits = true},
     {.name = "persist",
      .initial = kQueued,
      .durable_intent = true,
      .rows = kPersistRows,
-     .cancels_later = false},
+     .cancels_later = false,
+     .renews = true},
     {.name = "persist-idem",
      .initial = kQueued,
      .durable_intent = true,
      .rows = kPersistIdemRows,
-     .cancels_later = false},
+     .cancels_later = false,
+     .renews = true,
+     .readmits = true},
 });
 
 static_assert(sound(kStates, kMethods[0]));

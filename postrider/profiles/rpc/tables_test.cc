@@ -63,7 +63,9 @@ TEST(RpcTables, AnyChangeOfTheDocumentIsFound) {
 TEST(RpcTables, KeepTheLawsOfThePolicies) {
   for (const MethodPolicy& policy : kPolicies) {
     const Method& method = kMethods[method_of(policy)];
-    EXPECT_EQ(method.durable_intent, policy.persist);
+    EXPECT_TRUE(method.durable_intent);
+    EXPECT_TRUE(method.renews);
+    EXPECT_EQ(method.readmits, policy.idem);
     for (const Transition& row : method.rows) {
       if (row.verb == Do::kIgnore) continue;
       EXPECT_FALSE(policy.persist && row.to == kReleased) << row.why;

@@ -188,7 +188,7 @@ TEST(ReplyReader, ReadsAsMuchAsWasOrdered) {
   EXPECT_EQ(got(65, 0), Got(kEnough, 16));
   EXPECT_EQ(got(65, 100), Got(kWhole, 65)) << "more than the transport's measure";
   EXPECT_EQ(got(101, 100), Got(kEnough, 100));
-  ASSERT_EQ(kReplyBytesOrderMax, 256U * 1024);
+  ASSERT_EQ(kReplyBytesOrderMax, 512U * 1024);
   EXPECT_EQ(got(kReplyBytesOrderMax - 1, UINT32_MAX), Got(kWhole, kReplyBytesOrderMax - 1));
   EXPECT_EQ(got(kReplyBytesOrderMax, UINT32_MAX), Got(kWhole, kReplyBytesOrderMax));
   EXPECT_EQ(got(kReplyBytesOrderMax + 1, UINT32_MAX), Got(kEnough, kReplyBytesOrderMax));

@@ -1,0 +1,23 @@
+// What the engine keeps for the rpc profile, and the views of its functions.
+#pragma once
+
+#include <string>
+
+#include "postrider/model/typed_profile.h"
+#include "postrider/profiles/rpc/call_attributes.h"
+#include "postrider/profiles/rpc/settings.h"
+
+namespace postrider::rpc {
+
+struct CallText {
+  std::string method;
+  std::string operation;  // the operation id
+  std::string principal;
+  std::string content_type;  // empty: it has none
+};
+
+using Typed = TypedProfile<Service, CallText>;
+using CallFactsView = Typed::FactsView;
+using CallOffer = Typed::OfferView;
+
+}  // namespace postrider::rpc
