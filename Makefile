@@ -15,6 +15,7 @@ SEED ?= 1
 ROUNDS ?= 1000
 DEVICE_ROUNDS ?= 240
 LINK_ROUNDS ?= 70
+LXMF_ROUNDS ?= 100
 CRASH_SEED ?= 1
 CRASH = build/release/tests/crash_rounds
 DAMAGES ?= 1000
@@ -24,7 +25,7 @@ export JOBS EXAMPLES SEED
 POSTRIDER = build/release/postrider
 
 .DEFAULT_GOAL := release
-.PHONY: release test run demo crash damage sim bench fuzz lint lint-all format test-asan test-tsan interop api-test mutants web-test nightly clean help program deps deps-clang deps-interop deps-mutants deps-web
+.PHONY: release test run demo crash damage sim bench fuzz lint lint-all format test-asan test-tsan interop interop-lxmf api-test mutants web-test nightly clean help program deps deps-clang deps-interop deps-mutants deps-web
 
 release: program ## Build build/release/postrider (the default)
 
@@ -37,7 +38,7 @@ run: program ## Start the daemon on ./data to try it out; Ctrl-C stops it
 demo: program ## See it work: 5,000 messages, bad receivers, a kill -9 in the middle
 	$(POSTRIDER) demo
 
-crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (240) more, two over links LINK_ROUNDS (70) for each way; first show that it would notice
+crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (240) more, two over links LINK_ROUNDS (70) for each way, two with LXMF LXMF_ROUNDS (100); first show that it would notice
 	$(CRASH) --daemon $(POSTRIDER) --break sync --rounds 50 --seed $(CRASH_SEED) --expect lost
 	$(CRASH) --daemon build/release/tests/postrider_planted --plant reply-before-commit \
 	  --rounds 200 --seed $(CRASH_SEED) --expect lost
@@ -47,6 +48,8 @@ crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE
 	  --plant one-look-is-absence --rounds 50 --seed $(CRASH_SEED) --expect order
 	$(CRASH) --world device --daemon $(POSTRIDER) --rounds $(DEVICE_ROUNDS) --seed $(CRASH_SEED)
 	POSTRIDER_LINK_ROUNDS=$(LINK_ROUNDS) build/release/tests/crash_test --gtest_filter='*LinkRounds*'
+	POSTRIDER_LXMF_ROUNDS=$(LXMF_ROUNDS) POSTRIDER_LXMF_SEED=$(CRASH_SEED) POSTRIDER_PATIENCE=240 \
+	  python3 tests/e2e/lxmf_test.py
 
 damage: build-release ## Damage what killed and closed daemons leave behind DAMAGES (1000) times; none may be silent
 	build/release/tests/damage_rounds --daemon $(POSTRIDER) --damages $(DAMAGES) --seed $(DAMAGE_SEED)
@@ -82,6 +85,9 @@ test-tsan: build-tsan ## All tests with the thread sanitizer
 
 interop: deps-interop build-release ## Against what others wrote: nginx, Standard Webhooks, official gRPC and ChirpStack packages, two Synapses, generated clients
 	scripts/interop build/release
+
+interop-lxmf: build-release ## Against Python peers of LXMF, which it installs into build/ under a licence of their own: opt in by calling it
+	scripts/interop-lxmf build/release
 
 api-test: deps-interop build-release ## Requests drawn from /openapi.json, good and bad, EXAMPLES (50) for each operation
 	scripts/test-api build/release

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "postrider/doors/device/door.h"
+#include "postrider/doors/lxmf/door.h"
 #include "postrider/doors/mailbox/door.h"
 #include "postrider/doors/matrix/door.h"
 #include "postrider/doors/rpc/door.h"
@@ -12,7 +13,7 @@ namespace postrider::doors {
 namespace {
 
 constexpr auto kAll = std::to_array<const ProfileDoor*>(
-    {&kWebhookDoor, &kDeviceDoor, &kMailboxDoor, &kMatrixDoor, &kRpcDoor});
+    {&kWebhookDoor, &kDeviceDoor, &kMailboxDoor, &kMatrixDoor, &kLxmfDoor, &kRpcDoor});
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "postrider/profiles/device/profile.h"
+#include "postrider/profiles/lxmf/profile.h"
 #include "postrider/profiles/mailbox/profile.h"
 #include "postrider/profiles/matrix/profile.h"
 #include "postrider/profiles/rpc/profile.h"
@@ -12,7 +13,7 @@ namespace postrider {
 namespace {
 
 constexpr auto kAll =
-    std::to_array<const ProfileSpec*>({&kWebhook, &kDevice, &kMailbox, &kMatrix, &kRpc});
+    std::to_array<const ProfileSpec*>({&kWebhook, &kDevice, &kMailbox, &kMatrix, &kLxmf, &kRpc});
 
 }  // namespace
 

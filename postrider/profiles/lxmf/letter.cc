@@ -1,0 +1,123 @@
+#include "postrider/profiles/lxmf/letter.h"
+
+#include <utility>
+
+#include "postrider/profiles/lxmf/table.h"
+#include "postrider/protocols/lxmf/text_form.h"
+#include "postrider/protocols/reticulum/identity.h"
+
+namespace postrider::lxmf {
+namespace {
+
+using reticulum::Identity;
+
+Result<Carriage> method_of(std::string_view word) {
+  if (word == "opportunistic" || word == "OPPORTUNISTIC") return Carriage::kOpportunistic;
+  if (word == "direct" || word == "DIRECT") return Carriage::kDirect;
+  return fail(ErrorCode::kInvalid, "attribute 'method' must be opportunistic or direct");
+}
+
+Address delivery_of(const Identity& identity) {
+  return reticulum::single_destination(reticulum::name_hash(kDeliveryName), identity.hash());
+}
+
+Result<Identity> identity_of(const Typed::OfferView& offer, const std::string& name) {
+  const std::string_view bytes = offer.cabinet->secret(name);
+  if (bytes.empty())
+    return fail(ErrorCode::kInvalid, "there is no secret '" + name + "' for the sender");
+  auto identity = Identity::from_file(bytes);
+  if (!identity)
+    return fail(ErrorCode::kInvalid, "secret '" + name + "' is no identity: it must have 64 bytes");
+  return identity;
+}
+
+// A message that was signed before, by a rerun: its bytes stay as they are.
+Result<void> check_packed(const Typed::OfferView& offer, const Letter& letter,
+                          const Address& recipient, const Identity& identity) {
+  auto received = unpack(offer.body);
+  if (!received) return fail(ErrorCode::kInvalid, "the body is no message of LXMF");
+  const Key signer = reticulum::signing_part(identity.public_keys());
+  if (received->message.destination != recipient)
+    return fail(ErrorCode::kInvalid, "the message was made for another recipient");
+  if (received->message.source != delivery_of(identity) ||
+      judge_signature(*received, &signer) != SignatureVerdict::kVerified)
+    return fail(ErrorCode::kInvalid, "the message was not signed by its sender");
+  if (hex_of(reticulum::view(received->id)) != letter.id)
+    return fail(ErrorCode::kInvalid, "attribute 'id' is not the id of the message");
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<Letter>> read_letter(std::string_view body, std::string_view attributes) {
+  POSTRIDER_TRY(texts, decode_texts(attributes));
+  Letter letter;
+  letter.content = body;
+  letter.fields = "\x80";
+  bool has_content = false;
+  for (auto& [name, value] : texts) {
+    if (name == "id") {
+      letter.packed = true;
+      letter.id = value;
+    } else if (name == "from") {
+      letter.from = value;
+    } else if (name == "method") {
+      POSTRIDER_TRY(method, method_of(value));
+      letter.method = method;
+    } else if (name == "title") {
+      letter.title = value;
+    } else if (name == "content") {
+      has_content = true;
+      letter.content = value;
+    } else if (name == "fields") {
+      POSTRIDER_TRY(fields, fields_of_json(value));
+      letter.fields = std::move(fields);
+    } else {
+      return fail(ErrorCode::kInvalid,
+                  "there is no attribute '" + name +
+                      "'; there are title, content, fields, from and method");
+    }
+  }
+  if (has_content && !body.empty())
+    return fail(ErrorCode::kInvalid, "the content is given twice: as body and as attribute");
+  if (letter.packed) letter.content.clear();
+  return std::optional<Letter>(std::move(letter));
+}
+
+Result<Admission> admit_letter(const Typed::OfferView& offer) {
+  const Letter& letter = *offer.parsed;
+  const auto recipient = recipient_of(offer.destination.name);
+  if (!recipient)
+    return fail(ErrorCode::kInvalid,
+                "the destination's name must end in the recipient's address: lxmf: and 32 "
+                "hexadecimal digits");
+  const std::string& from = letter.from.empty() ? offer.prepared->identity : letter.from;
+  POSTRIDER_TRY(identity, identity_of(offer, from));
+  Admission out;
+  Carriage method = letter.method.value_or(offer.prepared->method);
+  std::string id = letter.id;
+  if (letter.packed) {
+    const Result<void> good = check_packed(offer, letter, *recipient, identity);
+    if (!good) return tl::unexpected<Error>(good.error());
+    method = carriage_for(method, offer.body);
+  } else {
+    LxmfMessage message;
+    message.destination = *recipient;
+    message.source = delivery_of(identity);
+    message.time = to_seconds(offer.wall);
+    message.title = letter.title;
+    message.content = letter.content;
+    message.fields = letter.fields;
+    auto packed = pack(message, identity.signing());
+    if (!packed) return fail(ErrorCode::kInvalid, packed.error().detail);
+    method = carriage_for(method, packed->bytes);
+    id = hex_of(reticulum::view(packed->id));
+    out.body = std::move(packed->bytes);
+  }
+  out.method = method == Carriage::kDirect ? kDirect : kOpportunistic;
+  out.attributes =
+      encode_texts({{"id", id}, {"from", from}, {"method", std::string(name_of(method))}});
+  return out;
+}
+
+}  // namespace postrider::lxmf

@@ -1,0 +1,110 @@
+#include "postrider/profiles/lxmf/setup.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "postrider/model/destination.h"
+#include "postrider/model/setting_table.h"
+#include "postrider/profiles/lxmf/station.h"
+
+namespace postrider::lxmf {
+namespace {
+
+constexpr std::size_t kDisplayNameMax = 128;
+
+// The part of a setting's name behind "interface.", when it begins so.
+std::optional<std::string> behind(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix) || name.size() == prefix.size()) return std::nullopt;
+  return std::string(name.substr(prefix.size()));
+}
+
+Result<InterfaceSetup> read_interface(const std::string& name, std::string_view value) {
+  InterfaceSetup out;
+  out.name = name;
+  constexpr std::string_view kListen = "listen ";
+  constexpr std::string_view kTo = " to ";
+  if (value.starts_with(kListen)) {
+    out.kind = InterfaceSetup::Kind::kListens;
+    out.address = value.substr(kListen.size());
+  } else if (value.starts_with("udp://")) {
+    out.kind = InterfaceSetup::Kind::kDatagrams;
+    const std::size_t cut = value.find(kTo);
+    out.address = value.substr(0, cut);
+    if (cut != std::string_view::npos) out.to = value.substr(cut + kTo.size());
+    if (out.to.empty())
+      return fail(ErrorCode::kInvalid,
+                  "interface '" + name + "' must say where datagrams go: udp://… to HOST:PORT");
+    return out;
+  } else {
+    out.address = value;
+  }
+  if (!out.address.starts_with("tcp://"))
+    return fail(ErrorCode::kInvalid, "interface '" + name +
+                                         "' must be tcp://HOST:PORT, listen tcp://ADDRESS:PORT or "
+                                         "udp://ADDRESS:PORT to HOST:PORT");
+  return out;
+}
+
+Result<IdentitySetup> read_identity(const std::string& name, const std::string& inbox,
+                                    const Secrets& secrets) {
+  const std::string_view bytes = secrets.find(name);
+  if (bytes.empty())
+    return fail(ErrorCode::kInvalid, "identity '" + name + "' is no secret of the configuration");
+  auto identity = reticulum::Identity::from_file(bytes);
+  if (!identity)
+    return fail(ErrorCode::kInvalid, "identity '" + name +
+                                         "' must be a file of 64 bytes, this has " +
+                                         std::to_string(bytes.size()));
+  if (!is_destination_name(inbox))
+    return fail(ErrorCode::kInvalid,
+                "identity '" + name + "' must name the destination of what arrives for it");
+  return IdentitySetup{name, std::move(*identity), inbox, {}};
+}
+
+}  // namespace
+
+Result<StationSetup> read_setup(const NamedTexts& settings, const Secrets& secrets) {
+  StationSetup setup;
+  NamedTexts names;
+  for (const auto& [name, value] : settings) {
+    if (const auto interface = behind(name, "interface.")) {
+      POSTRIDER_TRY(one, read_interface(*interface, value));
+      setup.interfaces.push_back(std::move(one));
+    } else if (const auto identity = behind(name, "identity.")) {
+      POSTRIDER_TRY(one, read_identity(*identity, value, secrets));
+      setup.identities.push_back(std::move(one));
+    } else if (const auto display = behind(name, "display_name.")) {
+      names.emplace_back(*display, value.substr(0, kDisplayNameMax));
+    } else if (name == "announce_every") {
+      const auto every =
+          settings::duration_of(value, {.low = 1min, .high = 24h, .or_zero = true});
+      if (!every)
+        return fail(ErrorCode::kInvalid, "'announce_every' must be 1m to 24h, or 0 for never");
+      setup.announce_every = *every;
+    } else {
+      return fail(ErrorCode::kInvalid, "there is no setting '" + name + "'");
+    }
+  }
+  for (const auto& [name, text] : names) {
+    const auto found =
+        std::find_if(setup.identities.begin(), setup.identities.end(),
+                     [&](const IdentitySetup& one) { return one.name == name; });
+    if (found == setup.identities.end())
+      return fail(ErrorCode::kInvalid, "'display_name." + name + "' is of no identity");
+    found->display_name = text;
+  }
+  if (setup.interfaces.empty())
+    return fail(ErrorCode::kInvalid, "no 'interface.NAME' is given: there is no way out");
+  if (setup.interfaces.size() > kInterfacesMax || setup.identities.size() > kIdentitiesMax)
+    return fail(ErrorCode::kInvalid, "there are too many interfaces or identities");
+  return setup;
+}
+
+Result<std::unique_ptr<Station>> make_lxmf_station(const NamedTexts& settings,
+                                                   const Secrets& secrets) {
+  POSTRIDER_TRY(setup, read_setup(settings, secrets));
+  return std::unique_ptr<Station>(std::make_unique<LxmfStation>(std::move(setup)));
+}
+
+}  // namespace postrider::lxmf

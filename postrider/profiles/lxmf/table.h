@@ -1,0 +1,132 @@
+// The states of a message and what follows what, by method, for the policy `durable`. The
+// expectation is in docs/spec/lxmf.md; docs/profiles/lxmf.md shows the tables.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "postrider/model/lifecycle.h"
+
+namespace postrider::lxmf {
+
+enum : StateIndex {
+  kOutbound,
+  kFinding,
+  kSending,
+  kSent,
+  kDelivered,
+  kRejected,
+  kFailed,
+  kExpired,
+  kCancelled,
+};
+
+// A message that is sent stays in flight until its proof comes or its time is over: how long a
+// proof may take follows from the path, which the station knows. After a restart it goes again.
+// Not inline, see profiles/matrix/table.h.
+// clang-format off
+constexpr auto kStates = std::to_array<StateRow>({
+    {.name = "Outbound",  .phase = Phase::kQueued},
+    {.name = "Finding",   .phase = Phase::kInFlight, .timer = TimeOut::kProbe,   .timer_signal = On::kTimedOut},
+    {.name = "Sending",   .phase = Phase::kInFlight, .timer = TimeOut::kAttempt, .timer_signal = On::kTimedOut},
+    {.name = "Sent",      .phase = Phase::kInFlight, .timer = TimeOut::kAttempt, .timer_signal = On::kTimedOut},
+    {.name = "Delivered", .phase = Phase::kDelivered},
+    {.name = "Rejected",  .phase = Phase::kDead},
+    {.name = "Failed",    .phase = Phase::kDead},
+    {.name = "Expired",   .phase = Phase::kExpired},
+    {.name = "Cancelled", .phase = Phase::kCancelled},
+});
+
+// What peers and people call the states: codes and words of the protocol.
+struct PublicState {
+  std::string_view word;
+  std::uint8_t code = 0;
+};
+constexpr auto kPublicStates = std::to_array<PublicState>({
+    {"OUTBOUND",  0x01},
+    {"OUTBOUND",  0x01},
+    {"SENDING",   0x02},
+    {"SENT",      0x04},
+    {"DELIVERED", 0x08},
+    {"REJECTED",  0xFD},
+    {"FAILED",    0xFF},
+    {"FAILED",    0xFF},
+    {"CANCELLED", 0xFE},
+});
+static_assert(kPublicStates.size() == kStates.size());
+
+inline constexpr StateMask kOneLeaves = in(kOutbound) | in(kFinding) | in(kSending) | in(kSent);
+inline constexpr StateMask kLinkLeaves = in(kOutbound) | in(kFinding) | in(kSending);
+
+constexpr auto kOpportunisticRows = std::to_array<Transition>({
+    // from                             on               to          verb               raise         why
+    {in(kOutbound),                     On::kDue,        kSending,   Do::kStartAttempt, Raise::kNone, "one look: transmit, or say what is missing"},
+    {kOneLeaves & ~in(kOutbound),       On::kDue,        kOutbound,  Do::kIgnore,       Raise::kNone, "an attempt is open"},
+
+    {in(kSending),                      On::kSent,       kSent,      Do::kAwait,        Raise::kNone, "one packet has left; its receipt was registered before"},
+    {kOneLeaves & ~in(kSending),        On::kSent,       kOutbound,  Do::kIgnore,       Raise::kNone, "news of an attempt that we gave up"},
+
+    {kOneLeaves,                        On::kConfirmed,  kDelivered, Do::kComplete,     Raise::kOk,   "the proof of any transmission of it"},
+
+    {in(kSending),                      On::kNoRoute,    kFinding,   Do::kFindRoute,    Raise::kNone, "path request"},
+    {in(kFinding),                      On::kNoRoute,    kOutbound,  Do::kRelease,      Raise::kFail, "the request is out: the route waits for the answer"},
+    {in(kOutbound) | in(kSent),         On::kNoRoute,    kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
+    {in(kSending),                      On::kStaleRoute, kFinding,   Do::kFindRoute,    Raise::kNone, "the path has proven nothing: dropped, and requested again"},
+    {kOneLeaves & ~in(kSending),        On::kStaleRoute, kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
+    {in(kFinding),                      On::kAcked,      kOutbound,  Do::kRelease,      Raise::kSeen, "the path is known"},
+    {kOneLeaves & ~in(kFinding),        On::kAcked,      kOutbound,  Do::kIgnore,       Raise::kNone, "nothing is looked for"},
+
+    {in(kFinding) | in(kSending) | in(kSent), On::kFailed,   kOutbound, Do::kRelease,   Raise::kFail, "no interface, or no proof in the time that its path gives"},
+    {in(kOutbound),                     On::kFailed,     kOutbound,  Do::kIgnore,       Raise::kNone, "news of an attempt that we gave up"},
+    {in(kFinding) | in(kSending) | in(kSent), On::kTimedOut, kOutbound, Do::kRelease,   Raise::kFail, "the last bound of an attempt"},
+    {in(kOutbound),                     On::kTimedOut,   kOutbound,  Do::kIgnore,       Raise::kNone, "a timer of an earlier attempt"},
+
+    {kOneLeaves,                        On::kExhausted,  kFailed,    Do::kDeadLetter,   Raise::kNone, "never raised: it is tried until its deadline"},
+    {kOneLeaves & ~in(kSent),           On::kExpired,    kExpired,   Do::kDeadLetter,   Raise::kNone, "its deadline has come"},
+    {in(kSent),                         On::kExpired,    kSent,      Do::kIgnore,       Raise::kNone, "its last transmission has its time for a proof"},
+    {kOneLeaves,                        On::kCancelled,  kCancelled, Do::kDrop,         Raise::kNone, "stopped on request"},
+});
+
+constexpr auto kDirectRows = std::to_array<Transition>({
+    // from                             on               to          verb               raise         why
+    {in(kOutbound),                     On::kDue,        kSending,   Do::kStartAttempt, Raise::kNone, "one look: send on the link, or say what is missing"},
+    {kLinkLeaves & ~in(kOutbound),      On::kDue,        kOutbound,  Do::kIgnore,       Raise::kNone, "an attempt is open"},
+
+    {kLinkLeaves,                       On::kConfirmed,  kDelivered, Do::kComplete,     Raise::kOk,   "the proof of any transmission of it"},
+
+    {in(kSending),                      On::kNoLink,     kFinding,   Do::kFindRoute,    Raise::kNone, "open a link"},
+    {in(kFinding),                      On::kNoLink,     kOutbound,  Do::kRelease,      Raise::kFail, "the link did not come up"},
+    {in(kOutbound),                     On::kNoLink,     kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
+    {in(kSending),                      On::kNoRoute,    kFinding,   Do::kFindRoute,    Raise::kNone, "path request"},
+    {in(kFinding),                      On::kNoRoute,    kOutbound,  Do::kRelease,      Raise::kFail, "the request is out: the route waits for the answer"},
+    {in(kOutbound),                     On::kNoRoute,    kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
+    {in(kSending),                      On::kStaleRoute, kFinding,   Do::kFindRoute,    Raise::kNone, "the link was closed: forgotten, and a path request"},
+    {kLinkLeaves & ~in(kSending),       On::kStaleRoute, kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
+    {in(kFinding),                      On::kAcked,      kOutbound,  Do::kRelease,      Raise::kSeen, "the link is active"},
+    {kLinkLeaves & ~in(kFinding),       On::kAcked,      kOutbound,  Do::kIgnore,       Raise::kNone, "nothing is looked for"},
+
+    {in(kFinding) | in(kSending),       On::kFailed,     kOutbound,  Do::kRelease,      Raise::kFail, "no interface, no proof, or the link went down"},
+    {in(kOutbound),                     On::kFailed,     kOutbound,  Do::kIgnore,       Raise::kNone, "news of an attempt that we gave up"},
+    {in(kFinding) | in(kSending),       On::kTimedOut,   kOutbound,  Do::kRelease,      Raise::kFail, "the last bound of an attempt"},
+    {in(kOutbound),                     On::kTimedOut,   kOutbound,  Do::kIgnore,       Raise::kNone, "a timer of an earlier attempt"},
+
+    {in(kSending),                      On::kRejected,   kRejected,  Do::kDeadLetter,   Raise::kSeen, "the receiver does not take it"},
+    {kLinkLeaves & ~in(kSending),       On::kRejected,   kOutbound,  Do::kIgnore,       Raise::kNone, "news of an attempt that we gave up"},
+
+    {kLinkLeaves,                       On::kExhausted,  kFailed,    Do::kDeadLetter,   Raise::kNone, "never raised: it is tried until its deadline"},
+    {kLinkLeaves & ~in(kSending),       On::kExpired,    kExpired,   Do::kDeadLetter,   Raise::kNone, "its deadline has come"},
+    {in(kSending),                      On::kExpired,    kSending,   Do::kIgnore,       Raise::kNone, "what is on the link has its time for a proof"},
+    {kLinkLeaves,                       On::kCancelled,  kCancelled, Do::kDrop,         Raise::kNone, "stopped on request; a transfer is called off"},
+});
+
+enum : std::uint8_t { kOpportunistic, kDirect };
+constexpr auto kMethods = std::to_array<Method>({
+    {.name = "OPPORTUNISTIC", .initial = kOutbound, .durable_intent = false, .rows = kOpportunisticRows},
+    {.name = "DIRECT",        .initial = kOutbound, .durable_intent = false, .rows = kDirectRows},
+});
+// clang-format on
+static_assert(sound(kStates, kMethods[kOpportunistic]));
+static_assert(sound(kStates, kMethods[kDirect]));
+
+}  // namespace postrider::lxmf
