@@ -15,6 +15,7 @@ SEED ?= 1
 ROUNDS ?= 1000
 DEVICE_ROUNDS ?= 240
 LINK_ROUNDS ?= 70
+MATRIX_ROUNDS ?= 200
 LXMF_ROUNDS ?= 100
 CRASH_SEED ?= 1
 CRASH = build/release/tests/crash_rounds
@@ -38,7 +39,7 @@ run: program ## Start the daemon on ./data to try it out; Ctrl-C stops it
 demo: program ## See it work: 5,000 messages, bad receivers, a kill -9 in the middle
 	$(POSTRIDER) demo
 
-crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (240) more, two over links LINK_ROUNDS (70) for each way, two with LXMF LXMF_ROUNDS (100); first show that it would notice
+crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (240) more, two over links LINK_ROUNDS (70) for each way, with Matrix servers MATRIX_ROUNDS (200), two with LXMF LXMF_ROUNDS (100); first show that it would notice
 	$(CRASH) --daemon $(POSTRIDER) --break sync --rounds 50 --seed $(CRASH_SEED) --expect lost
 	$(CRASH) --daemon build/release/tests/postrider_planted --plant reply-before-commit \
 	  --rounds 200 --seed $(CRASH_SEED) --expect lost
@@ -48,6 +49,8 @@ crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE
 	  --plant one-look-is-absence --rounds 50 --seed $(CRASH_SEED) --expect order
 	$(CRASH) --world device --daemon $(POSTRIDER) --rounds $(DEVICE_ROUNDS) --seed $(CRASH_SEED)
 	POSTRIDER_LINK_ROUNDS=$(LINK_ROUNDS) build/release/tests/crash_test --gtest_filter='*LinkRounds*'
+	POSTRIDER_MATRIX_ROUNDS=$(MATRIX_ROUNDS) POSTRIDER_MATRIX_SEED=$(CRASH_SEED) POSTRIDER_PATIENCE=240 \
+	  python3 tests/e2e/matrix_rounds_test.py
 	POSTRIDER_LXMF_ROUNDS=$(LXMF_ROUNDS) POSTRIDER_LXMF_SEED=$(CRASH_SEED) POSTRIDER_PATIENCE=240 \
 	  python3 tests/e2e/lxmf_test.py
 

@@ -25,7 +25,7 @@ FILE = """
 server_name: "localhost:{federation}"
 pid_file: {directory}/pid
 listeners:
-  - {{port: {federation}, tls: true, type: http, bind_addresses: ['127.0.0.1'], resources: [{{names: [federation]}}]}}
+  - {{port: {listener}, tls: {tls}, type: http, bind_addresses: ['127.0.0.1'], resources: [{{names: [federation]}}]}}
   - {{port: {client}, tls: false, type: http, bind_addresses: ['127.0.0.1'], resources: [{{names: [client]}}]}}
 tls_certificate_path: {certificate}
 tls_private_key_path: {key}
@@ -124,6 +124,21 @@ class User:
     def be(self, presence, words):
         self.ask("PUT", f"/presence/{quote(self.id)}/status", {"presence": presence, "status_msg": words})
 
+    def upload(self, content):
+        """Media, by its server's store; (server, id)."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.server.client}/_matrix/media/v3/upload", method="POST",
+                                         data=content, headers={"content-type": "application/octet-stream",
+                                                                "authorization": f"Bearer {self.token}"})
+        with urllib.request.urlopen(request, timeout=harness.PATIENCE) as answer:
+            return json.loads(answer.read())["content_uri"].removeprefix("mxc://").split("/")
+
+    def download(self, server, media):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.server.client}/_matrix/client/v1/media/download/"
+                                         f"{quote(server)}/{quote(media)}",
+                                         headers={"authorization": f"Bearer {self.token}"})
+        with urllib.request.urlopen(request, timeout=harness.PATIENCE) as answer:
+            return answer.read()
+
     def sync(self):
         """Takes in what is new, at most 50 events of each room."""
         since = f"&since={self.since}" if self.since else ""
@@ -159,18 +174,21 @@ def quote(text):
 
 
 class Homeserver:
-    def __init__(self, directory, authority, name, egress=None, secret=None):
+    def __init__(self, directory, authority, name, egress=None, secret=None, proxied=False):
+        """proxied: its federation listener is `inner`, without TLS, and a proxy has to listen at its name."""
         self.directory = pathlib.Path(directory) / name
         self.directory.mkdir(parents=True)
         self.federation, self.client, self.process = free_port(), free_port(), None
+        self.inner = free_port() if proxied else None
         self.name = f"localhost:{self.federation}"
         authority.sign(name, "DNS:localhost,IP:127.0.0.1")
         text = FILE.format(directory=self.directory, federation=self.federation, client=self.client,
+                           listener=self.inner or self.federation, tls="false" if proxied else "true",
                            certificate=authority.directory / f"{name}.crt", key=authority.directory / f"{name}.key",
                            authority=authority.file, registration=REGISTRATION)
+        self.file, self.plain_text = self.directory / "homeserver.yaml", text
         if egress:
             text += EGRESS.format(main=free_port(), egress=egress, secret=secret)
-        self.file = self.directory / "homeserver.yaml"
         self.file.write_text(text)
         (self.directory / "log.yaml").write_text(LOG.format(directory=self.directory))
         self.run("--generate-keys")
@@ -180,6 +198,10 @@ class Homeserver:
                               cwd=self.directory, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         if done.returncode:
             raise AssertionError(f"synapse {options}: {done.stdout}")
+
+    def send_by_itself(self):
+        """Takes the lines of the egress out of its file; holds from the next start on."""
+        self.file.write_text(self.plain_text)
 
     def start(self):
         with open(self.directory / "output", "ab") as output:

@@ -45,12 +45,14 @@ key = "matrix-key"
 
 class TwoServers(harness.Case):
     SETTINGS = ""
+    PROXIED = False  # a proxy stands in front of A
 
     def setUp(self):
         super().setUp()
-        authority = harness.Authority(self.directory / "ca")
+        self.authority = authority = harness.Authority(self.directory / "ca")
         self.egress = homeserver.free_port()
-        self.a = homeserver.Homeserver(self.directory, authority, "a", egress=self.egress, secret=SECRET)
+        self.a = homeserver.Homeserver(self.directory, authority, "a", egress=self.egress, secret=SECRET,
+                                       proxied=self.PROXIED)
         self.b = homeserver.Homeserver(self.directory, authority, "b")
         self.config = CONFIG.format(authority=authority.file, name=self.a.name, egress=self.egress,
                                     directory=self.directory, more=self.SETTINGS)
