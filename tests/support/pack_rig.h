@@ -48,8 +48,9 @@ class PackRig : public TaskRig {
   }
   // The members of the last attempt, the leader first.
   std::vector<MessageId> members() const {
-    std::vector<MessageId> out = {starts().back().message};
-    std::string_view rest = starts().back().request.headers.find("pack-members");
+    const StartAttempt start = starts().back();  // a copy, of which the names below are views
+    std::vector<MessageId> out = {start.message};
+    std::string_view rest = start.request.headers.find("pack-members");
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find(' '), rest.size());
       out.push_back(parse_message_id(rest.substr(0, end)).value());
