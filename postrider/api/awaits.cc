@@ -44,19 +44,23 @@ void Awaits::tick() {
   const Timestamp now = clock_.read().boot;
   for (auto at = waits_.begin(); at != waits_.end();) {
     const Place place = at++;
-    if (place->exchange->gone()) {
+    if (place->exchange->parted()) {
       if (place->ticket.is_set()) host_.stop_waiting(place->ticket);
-      waits_.erase(place);
+      end_unanswered(place);
     } else if (!place->ticket.is_set()) {
       if (now < place->until) {
         post(place);
       } else {
-        Answer pending;
-        pending.code = AnswerCode::kPending;
-        take(place, std::move(pending));
+        end_unanswered(place);
       }
     }
   }
+}
+
+void Awaits::end_unanswered(Place place) {
+  Answer pending;
+  pending.code = AnswerCode::kPending;
+  take(place, std::move(pending));
 }
 
 }  // namespace postrider::api

@@ -1,6 +1,6 @@
 // Awaits: clients that wait for the end of a message or for something in a mailbox. The engine
-// tells when; this keeps them over a restart of the shard, and forgets those that have gone. On the
-// loop's thread.
+// tells when; this keeps them over a restart of the shard. A client that closes its side waits no
+// longer: in case it still reads, it is told that the time is over. On the loop's thread.
 #pragma once
 
 #include <functional>
@@ -44,6 +44,7 @@ class Awaits {
 
   void post(Place place);
   void take(Place place, Answer answer);
+  void end_unanswered(Place place);
 
   Host& host_;
   const Clock& clock_;

@@ -69,6 +69,7 @@ class RigExchange final : public HttpExchange {
   bool write(std::string_view piece) override;
   void end() override { ended = true; }
   bool gone() const override { return left; }
+  bool parted() const override { return left || closed; }
   std::size_t unsent() const override { return reads ? 0 : text.size() - taken; }
   void when_room(std::function<void()> call) override;
   bool has_room(std::size_t bytes) const override { return bytes <= memory; }
@@ -86,6 +87,7 @@ class RigExchange final : public HttpExchange {
   bool begun = false;
   bool ended = false;
   bool left = false;     // the client has gone
+  bool closed = false;   // the client has closed its side
   bool reads = true;     // the client takes what it is sent
   bool refuses = false;  // write() says that the client is too slow
   bool paused = false;

@@ -425,7 +425,14 @@ TEST_F(ApiMessages, TooManyWaitersAreRefusedAndThoseWhoHaveGoneCostNothing) {
   settle();
   EXPECT_FALSE(first->response.has_value());
   EXPECT_EQ(get("/v1/messages/" + id + "?wait=30").problem(), "too-many-waiters");
-  first->left = true;
+  first->closed = true;
+  pass(1s);
+  ASSERT_TRUE(first->response.has_value()) << "it may still read";
+  EXPECT_EQ(first->response->status, 202);
+  const auto second = send({"GET", "/v1/messages/" + id + "?wait=30", "", {}});
+  settle();
+  EXPECT_FALSE(second->response.has_value());
+  second->left = true;
   pass(1s);
   const auto next = send({"GET", "/v1/messages/" + id + "?wait=30", "", {}});
   settle();

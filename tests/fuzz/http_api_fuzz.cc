@@ -73,6 +73,7 @@ class FuzzExchange final : public HttpExchange {
     ended = true;
   }
   bool gone() const override { return left; }
+  bool parted() const override { return left; }
   std::size_t unsent() const override { return 0; }
   void when_room(std::function<void()> call) override { room = std::move(call); }
   bool has_room(std::size_t /*bytes*/) const override { return true; }

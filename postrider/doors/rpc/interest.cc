@@ -29,7 +29,7 @@ void Interest::tick(Timestamp now,
                     const std::function<void(MessageId, std::string_view tenant)>& give_up) {
   for (auto at = operations_.begin(); at != operations_.end();) {
     Operation& operation = at->second;
-    std::erase_if(operation.callers, [](const HttpExchangePtr& caller) { return caller->gone(); });
+    std::erase_if(operation.callers, [](const HttpExchangePtr& caller) { return caller->parted(); });
     if (!operation.callers.empty()) operation.seen = now;
     if (now - operation.seen <= operation.grace) {
       ++at;

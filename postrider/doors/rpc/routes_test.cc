@@ -170,7 +170,7 @@ TEST_F(RpcDoor, ACallerThatHangsUpStopsAVolatileCallAfterTheGraceAndNoPersistOne
   const auto kept = begin(request("pay", "p"));
   const auto gone = begin(request("peek", "v"));
   const auto stays = begin(request("get", "w"));
-  kept->left = gone->left = true;
+  kept->left = gone->closed = true;
   pass(1s);
   pass(8s);
   EXPECT_EQ(get("/v1/operations/v/outcome").status, 202);  // this is interest, too

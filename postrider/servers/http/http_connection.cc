@@ -27,7 +27,7 @@ HttpConnection::~HttpConnection() {
 
 bool HttpConnection::start(const TlsIdentity* tls) {
   if (tls != nullptr && !socket_.start_tls(*tls)) return false;
-  watched_ = EPOLLIN;
+  watched_ = EPOLLIN | EPOLLRDHUP;
   hub_.watch(socket_.fd(), *this, watched_);
   hub_.expire_at(index, due());
   return true;
@@ -43,6 +43,7 @@ void HttpConnection::on_ready(std::uint32_t events) {
     cut();
     return;
   }
+  if ((events & EPOLLRDHUP) != 0) parted_ = true;
   if ((events & EPOLLOUT) != 0) blocked_ = false;
   if ((events & EPOLLIN) != 0 || socket_.wants_to_write()) receive();
   if (!closed_) hub_.mark(*this);
@@ -243,7 +244,7 @@ void HttpConnection::hand_over_collected() {
 // A client that has said all may still wait for answers, but nobody reads on for ever with its own
 // side closed. A long answer that goes by the client's pace has an end.
 void HttpConnection::on_end_of_input() {
-  end_of_input_ = true;
+  end_of_input_ = parted_ = true;
   bool long_answer = false;
   for (const HttpSlot* slot = first_; slot != nullptr; slot = slot->next) {
     long_answer = long_answer || (slot->stage == HttpSlot::Stage::kBegun && !slot->paced);
@@ -307,6 +308,8 @@ void HttpConnection::close_when_done() {
 void HttpConnection::watch() {
   std::uint32_t events = 0;
   if (!end_of_input_ && (lingering_ || can_take())) events |= EPOLLIN;
+  // Seen even where nothing is read, because a handler may wait for long on behalf of the client.
+  if (!parted_) events |= EPOLLRDHUP;
   if ((unsent() > 0 && blocked_) || socket_.wants_to_write()) events |= EPOLLOUT;
   if (events != watched_) {
     // The client could not go on before; its time starts now.

@@ -73,6 +73,7 @@ class HttpConnection final : public HttpWatched {
   std::size_t unsent(const HttpSlot& slot) const;
   void when_room(HttpSlot& slot, std::function<void()> call);
   bool has_room(std::size_t bytes) const { return hub_.has_room(bytes); }
+  bool parted() const { return parted_; }
   void keep_for(HttpSlot& slot, std::uint64_t bytes);
   void pause(const HttpSlot& slot);
   void resume(const HttpSlot& slot);
@@ -127,6 +128,7 @@ class HttpConnection final : public HttpWatched {
   bool paused_ = false;   // by the handler, a streamed body
   bool blocked_ = false;  // the socket takes no more
   bool end_of_input_ = false;
+  bool parted_ = false;  // the client has closed its side, though not all it said may be read yet
   Timestamp since_;             // what we wait for from the client began here
   Timestamp collecting_since_;  // a request that is collected: when its head was there
   Timestamp write_since_;       // the last time that the client took something

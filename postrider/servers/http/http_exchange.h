@@ -33,6 +33,7 @@ class HttpSlotExchange final : public HttpExchange {
     if (slot_ != nullptr) slot_->connection->end(*slot_);
   }
   bool gone() const override { return slot_ == nullptr; }
+  bool parted() const override { return slot_ == nullptr || slot_->connection->parted(); }
   std::size_t unsent() const override {
     return slot_ == nullptr ? 0 : slot_->connection->unsent(*slot_);
   }

@@ -80,6 +80,8 @@ class HttpExchange {
   virtual bool write(std::string_view piece) = 0;
   virtual void end() = 0;
   virtual bool gone() const = 0;
+  // The client has closed its side, or is gone: it says nothing more, and hardly reads on.
+  virtual bool parted() const = 0;
   virtual std::size_t unsent() const = 0;  // bytes that the client has not taken yet
   // Calls once, later and never from inside, when this answer is the next of its connection and the
   // client has taken nearly all of what was written; never when the client is gone. One at a time.

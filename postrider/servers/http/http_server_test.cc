@@ -370,6 +370,27 @@ TEST(HttpServer, AnswersClientsThatHaveClosedTheirSide) {
   EXPECT_TRUE(rig.closes(*client));
 }
 
+// A handler that waits on behalf of a client must hear that it hung up, also when no further request
+// is read. req: daemon.http.27
+TEST(HttpServer, TellsTheHandlerThatAClientHasClosedItsSide) {
+  HttpRig rig;
+  rig.hold();
+  rig.start();
+  for (const std::string_view close : {"", "connection: close\r\n"}) {
+    rig.waiting.clear();
+    auto client = rig.connect();
+    client->send("GET / HTTP/1.1\r\nhost: a\r\n" + std::string(close) + "\r\n");
+    ASSERT_TRUE(rig.pump_until([&] { return rig.waiting.size() == 1; }));
+    EXPECT_FALSE(rig.waiting[0]->parted());
+    client->end_sending();
+    ASSERT_TRUE(rig.pump_until([&] { return rig.waiting[0]->parted(); })) << close;
+    EXPECT_FALSE(rig.waiting[0]->gone());
+    rig.waiting[0]->respond({});
+    EXPECT_TRUE(rig.reply(*client));
+    EXPECT_TRUE(rig.waiting[0]->parted()) << "it is gone";
+  }
+}
+
 TEST(HttpServer, ForgetsClientsThatGiveUpInTheMiddleOfARequest) {
   HttpRig rig;
   rig.start();
