@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <list>
+#include <memory_resource>
 #include <queue>
 #include <set>
 #include <string>
@@ -232,8 +233,8 @@ class Shard::Impl {
   bool run_parked();
   bool may_run(const Parked& parked) const;
   bool waits_behind(const OrderKeys& keys) const;
-  void take(Event event);
-  void park(Event event, const OrderKeys& keys, const Reads& need);
+  void take(Event&& event);
+  void park(Event&& event, const OrderKeys& keys, const Reads& need);
   void ask(ParkedList::iterator parked, const Reads& need);
   void unpark(ParkedList::iterator parked);
   void let_run(ParkedList::iterator parked);
@@ -252,7 +253,9 @@ class Shard::Impl {
   std::optional<Timekeeper> timekeeper_;
   Instant last_;
 
-  std::deque<Event> events_;
+  // An event fills a block of a deque by itself, so the blocks come from a pool.
+  std::pmr::unsynchronized_pool_resource pool_;
+  std::pmr::deque<Event> events_{&pool_};
   std::deque<Chore> chores_;
   // Of jobs, and of destinations that come back though memory is full: many and never urgent.
   std::deque<Chore> pages_;
@@ -348,10 +351,10 @@ void Shard::Impl::drain() {
 // Chores of the engine go before events from outside; only pages take turns with events, or as
 // many pages as may be parked would leave no place for an event.
 bool Shard::Impl::take_next() {
+  // What is added to a queue meanwhile does not move its front.
   const auto take_from = [this](auto& queue) {
-    auto event = std::move(queue.front());
+    take(std::move(queue.front()));
     queue.pop_front();
-    take(std::move(event));
     return true;
   };
   if (!chores_.empty()) return take_from(chores_);
@@ -368,7 +371,7 @@ bool Shard::Impl::waits_behind(const OrderKeys& keys) const {
   return false;
 }
 
-void Shard::Impl::take(Event event) {
+void Shard::Impl::take(Event&& event) {
   OrderKeys keys;
   if (!parked_.empty()) {
     OrderKeysOf visitor;
@@ -388,7 +391,7 @@ void Shard::Impl::take(Event event) {
   park(std::move(event), keys, stepped.need);
 }
 
-void Shard::Impl::park(Event event, const OrderKeys& keys, const Reads& need) {
+void Shard::Impl::park(Event&& event, const OrderKeys& keys, const Reads& need) {
   parked_.push_back({std::move(event), keys, ++last_parked_, {}, {}, 0});
   const auto parked = std::prev(parked_.end());
   for (std::size_t i = 0; i < keys.size(); ++i) order_[keys[i]].push_back(parked);
