@@ -109,6 +109,7 @@ class Engine::Impl {
   void restore(Step& step, const Chore& chore);
   void load_due(Step& step);
   void finish_step(Step& step);
+  void quarantine_damaged(Step& step);
   void check();
   void dismiss_visitors(Step& step);
   void keep_retention_timer(Timestamp now);
@@ -292,12 +293,16 @@ void Engine::Impl::dismiss_visitors(Step& step) {
   for (const Slot slot : window_.take_visitors()) lookup_.dismiss_visitor(step, slot);
 }
 
-void Engine::Impl::finish_step(Step& step) {
-  for (Row& row : destinations_.take_damaged()) step.damaged.push_back(std::move(row));
+void Engine::Impl::quarantine_damaged(Step& step) {
   std::set<std::string_view> met;  // one step may look at a record several times
   for (const Row& row : step.damaged) {
     if (met.insert(row.first).second) quarantine_.quarantine(step, row);
   }
+}
+
+void Engine::Impl::finish_step(Step& step) {
+  for (Row& row : destinations_.take_damaged()) step.damaged.push_back(std::move(row));
+  if (!step.damaged.empty()) quarantine_damaged(step);
   dismiss_visitors(step);
   destinations_.drop_unwritten();
   holds_.look_at_holds(step);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "postrider/base/entropy.h"
@@ -67,8 +68,11 @@ struct Step {
     if (std::find(first, looks.end(), resident) == looks.end()) looks.push_back(resident);
   }
 
-  void reply(Ticket ticket, Answer answer) {
-    if (ticket.is_set()) out.actions.emplace_back(Reply{ticket, std::move(answer)});
+  void reply(Ticket ticket, Answer&& answer) {
+    if (!ticket.is_set()) return;
+    auto& reply = std::get<Reply>(out.actions.emplace_back(std::in_place_type<Reply>));
+    reply.ticket = ticket;
+    reply.answer = std::move(answer);
   }
 };
 

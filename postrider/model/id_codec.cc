@@ -1,24 +1,23 @@
 #include "postrider/model/id_codec.h"
 
+#include <array>
+#include <bit>
+
 namespace postrider {
 namespace {
 
+// Big-endian, as ids are written.
 BlockCipher::Block block_of(std::uint64_t high, std::uint64_t low) {
-  BlockCipher::Block block{};
-  for (std::size_t i = 0; i < 8; ++i) {
-    block[i] = static_cast<std::uint8_t>(high >> (56 - 8 * i));
-    block[8 + i] = static_cast<std::uint8_t>(low >> (56 - 8 * i));
-  }
-  return block;
+  const std::array<std::uint64_t, 2> halves{__builtin_bswap64(high), __builtin_bswap64(low)};
+  return std::bit_cast<BlockCipher::Block>(halves);
 }
 
 template <class Id>
 Id id_of(const BlockCipher::Block& block) {
+  const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(block);
   Id id;
-  for (std::size_t i = 0; i < 8; ++i) {
-    id.high = id.high << 8 | block[i];
-    id.low = id.low << 8 | block[8 + i];
-  }
+  id.high = __builtin_bswap64(halves[0]);
+  id.low = __builtin_bswap64(halves[1]);
   return id;
 }
 

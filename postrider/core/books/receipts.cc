@@ -178,11 +178,10 @@ void Receipts::note(LogEntry entry) {
   page_.push_back(std::move(entry));
 }
 
-void Receipts::end(const EndRecord& end, const Message* content, WriteBatch& out) {
-  EndRecord stored = end;
+void Receipts::end(EndRecord& end, const Message* content, WriteBatch& out) {
   if (content != nullptr) {
     const Kept kept = leaves_letter(end.phase) ? Kept::kDead : Kept::kHistory;
-    stored.content_bucket = running(kept);
+    end.content_bucket = running(kept);
     const DeadLetter dead{.id = end.id,
                           .phase = end.phase,
                           .at = end.at,
@@ -192,18 +191,18 @@ void Receipts::end(const EndRecord& end, const Message* content, WriteBatch& out
     // History outlives the messages with which this one shared its body, and has it whole.
     const bool whole = kept == Kept::kHistory && content->shared.id != 0;
     const Blob record = whole ? encode_whole(*content) : content->record;
-    put_kept(kept, content_key(stored.content_bucket, end.id, end.phase),
+    put_kept(kept, content_key(end.content_bucket, end.id, end.phase),
              encode_dead(dead, record.view()), out);
     // What a letter refers to is kept for it: a bound in bytes must hold for that, too.
     if (kept == Kept::kDead) info(kept).bytes += content->shared.bytes;
   }
   if (leaves_letter(end.phase)) {
-    cause_counts_.add({.name = {stored.content_bucket, end.id.destination(), end.phase, end.cause},
+    cause_counts_.add({.name = {end.content_bucket, end.id.destination(), end.phase, end.cause},
                        .at = end.at,
                        .id = end.id,
                        .reason = end.reason});
   }
-  encode_end(stored, scratch_);
+  encode_end(end, scratch_);
   put_kept(Kept::kEnds, keys::end(running(Kept::kEnds), end.id.sequence()), scratch_, out);
   ++counter_of(meta_.counters, end.phase);
   note({.position = {},

@@ -42,9 +42,9 @@ class Receipts {
 
   // Appends to the page of this turn.
   void note(LogEntry entry);
-  // Writes the end record and, with `content`, the dead letter or the history; counts it and
-  // appends it to the page.
-  void end(const EndRecord& end, const Message* content, WriteBatch& out);
+  // Writes the end record and, with `content`, the dead letter or the history, whose bucket the
+  // record gets; counts it and appends it to the page.
+  void end(EndRecord& end, const Message* content, WriteBatch& out);
 
   // Puts into the running bucket of a space, and keeps the bucket's size.
   void put_kept(Kept kept, std::string key, std::string_view value, WriteBatch& out);

@@ -26,7 +26,7 @@ void Waiters::tell(Step& step, MessageId thing, Answer answer) {
   for (const Ticket ticket : found->second) {
     timers_.cancel(waiting_.at(ticket.value()).timer);
     waiting_.erase(ticket.value());
-    step.reply(ticket, answer);
+    step.reply(ticket, Answer(answer));
   }
   by_thing_.erase(found);
 }

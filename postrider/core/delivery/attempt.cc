@@ -1,5 +1,7 @@
 // How attempts are started, given up and ended.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
@@ -153,8 +155,8 @@ void Delivery::start_attempt(Step& step, Slot slot, StateIndex to, AttemptKind k
     gates_.take_gates(step, entry);
   }
   entry.kind = kind;
-  WireRequest request;
-  if (intent) request = encode_intent(step, entry, to);
+  std::optional<WireRequest> intended;
+  if (intent) intended = encode_intent(step, entry, to);
   enter(step, slot, to, {});
   const Attempt& attempt = attempts_.open({.id = {},
                                            .subject = {entry.message.id},
@@ -165,13 +167,13 @@ void Delivery::start_attempt(Step& step, Slot slot, StateIndex to, AttemptKind k
                                           slot, entry, resident);
   if (kind == AttemptKind::kProbe) ++tallies_.probes;
   if (gates_.has_gates(entry.message)) gates_.begin_trial(step, entry);
-  if (!intent) {
-    const ProfileSpec& profile = *resident.bound->profile;
-    OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMayNot);
-    request = profile.wire.encode(facts_of(step, entry, &cabinet), kind);
-  }
-  request.time_out = entry.state.due.is_set() ? entry.state.due - step.now : Duration(0);
-  step.out.actions.emplace_back(StartAttempt{attempt.id, entry.message.id, std::move(request)});
+  const ProfileSpec& profile = *resident.bound->profile;
+  OpenCabinet cabinet(cards_, step, profile.name, OpenCabinet::Reads::kMayNot);
+  StartAttempt start{attempt.id, entry.message.id,
+                     intended ? std::move(*intended)
+                              : profile.wire.encode(facts_of(step, entry, &cabinet), kind)};
+  start.request.time_out = entry.state.due.is_set() ? entry.state.due - step.now : Duration(0);
+  step.out.actions.emplace_back(std::move(start));
 }
 
 // The record of the attempt is written before its bytes leave, so the bytes are made first. As long

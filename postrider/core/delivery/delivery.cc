@@ -48,16 +48,16 @@ Facts Delivery::facts_of(const Step& step, const Entry& entry, Cabinet* cabinet)
           step.doubt,
           window_.later(entry.message),
           receipts_.wall().made_in_doubt(entry.message.accepted),
-          &residents_[entry.destination].route,
+          &resident.route,
           nullptr,
           cabinet};
 }
 
 // What cannot be read though it was admitted stays without; the profile sees that.
 const Opaque* Delivery::parsed_of(const Entry& entry) const {
-  const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
-  if (entry.parsed == nullptr && profile.door.read != nullptr) {
-    auto parsed = profile.door.read(entry.message.body, entry.message.attributes);
+  if (!std::exchange(entry.read, true) && entry.parsed == nullptr) {
+    const ProfileSpec& profile = *residents_[entry.destination].bound->profile;
+    auto parsed = parse_message(profile, entry.message.attributes, entry.message.body);
     if (parsed) entry.parsed = std::move(*parsed);
   }
   return entry.parsed.get();

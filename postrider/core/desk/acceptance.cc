@@ -139,6 +139,8 @@ std::optional<Answer> Acceptance::refuse_full(const Receipts& receipts, const En
 // highest priority goes first. Should the last of them not come, the others do not wait for long.
 void Acceptance::expect_more(Step& step, const Submit& submit) {
   constexpr Duration kPatience = 1s;
+  expected_more_ = expected_more_ || submit.more;
+  if (!expected_more_) return;
   const DestinationId id = destination_id(submit.destination, submit.destination, 0);
   const Slot found = residents_.find(id.value());
   if (found == kNoSlot) return;

@@ -134,6 +134,7 @@ class Acceptance {
   Delivery& delivery_;
   Operations& operations_;
   Reruns& reruns_;
+  bool expected_more_ = false;  // a submit said that more follow
 };
 
 }  // namespace postrider::core

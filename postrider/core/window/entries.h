@@ -66,6 +66,7 @@ struct Entry {
   // not counted in the window: a command of a few fields takes about 450, a message that its
   // profile does not take apart none.
   mutable std::unique_ptr<const Opaque> parsed;
+  mutable bool read = false;  // it was needed: what is not there then cannot be made
   Slot destination = kNoSlot;
   Slot next = kNoSlot;  // in its lane's ready list
   Slot prev = kNoSlot;

@@ -25,12 +25,13 @@ void Residents::leave_lru(Slot slot) {
 }
 
 void Residents::touch(const Step& step, Slot slot) {
-  leave_lru(slot);
   Resident& resident = slab_[slot];
+  if (resident.in_lru) leave_lru(slot);
+  if (resident.in_memory > 0 || resident.chores > 0) return;
   bool works = false;  // has something on disk that it could send
   for (const Lane& lane : resident.lanes)
     works = works || (lane.cold_ahead && !lane.asleep && awake(resident, step.now));
-  if (works || resident.in_memory > 0 || resident.chores > 0) return;
+  if (works) return;
   if (resident.draining) drained_.push_back(resident.id);
   // Its spacing or rate is not forgotten either, while it still binds.
   if (const Timestamp at = resident.gate.settled_at(resident.bound->policy.route); at > step.now)

@@ -43,8 +43,8 @@ class Residents {
   static void begin_throttle(Resident& resident);
   std::size_t profile_number(Slot resident) const;
 
-  Resident& operator[](Slot slot) { return slab_[slot]; }
-  const Resident& operator[](Slot slot) const { return slab_[slot]; }
+  [[gnu::always_inline]] Resident& operator[](Slot slot) { return slab_[slot]; }
+  [[gnu::always_inline]] const Resident& operator[](Slot slot) const { return slab_[slot]; }
   Slot find(std::uint64_t destination) const {  // none: it is not in memory
     const auto found = by_destination_.find(destination);
     return found == by_destination_.end() ? kNoSlot : found->second;

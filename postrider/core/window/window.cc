@@ -6,14 +6,6 @@
 
 namespace postrider::core {
 
-const Method& Window::method_of(const Entry& entry) const {
-  return residents_[entry.destination].bound->profile->methods[entry.state.method];
-}
-
-const StateRow& Window::state_of(const Entry& entry) const {
-  return residents_[entry.destination].bound->profile->states[entry.state.state];
-}
-
 const Intent* Window::intent_of(const Entry& entry) {
   return entry.details && entry.details->intent.hash != 0 ? &entry.details->intent : nullptr;
 }
@@ -28,7 +20,8 @@ void Window::set_reason(Entry& entry, std::string_view reason) {
 
 Slot Window::add_entry(Step& step, Slot slot, Message message, bool hot) {
   Resident& resident = residents_[slot];
-  Entry entry;
+  const Slot added = entries_.add();
+  Entry& entry = entries_[added];
   entry.destination = slot;
   entry.space = hot ? Space::kHot : Space::kCold;
   entry.state.method = message.method;
@@ -45,11 +38,10 @@ Slot Window::add_entry(Step& step, Slot slot, Message message, bool hot) {
   ++resident.in_memory;
   if (!hot) lane.cold.push_back(id);
   entry.next_here = resident.newest;
-  const Slot added = entries_.add(std::move(entry));
   if (resident.newest != kNoSlot) entries_[resident.newest].prev_here = added;
   resident.newest = added;
   by_id_.emplace(id, added);
-  census_.add(entries_[added]);
+  census_.add(entry);
   return added;
 }
 

@@ -46,8 +46,12 @@ class Window {
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
-  const Method& method_of(const Entry& entry) const;
-  const StateRow& state_of(const Entry& entry) const;
+  const Method& method_of(const Entry& entry) const {
+    return residents_[entry.destination].bound->profile->methods[entry.state.method];
+  }
+  const StateRow& state_of(const Entry& entry) const {
+    return residents_[entry.destination].bound->profile->states[entry.state.state];
+  }
   static const Intent* intent_of(const Entry& entry);
   void set_reason(Entry& entry, std::string_view reason);
   Slot add_entry(Step& step, Slot slot, Message message, bool hot);
@@ -67,8 +71,8 @@ class Window {
     return residents_[entry.destination].route.batch.leader == entry.message.id;
   }
 
-  Entry& operator[](Slot slot) { return entries_[slot]; }
-  const Entry& operator[](Slot slot) const { return entries_[slot]; }
+  [[gnu::always_inline]] Entry& operator[](Slot slot) { return entries_[slot]; }
+  [[gnu::always_inline]] const Entry& operator[](Slot slot) const { return entries_[slot]; }
   Slot find(MessageId id) const {  // none: it is not in memory
     const auto found = by_id_.find(id);
     return found == by_id_.end() ? kNoSlot : found->second;
