@@ -265,6 +265,8 @@ void append_engine(std::string& out, const Stats& stats) {
       it.deep_waits);
   one(out, "postrider_deep_dropped_total", "counter",
       "Messages that ended because of that, in lanes that say so.", it.dropped_deep);
+  one(out, "postrider_superseded_total", "counter",
+      "Messages that a newer one of their lane and key replaced.", it.superseded);
   one(out, "postrider_roused_total", "counter", "Messages whose back-off a sign of life ended.",
       it.roused);
   one(out, "postrider_batches_total", "counter", "Batches that were opened.", it.batches);

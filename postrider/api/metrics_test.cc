@@ -149,17 +149,19 @@ TEST_F(Metrics, TellOfTheProcessByTheUsualNames) {
     EXPECT_TRUE(says(line)) << line;
 }
 
-// req: engine.deep.10, engine.batch.15
+// req: engine.deep.10, engine.batch.15, engine.latest.12
 TEST_F(Metrics, TellOfDeepWaitsAndSignsOfLife) {
   stats.tallies.deep_waits = 2;
   stats.tallies.batches = 7;
   stats.tallies.batch_members = 21;
   stats.tallies.batch_splits = 1;
   stats.tallies.dropped_deep = 5;
+  stats.tallies.superseded = 9;
   stats.tallies.roused = 7;
   for (const char* line : {"postrider_batches_total 7", "postrider_batch_members_total 21",
                            "postrider_batch_splits_total 1", "postrider_deep_waits_total 2",
-                           "postrider_deep_dropped_total 5", "postrider_roused_total 7"})
+                           "postrider_deep_dropped_total 5", "postrider_superseded_total 9",
+                           "postrider_roused_total 7"})
     EXPECT_TRUE(says(line)) << line;
 }
 

@@ -46,6 +46,8 @@ struct EngineLimits {
   std::uint32_t news_per_name_max = 8;      // that wait for one name
   std::uint32_t recent_names_max = 16'384;  // names in memory; all are in the store
   std::uint32_t superseded_max = 8;         // older messages of one key that are looked at
+  std::uint32_t swept_keys_max = 100'000;   // that sweeps remember, all together
+  std::uint32_t sweep_cold_min = 256;       // messages on disk, below which no sweep begins
   std::uint64_t live_max = 1'000'000;      // at so many, profiles that are bounded take no new ones
   std::uint32_t dead_groups_max = 16'384;  // counted apart; beyond them together
   std::uint32_t holds_max = 64;

@@ -157,6 +157,7 @@ struct Tallies {
   std::uint64_t batch_members = 0;  // … with so many messages …
   std::uint64_t batch_splits = 0;   // … of which so many were too much for their far side
   std::uint64_t dropped_deep = 0;   // messages that ended because of it, in lanes that say so
+  std::uint64_t superseded = 0;     // messages that a newer one of their lane and key replaced
   std::uint64_t roused = 0;         // messages whose back-off a sign of life ended
   // The first few tenants that had a start, and the starts of all others that have a tenant.
   struct Tenant {

@@ -23,8 +23,9 @@ constexpr std::uint8_t kHasDelivered = 2;
 constexpr std::uint8_t kHasSweep = 4;
 constexpr std::uint8_t kHasPosition = 8;
 constexpr std::uint8_t kHasBatches = 16;
+constexpr std::uint8_t kHasLatest = 32;
 constexpr std::uint8_t kHasAll =
-    kHasInterval | kHasDelivered | kHasSweep | kHasPosition | kHasBatches;
+    kHasInterval | kHasDelivered | kHasSweep | kHasPosition | kHasBatches | kHasLatest;
 
 bool has_batches(const Route& route) {
   return route.claims != 0 || route.members_max != 0 || !route.refused.empty() ||
@@ -179,7 +180,8 @@ std::string encode_route(const Route& route) {
                                              (route.delivered_at.is_set() ? kHasDelivered : 0) |
                                              (route.sweep_until.is_set() ? kHasSweep : 0) |
                                              (route.position > 0 ? kHasPosition : 0) |
-                                             (has_batches(route) ? kHasBatches : 0));
+                                             (has_batches(route) ? kHasBatches : 0) |
+                                             (route.latest_until.is_set() ? kHasLatest : 0));
   if (has != 0) {
     Writer more(out);
     more.u8(has);
@@ -188,6 +190,7 @@ std::string encode_route(const Route& route) {
     if ((has & kHasSweep) != 0) more.i64(route.sweep_until.ms());
     if ((has & kHasPosition) != 0) more.u64(route.position);
     if ((has & kHasBatches) != 0) more.text(encode_batches(route));
+    if ((has & kHasLatest) != 0) more.i64(route.latest_until.ms());
   }
   seal_record(out);
   return out;
@@ -217,11 +220,13 @@ Result<Route> decode_route(std::string_view record) {
     if ((has & kHasSweep) != 0) route.sweep_until = Timestamp(reader.i64());
     if ((has & kHasPosition) != 0) route.position = reader.u64();
     if ((has & kHasBatches) != 0 && !decode_batches(reader.text(), route)) reader.fail();
+    if ((has & kHasLatest) != 0) route.latest_until = Timestamp(reader.i64());
     // The encoder writes each of them only when there is one.
     if (((has & kHasInterval) != 0 && route.interval <= Duration(0)) ||
         ((has & kHasDelivered) != 0 && !route.delivered_at.is_set()) ||
         ((has & kHasSweep) != 0 && !route.sweep_until.is_set()) ||
-        ((has & kHasPosition) != 0 && route.position == 0))
+        ((has & kHasPosition) != 0 && route.position == 0) ||
+        ((has & kHasLatest) != 0 && !route.latest_until.is_set()))
       reader.fail();
   }
   if (!reader.at_end()) return fail(ErrorCode::kCorrupt, "route record");

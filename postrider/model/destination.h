@@ -90,6 +90,7 @@ struct Route {
   // that there was one; unset: never.
   Timestamp delivered_at;
   Timestamp sweep_until;       // what was accepted up to then is to be swept; unset: nothing is
+  Timestamp latest_until;      // older values of a key, of up to then, are to be swept; unset: none
   std::uint64_t position = 0;  // the greatest that was delivered; 0: none had one
   // How many batches were opened. With its leader's id the number of a batch names it for ever.
   std::uint32_t claims = 0;

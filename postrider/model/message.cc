@@ -19,7 +19,8 @@ enum Flag : std::uint8_t {
   kHasGates = 8,
   kHasLasting = 16,
   kPacked = 32,  // the number of a dictionary is in front of the body
-  kShares = 64   // the body is another record; its name and size follow the flags
+  kShares = 64,  // the body is another record; its name and size follow the flags
+  kHasKey = 128
 };
 enum StateFlag : std::uint8_t {
   kCancelWanted = 1,
@@ -31,7 +32,6 @@ enum StateFlag : std::uint8_t {
   kHasDue = 64,
   kHasFirstAttempt = 128
 };
-constexpr std::uint8_t kFlagsMax = 2 * kShares - 1;
 constexpr std::uint8_t kOrdered = 128;       // beside the bits of lasting gates
 constexpr unsigned kHeldBackBit = 16;        // above the failure class: a count follows
 constexpr unsigned kLost = 32;               // above that
@@ -46,18 +46,21 @@ bool has_gates(const Message& message) {
   return false;
 }
 
-std::uint8_t flags_of(const Message& fields) {
+std::uint8_t flags_of(const Message& fields, std::string_view key) {
   return static_cast<std::uint8_t>(
       (fields.not_before.is_set() ? kHasNotBefore : 0) |
       (fields.expires.is_set() ? kHasExpires : 0) | (fields.origin.is_set() ? kHasOrigin : 0) |
       (has_gates(fields) ? kHasGates : 0) | (fields.lasting != 0 ? kHasLasting : 0) |
-      (fields.dictionary != 0 ? kPacked : 0) | (fields.shared.id != 0 ? kShares : 0));
+      (fields.dictionary != 0 ? kPacked : 0) | (fields.shared.id != 0 ? kShares : 0) |
+      (key.empty() ? 0 : kHasKey));
 }
 
-void encode_head(std::string& out, const Message& fields, std::size_t attributes_size) {
+// Says in `fields` where the key is.
+void encode_head(std::string& out, Message& fields, std::size_t attributes_size,
+                 std::string_view key) {
   out.push_back(static_cast<char>(kMessageVersion));
   Writer writer(out);
-  const std::uint8_t flags = flags_of(fields);
+  const std::uint8_t flags = flags_of(fields, key);
   writer.u8(flags);
   if ((flags & kShares) != 0) writer.u64(fields.shared.id).u32(fields.shared.bytes);
   writer.u64(fields.id.high)
@@ -79,6 +82,12 @@ void encode_head(std::string& out, const Message& fields, std::size_t attributes
   if ((flags & kHasLasting) != 0) {
     writer.u8(static_cast<std::uint8_t>(fields.lasting | (fields.ordered ? kOrdered : 0)));
   }
+  fields.key_at = fields.key_size = 0;
+  if ((flags & kHasKey) != 0) {
+    writer.text(key);
+    fields.key_at = static_cast<std::uint8_t>(out.size() - key.size());
+    fields.key_size = static_cast<std::uint8_t>(key.size());
+  }
   writer.varint(attributes_size);
 }
 
@@ -90,10 +99,16 @@ void read_gates(Reader& reader, Message& message) {
   }
 }
 
+void read_key(Reader& reader, Message& message, std::string_view record) {
+  const std::string_view key = reader.text();
+  if (key.empty() || key.size() > kLaneKeyMax) return reader.fail();
+  message.key_at = static_cast<std::uint8_t>(key.data() - record.data());
+  message.key_size = static_cast<std::uint8_t>(key.size());
+}
+
 // The fields of a message up to its attributes; these and the body follow. True: that is packed.
-bool read_head(Reader& reader, Message& message) {
+bool read_head(Reader& reader, Message& message, std::string_view record) {
   const std::uint8_t flags = reader.u8();
-  if (flags > kFlagsMax) reader.fail();
   if ((flags & kShares) != 0) {
     message.shared.id = reader.u64();
     message.shared.bytes = reader.u32();
@@ -117,13 +132,15 @@ bool read_head(Reader& reader, Message& message) {
     message.lasting = lasting & (kOrdered - 1);
     message.ordered = (lasting & kOrdered) != 0;
   }
+  if ((flags & kHasKey) != 0) read_key(reader, message, record);
   return (flags & kPacked) != 0;
 }
 
 }  // namespace
 
 Message encode_message(const Message& fields, std::string_view attributes, std::string_view body,
-                       const Dictionary* dictionary) {
+                       const Dictionary* dictionary, std::string_view key) {
+  POSTRIDER_CHECK(key.size() <= kLaneKeyMax);
   Message message = fields;
   message.text = Blob();
   const bool shares = fields.shared.id != 0;
@@ -136,7 +153,7 @@ Message encode_message(const Message& fields, std::string_view attributes, std::
   const std::string_view stored = smaller ? std::string_view(packed) : own;
   std::string head;
   head.reserve(kHeadBytesUsual);
-  encode_head(head, message, attributes.size());
+  encode_head(head, message, attributes.size(), key);
   const std::size_t content = head.size() + attributes.size() + stored.size();
 
   message.record = Blob::make(content + 4, [&](char* to) {
@@ -176,13 +193,13 @@ bool attach_body(Message& message, const Blob& body) {
 Blob encode_whole(const Message& message) {
   Message fields = message;
   fields.shared = {};
-  return encode_message(fields, message.attributes, message.body).record;
+  return encode_message(fields, message.attributes, message.body, nullptr, message.key()).record;
 }
 
 Result<Message> decode_message(Blob record, Dictionaries dictionaries) {
   Reader reader = open_record(record.view(), kMessageVersion);
   Message message;
-  const bool packed = reader.ok() && read_head(reader, message);
+  const bool packed = reader.ok() && read_head(reader, message, record.view());
   message.attributes = reader.text();
   if (packed) message.dictionary = reader.u8();
   message.body = reader.rest();

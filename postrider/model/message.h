@@ -19,7 +19,8 @@ namespace postrider {
 
 using GateName = std::uint64_t;  // hash of a shared gate's name; 0: none
 inline constexpr std::size_t kGatesMax = 3;
-inline constexpr std::size_t kNotesMax = 4096;  // bytes of notes of one message
+inline constexpr std::size_t kNotesMax = 4096;   // bytes of notes of one message
+inline constexpr std::size_t kLaneKeyMax = 255;  // bytes of the key of one message
 
 // A body that several messages share is a record of its own, and theirs only name it.
 struct SharedBody {
@@ -39,6 +40,8 @@ struct Message {
   std::uint8_t lasting = 0;     // bit n: gate n is held from the first start to the end
   bool ordered = false;         // a lasting gate is taken in the order of acceptance
   std::uint8_t dictionary = 0;  // by which the record has the body packed; 0: as it is
+  std::uint8_t key_at = 0;      // where its key is in the record …
+  std::uint8_t key_size = 0;    // … which most messages do not have
 
   SharedBody shared;
 
@@ -47,6 +50,8 @@ struct Message {
   std::string_view attributes;  // opaque to the core; see model/attributes.h
   std::string_view body;        // … or into the shared one; empty until that is there
 
+  // What it is the value of, in its lane (Admission::key). Empty: of nothing.
+  std::string_view key() const { return record.view().substr(key_at, key_size); }
   // What keeps `body` alive.
   const Blob& body_owner() const {
     return shared.record ? shared.record : dictionary != 0 ? text : record;
@@ -59,7 +64,7 @@ struct Message {
 // Encodes once; window, batch and wire share the blob. `message.record`, `attributes` and `body` of
 // the result look into it. With a dictionary the body is packed where that makes it smaller.
 Message encode_message(const Message& fields, std::string_view attributes, std::string_view body,
-                       const Dictionary* dictionary = nullptr);
+                       const Dictionary* dictionary = nullptr, std::string_view key = {});
 // A body that is packed by none of these dictionaries stays closed; the rest is there.
 Result<Message> decode_message(Blob record, Dictionaries dictionaries = {});
 // Which body an encoded message shares, without reading the rest; id 0: none.

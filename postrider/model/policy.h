@@ -151,7 +151,9 @@ struct LaneRule {
   // kWhenBehind: messages up to this age and number stay, though newer ones of their key wait.
   Duration keep{0};
   std::uint32_t keep_max = 0;
-  Duration rides{0};  // so long a message leaves with others only, and then it may lead; 0: at once
+  // Where messages leave in batches: so long, or half as long, one leaves with others only, and
+  // then it may lead. 0: it may lead at once.
+  Duration rides{0};
 
   friend bool operator==(const LaneRule&, const LaneRule&) = default;
 };
@@ -216,6 +218,12 @@ struct Policy {
   bool drops_when_deep() const {
     for (const LaneRule& lane : lanes) {
       if (lane.dropped_when_deep) return true;
+    }
+    return false;
+  }
+  bool keeps_latest() const {
+    for (const LaneRule& lane : lanes) {
+      if (lane.latest != Latest::kNever) return true;
     }
     return false;
   }

@@ -113,7 +113,7 @@ struct Admission {
   // Older messages of the same destination and key that wait are cancelled. Empty: none.
   std::string supersedes = {};
   // What the message is the value of, in a lane with LaneRule::latest. Empty: nothing takes its
-  // place. At most kLaneKeyMax bytes.
+  // place. At most kLaneKeyMax bytes. A message that is not to start before a time has none.
   std::string key = {};
   // Instead of what was handed in: what the profile made of it once and for all, as a signed or
   // sealed form is. `read` gets these from then on, also of a rerun. Within the limits of what is
@@ -140,12 +140,11 @@ struct NestedSubmit {
   friend bool operator==(const NestedSubmit&, const NestedSubmit&) = default;
 };
 
-inline constexpr std::size_t kLaneKeyMax = 255;  // bytes
-inline constexpr std::size_t kNamesMax = 4;      // of one reading
-inline constexpr std::size_t kSubjectsMax = 8;   // of one arrival
-inline constexpr std::size_t kNestedMax = 10;    // of one reading or end
-inline constexpr std::size_t kAliveMax = 8;      // destinations of one arrival
-inline constexpr std::size_t kReplyMax = 4096;   // bytes of the reply to an arrival
+inline constexpr std::size_t kNamesMax = 4;     // of one reading
+inline constexpr std::size_t kSubjectsMax = 8;  // of one arrival
+inline constexpr std::size_t kNestedMax = 10;   // of one reading or end
+inline constexpr std::size_t kAliveMax = 8;     // destinations of one arrival
+inline constexpr std::size_t kReplyMax = 4096;  // bytes of the reply to an arrival
 
 // What the profile thinks of a message whose turn has come: normally that it is due. A reason is
 // for people, when it is not.

@@ -45,7 +45,8 @@ struct Shower {
   void show(Route& route) const {
     for (Timestamp* at :
          {&route.closed_until, &route.failing_since, &route.health_since, &route.seen_at,
-          &route.held_since, &route.revive_at, &route.delivered_at, &route.sweep_until})
+          &route.held_since, &route.revive_at, &route.delivered_at, &route.sweep_until,
+          &route.latest_until})
       show(*at);
   }
 

@@ -81,6 +81,8 @@ inline constexpr auto kRows = std::to_array<LimitRow>({
     {"news_per_name_max", kLimit<&EngineLimits::news_per_name_max>, {1, 1024}},
     {"recent_names_max", kLimit<&EngineLimits::recent_names_max>, {0, 10 * kMillion}},
     {"superseded_max", kLimit<&EngineLimits::superseded_max>, {1, 1024}},
+    {"swept_keys_max", kLimit<&EngineLimits::swept_keys_max>, {0, 100 * kMillion}},
+    {"sweep_cold_min", kLimit<&EngineLimits::sweep_cold_min>, {1, kMillion}},
     {"live_max", kLimit<&EngineLimits::live_max>, {1, 1000 * kMillion}},
     {"dead_groups_max", kLimit<&EngineLimits::dead_groups_max>, {1, kMillion}},
     {"holds_max", kLimit<&EngineLimits::holds_max>, {1, 1024}},

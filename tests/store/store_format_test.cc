@@ -106,7 +106,8 @@ TEST(StoreFormat, DescribesMessages) {  // req: engine.record.11
   fields.ordered = true;
   fields.shared.id = 6;
   fields.shared.bytes = 4;
-  expect_described("message", encode_message(fields, "attributes", "body").record.view(), true);
+  const Message whole = encode_message(fields, "attributes", "body", nullptr, "key");
+  expect_described("message", whole.record.view(), true);
 }
 
 TEST(StoreFormat, DescribesStatesAndRoutes) {  // req: engine.record.11

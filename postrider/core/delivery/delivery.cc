@@ -384,6 +384,7 @@ void Delivery::enter(Step& step, Slot slot, StateIndex to, std::optional<Timesta
 void Delivery::settle_visitor(Entry& entry) {
   if (!entry.visitor()) return;
   entry.waits = Waits::kNowhere;
+  if (entry.message.key_size != 0) window_.keys().wake(entry.message);
   // The restore has not come to it yet and will not look at it again.
   if (window_.keeps_gates(entry)) gates_.occupy_gates(entry);
   gates_.hold_lasting(entry.destination, entry.message, entry.state);
@@ -404,7 +405,8 @@ Timestamp Delivery::timer_due(const Step& step, const Entry& entry, const StateR
   return step.now + std::max(wait, Duration(1));
 }
 
-// What a row ignored earlier, because an attempt was open, counts now.
+// What a row ignored earlier, because an attempt was open, counts now, and so does a newer message
+// of its key, which came meanwhile.
 bool Delivery::raise_remembered(Step& step, Slot slot) {
   const Entry& entry = window_[slot];
   const MessageId id = entry.message.id;
@@ -413,6 +415,8 @@ bool Delivery::raise_remembered(Step& step, Slot slot) {
     apply(step, slot, On::kExpired, nullptr);
   } else if (entry.state.cancel_wanted) {
     apply(step, slot, On::kCancelled, nullptr);
+  } else if (entry.message.key_size != 0 && is_replaced(step, entry)) {
+    end_replaced(step, slot);
   }
   const Slot same = window_.find(id);
   return same == kNoSlot || window_[same].state.state != state;
@@ -443,6 +447,7 @@ void Delivery::sleep(Step& step, Slot slot) {
     records_.store_state(step, entry);
     sleepers_.put_to_sleep(entry.destination, id, entry.state.state, entry.message.accepted);
     timers_.arm(entry.state.due, Timer{.kind = TimerKind::kWakeHot, .id = id});
+    if (entry.message.key_size != 0) window_.keys().fall_asleep(entry.message);
     return window_.forget_entry(step, slot);
   }
   records_.move_to_cold(step, slot);
@@ -458,6 +463,7 @@ void Delivery::sleep(Step& step, Slot slot) {
     records_.spill(step, entry.destination, lane);
     lane.asleep = lane.cursor == id;  // what was revived in front of it does not wait for it
   }
+  if (entry.message.key_size != 0) window_.keys().fall_asleep(entry.message);
   window_.forget_entry(step, slot);
 }
 

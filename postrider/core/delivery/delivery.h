@@ -98,6 +98,18 @@ class Delivery {
   // The batch of this destination is given up; what its followers did not hear counts now.
   void give_batch_back(Step& step, Slot resident, bool splits = false);
   bool call_off(Step& step, Slot slot, std::string_view reason);
+  // Reads the sleeping messages whose key may be this one, so that `supersede` finds them.
+  void locate_values(Step& step, Slot resident, std::uint8_t lane, std::string_view key);
+  // Ends what waits in memory, of this lane and key, and was accepted before `newer`, where the
+  // lane keeps the latest only.
+  void supersede(Step& step, Slot resident, std::uint8_t lane, std::string_view key,
+                 Sequence newer);
+  // Ends this one, if a newer one in memory takes its place.
+  void end_if_replaced(Step& step, Slot slot);
+  // Ends a message that waits because there is a newer one of its key. False: it stays.
+  bool end_replaced(Step& step, Slot slot);
+  // A message with a key has come to the disk: perhaps there is much to sweep.
+  void note_cold_value(Step& step, Slot resident, std::uint8_t lane);
   void on(Step& step, const AttemptNews& news);
   void on(Step& step, const AttemptEnded& ended);
   void on(Step& step, const ReceiptArrived& receipt);
@@ -136,6 +148,8 @@ class Delivery {
   void tell_lost(Entry& entry, Phase phase);
   void tell_waiters(Step& step, const ProfileSpec& profile, const EndRecord& end,
                     const std::string* outcome);
+  bool is_replaced(const Step& step, const Entry& entry) const;
+  Duration age_of(const Step& step, const Entry& entry) const;
   void leave_behind(Step& step, const Entry& entry, StateIndex to, EndRecord& record);
   void note_attempt(const Step& step, Entry& entry, Phase to, On signal, const Reading* reading);
   void note_end(Step& step, const Entry& entry, Phase phase);

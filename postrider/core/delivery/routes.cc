@@ -26,10 +26,14 @@ HealthChange Routes::tell_health(Step& step, Slot slot, HealthOn on, std::string
     return change;
   }
   resident.route.reason = std::string(reason.substr(0, limits_.reason_bytes_max));
-  const bool sweeps = change.became(Health::kDeep) && resident.bound->policy.drops_when_deep();
-  if (sweeps) resident.route.sweep_until = step.now;
+  const bool deep = change.became(Health::kDeep);
+  const bool drops = deep && resident.bound->policy.drops_when_deep();
+  const bool coalesces =
+      (deep || change.became(Health::kCatchUp)) && resident.bound->policy.keeps_latest();
+  if (drops) resident.route.sweep_until = step.now;
+  if (coalesces) resident.route.latest_until = step.now;
   write_route(step, slot);
-  if (sweeps) destinations_.begin_sweep(step, slot);
+  if (drops || coalesces) destinations_.begin_sweep(step, slot);
   // While it was held nothing was tried.
   if (on == HealthOn::kResume && resident.route.revive_at.is_set())
     set_revival(step, slot, step.now);
@@ -89,6 +93,12 @@ void Routes::learn(Resident& resident, HealthOn on, const HealthChange& change) 
   if (!works(change.after)) return;
   if (on == HealthOn::kOk) resident.throttle.succeeded(resident.bound->policy.route.in_use_max);
   if (on == HealthOn::kFail) resident.throttle.failed();
+}
+
+void Routes::sweep_values(Step& step, Slot slot) {
+  residents_[slot].route.latest_until = step.now;
+  write_route(step, slot);
+  destinations_.begin_sweep(step, slot);
 }
 
 void Routes::hold_route(Step& step, Slot slot, Timestamp until, std::string_view reason) {

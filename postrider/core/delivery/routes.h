@@ -46,6 +46,7 @@ class Routes {
   HealthChange tell_health(Step& step, Slot slot, HealthOn on, std::string_view reason);
   void note_delivery(Step& step, Slot slot);  // before the route hears that all is well
   void note_position(Step& step, Slot slot, std::uint64_t position);  // of a delivery
+  void sweep_values(Step& step, Slot slot);  // of keys: the older ones end
   void hold_route(Step& step, Slot slot, Timestamp until, std::string_view reason);
   void open_route(Step& step, Slot slot);
   void write_route(Step& step, Slot slot);

@@ -7,6 +7,8 @@
 namespace postrider::core {
 namespace {
 
+constexpr Sequence kNewest(UINT64_MAX);
+
 // Scope and name as they stand in keys, behind the bucket.
 std::string tail_of(std::string_view scope, std::string_view name) {
   std::string tail;
@@ -208,6 +210,9 @@ Result<Admission> Acceptance::ask(Step& step, const Draft& draft) {
                                               &cabinet,
                                               step.wall});
   POSTRIDER_CHECK(!admission || admission->method < bound.profile->methods.size());
+  if (admission && admission->key.size() > kLaneKeyMax)
+    return fail(ErrorCode::kInvalid, "the key of which it is the value has more than " +
+                                         std::to_string(kLaneKeyMax) + " bytes");
   if (!admission || !(admission->body || admission->attributes)) return admission;
   const auto made = [](const std::optional<std::string>& text) {
     return text ? std::string_view(*text) : std::string_view();
@@ -233,6 +238,10 @@ std::optional<Result<Acceptance::Taken>> Acceptance::take_message(Step& step, Dr
   auto admission = ask(step, draft);
   if (!admission) return Result<Taken>(fail(admission.error().code, admission.error().detail));
   const bool readmits = bound.profile->methods[admission->method].readmits;
+  if (!admission->key.empty()) {
+    locate_values(step, draft.resident, draft.lane, admission->key);
+    if (step.lacks()) return std::nullopt;
+  }
   if (admission->supersedes.empty())
     return Result<Taken>(Taken{admit(step, std::move(draft), *admission), readmits});
   if (admission->supersedes.size() > limits_.key_bytes_max)
@@ -259,6 +268,12 @@ MessageId Acceptance::admit_instead(Step& step, Draft draft, const Admission& ad
 }
 
 MessageId Acceptance::admit(Step& step, Draft draft, const Admission& admission) {
+  // Times that callers give are by the wall, and are kept as far ahead as they were meant: right
+  // now, and when the wall is believed or taken back.
+  const Timestamp start = draft.not_before - step.doubt;
+  const bool scheduled = draft.not_before.is_set() && start > step.now;
+  const std::string_view key = scheduled ? std::string_view() : std::string_view(admission.key);
+  if (!key.empty()) delivery_.supersede(step, draft.resident, draft.lane, key, kNewest);
   destinations_.keep_made(step, draft.resident);
   Resident& resident = residents_[draft.resident];
   const Bound& bound = *resident.bound;
@@ -271,10 +286,7 @@ MessageId Acceptance::admit(Step& step, Draft draft, const Admission& admission)
   fields.id = MessageId::make(resident.id, draft.lane, plain ? std::uint16_t{0} : draft.priority,
                               sequences_.next());
   fields.accepted = step.now;
-  // Times that callers give are by the wall, and are kept as far ahead as they were meant: right
-  // now, and when the wall is believed or taken back.
-  const Timestamp start = draft.not_before - step.doubt;
-  fields.not_before = draft.not_before.is_set() && start > step.now ? start : Timestamp();
+  fields.not_before = scheduled ? start : Timestamp();
   fields.expires = draft.expires.is_set() ? draft.expires - step.doubt : Timestamp();
   if (const Duration life = bound.policy.life_max; life > Duration(0)) {
     const Timestamp over = step.now + life;
@@ -294,11 +306,10 @@ MessageId Acceptance::admit(Step& step, Draft draft, const Admission& admission)
                                      : bound.profile->dictionary;
   Message message = encode_message(
       fields, admission.attributes ? std::string_view(*admission.attributes) : draft.attributes,
-      admission.body ? std::string_view(*admission.body) : draft.body, dictionary);
+      admission.body ? std::string_view(*admission.body) : draft.body, dictionary, key);
   ++receipts_.counters().accepted;
   const MessageId id = message.id;
   const Lane* lane = resident.lane(draft.lane);
-  const bool scheduled = message.not_before.is_set();
   destinations_.note_use(step, draft.resident);
   if (!scheduled && fits_window(resident, lane, message.bytes(), step.now)) {
     accept_hot(step, draft.resident, std::move(message), std::move(draft.parsed));
@@ -356,6 +367,7 @@ void Acceptance::accept_cold(Step& step, Slot slot, const Message& message) {
   }
   lane.gains(message.id);
   destinations_.cover(step, slot, lane, message.id);
+  if (message.key_size != 0) delivery_.note_cold_value(step, slot, message.id.lane());
 }
 
 // The messages of a key that may still wait; ended ones are forgotten.

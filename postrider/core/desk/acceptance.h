@@ -92,6 +92,10 @@ class Acceptance {
   std::optional<Result<Taken>> take_message(Step& step, Draft draft);
   MessageId admit_instead(Step& step, Draft draft, const Admission& admission, NameEntry& older);
   MessageId admit(Step& step, Draft draft, const Admission& admission);
+  // Reads what a new message of this key may take the place of.
+  void locate_values(Step& step, Slot resident, std::uint8_t lane, std::string_view key) {
+    delivery_.locate_values(step, resident, lane, key);
+  }
   NameEntry find_older(Step& step, std::string_view scope, std::string_view key);
   // What the profile says to a message of this destination.
   Result<Admission> ask(Step& step, const Draft& draft);

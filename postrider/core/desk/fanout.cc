@@ -199,6 +199,8 @@ std::optional<Answer> Fanouts::ask_members(Step& step, const FanOut& fanout, Fan
     member.parsed = std::move(draft.parsed);
     if (!admission) return of_member(AnswerCode::kInvalid, member.name, admission.error().detail);
     member.admission = std::move(*admission);
+    if (!member.admission.key.empty())
+      acceptance_.locate_values(step, member.resident, fanout.lane, member.admission.key);
     if (member.admission.supersedes.empty()) continue;
     if (member.admission.supersedes.size() > limits_.key_bytes_max)
       return of_member(AnswerCode::kInvalid, member.name,

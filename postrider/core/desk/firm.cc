@@ -66,6 +66,8 @@ std::optional<Answer> Acceptance::judge_one(Step& step, const NestedSubmit& subm
   Firm firm{.resident = destined.slot};
   if (!admission->supersedes.empty())
     firm.older = find_older(step, names_.supersede_scope(resident.id), admission->supersedes);
+  if (!admission->key.empty())
+    locate_values(step, destined.slot, submit.lane, admission->key);
   firm.admission = std::move(*admission);
   firm.parsed = std::move(draft.parsed);
   out.push_back(std::move(firm));

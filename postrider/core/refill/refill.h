@@ -68,6 +68,7 @@ class Refill {
   Scan refill_scan(const Resident& resident, const Lane& lane) const;
   void take_rows(Step& step, Slot slot, std::uint8_t number, const Rows& rows);
   void take_row(Step& step, Slot slot, std::uint8_t number, const Row& row, const Row* state);
+  void settle_value(Step& step, Slot slot);
   void resume_state(Step& step, Slot slot);
 
   const EngineLimits& limits_;

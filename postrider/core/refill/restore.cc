@@ -88,6 +88,7 @@ void Restore::begin_work(Step& step) {
   for (Slot slot = 0; slot < residents_.capacity(); ++slot) {
     if (!residents_[slot].bound) continue;
     if (residents_[slot].in_memory > 0) destinations_.begin_behind(step, residents_[slot]);
+    if (residents_[slot].route.latest_until.is_set()) destinations_.begin_sweep(step, slot);
     // Until now nothing could start, and no draining destination could be seen to be empty.
     step.look_at(slot);
   }

@@ -18,6 +18,7 @@ bool Refill::settle_in(Step& step, Slot slot, Message message,
     if (sleeps && hot && !fifo) {
       if (!sleepers_.contains(id)) timers_.arm(due, Timer{.kind = TimerKind::kWakeHot, .id = id});
       sleepers_.put_to_sleep(slot, id, stored->state.state, message.accepted);
+      if (message.key_size != 0) window_.keys().fall_asleep(message);
       return false;
     }
     if (sleeps && !hot && !fifo) return false;  // its due entry wakes it
@@ -35,9 +36,18 @@ bool Refill::settle_in(Step& step, Slot slot, Message message,
   }
   const Slot added = window_.add_entry(step, slot, std::move(message), hot);
   records_.count_adopted(window_[added], stored);
+  if (window_[added].message.key_size != 0) settle_value(step, added);
   if (!hot) ++resident.the_lane(id.lane()).taken;
   resume_state(step, added);
   return true;
+}
+
+// It is the value of a key, and older ones may wait in memory.
+void Refill::settle_value(Step& step, Slot slot) {
+  const Entry& entry = window_[slot];
+  window_.keys().wake(entry.message);
+  delivery_.supersede(step, entry.destination, entry.message.id.lane(), entry.message.key(),
+                      entry.message.id.sequence());
 }
 
 // Goes on where the state record says the message was.

@@ -2,6 +2,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/planted.h"
+#include "postrider/core/rules/lane_rules.h"
 #include "postrider/core/starts/starts.h"
 
 namespace postrider::core {
@@ -102,6 +103,7 @@ bool Starts::start_next(Step& step, Slot slot) {
   const LaneOrder& order = resident.bound->policy.catch_up_lanes;
   const bool behind = resident.route.health == Health::kCatchUp && order.any();
   const std::size_t count = behind ? order.used : resident.lanes.size();
+  Timestamp rides = Timestamp::never();
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t index =
         behind ? resident.place_of(order.lanes[i]) : (resident.next_lane + i) % count;
@@ -109,6 +111,10 @@ bool Starts::start_next(Step& step, Slot slot) {
     Lane& lane = resident.lanes[index];
     if (lane.first == kNoSlot && behind && lane.cold_ahead && !lane.asleep) return false;
     if (lane.first == kNoSlot) continue;
+    if (const Timestamp until = rides_until(lane, resident); until > step.now) {
+      rides = std::min(rides, until);
+      continue;
+    }
     const LaneKind kind = resident.bound->policy.lane_kind(lane.number);
     if (kind == LaneKind::kFifo && lane.in_memory != lane.ready) {
       const Slot holder = gates_.holder_behind(lane);
@@ -128,7 +134,20 @@ bool Starts::start_next(Step& step, Slot slot) {
       residents_[slot].next_lane = static_cast<std::uint8_t>((index + 1) % count);
     return moved;
   }
+  if (rides != Timestamp::never()) residents_.look_later(slot, rides);
   return false;
+}
+
+// Until when the next message of this lane leaves with others only; unset: it may lead. The others
+// of its lane wait with it, as it is the oldest of the highest priority. What cannot leave with
+// others does not wait for them.
+Timestamp Starts::rides_until(const Lane& lane, const Resident& resident) const {
+  const LaneRule& rule = resident.bound->policy.lane_rule(lane.number);
+  if (rule.rides <= Duration(0)) return {};
+  const Entry& first = window_[lane.first];
+  if (!batches_.is_batched(first) || gates_.has_gates(first.message)) return {};
+  return first.message.accepted + window_.later(first.message) +
+         ride_of(rule, first.message.id);
 }
 
 // A table may say that what was sent once goes again, though its time is over: it may have arrived.

@@ -13,6 +13,8 @@
 //     batch.
 //   - While a batch of a destination is open, nothing of it starts but its leader, and that only
 //     when all followers are in memory.
+//   - A message that rides leads nothing before its time; the look of its destination brings that
+//     time.
 //   - A destination that found no room is looked at again when that may have changed: by the end
 //     of one of its attempts, by a place in its group, or by a place among those for routes not
 //     known to answer.
@@ -76,6 +78,7 @@ class Starts {
   void serve_looks(Step& step);
   void pump(Step& step);
   bool start_next(Step& step, Slot slot);
+  Timestamp rides_until(const Lane& lane, const Resident& resident) const;
   bool has_caught_up(const Resident& resident) const;
   void end_catch_up(Step& step, Slot slot);
   bool may_expire(const Entry& entry) const;

@@ -121,6 +121,7 @@ Slot Destinations::make_resident(Step& step, DestinationId id, const Blob& recor
     if (behind) begin_behind(step, resident);
   }
   census_.read_census(step, resident, *step.get(keys::census(id)));
+  resident.swept_cold = resident.cold_messages;
   // It stays even if the step has to come again, and then these are not read once more.
   const auto first = step.damaged.begin() + static_cast<std::ptrdiff_t>(met);
   damaged_.insert(damaged_.end(), first, step.damaged.end());
@@ -132,7 +133,8 @@ Slot Destinations::make_resident(Step& step, DestinationId id, const Blob& recor
   residents_.note_fresh(residents_[slot].id);
   residents_.touch(step, slot);
   if (route_lost) begin_revival(step, slot, false, Timestamp::never());
-  if (residents_[slot].route.sweep_until.is_set()) begin_sweep(step, slot);
+  const Route& route = residents_[slot].route;
+  if (route.sweep_until.is_set() || route.latest_until.is_set()) begin_sweep(step, slot);
   step.look_at(slot);
   return slot;
 }
@@ -143,6 +145,7 @@ void Destinations::begin_behind(const Step& step, Resident& resident) {
     return;
   resident.route.health = Health::kCatchUp;
   resident.route.health_since = step.now;
+  if (resident.bound->policy.keeps_latest()) resident.route.latest_until = step.now;
 }
 
 Destinations::Destined Destinations::find_or_make(Step& step, const std::string& name) {
@@ -233,7 +236,7 @@ void Destinations::begin_revival(Step& step, Slot slot, bool all, Timestamp unti
       {.kind = Chore::Kind::kRevive, .destination = resident.id, .at = until, .all = all});
 }
 
-// What was accepted up to Route::sweep_until. The destination stays in memory meanwhile.
+// What was accepted up to Route::sweep_until and latest_until. The destination is pinned meanwhile.
 void Destinations::begin_sweep(Step& step, Slot slot) {
   Resident& resident = residents_[slot];
   if (resident.sweeping) return;

@@ -280,6 +280,7 @@ struct Resident {
   std::uint32_t open_attempts = 0;
   std::vector<std::pair<StateIndex, std::uint64_t>> cold_states;  // of all in the cold space
   std::uint64_t cold_messages = 0;                                // their sum
+  std::uint64_t swept_cold = 0;                                   // … after the last sweep
   std::uint64_t kept_bytes = 0;                                   // of a mailbox: what they hold
   bool recounted = false;                                         // and is to be written
   std::uint32_t chores = 0;                                       // on their way

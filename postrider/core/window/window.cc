@@ -41,6 +41,7 @@ Slot Window::add_entry(Step& step, Slot slot, Message message, bool hot) {
   if (resident.newest != kNoSlot) entries_[resident.newest].prev_here = added;
   resident.newest = added;
   by_id_.emplace(id, added);
+  if (entry.message.key_size != 0) keys_.add(entry.message, added);
   census_.add(entry);
   return added;
 }
@@ -68,6 +69,7 @@ void Window::forget_entry(Step& step, Slot slot) {
   bytes_ -= entry.message.bytes();
   if (entry.message.shared.id != 0) bodies_.leave(entry.message.shared.id);
   by_id_.erase(entry.message.id);
+  if (entry.message.key_size != 0) keys_.leave(entry.message);
   census_.remove(entry);
   unlink(resident, entry);
   entries_.remove(slot);

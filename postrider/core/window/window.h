@@ -28,6 +28,7 @@
 #include "postrider/core/step.h"
 #include "postrider/core/window/census.h"
 #include "postrider/core/window/destinations.h"
+#include "postrider/core/window/lane_keys.h"
 #include "postrider/core/window/residents.h"
 
 namespace postrider::core {
@@ -93,6 +94,9 @@ class Window {
   // steps.
   std::string check() const;
 
+  LaneKeys& keys() { return keys_; }
+  const LaneKeys& keys() const { return keys_; }
+
   // Nothing starts, and new messages are cold, until gates and hot messages are back.
   bool restoring() const { return restoring_; }
   void end_restoring() { restoring_ = false; }
@@ -125,6 +129,7 @@ class Window {
   std::pmr::unsynchronized_pool_resource pool_;
   Slab<Entry> entries_;
   std::pmr::unordered_map<MessageId, Slot> by_id_{&pool_};
+  LaneKeys keys_{limits_.hot_sleepers_max};
   std::uint64_t bytes_ = 0;
   std::vector<Slot> visitors_;
   bool restoring_ = true;

@@ -51,7 +51,9 @@ inline Message any_message() {
   for (GateName& gate : fields.gates) gate = any<bool>() ? any<std::uint64_t>() : 0;
   fields.lasting = any<bool>() ? any<std::uint8_t>() & 7 : std::uint8_t{0};
   fields.ordered = fields.lasting != 0 && any<bool>();
-  return encode_message(fields, any_text(), any_body(), any<bool>() ? &kTestDictionary : nullptr);
+  const std::string key = any<bool>() ? any_text().substr(0, kLaneKeyMax) : std::string();
+  return encode_message(fields, any_text(), any_body(), any<bool>() ? &kTestDictionary : nullptr,
+                        key);
 }
 
 inline State any_state() {
@@ -178,7 +180,8 @@ inline Route any_route() {
   route.waits = any<std::uint16_t>();
   for (Timestamp* time :
        {&route.closed_until, &route.failing_since, &route.health_since, &route.seen_at,
-        &route.held_since, &route.revive_at, &route.delivered_at, &route.sweep_until}) {
+        &route.held_since, &route.revive_at, &route.delivered_at, &route.sweep_until,
+        &route.latest_until}) {
     *time = any_time();
   }
   route.held = any_duration();

@@ -52,7 +52,8 @@ inline std::optional<std::string> message_again(std::string_view bytes) {
   const Result<Message> message = decode_message(Blob::copy_of(bytes), kTestDictionaries);
   if (!message || message->is_closed()) return std::nullopt;
   const Message again = encode_message(*message, message->attributes, message->body,
-                                       message->dictionary == 0 ? nullptr : &kTestDictionary);
+                                       message->dictionary == 0 ? nullptr : &kTestDictionary,
+                                       message->key());
   return std::string(again.record.view());
 }
 

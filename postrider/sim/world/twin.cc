@@ -201,6 +201,10 @@ void Twins::compare_messages(const Explanation& running, const Explanation& rest
   if (restored.phase == Phase::kCancelled && restored.reason.starts_with("dropped:") &&
       note->destination->policy.lane_rule(note->id.lane()).dropped_when_deep)
     return;
+  // It has met a newer value of the key, which the running one has on disk.
+  if (restored.phase == Phase::kCancelled && restored.reason == "superseded" &&
+      note->destination->policy.lane_rule(note->id.lane()).latest != Latest::kNever)
+    return;
   const auto differ = [this, &running, &restored](const std::string& what) {
     around_.verdicts.violation(10, "restored otherwise than it was running, " + what + ": " +
                                        to_string(running.id) + " is " + running.state + ", again " +

@@ -19,7 +19,8 @@ using FactsView = Typed::FactsView;
 struct Numbers {
   std::int64_t members = 8, linger = 0, small = 0, window = 64, fifo = 0, strikes = 2, wait = 5'000,
                wait_max = 900'000, deep = 0, attempts = 3, base = 2'000, attempt = 30'000,
-               begins_behind = 0, drops = 0, spacing = 0, life = 0;
+               begins_behind = 0, drops = 0, spacing = 0, life = 0, latest = 0, behind = 0,
+               keep = 0, keep_max = 0, riders = 0, rides = 10'000;
 };
 struct Setting {
   std::string_view name;
@@ -42,6 +43,12 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"drops", &Numbers::drops},
     {"spacing", &Numbers::spacing},
     {"life", &Numbers::life},
+    {"latest", &Numbers::latest},
+    {"behind", &Numbers::behind},
+    {"keep", &Numbers::keep},
+    {"keep-max", &Numbers::keep_max},
+    {"riders", &Numbers::riders},
+    {"rides", &Numbers::rides},
 });
 
 Result<Numbers> parse_numbers(const NamedTexts& settings) {
@@ -60,6 +67,20 @@ Result<Numbers> parse_numbers(const NamedTexts& settings) {
   }
   if (numbers.window == 0) return fail(ErrorCode::kInvalid, "setting 'window' must be at least 1");
   return numbers;
+}
+
+// Bit n of a setting: lane n.
+void put_lanes(Policy& policy, const Numbers& numbers) {
+  for (std::uint8_t lane = 0; lane < kLanes; ++lane) {
+    const auto has_bit = [lane](std::int64_t lanes) { return (lanes >> lane & 1) != 0; };
+    LaneRule& rule = policy.lanes[lane];
+    rule.dropped_when_deep = has_bit(numbers.drops);
+    if (has_bit(numbers.behind)) rule.latest = Latest::kWhenBehind;
+    if (has_bit(numbers.latest)) rule.latest = Latest::kAlways;
+    rule.keep = Duration(numbers.keep);
+    rule.keep_max = static_cast<std::uint32_t>(numbers.keep_max);
+    if (has_bit(numbers.riders)) rule.rides = Duration(numbers.rides);
+  }
 }
 
 Result<Policy> configure(const NamedTexts& settings) {
@@ -93,8 +114,7 @@ Result<Policy> configure(const NamedTexts& settings) {
   policy.members_max = static_cast<std::uint16_t>(numbers.members);
   policy.batch_wait = Duration(numbers.linger);
   policy.batches_begin_small = numbers.small != 0;
-  for (std::uint8_t lane = 0; lane < kLanes; ++lane)
-    policy.lanes[lane].dropped_when_deep = (numbers.drops >> lane & 1) != 0;
+  put_lanes(policy, numbers);
   if (const std::string* order = find_text(settings, "catch-up")) {
     for (const char c : *order) policy.catch_up_lanes.add(static_cast<std::uint8_t>(c - '0'));
   }
@@ -113,8 +133,9 @@ bool has(const FactsView& facts, std::string_view name) {
 
 Result<Admission> admit(const Typed::OfferView& offer) {
   Admission admission;
-  const bool solo = offer.parsed != nullptr && find_text(*offer.parsed, "solo") != nullptr;
-  admission.method = solo ? 1 : 0;
+  if (offer.parsed == nullptr) return admission;
+  admission.method = find_text(*offer.parsed, "solo") != nullptr ? 1 : 0;
+  if (const std::string* key = find_text(*offer.parsed, "key")) admission.key = *key;
   return admission;
 }
 
