@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "postrider/base/entropy.h"
@@ -69,10 +68,7 @@ struct Step {
   }
 
   void reply(Ticket ticket, Answer&& answer) {
-    if (!ticket.is_set()) return;
-    auto& reply = std::get<Reply>(out.actions.emplace_back(std::in_place_type<Reply>));
-    reply.ticket = ticket;
-    reply.answer = std::move(answer);
+    if (ticket.is_set()) out.actions.emplace_back(Reply{ticket, std::move(answer)});
   }
 };
 

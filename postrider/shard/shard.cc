@@ -270,6 +270,7 @@ class Shard::Impl {
 
   View view_;
   Effects open_;
+  const Found nothing_;  // of an event that has asked for nothing yet
   std::uint32_t events_in_turn_ = 0;
   std::vector<Action> committing_actions_;
   std::vector<Action> leaving_;  // scratch
@@ -380,7 +381,7 @@ void Shard::Impl::take(Event&& event) {
     if (waits_behind(keys)) return park(std::move(event), keys, {});
   }
   ++events_in_turn_;
-  Stepped stepped = engine_->step(now_, event, Found(), open_);
+  Stepped stepped = engine_->step(now_, event, nothing_, open_);
   collect_chores();
   if (stepped.done()) return;
   if (parked_.empty()) {

@@ -223,7 +223,7 @@ void Receipts::put_kept(Kept kept, std::string key, std::string_view value, Writ
   moved_ = moved_ || bucket.count == 0;
   ++bucket.count;
   bucket.bytes += key.size() + value.size();
-  out.put(std::move(key), value);
+  out.put(std::move(key), Blob::copy_of(value));
 }
 
 void Receipts::take_letter(const Leaving& letter, Timestamp now, WriteBatch& out) {

@@ -210,21 +210,27 @@ Result<Admission> Acceptance::ask(Step& step, const Draft& draft) {
                                               &cabinet,
                                               step.wall});
   POSTRIDER_CHECK(!admission || admission->method < bound.profile->methods.size());
-  if (admission && admission->key.size() > kLaneKeyMax)
-    return fail(ErrorCode::kInvalid, "the key of which it is the value has more than " +
-                                         std::to_string(kLaneKeyMax) + " bytes");
-  if (!admission || !(admission->body || admission->attributes)) return admission;
-  const auto made = [](const std::optional<std::string>& text) {
-    return text ? std::string_view(*text) : std::string_view();
-  };
-  const auto refusal =
-      invalid({}, draft.lane, made(admission->attributes), made(admission->body));
-  if (refusal) return fail(ErrorCode::kInvalid, "made ready for sending, " + refusal->detail);
+  if (admission && admission->key.size() > kLaneKeyMax) {
+    admission =
+        Result<Admission>(fail(ErrorCode::kInvalid, "the key of which it is the value has more than " +
+                                                        std::to_string(kLaneKeyMax) + " bytes"));
+  }
+  if (admission && (admission->body || admission->attributes)) {
+    const auto made = [](const std::optional<std::string>& text) {
+      return text ? std::string_view(*text) : std::string_view();
+    };
+    const auto refusal =
+        invalid({}, draft.lane, made(admission->attributes), made(admission->body));
+    if (refusal) {
+      admission = Result<Admission>(
+          fail(ErrorCode::kInvalid, "made ready for sending, " + refusal->detail));
+    }
+  }
   return admission;
 }
 
 // Nothing when something must be read first.
-std::optional<Result<Acceptance::Taken>> Acceptance::take_message(Step& step, Draft draft) {
+std::optional<Result<Acceptance::Taken>> Acceptance::take_message(Step& step, Draft&& draft) {
   const Resident& resident = residents_[draft.resident];
   const Bound& bound = *resident.bound;
   if (bound.policy.pulled && draft.not_before.is_set())
@@ -254,7 +260,7 @@ std::optional<Result<Acceptance::Taken>> Acceptance::take_message(Step& step, Dr
 }
 
 // In place of older ones that wait.
-MessageId Acceptance::admit_instead(Step& step, Draft draft, const Admission& admission,
+MessageId Acceptance::admit_instead(Step& step, Draft&& draft, const Admission& admission,
                                     NameEntry& older) {
   supersede(step, older);
   const Slot resident = draft.resident;
@@ -267,7 +273,7 @@ MessageId Acceptance::admit_instead(Step& step, Draft draft, const Admission& ad
   return id;
 }
 
-MessageId Acceptance::admit(Step& step, Draft draft, const Admission& admission) {
+MessageId Acceptance::admit(Step& step, Draft&& draft, const Admission& admission) {
   // Times that callers give are by the wall, and are kept as far ahead as they were meant: right
   // now, and when the wall is believed or taken back.
   const Timestamp start = draft.not_before - step.doubt;
@@ -330,7 +336,7 @@ bool Acceptance::fits_window(const Resident& resident, const Lane* lane, std::si
   return lane->in_window(limits_.lane_waiters_max) < resident.bound->policy.window_max;
 }
 
-void Acceptance::accept_hot(Step& step, Slot resident, Message message, ParsedMessage parsed) {
+void Acceptance::accept_hot(Step& step, Slot resident, Message&& message, ParsedMessage parsed) {
   step.out.writes.put_once(keys::hot(message.id.sequence(), keys::Part::kMessage), message.record);
   const Timestamp expires = message.expires;
   const MessageId id = message.id;

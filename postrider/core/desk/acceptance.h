@@ -89,9 +89,9 @@ class Acceptance {
   // Of a mailbox; `ahead` messages are accepted before it in the same step.
   static bool is_full(const Resident& resident, std::size_t bytes, std::uint64_t ahead = 0);
   static Answer no_room(const Resident& resident);
-  std::optional<Result<Taken>> take_message(Step& step, Draft draft);
-  MessageId admit_instead(Step& step, Draft draft, const Admission& admission, NameEntry& older);
-  MessageId admit(Step& step, Draft draft, const Admission& admission);
+  std::optional<Result<Taken>> take_message(Step& step, Draft&& draft);
+  MessageId admit_instead(Step& step, Draft&& draft, const Admission& admission, NameEntry& older);
+  MessageId admit(Step& step, Draft&& draft, const Admission& admission);
   // Reads what a new message of this key may take the place of.
   void locate_values(Step& step, Slot resident, std::uint8_t lane, std::string_view key) {
     delivery_.locate_values(step, resident, lane, key);
@@ -118,7 +118,7 @@ class Acceptance {
                                            const Cards& cards, const ProfileSpec& profile);
   bool fits_window(const Resident& resident, const Lane* lane, std::size_t bytes,
                    Timestamp now) const;
-  void accept_hot(Step& step, Slot resident, Message message, ParsedMessage parsed);
+  void accept_hot(Step& step, Slot resident, Message&& message, ParsedMessage parsed);
   void accept_cold(Step& step, Slot slot, const Message& message);
   void supersede(Step& step, NameEntry& older);
 

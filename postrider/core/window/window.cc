@@ -18,7 +18,7 @@ void Window::set_reason(Entry& entry, std::string_view reason) {
   }
 }
 
-Slot Window::add_entry(Step& step, Slot slot, Message message, bool hot) {
+Slot Window::add_entry(Step& step, Slot slot, Message&& message, bool hot) {
   Resident& resident = residents_[slot];
   const Slot added = entries_.add();
   Entry& entry = entries_[added];

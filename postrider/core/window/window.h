@@ -55,7 +55,7 @@ class Window {
   }
   static const Intent* intent_of(const Entry& entry);
   void set_reason(Entry& entry, std::string_view reason);
-  Slot add_entry(Step& step, Slot slot, Message message, bool hot);
+  Slot add_entry(Step& step, Slot slot, Message&& message, bool hot);
   void forget_entry(Step& step, Slot slot);
   bool in_order(const Entry& entry) const;
   bool goes_by_lane(const Entry& entry) const;

@@ -35,16 +35,19 @@ struct Write {
 class WriteBatch {
  public:
   void put_once(std::string key, Blob value) {
-    add(Write::Kind::kPutOnce, std::move(key), std::move(value), {});
+    add(Write::Kind::kPutOnce, std::move(key), std::move(value));
   }
-  void remove_once(std::string key) { add(Write::Kind::kRemoveOnce, std::move(key), {}, {}); }
+  void remove_once(std::string key) { add(Write::Kind::kRemoveOnce, std::move(key), {}); }
   void put(std::string key, Blob value) {
-    add(Write::Kind::kPut, std::move(key), std::move(value), {});
+    add(Write::Kind::kPut, std::move(key), std::move(value));
   }
-  void put(std::string key, std::string_view value) { put(std::move(key), Blob::copy_of(value)); }
-  void remove(std::string key) { add(Write::Kind::kRemove, std::move(key), {}, {}); }
+  void put(std::string key, std::string_view value) {
+    add(Write::Kind::kPut, std::move(key), Blob::copy_of(value));
+  }
+  void remove(std::string key) { add(Write::Kind::kRemove, std::move(key), {}); }
   void remove_range(std::string first, std::string last) {
-    add(Write::Kind::kRemoveRange, std::move(first), {}, std::move(last));
+    bytes_ += last.size();
+    add(Write::Kind::kRemoveRange, std::move(first), {}).last = std::move(last);
   }
 
   const std::vector<Write>& writes() const { return writes_; }
@@ -56,9 +59,13 @@ class WriteBatch {
   }
 
  private:
-  void add(Write::Kind kind, std::string key, Blob value, std::string last) {
-    bytes_ += key.size() + value.size() + last.size();
-    writes_.push_back({kind, std::move(key), std::move(value), std::move(last)});
+  Write& add(Write::Kind kind, std::string&& key, Blob&& value) {
+    bytes_ += key.size() + value.size();
+    Write& write = writes_.emplace_back();  // filled in where it stands
+    write.kind = kind;
+    write.key = std::move(key);
+    write.value = std::move(value);
+    return write;
   }
   std::vector<Write> writes_;
   std::size_t bytes_ = 0;

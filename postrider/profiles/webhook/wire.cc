@@ -291,7 +291,7 @@ Result<std::optional<NamedTexts>> read(std::string_view /*body*/, std::string_vi
 }
 
 Result<Admission> admit(const Offer& offer) {
-  if (offer.parsed == nullptr) return Admission{};
+  if (offer.parsed == nullptr) return Result<Admission>();
   const NamedTexts& attributes = *offer.parsed;
   const OwnHeaders own = own_headers(offer.destination);
   std::size_t headers = 0;
