@@ -21,13 +21,6 @@ namespace postrider {
 
 using Contents = std::map<std::string, std::string>;
 
-inline StoreOptions small(const std::string& directory) {
-  StoreOptions options;
-  options.directory = directory;
-  options.cache_bytes = 1U << 20;
-  return options;
-}
-
 inline void flip(std::string& bytes, std::uint64_t at, std::uint64_t bit) {
   bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ (1 << bit));
 }

@@ -10,8 +10,6 @@
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/file_system.h>
-#include <rocksdb/perf_level.h>
-#include <rocksdb/snapshot.h>
 #include <rocksdb/write_batch.h>
 
 #include "postrider/base/check.h"
@@ -20,6 +18,7 @@
 #include "postrider/stores/rocks/examine.h"
 #include "postrider/stores/rocks/leftovers.h"
 #include "postrider/stores/rocks/notices.h"
+#include "postrider/stores/rocks/reads.h"
 #include "postrider/stores/rocks/reclaim.h"
 #include "postrider/stores/rocks/synced_mark.h"
 
@@ -28,7 +27,7 @@ namespace {
 
 using rocks::Database;
 using rocks::Directory;
-using rocksdb::Slice;
+using rocks::slice_of;
 
 constexpr std::uint64_t kEpochMax = (std::uint64_t{1} << (64 - kCounterBits)) - 1;
 // A probe of this size tells whether a full disk has room again: opening the database writes
@@ -36,18 +35,12 @@ constexpr std::uint64_t kEpochMax = (std::uint64_t{1} << (64 - kCounterBits)) - 
 constexpr std::size_t kProbeBytes = 1U << 20;
 constexpr const char* kProbeFile = "PROBE";
 
-// RocksDB counts what a thread compares and reads unless that thread says otherwise; each
-// comparison of keys costs it two look-ups of thread-local variables.
-void count_nothing() { rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable); }
-
 std::uint64_t first_bytes(std::string_view key) {
   std::uint64_t out = 0;
   for (std::size_t i = 0; i < sizeof out; ++i)
     out = out << 8U | (i < key.size() ? static_cast<unsigned char>(key[i]) : 0U);
   return out;
 }
-
-Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
 // What to do about it is said here, because the daemon cannot start and say it.
 std::string no_room(const StoreOptions& options, const std::string& detail) {
@@ -57,19 +50,6 @@ std::string no_room(const StoreOptions& options, const std::string& detail) {
          "and start again (" +
          detail + ")";
 }
-
-class Snapshot {
- public:
-  explicit Snapshot(rocksdb::DB& db) : db_(db), snapshot_(db.GetSnapshot()) {}
-  ~Snapshot() { db_.ReleaseSnapshot(snapshot_); }
-  Snapshot(const Snapshot&) = delete;
-  Snapshot& operator=(const Snapshot&) = delete;
-  const rocksdb::Snapshot* get() const { return snapshot_; }
-
- private:
-  rocksdb::DB& db_;
-  const rocksdb::Snapshot* snapshot_;
-};
 
 }  // namespace
 
@@ -112,8 +92,6 @@ class RocksStore::Impl {
   void fill(const WriteBatch& batch);
   void fill(const Write& write);
   Written failed(const rocksdb::Status& status);
-  Result<std::optional<Blob>> get(const rocksdb::ReadOptions& options, const std::string& key);
-  Result<Rows> scan(const rocksdb::ReadOptions& options, const Scan& scan);
   rocks::SyncedFile::Keeps mark_keeps() const {
     return options_.drop_unsynced ? rocks::SyncedFile::Keeps::kSynced
                                   : rocks::SyncedFile::Keeps::kWritten;
@@ -272,7 +250,7 @@ BlockingStore::Written RocksStore::Impl::write(Epoch epoch, const WriteBatch& ba
   if (!owns(epoch)) return {CommitOutcome::kFailed, "the shard has another owner by now"};
   if (health_ == Health::kFull) return {CommitOutcome::kFailed, why_};
   if (health_ == Health::kLost) return {CommitOutcome::kNoSync, why_};
-  count_nothing();
+  rocks::count_nothing();
   fill(batch);
   if (batch_.Count() == 0) return {};  // all before it is durable
   const rocksdb::Status status = database_->db().Write(write_options(), &batch_);
@@ -309,73 +287,31 @@ void RocksStore::Impl::fill(const Write& write) {
   switch (write.kind) {
     case Write::Kind::kPutOnce:
     case Write::Kind::kPut:
-      (void)batch_.Put(database_->handle(write.key), slice(write.key), slice(write.value.view()));
+      (void)batch_.Put(database_->handle(write.key), slice_of(write.key),
+                       slice_of(write.value.view()));
       return;
     case Write::Kind::kRemove:
-      (void)batch_.Delete(database_->handle(write.key), slice(write.key));
+      (void)batch_.Delete(database_->handle(write.key), slice_of(write.key));
       return;
     case Write::Kind::kRemoveRange:
       rocks::split_range(write.key, write.last, [&](const rocks::FamilyRange& range) {
         return batch_
-            .DeleteRange(database_->handle(range.family), slice(range.first), slice(range.last))
+            .DeleteRange(database_->handle(range.family), slice_of(range.first),
+                         slice_of(range.last))
             .ok();
       });
       return;
     case Write::Kind::kRemoveOnce:
-      (void)batch_.SingleDelete(database_->handle(write.key), slice(write.key));
+      (void)batch_.SingleDelete(database_->handle(write.key), slice_of(write.key));
       return;
   }
   POSTRIDER_CHECK(false);
 }
 
 Result<Found> RocksStore::Impl::read(const Reads& reads) {
-  count_nothing();
   const std::shared_lock lock(database_mutex_);
   if (!database_) return fail(ErrorCode::kUnavailable, "the store is being opened again");
-  rocksdb::ReadOptions options;
-  std::optional<Snapshot> snapshot;
-  if (reads.keys.size() + reads.scans.size() > 1) {
-    snapshot.emplace(database_->db());
-    options.snapshot = snapshot->get();
-  }
-  Found found;
-  for (const std::string& key : reads.keys) {
-    POSTRIDER_TRY(value, get(options, key));
-    found.set(key, std::move(value));
-  }
-  for (const Scan& asked : reads.scans) {
-    POSTRIDER_TRY(rows, scan(options, asked));
-    found.set(asked, std::move(rows));
-  }
-  return found;
-}
-
-Result<std::optional<Blob>> RocksStore::Impl::get(const rocksdb::ReadOptions& options,
-                                                  const std::string& key) {
-  rocksdb::PinnableSlice value;
-  const rocksdb::Status status =
-      database_->db().Get(options, database_->handle(key), slice(key), &value);
-  if (status.IsNotFound()) return std::optional<Blob>();
-  if (!status.ok())
-    return tl::unexpected<Error>(rocks::error_of(status, "cannot read " + directory_->path()));
-  return std::optional<Blob>(Blob::copy_of(value.ToStringView()));
-}
-
-Result<Rows> RocksStore::Impl::scan(const rocksdb::ReadOptions& options, const Scan& scan) {
-  Rows out;
-  rocksdb::ReadOptions wanted = options;
-  wanted.fill_cache = !scan.once;
-  const RocksStore::Visit visit = [&](std::string_view key, std::string_view value) {
-    out.complete = out.rows.size() < scan.limit;
-    if (out.complete) out.rows.emplace_back(std::string(key), Blob::copy_of(value));
-    return out.complete;
-  };
-  const rocksdb::Status status =
-      scan.backward ? database_->for_each_backward(wanted, scan.first, scan.last, visit)
-                    : database_->for_each(wanted, scan.first, scan.last, visit);
-  if (!status.ok())
-    return tl::unexpected<Error>(rocks::error_of(status, "cannot read " + directory_->path()));
-  return out;
+  return rocks::read_from(*database_, reads);
 }
 
 Result<void> RocksStore::Impl::for_each(std::string_view first, std::string_view last,

@@ -22,13 +22,6 @@
 namespace postrider {
 namespace {
 
-StoreOptions small(const std::string& directory) {
-  StoreOptions options;
-  options.directory = directory;
-  options.cache_bytes = 1U << 20;
-  return options;
-}
-
 struct RocksHarness {
   TemporaryDirectory directory;
   std::unique_ptr<RocksStore> rocks = std::move(*RocksStore::open(quick(directory.path())));

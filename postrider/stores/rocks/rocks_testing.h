@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "postrider/model/seams/store.h"
+#include "postrider/stores/embedded_store.h"
 
 namespace postrider {
 
@@ -37,6 +38,13 @@ class TemporaryDirectory {
  private:
   std::string path_;
 };
+
+inline StoreOptions small(const std::string& directory) {
+  StoreOptions options;
+  options.directory = directory;
+  options.cache_bytes = 1U << 20;
+  return options;
+}
 
 inline std::string read_whole(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
