@@ -99,6 +99,17 @@ rocksdb::ColumnFamilyOptions family_options(const StoreOptions& options, Family 
   return out;
 }
 
+// Runs come sorted and seldom. Merging few large ones at a time writes each record few times, and a
+// load waits for none of it.
+void make_tiered(rocksdb::ColumnFamilyOptions& options) {
+  constexpr int kRunsMax = 64;
+  options.compaction_style = rocksdb::kCompactionStyleUniversal;
+  options.compaction_options_universal.max_size_amplification_percent = 200;
+  options.level0_file_num_compaction_trigger = 8;
+  options.level0_slowdown_writes_trigger = kRunsMax;
+  options.level0_stop_writes_trigger = 2 * kRunsMax;
+}
+
 std::shared_ptr<rocksdb::TableFactory> table_factory(const StoreOptions& options) {
   rocksdb::BlockBasedTableOptions out;
   out.block_size = 16U << 10;
@@ -246,7 +257,8 @@ void split_range(std::string_view first, std::string_view last,
 
 Result<std::unique_ptr<Database>> Database::open(const StoreOptions& options, Mode mode,
                                                  std::shared_ptr<SyncedFile> synced,
-                                                 std::shared_ptr<rocksdb::Logger> log) {
+                                                 std::shared_ptr<rocksdb::Logger> log,
+                                                 FedBy fed_by) {
   std::unique_ptr<Database> out(new Database());
   out->make_env(options, std::move(synced));
   rocksdb::DBOptions whole = database_options(options, out->env_.get());
@@ -261,8 +273,16 @@ Result<std::unique_ptr<Database>> Database::open(const StoreOptions& options, Mo
   whole.create_missing_column_families = mode == Mode::kCreate;
   const std::shared_ptr<rocksdb::TableFactory> tables = table_factory(options);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  for (std::size_t i = 0; i < kFamilies; ++i)
+  for (std::size_t i = 0; i < kFamilies; ++i) {
     families.emplace_back(kNames[i], family_options(options, static_cast<Family>(i), tables));
+    if (fed_by == FedBy::kRuns) make_tiered(families.back().options);
+  }
+  if (fed_by == FedBy::kRuns) {
+    whole.max_background_jobs = 2;  // a thread for flushes, which there are none of, and one
+    whole.max_subcompactions = 1;
+    out->env_->SetBackgroundThreads(1, rocksdb::Env::LOW);
+    out->env_->LowerThreadPoolCPUPriority(rocksdb::Env::LOW);
+  }
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status =
       mode == Mode::kReadOnly

@@ -44,11 +44,15 @@ void split_range(std::string_view first, std::string_view last,
 class Database final {
  public:
   enum class Mode : std::uint8_t { kOpen, kCreate, kReadOnly };
+  // Writes go through memtables and a log. Sorted runs are tables already: their families are
+  // tiered, and one thread of the lowest priority compacts.
+  enum class FedBy : std::uint8_t { kWrites, kRuns };
   // `synced` is told what becomes durable; null for kReadOnly, where nothing does. `log` gets what
   // RocksDB says; null: nothing does.
   static Result<std::unique_ptr<Database>> open(const StoreOptions& options, Mode mode,
                                                 std::shared_ptr<SyncedFile> synced = nullptr,
-                                                std::shared_ptr<rocksdb::Logger> log = nullptr);
+                                                std::shared_ptr<rocksdb::Logger> log = nullptr,
+                                                FedBy fed_by = FedBy::kWrites);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
