@@ -7,6 +7,7 @@
 
 #include "postrider/base/rng.h"
 #include "postrider/stores/conformance.h"
+#include "postrider/stores/layered/contents_testing.h"
 #include "postrider/stores/layered/group.h"
 #include "postrider/stores/memory_journal.h"
 #include "postrider/stores/memory_map.h"
@@ -50,16 +51,6 @@ INSTANTIATE_TYPED_TEST_SUITE_P(LayeredBoth, StoreConformance, SpillingNowAndThen
 
 namespace postrider::layered {
 namespace {
-
-Contents contents_of(LayeredStore& store) {
-  const Scan all{std::string(1, '\0'), std::string(1, '\xFF'), 1'000'000};
-  const auto found = store.read({.keys = {}, .scans = {all}});
-  Contents out;
-  EXPECT_TRUE(found.has_value());
-  if (!found) return out;
-  for (const Row& row : found->scan(all)->rows) out.emplace(row.first, row.second.view());
-  return out;
-}
 
 // Random batches, spills and restarts; after each the store is what the naive model says, and any
 // scan with any limit is a piece of it.
