@@ -1,5 +1,6 @@
 #include "postrider/profiles/webhook/profile.h"
 
+#include "postrider/profiles/webhook/batch.h"
 #include "postrider/profiles/webhook/rules.h"
 #include "postrider/profiles/webhook/settings.h"
 #include "postrider/profiles/webhook/table.h"
@@ -17,7 +18,7 @@ constexpr webhook::Typed kTyped = {
                  .configure = webhook::configure,
                  .prepare = webhook::prepare},
     .door = {.read = webhook::read, .admit = webhook::admit},
-    .wire = {.encode = webhook::encode, .classify = webhook::classify},
+    .wire = {.compose = webhook::compose, .encode = webhook::encode, .classify = webhook::classify},
     .gates = {.limits = webhook::gate_limits},
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "postrider/base/result.h"
@@ -16,6 +17,17 @@ inline constexpr std::size_t kHeaderValueBytesMax = 1024;
 inline constexpr std::size_t kCustomHeadersMax = 32;
 inline constexpr std::size_t kKeyBytesMax = 128;  // of the attributes event-id and order-key
 inline constexpr std::size_t kBodySecretBytesMax = 256;
+inline constexpr std::uint32_t kBatchBytes = std::uint32_t{1} << 20;  // of one that says nothing
+inline constexpr std::uint32_t kBatchBytesLeast = 1024;
+inline constexpr std::uint32_t kBatchBytesMost = std::uint32_t{8} << 20;
+// So often a batch is tried with all its members, when it fails by what it may hold.
+inline constexpr std::uint16_t kTriesTogether = 3;
+// Attributes of a message.
+inline constexpr std::string_view kContentTypeAttribute = "content-type";
+inline constexpr std::string_view kHeaderAttribute = "header.";
+inline constexpr std::string_view kEventAttribute = "ce-";
+inline constexpr std::string_view kEventId = "event-id";
+inline constexpr std::string_view kOrderKey = "order-key";
 // The style of signature that consumers of device events know.
 inline constexpr std::string_view kBodySignature = "hmac-sha256-body";
 

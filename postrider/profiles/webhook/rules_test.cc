@@ -79,6 +79,11 @@ std::map<std::string, std::function<void(Policy&, const std::string&)>> setters(
       {"order", [](Policy& p, const std::string& v) { p.fifo_lanes = v == "fifo" ? 0xFFFF : 0; }},
       {"when_disabled",
        [](Policy& p, const std::string& v) { p.refuse_when_disabled = v == "refuse"; }},
+      {"batch_max",
+       [](Policy& p, const std::string& v) {
+         p.members_max = static_cast<std::uint16_t>(std::stoul(v));
+       }},
+      {"batch_wait", [=](Policy& p, const std::string& v) { p.batch_wait = time(v); }},
   };
 }
 
@@ -189,6 +194,7 @@ TEST(WebhookSettings, EveryKindOfTheDocumentIsATestedOne) {
                                                {"dead, retry, strict", false},
                                                {"refuse, hold", false},
                                                {"plain, cloudevents", false},
+                                               {"array, cloudevents", false},
                                                {"block, park, skip", false},
                                                {"dead, park", false}};
   for (std::size_t row = 0; row < settings.rows.size(); ++row) {
@@ -289,6 +295,7 @@ TEST(WebhookSettings, BoundsAreThoseOfTheDocument) {
     for (const Edge& edge : edges) {
       NamedTexts given = {{name, edge.value}};
       if (name == "burst") given.push_back({"rate", "1"});
+      if (name == "batch_wait") given.push_back({"batch_max", "2"});
       if (name == "wait_base") given.push_back({"wait_max", "1d"});
       if (name == "wait_max") given.push_back({"wait_base", "100ms"});
       const Result<Policy> policy = with(given);
@@ -439,6 +446,13 @@ TEST(WebhookSettings, EachNumberLandsWhereItBelongs) {
       << "a burst is as large as the rate unless said otherwise";
 }
 
+// A batch is made of what is in memory.
+TEST(WebhookSettings, ALargeBatchHasALargeWindow) {
+  EXPECT_EQ(with({{"batch_max", "64"}})->window_max, default_policy().window_max);
+  EXPECT_EQ(with({{"batch_max", "65"}})->window_max, 65U);
+  EXPECT_EQ(with({{"batch_max", "512"}})->window_max, 512U);
+}
+
 // req: webhook.settings.1
 TEST(WebhookSettings, AnUnknownOneIsRefusedWithTheNearest) {
   EXPECT_EQ(error_of(with({{"lader", "5s"}})), "unknown setting 'lader', did you mean 'ladder'?");
@@ -538,7 +552,12 @@ TEST(WebhookSettings, OnlyWantOfReachParks) {
   }
 }
 
+// req: webhook.batch.17
 TEST(WebhookSettings, ThoseThatOnlyFitTogetherAreCheckedTogether) {
+  EXPECT_EQ(error_of(with({{"batch_wait", "10ms"}})), "batch_wait: it needs a batch_max");
+  EXPECT_TRUE(with({{"batch_wait", "10ms"}, {"batch_max", "1"}}));
+  EXPECT_EQ(*with({{"batch_bytes_max", "2048"}, {"batch_format", "cloudevents"}}),
+            default_policy());
   EXPECT_EQ(error_of(with({{"burst", "5"}})), "burst: it needs a rate");
   EXPECT_EQ(error_of(with({{"wait_base", "10m"}, {"wait_max", "599s"}})),
             "wait_max: it must not be below wait_base");

@@ -354,6 +354,31 @@ Result<void> set_idle_life(Draft& draft, std::string_view value) {
   return {};
 }
 
+Result<void> set_batch_max(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(members, number_of(value, 0, kBatchMembersMax));
+  draft.policy.members_max = static_cast<std::uint16_t>(members);
+  return {};
+}
+
+Result<void> set_batch_wait(Draft& draft, std::string_view value) {
+  POSTRIDER_TRY(wait, duration_of(value, {.low = 10ms, .high = 1h, .or_zero = true}));
+  draft.policy.batch_wait = wait;
+  return {};
+}
+
+// Asked for when a batch is made, like its format.
+Result<void> set_batch_bytes_max(Draft& /*draft*/, std::string_view value) {
+  POSTRIDER_TRY(bytes, number_of(value, kBatchBytesLeast, kBatchBytesMost));
+  static_cast<void>(bytes);
+  return {};
+}
+
+Result<void> set_batch_format(Draft& /*draft*/, std::string_view value) {
+  POSTRIDER_TRY(events, second_of(value, "array", "cloudevents"));
+  static_cast<void>(events);
+  return {};
+}
+
 // clang-format off
 constexpr auto kSettings = std::to_array<settings::Setting<Draft>>({
     {{"url", "", "https://example.com/hook", "an http or https address of up to 2048 bytes, without user or fragment", "where requests go"}, set_url},
@@ -398,6 +423,10 @@ constexpr auto kSettings = std::to_array<settings::Setting<Draft>>({
     {{"event_source", "postrider", "", "1 to 256 bytes of printable ASCII", "the source of events that name none"}, set_event_text},
     {{"event_type", "message", "", "1 to 256 bytes of printable ASCII", "the type of events that name none"}, set_event_text},
     {{"when_disabled", "refuse", "", "refuse or hold", "what becomes of new messages while the destination is disabled"}, set_when_disabled},
+    {{"batch_max", "0", "", "0 to 512, 0 for one message in each request", "messages in one request, which is a JSON array then; one request is open at a time"}, set_batch_max},
+    {{"batch_wait", "0", "", "10ms to 1h, or 0 for not at all", "a batch that is not full waits so long for more, since its first message was accepted"}, set_batch_wait},
+    {{"batch_bytes_max", "1048576", "", "1024 to 8388608", "bytes of the body of a batch; a message that is larger goes alone"}, set_batch_bytes_max},
+    {{"batch_format", "array", "", "array or cloudevents", "objects with id, timestamp and data, or application/cloudevents-batch+json"}, set_batch_format},
     {settings::kIdleLife, set_idle_life},
 });
 // clang-format on
@@ -473,6 +502,11 @@ Result<void> check_together(Draft& draft) {
     return bad("signature: hmac-sha256-body needs a secret");
   if (const Result<void> good = check_own_headers(draft); !good) return good;
   if (draft.burst != 0 && draft.rate == 0) return bad("burst: it needs a rate");
+  if (draft.policy.batch_wait > Duration(0) && draft.policy.members_max == 0)
+    return bad("batch_wait: it needs a batch_max");
+  // A batch is made of messages in memory.
+  draft.policy.window_max =
+      std::max<std::uint32_t>(draft.policy.window_max, draft.policy.members_max);
   const HealthRule& health = draft.policy.health;
   if (health.wait_max < health.wait_base) return bad("wait_max: it must not be below wait_base");
   draft.policy.health.revive_every = health.wait_max;

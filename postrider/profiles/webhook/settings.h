@@ -11,7 +11,7 @@
 
 namespace postrider::webhook {
 
-inline constexpr std::size_t kSettingCount = 43;
+inline constexpr std::size_t kSettingCount = 47;
 extern const std::array<SettingRow, kSettingCount> kSettingRows;
 
 // Fails with kInvalid: unknown setting (with the nearest name), bad value (with what it may be), a

@@ -26,4 +26,20 @@ using Typed = TypedProfile<Prepared, NamedTexts>;
 using Facts = Typed::FactsView;
 using Offer = Typed::OfferView;
 
+inline std::string_view setting(const DestinationFacts& destination, std::string_view name,
+                                std::string_view fallback) {
+  const std::string* given = find_text(destination.settings, name);
+  return given == nullptr ? fallback : std::string_view(*given);
+}
+
+// By the wall. Engine time runs apart from that; the age of the message is the same on both, unless
+// a leap of the wall is in doubt that lies between.
+inline Timestamp accepted_at(const Facts& facts) {
+  const Duration unseen = facts.in_doubt ? Duration(0) : facts.doubt;
+  return facts.wall - facts.age() - unseen;
+}
+
+// What the message is, in its own words or its destination's.
+std::string_view content_type_of(const Facts& facts);
+
 }  // namespace postrider::webhook

@@ -11,7 +11,9 @@
 #include "postrider/base/hash.h"
 #include "postrider/base/nearest.h"
 #include "postrider/base/wipe.h"
+#include "postrider/profiles/webhook/batch.h"
 #include "postrider/profiles/webhook/rules.h"
+#include "postrider/profiles/webhook/table.h"
 #include "postrider/protocols/web/body_signature.h"
 #include "postrider/protocols/web/http_text.h"
 #include "postrider/protocols/web/standard_webhooks.h"
@@ -22,18 +24,8 @@ namespace {
 constexpr std::string_view kUserAgent = "Postrider";
 constexpr std::size_t kHeaderBytesUsual = 256;  // one allocation for what most requests carry
 constexpr std::string_view kHeaderSetting = "headers.";
-constexpr std::string_view kHeaderAttribute = "header.";
 constexpr auto kAttributes = std::to_array<std::string_view>(
     {"content-type", "traceparent", "tracestate", "header.*", "ce-*", "event-id", "order-key"});
-constexpr std::string_view kEventAttribute = "ce-";
-constexpr std::string_view kEventId = "event-id";
-constexpr std::string_view kOrderKey = "order-key";
-
-std::string_view setting(const DestinationFacts& destination, std::string_view name,
-                         std::string_view fallback) {
-  const std::string* given = find_text(destination.settings, name);
-  return given == nullptr ? fallback : std::string_view(*given);
-}
 
 // Headers that we set ourselves, and nobody else. Names in lower case; an empty one is none.
 struct OwnHeaders {
@@ -80,7 +72,7 @@ NamedTexts custom_headers(const DestinationFacts& destination, const NamedTexts&
       put_custom(out, std::string_view(name).substr(kHeaderSetting.size()), value, own);
   }
   for (const auto& [name, value] : attributes) {
-    if (name == "content-type" || name == kEventId || name == kOrderKey) continue;
+    if (name == kContentTypeAttribute || name == kEventId || name == kOrderKey) continue;
     const bool own_header = name.starts_with(kHeaderAttribute);
     put_custom(out, own_header ? std::string_view(name).substr(kHeaderAttribute.size()) : name,
                value, own);
@@ -125,16 +117,16 @@ Signer signer_of(const Facts& facts) {
 }
 
 // What a consumer of the standard expects. One that knows another signature gets that one instead,
-// and nothing besides.
-void put_signature(WireRequest& request, const Facts& facts, const OwnHeaders& own) {
+// and nothing besides. The body of the request is there already.
+void put_signature(WireRequest& request, const Facts& facts, const OwnHeaders& own,
+                   const std::string& id) {
   const DestinationFacts& destination = facts.destination;
   HeaderLines& headers = request.headers;
   Signer signer = signer_of(facts);
   if (!own.signature.empty()) {
     request.held_back = std::move(signer.missing);
-    return headers.add(own.signature, body_signature(signer.text, facts.message.body));
+    return headers.add(own.signature, body_signature(signer.text, request.body));
   }
-  const std::string id = to_string(facts.id());
   const std::string timestamp = std::to_string(facts.wall.ms() / 1000);
   std::string name = to_lower(own.prefix);
   const std::size_t prefix_size = name.size();
@@ -145,9 +137,9 @@ void put_signature(WireRequest& request, const Facts& facts, const OwnHeaders& o
   Signer::Keys keys;
   if (setting(destination, "signature", "standard") == "standard") {
     if (!signer.text.empty() && signer.read(keys)) {
-      put("signature", webhook_signatures(
-                           keys.all, {.id = id, .timestamp = timestamp, .body = facts.message.body},
-                           facts.wall));
+      put("signature",
+          webhook_signatures(keys.all, {.id = id, .timestamp = timestamp, .body = request.body},
+                             facts.wall));
     }
     request.held_back = std::move(signer.missing);
   }
@@ -166,10 +158,7 @@ void put_event(HeaderLines& headers, const Facts& facts, const NamedTexts& custo
   put("ce-id", to_string(facts.id()));
   put("ce-source", setting(destination, "event_source", "postrider"));
   put("ce-type", setting(destination, "event_type", "message"));
-  // Engine time runs apart from the wall's; the age of the message is the same on both, unless a
-  // leap of the wall is in doubt that lies between.
-  const Duration unseen = facts.in_doubt ? Duration(0) : facts.doubt;
-  put("ce-time", to_rfc3339(facts.wall - facts.age() - unseen));
+  put("ce-time", to_rfc3339(accepted_at(facts)));
 }
 
 WireRequest encode_plain(const Facts& facts, const Prepared& prepared) {
@@ -199,6 +188,36 @@ WireRequest encode_plain(const Facts& facts, const Prepared& prepared) {
   }
   request.headers.add(prepared.prefix, "id", id);
   request.headers.add(prepared.prefix, "timestamp", timestamp);
+  return request;
+}
+
+// One request for all members. Headers of a message are those of the request only when it is alone
+// in it.
+WireRequest encode_batch(const Facts& facts) {
+  const DestinationFacts& destination = facts.destination;
+  const OwnHeaders own = own_headers(destination);
+  const BatchFormat format = batch_format(destination);
+  WireRequest request;
+  request.verb = "POST";
+  request.target = setting(destination, "url", "");
+  request.time_out = facts.policy.time_out(TimeOut::kAttempt);
+  request.trust = setting(destination, "trust", "");
+  request.owner = Blob::copy_of(batch_body(facts, format));
+  request.body = request.owner.view();
+  NamedTexts headers_of_leader;
+  if (facts.parsed != nullptr && facts.batch->followers.empty()) {
+    for (const NamedText& attribute : *facts.parsed) {
+      if (attribute.first.starts_with(kHeaderAttribute)) headers_of_leader.push_back(attribute);
+    }
+  }
+  const NamedTexts custom = custom_headers(destination, headers_of_leader, own);
+  request.headers.reserve(kHeaderBytesUsual);
+  if (find_text(custom, "user-agent") == nullptr) request.headers.add("user-agent", kUserAgent);
+  for (const auto& [name, value] : custom) request.headers.add(name, value);
+  request.headers.add("content-type", content_type_of(format));
+  const std::string id = batch_id(facts);
+  if (!own.id.empty()) request.headers.add(own.id, id);
+  put_signature(request, facts, own, id);
   return request;
 }
 
@@ -268,7 +287,7 @@ GateName order_gate(std::string_view destination, std::uint8_t lane, std::string
 }
 
 Result<void> check_attribute(std::string_view name, std::string_view value, const OwnHeaders& own) {
-  if (name == "content-type") {
+  if (name == kContentTypeAttribute) {
     if (!value.empty() && value.size() <= kHeaderValueBytesMax && is_header_value(value)) return {};
     return fail(ErrorCode::kInvalid, "the value must be a media type");
   }
@@ -291,7 +310,9 @@ Result<std::optional<NamedTexts>> read(std::string_view /*body*/, std::string_vi
 }
 
 Result<Admission> admit(const Offer& offer) {
-  if (offer.parsed == nullptr) return Result<Admission>();
+  Admission admission;
+  admission.method = offer.policy.members_max > 0 ? kBatchMethod : kPostMethod;
+  if (offer.parsed == nullptr) return admission;
   const NamedTexts& attributes = *offer.parsed;
   const OwnHeaders own = own_headers(offer.destination);
   std::size_t headers = 0;
@@ -308,7 +329,6 @@ Result<Admission> admit(const Offer& offer) {
     const Result<void> good = check_attribute(name, value, own);
     if (!good) return fail(ErrorCode::kInvalid, name + ": " + good.error().detail);
   }
-  Admission admission;
   const std::string* key = find_text(attributes, kOrderKey);
   const bool fifo = offer.policy.lane_kind(offer.lane) == LaneKind::kFifo;
   if (key != nullptr && !fifo) {
@@ -349,6 +369,7 @@ std::optional<Prepared> prepare(const NamedTexts& settings) {
 }
 
 WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
+  if (facts.batch != nullptr) return encode_batch(facts);
   if (facts.prepared != nullptr && facts.parsed == nullptr)
     return encode_plain(facts, *facts.prepared);
   const DestinationFacts& destination = facts.destination;
@@ -365,22 +386,21 @@ WireRequest encode(const Facts& facts, AttemptKind /*kind*/) {
   request.headers.reserve(kHeaderBytesUsual);
   if (find_text(custom, "user-agent") == nullptr) request.headers.add("user-agent", kUserAgent);
   for (const auto& [name, value] : custom) request.headers.add(name, value);
-  const std::string* content_type = find_text(attributes, "content-type");
-  request.headers.add("content-type", content_type != nullptr
-                                          ? std::string_view(*content_type)
-                                          : setting(destination, "content_type", kContentType));
+  request.headers.add("content-type", content_type_of(facts));
   if (setting(destination, "format", "plain") == "cloudevents")
     put_event(request.headers, facts, custom);
   if (!own.id.empty()) {
     const std::string* event = find_text(attributes, kEventId);
     request.headers.add(own.id, event != nullptr ? *event : to_string(facts.id()));
   }
-  put_signature(request, facts, own);
+  put_signature(request, facts, own, to_string(facts.id()));
   request.trust = setting(destination, "trust", "");
   return request;
 }
 
-Reading classify(const Facts& facts, AttemptKind /*kind*/, const WireReply& reply) {
+namespace {
+
+Reading classify_one(const Facts& facts, const WireReply& reply) {
   switch (reply.end) {
     case WireEnd::kAnswered: return read_status(facts, reply);
     case WireEnd::kRefused:
@@ -403,6 +423,18 @@ Reading classify(const Facts& facts, AttemptKind /*kind*/, const WireReply& repl
   }
   POSTRIDER_CHECK(false);  // a value outside the enum: memory is not to be trusted
   return {};
+}
+
+}  // namespace
+
+Reading classify(const Facts& facts, AttemptKind /*kind*/, const WireReply& reply) {
+  Reading reading = classify_one(facts, reply);
+  if (facts.batch != nullptr && is_to_be_split(facts, reply, reading)) {
+    reading.signal = On::kStaleRoute;
+    reading.retry_after.reset();
+    reading.splits = true;
+  }
+  return reading;
 }
 
 }  // namespace postrider::webhook

@@ -588,8 +588,9 @@ TEST(WebhookProfile, IsWiredTogether) {
   EXPECT_EQ(kWebhook.name, "webhook");
   EXPECT_EQ(kWebhook.settings.configure, configure);
   EXPECT_EQ(kWebhook.wire.judge(given().facts()).signal, On::kDue);
-  EXPECT_EQ(kWebhook.methods.size(), 1U);
+  EXPECT_EQ(kWebhook.methods.size(), 2U);
   EXPECT_FALSE(kWebhook.methods[0].durable_intent);
+  EXPECT_TRUE(kWebhook.methods[1].durable_intent);
 }
 
 }  // namespace
