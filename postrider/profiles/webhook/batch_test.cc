@@ -74,8 +74,8 @@ class WebhookBatch : public ::testing::Test {
     return out;
   }
 
-  template <class Ask>
-  auto with_batch(std::size_t followers, std::uint32_t claim, const Ask& ask) const {
+  template <class Question>
+  auto with_batch(std::size_t followers, std::uint32_t claim, const Question& ask) const {
     std::vector<postrider::Facts> list;
     for (std::size_t i = 1; i <= followers; ++i) list.push_back(facts(i));
     const Batch batch{list, claim};
