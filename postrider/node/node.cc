@@ -8,10 +8,12 @@
 #include "postrider/model/records/keys.h"
 #include "postrider/model/records/records.h"
 #include "postrider/profiles/all.h"
+#include "postrider/profiles/all_work.h"
 #include "postrider/runtime/first_transport.h"
 #include "postrider/runtime/reclaimer.h"
 #include "postrider/runtime/reserve.h"
 #include "postrider/runtime/switch_transport.h"
+#include "postrider/transports/work/work_transport.h"
 #include "postrider/runtime/system_entropy.h"
 #include "postrider/shard/limits.h"
 #include "postrider/stores/rocks/rocks_store.h"
@@ -116,13 +118,16 @@ Node::MakeTransport usual_maker(const NodeOptions& options, const Clock& clock) 
                                       [it = discovery.get()](AttemptId attempt, WireReply reply) {
                                         it->inner_ended(attempt, std::move(reply));
                                       }));
-    POSTRIDER_TRY(grpc, GrpcTransport::make(loop, grpc_options, std::move(ended)));
+    POSTRIDER_TRY(grpc, GrpcTransport::make(loop, grpc_options, ended));
+    POSTRIDER_TRY(work, WorkTransport::make(loop, WorkTransportOptions{}, all_work(),
+                                            std::move(ended)));
     login->over(*http);
     discovery->over(*http);
     auto ways = std::make_unique<SwitchTransport>(std::move(http));
     ways->add_login(std::move(login));
     ways->add_scheme("matrix://", std::move(discovery));
     ways->add("CALL", std::move(grpc));
+    ways->add(std::string(kWorkVerb), std::move(work));
     return std::unique_ptr<Transport>(std::move(ways));
   };
 }

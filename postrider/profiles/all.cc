@@ -2,8 +2,10 @@
 
 #include <array>
 
+#include "postrider/profiles/all_work.h"
 #include "postrider/profiles/device/profile.h"
 #include "postrider/profiles/lxmf/profile.h"
+#include "postrider/profiles/lxmf/work.h"
 #include "postrider/profiles/mailbox/profile.h"
 #include "postrider/profiles/matrix/profile.h"
 #include "postrider/profiles/rpc/profile.h"
@@ -18,6 +20,8 @@ constexpr auto kAll =
 }  // namespace
 
 std::span<const ProfileSpec* const> all_profiles() { return kAll; }
+
+std::span<const WorkKind> all_work() { return lxmf::kWorkKinds; }
 
 const ProfileSpec* find_profile(std::string_view name) {
   for (const ProfileSpec* profile : kAll) {

@@ -52,7 +52,7 @@ TEST(SeenMessages, AreKeptForHalfAYear) {
   MapCabinet cabinet(none);
   const ArrivalSource source{.origin = "station", .kind = std::string(kArrivedMessage)};
   const std::string bytes =
-      encode_inbound(Carriage::kDirect, SignatureVerdict::kVerified, packed->bytes);
+      encode_inbound({Carriage::kDirect, SignatureVerdict::kVerified, {}}, packed->bytes);
   const Timestamp now(1'767'225'600'000);
   const NamedTexts settings = {{std::string(kInboxSetting), "inbox"}};
   const Received received = receive_arrival({source, settings, bytes, now, now, &cabinet});

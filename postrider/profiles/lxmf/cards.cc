@@ -12,6 +12,9 @@ namespace {
 using reticulum::exactly;
 using reticulum::view;
 
+// Whatever a peer says of the life of its ticket.
+constexpr Duration kTicketKept = 2 * kTicketLife;
+
 tl::unexpected<Error> corrupt(std::string_view what) {
   return fail(ErrorCode::kCorrupt, std::string(what));
 }
@@ -67,8 +70,15 @@ Received receive_message(const Inbound& inbound) {
   Reader reader(inbound.bytes);
   const auto carriage = static_cast<Carriage>(reader.u8());
   const std::uint8_t verdict = reader.u8();
+  const std::uint8_t stamped = reader.u8();
+  StampReading stamp;
+  stamp.value = reader.u8();
   auto received = reader.ok() ? unpack(reader.rest()) : corrupt("arrival");
-  if (!received || verdict > static_cast<std::uint8_t>(SignatureVerdict::kInvalid)) return out;
+  if (!received || verdict > static_cast<std::uint8_t>(SignatureVerdict::kInvalid) ||
+      stamped > static_cast<std::uint8_t>(StampVerdict::kTooWeak))
+    return out;
+  const auto signature = static_cast<SignatureVerdict>(verdict);
+  stamp.verdict = static_cast<StampVerdict>(stamped);
   std::string inbox;
   for (const auto& [name, value] : inbound.settings) {
     if (name == kInboxSetting) inbox = value;
@@ -82,8 +92,12 @@ Received receive_message(const Inbound& inbound) {
   out.cards.push_back(card_of(kSeen, view(received->id), {}, inbound.now + kSeenKept));
   NestedSubmit submit;
   submit.destination = std::move(inbox);
-  submit.body = message_as_json(*received, carriage, static_cast<SignatureVerdict>(verdict));
+  submit.body = message_as_json(*received, carriage, signature, stamp);
   out.submits.push_back(std::move(submit));
+  if (const auto ticket = ticket_of(received->message, signature)) {
+    out.cards.push_back(
+        card_of(kTickets, ticket->key, encode_ticket(ticket->ticket), inbound.now + kTicketKept));
+  }
   out.firm = true;  // it will be proven
   out.reply = kReplyDone;
   return out;
@@ -158,13 +172,26 @@ std::string encode_own_change(const Address& destination, const OwnCard& card) {
   return out;
 }
 
-std::string encode_inbound(Carriage carriage, SignatureVerdict verdict, std::string_view packed) {
+std::string encode_inbound(const InboundForm& form, std::string_view packed) {
   std::string out;
   Writer(out)
-      .u8(static_cast<std::uint8_t>(carriage))
-      .u8(static_cast<std::uint8_t>(verdict))
+      .u8(static_cast<std::uint8_t>(form.carriage))
+      .u8(static_cast<std::uint8_t>(form.signature))
+      .u8(static_cast<std::uint8_t>(form.stamp.verdict))
+      .u8(form.stamp.value)
       .raw(packed);
   return out;
+}
+
+std::string ticket_key(const Address& own, const Address& giver) {
+  return std::string(view(own)).append(view(giver));
+}
+
+std::optional<TicketCard> ticket_of(const LxmfMessage& message, SignatureVerdict verdict) {
+  if (verdict != SignatureVerdict::kVerified) return std::nullopt;
+  const auto ticket = ticket_in(message.fields);
+  if (!ticket) return std::nullopt;
+  return TicketCard{ticket_key(message.destination, message.source), *ticket};
 }
 
 Received receive_arrival(const Inbound& inbound) {

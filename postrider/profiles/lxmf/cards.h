@@ -11,17 +11,21 @@
 #include "postrider/base/time.h"
 #include "postrider/model/profile.h"
 #include "postrider/protocols/lxmf/message.h"
+#include "postrider/protocols/lxmf/stamp.h"
+#include "postrider/protocols/lxmf/ticket.h"
 #include "postrider/protocols/reticulum/announce.h"
 #include "postrider/protocols/reticulum/identity.h"
 #include "postrider/protocols/reticulum/paths.h"
 
 namespace postrider::lxmf {
 
-// Drawers. The key is an address of 16 bytes, of kSeen a message id of 32.
+// Drawers. The key is an address of 16 bytes, of kSeen a message id of 32, of kTickets two
+// addresses.
 inline constexpr std::string_view kPeers = "peers";
 inline constexpr std::string_view kPaths = "paths";
 inline constexpr std::string_view kOwn = "own";
 inline constexpr std::string_view kSeen = "seen";
+inline constexpr std::string_view kTickets = "tickets";  // by our address and the giver's
 inline constexpr Duration kPeerKept = 180 * 24h;
 // As long as upstream remembers what it delivered: no copy of a message is older.
 inline constexpr Duration kSeenKept = 180 * 24h;
@@ -53,7 +57,7 @@ Result<OwnCard> decode_own(std::string_view bytes);
 // What arrives, by ArrivalSource::kind.
 inline constexpr std::string_view kArrivedPeer = "announce";    // address ‖ peer ‖ path
 inline constexpr std::string_view kArrivedOwn = "own announce";  // address ‖ own card
-inline constexpr std::string_view kArrivedMessage = "message";   // carriage ‖ verdict ‖ packed
+inline constexpr std::string_view kArrivedMessage = "message";   // InboundForm ‖ packed
 inline constexpr std::string_view kInboxSetting = "inbox";
 
 // Received::reply.
@@ -63,7 +67,20 @@ inline constexpr std::string_view kReplyLate = "late";    // an own announce tha
 
 std::string encode_heard(const Address& destination, const PeerCard& peer, const PathCard& path);
 std::string encode_own_change(const Address& destination, const OwnCard& card);
-std::string encode_inbound(Carriage carriage, SignatureVerdict verdict, std::string_view packed);
+struct InboundForm {
+  Carriage carriage = Carriage::kOpportunistic;
+  SignatureVerdict signature = SignatureVerdict::kUnknownSource;
+  StampReading stamp;
+};
+std::string encode_inbound(const InboundForm& form, std::string_view packed);
+
+// The ticket that a verified message brings, and the key of its card. Nothing: it brings none.
+struct TicketCard {
+  std::string key;
+  GivenTicket ticket;
+};
+std::optional<TicketCard> ticket_of(const LxmfMessage& message, SignatureVerdict verdict);
+std::string ticket_key(const Address& own, const Address& giver);
 
 Received receive_arrival(const Inbound& inbound);
 

@@ -2,8 +2,11 @@
 
 #include <utility>
 
+#include "postrider/model/setting_table.h"
 #include "postrider/profiles/lxmf/table.h"
+#include "postrider/protocols/lxmf/app_data.h"
 #include "postrider/protocols/lxmf/text_form.h"
+#include "postrider/protocols/lxmf/ticket.h"
 #include "postrider/protocols/reticulum/identity.h"
 
 namespace postrider::lxmf {
@@ -72,10 +75,18 @@ Result<std::optional<Letter>> read_letter(std::string_view body, std::string_vie
     } else if (name == "fields") {
       POSTRIDER_TRY(fields, fields_of_json(value));
       letter.fields = std::move(fields);
+    } else if (name == "stamp_cost") {
+      const auto cost = settings::number_of(value, 0, kStampCostMax);
+      if (!cost) return fail(ErrorCode::kInvalid, "attribute 'stamp_cost' must be 0 to 254");
+      letter.stamp_cost = static_cast<std::uint8_t>(*cost);
+    } else if (name == "ticket") {
+      const auto encloses = settings::second_of(value, "no", "yes");
+      if (!encloses) return fail(ErrorCode::kInvalid, "attribute 'ticket' must be yes or no");
+      letter.encloses_ticket = *encloses;
     } else {
-      return fail(ErrorCode::kInvalid,
-                  "there is no attribute '" + name +
-                      "'; there are title, content, fields, from and method");
+      return fail(ErrorCode::kInvalid, "there is no attribute '" + name +
+                                           "'; there are title, content, fields, from, method, "
+                                           "stamp_cost and ticket");
     }
   }
   if (has_content && !body.empty())
@@ -108,6 +119,12 @@ Result<Admission> admit_letter(const Typed::OfferView& offer) {
     message.title = letter.title;
     message.content = letter.content;
     message.fields = letter.fields;
+    if (letter.encloses_ticket) {
+      const GivenTicket ticket = ticket_for(identity, *recipient, offer.wall);
+      auto fields = with_field(message.fields, kFieldTicket, encode_ticket(ticket));
+      if (!fields) return fail(ErrorCode::kInvalid, fields.error().detail);
+      message.fields = std::move(*fields);
+    }
     auto packed = pack(message, identity.signing());
     if (!packed) return fail(ErrorCode::kInvalid, packed.error().detail);
     method = carriage_for(method, packed->bytes);
@@ -115,8 +132,9 @@ Result<Admission> admit_letter(const Typed::OfferView& offer) {
     out.body = std::move(packed->bytes);
   }
   out.method = method == Carriage::kDirect ? kDirect : kOpportunistic;
-  out.attributes =
-      encode_texts({{"id", id}, {"from", from}, {"method", std::string(name_of(method))}});
+  NamedTexts texts = {{"id", id}, {"from", from}, {"method", std::string(name_of(method))}};
+  if (letter.stamp_cost) texts.emplace_back("stamp_cost", std::to_string(*letter.stamp_cost));
+  out.attributes = encode_texts(texts);
   return out;
 }
 

@@ -23,11 +23,14 @@ struct Letter {
   std::string title;
   std::string content;
   std::string fields;  // msgpack
+  bool encloses_ticket = false;
+  std::optional<std::uint8_t> stamp_cost;  // whatever the recipient announced
 };
 
 using Typed = TypedProfile<Prepared, Letter>;
 
-// Attributes: title, content (instead of the body), fields, from, method; id of what was stored.
+// Attributes: title, content (instead of the body), fields, from, method, stamp_cost, ticket; id of
+// what was stored.
 Result<std::optional<Letter>> read_letter(std::string_view body, std::string_view attributes);
 Result<Admission> admit_letter(const Typed::OfferView& offer);
 

@@ -103,7 +103,8 @@ TEST_F(Letters, GoDirectWhenTheyAreTooLongForAPacket) {
 
 TEST_F(Letters, AreRefusedWithWhatIsWrong) {
   EXPECT_EQ(admit("x", {{"colour", "red"}}).error().detail,
-            "there is no attribute 'colour'; there are title, content, fields, from and method");
+            "there is no attribute 'colour'; there are title, content, fields, from, method, "
+            "stamp_cost and ticket");
   EXPECT_EQ(admit("x", {{"content", "y"}}).error().detail,
             "the content is given twice: as body and as attribute");
   EXPECT_EQ(admit("x", {{"method", "paper"}}).error().detail,

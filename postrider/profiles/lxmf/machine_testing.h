@@ -19,6 +19,7 @@
 #include "postrider/profiles/lxmf/station.h"
 #include "postrider/profiles/lxmf/table.h"
 #include "postrider/profiles/lxmf/wire.h"
+#include "postrider/profiles/lxmf/work.h"
 #include "postrider/protocols/lxmf/text_form.h"
 #include "postrider/protocols/reticulum/frames.h"
 #include "postrider/protocols/reticulum/random_testing.h"
@@ -50,6 +51,21 @@ class MapCabinet final : public Cabinet {
   const Cards& cards_;
 };
 
+// Work as the transport does it, at once.
+inline WireReply worked(const WireRequest& request) {
+  WireReply reply;
+  for (const WorkKind& kind : kWorkKinds) {
+    if (kind.name != request.target) continue;
+    const std::unique_ptr<Work> work = kind.make(request.body);
+    reply.status = work == nullptr ? 400 : 200;
+    if (work == nullptr) return reply;
+    while (!work->go_on(1'000)) {
+    }
+    reply.body = work->result();
+  }
+  return reply;
+}
+
 class Net;
 
 class Machine {
@@ -59,7 +75,8 @@ class Machine {
   void start();                      // a process, from what is durable
   void happen(station::Happened happened);
   void commit();                     // all that was posted so far
-  void look(const PackedMessage& message, const Address& recipient, std::uint8_t method);
+  void look(const PackedMessage& message, const Address& recipient, std::uint8_t method,
+            const NamedTexts& more = {});
   void find(const Address& recipient, std::uint8_t method);
   std::uint64_t figure(std::string_view figure_name) const;
 
@@ -78,6 +95,8 @@ class Machine {
   std::vector<std::string> left;   // packets that left, without frames
   std::uint64_t last_attempt = 0;
   bool holds = false;  // nothing is committed by itself
+  bool holds_back = false;  // there is no room for work
+  std::string reply;        // of the last attempt that ended
   AnswerCode refuses = AnswerCode::kDone;  // another: what arrivals are answered
 
  private:
@@ -203,6 +222,16 @@ inline void Machine::carry_out(station::Wanted& want) {
       if (other->station != nullptr && other->far_.contains(line.value()))
         other->happen(station::LineTook{line, bytes, {}});
     });
+  } else if (auto* exchange = std::get_if<station::Exchange>(&want)) {
+    WireReply made;
+    if (holds_back) {
+      made.end = WireEnd::kHeldBack;
+    } else {
+      made = worked(exchange->request);
+    }
+    net.later(Duration(3), [this, token = exchange->token, made = std::move(made)] {
+      if (station != nullptr) happen(station::Exchanged{token, made});
+    });
   } else if (auto* close = std::get_if<station::CloseLine>(&want)) {
     far_.erase(close->line.value());
   }
@@ -231,6 +260,7 @@ inline void Machine::decide(station::Post& post) {
   answer.code = AnswerCode::kDone;
   if (auto* ended = std::get_if<AttemptEnded>(&post.event)) {
     ends.emplace_back(ended->attempt.value(), static_cast<Word>(ended->reply.status));
+    reply = ended->reply.body;
   } else if (auto* attempt = std::get_if<AttemptNews>(&post.event)) {
     news.push_back(attempt->signal);
   } else if (auto* receipt = std::get_if<ReceiptArrived>(&post.event)) {
@@ -256,11 +286,12 @@ inline void Machine::decide(station::Post& post) {
 }
 
 inline void Machine::look(const PackedMessage& message, const Address& recipient,
-                          std::uint8_t method) {
+                          std::uint8_t method, const NamedTexts& more) {
   WireRequest request;
   request.target = hex_of(reticulum::view(recipient));
   request.headers.add(kHeaderMethod, std::to_string(method));
   request.headers.add(kHeaderKind, "look");
+  for (const auto& [header, text] : more) request.headers.add(header, text);
   request.body = message.bytes;
   MessageId id;
   std::memcpy(&id.low, message.id.data(), sizeof(id.low));

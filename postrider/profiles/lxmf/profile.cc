@@ -23,7 +23,7 @@ constexpr Typed kTyped = {
     .methods = kMethods,
     .settings = {.rows = kSettingRows, .configure = configure, .prepare = prepare},
     .door = {.read = read_letter, .admit = admit_letter},
-    .wire = {.encode = encode_look, .classify = classify_word},
+    .wire = {.judge = judge_letter, .encode = encode_attempt, .classify = classify_end},
     .news = {.receive = receive_arrival, .notice = notice_nothing},
     .bounded = true,
     .keeps_arrivals = false,

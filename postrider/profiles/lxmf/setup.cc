@@ -1,10 +1,12 @@
 #include "postrider/profiles/lxmf/setup.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
 #include "postrider/model/destination.h"
+#include "postrider/protocols/lxmf/app_data.h"
 #include "postrider/model/setting_table.h"
 #include "postrider/profiles/lxmf/station.h"
 
@@ -62,11 +64,54 @@ Result<IdentitySetup> read_identity(const std::string& name, const std::string& 
   return IdentitySetup{name, std::move(*identity), inbox, {}};
 }
 
+Result<void> set_display_name(IdentitySetup& identity, std::string_view value) {
+  identity.display_name = value.substr(0, kDisplayNameMax);
+  return {};
+}
+
+Result<void> set_stamp_cost(IdentitySetup& identity, std::string_view value) {
+  const auto cost = settings::number_of(value, 0, kStampCostMax);
+  if (!cost)
+    return fail(ErrorCode::kInvalid, "'stamp_cost." + identity.name + "' must be 0 to 254");
+  identity.stamp_cost = static_cast<std::uint8_t>(*cost);
+  return {};
+}
+
+Result<void> set_enforced(IdentitySetup& identity, std::string_view value) {
+  const auto on = settings::second_of(value, "off", "on");
+  if (!on)
+    return fail(ErrorCode::kInvalid, "'stamps_enforced." + identity.name + "' must be on or off");
+  identity.enforces_stamps = *on;
+  return {};
+}
+
+// Settings of one identity, which follows the prefix.
+struct IdentityPart {
+  std::string_view prefix;
+  Result<void> (*set)(IdentitySetup& identity, std::string_view value);
+};
+constexpr auto kIdentityParts =
+    std::to_array<IdentityPart>({{"display_name.", set_display_name},
+                                 {"stamp_cost.", set_stamp_cost},
+                                 {"stamps_enforced.", set_enforced}});
+
+const IdentityPart* part_of(std::string_view name) {
+  for (const IdentityPart& part : kIdentityParts) {
+    if (name.starts_with(part.prefix) && name.size() > part.prefix.size()) return &part;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<StationSetup> read_setup(const NamedTexts& settings, const Secrets& secrets) {
   StationSetup setup;
-  NamedTexts names;
+  struct Given {
+    const IdentityPart* part;
+    std::string name;
+    std::string value;
+  };
+  std::vector<Given> parts;  // the identities may follow
   for (const auto& [name, value] : settings) {
     if (const auto interface = behind(name, "interface.")) {
       POSTRIDER_TRY(one, read_interface(*interface, value));
@@ -74,8 +119,8 @@ Result<StationSetup> read_setup(const NamedTexts& settings, const Secrets& secre
     } else if (const auto identity = behind(name, "identity.")) {
       POSTRIDER_TRY(one, read_identity(*identity, value, secrets));
       setup.identities.push_back(std::move(one));
-    } else if (const auto display = behind(name, "display_name.")) {
-      names.emplace_back(*display, value.substr(0, kDisplayNameMax));
+    } else if (const IdentityPart* part = part_of(name)) {
+      parts.push_back({part, name.substr(part->prefix.size()), value});
     } else if (name == "announce_every") {
       const auto every =
           settings::duration_of(value, {.low = 1min, .high = 24h, .or_zero = true});
@@ -86,13 +131,15 @@ Result<StationSetup> read_setup(const NamedTexts& settings, const Secrets& secre
       return fail(ErrorCode::kInvalid, "there is no setting '" + name + "'");
     }
   }
-  for (const auto& [name, text] : names) {
+  for (const auto& [part, name, text] : parts) {
     const auto found =
         std::find_if(setup.identities.begin(), setup.identities.end(),
-                     [&](const IdentitySetup& one) { return one.name == name; });
+                     [&name = name](const IdentitySetup& one) { return one.name == name; });
     if (found == setup.identities.end())
-      return fail(ErrorCode::kInvalid, "'display_name." + name + "' is of no identity");
-    found->display_name = text;
+      return fail(ErrorCode::kInvalid,
+                  "'" + std::string(part->prefix) + name + "' is of no identity");
+    if (const Result<void> good = part->set(*found, text); !good)
+      return tl::unexpected<Error>(good.error());
   }
   if (setup.interfaces.empty())
     return fail(ErrorCode::kInvalid, "no 'interface.NAME' is given: there is no way out");

@@ -27,6 +27,8 @@ struct IdentitySetup {
   reticulum::Identity identity;
   std::string inbox;         // the destination of what arrives for it
   std::string display_name;  // that it announces; empty: none
+  std::uint8_t stamp_cost = 0;  // that it wants of what arrives for it; 0: none
+  bool enforces_stamps = false;  // else what lacks one is marked
 };
 
 struct StationSetup {

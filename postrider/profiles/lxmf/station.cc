@@ -47,6 +47,8 @@ void LxmfStation::on(const StationNow& now, const station::Happened& happened, W
     aborted(abort->attempt, call);
   } else if (const auto* answer = std::get_if<station::Told>(&happened)) {
     told(*answer, call);
+  } else if (const auto* work = std::get_if<station::Exchanged>(&happened)) {
+    exchanged(*work, call);
   } else if (std::holds_alternative<station::DeadlineReached>(happened)) {
     deadlines(call);
   }
@@ -67,7 +69,7 @@ void LxmfStation::begin(Call& call) {
   for (auto& [id, send] : link_sends_) send.attempt = {};
   for (Own& own : own_) own.asked = false;
   reading_ = true;
-  for (const std::string_view drawer : {kPeers, kPaths, kOwn}) query(drawer, {}, call);
+  for (const std::string_view drawer : {kPeers, kPaths, kOwn, kTickets}) query(drawer, {}, call);
 }
 
 void LxmfStation::query(std::string_view drawer, const std::string& from, Call& call) {
@@ -103,8 +105,11 @@ void LxmfStation::told(const station::Told& told, Call& call) {
     ++counts_.refused;
     return;  // it is not proven, and its sender comes again
   }
+  const Arrival& arrival = found.mapped();
   ++(told.answer.reply == kReplyKnown ? counts_.known : counts_.received);
-  prove(found.mapped(), call);
+  if (arrival.ticket && told.answer.reply == kReplyDone)
+    tickets_.insert_or_assign(arrival.ticket->key, arrival.ticket->ticket);
+  prove(arrival, call);
 }
 
 void LxmfStation::take_cards(std::string_view drawer, const CardPage& page, Call& call) {
@@ -114,6 +119,11 @@ void LxmfStation::take_cards(std::string_view drawer, const CardPage& page, Call
 }
 
 void LxmfStation::take_card(std::string_view drawer, const Card& card, Call& call) {
+  if (drawer == kTickets) {
+    const auto ticket = decode_ticket(card.bytes);
+    if (ticket && tickets_.size() < kPeersMax) tickets_.insert_or_assign(card.key, *ticket);
+    return;
+  }
   const auto address = exactly<16>(card.key);
   if (!address) return;
   if (drawer == kPeers) {
@@ -304,6 +314,7 @@ void LxmfStation::tell(StationFigures& figures) const {
   figures.push_back({"lxmf messages not taken", counts_.refused});
   figures.push_back({"lxmf packets that cannot be opened", counts_.undecryptable});
   figures.push_back({"lxmf messages proven", counts_.proven});
+  figures.push_back({"lxmf messages without the stamp they need", counts_.unstamped});
   figures.push_back({"lxmf links opened", counts_.links_opened});
   figures.push_back({"lxmf links answered", counts_.links_answered});
   figures.push_back({"lxmf links gone", counts_.links_down});

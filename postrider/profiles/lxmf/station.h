@@ -70,6 +70,9 @@ class LxmfStation final : public Station {
     std::uint8_t method = 0;
     bool finds = false;
     std::string packed;
+    std::string stamp;                 // that was worked for, …
+    std::uint32_t stamped = 0;         // … for this cost
+    std::optional<std::uint32_t> wants;  // the cost, whatever was announced
     InterfaceId by = {};  // by which it was transmitted; unset: by all
     Timestamp due = {};  // unset: something else ends it
   };
@@ -104,6 +107,12 @@ class LxmfStation final : public Station {
     Address link{};
     Digest digest{};  // of the packet or resource
     Timestamp at = {};
+    InboundForm form = {};
+    std::optional<TicketCard> ticket = {};  // that it brings
+  };
+  struct Measured {  // a message whose stamp is being looked at
+    Arrival arrival;
+    std::string packed;
   };
   struct Later {  // a packet that leaves not before
     Timestamp due;
@@ -116,6 +125,7 @@ class LxmfStation final : public Station {
     std::uint64_t path_requests = 0, path_answers = 0;
     std::uint64_t sent = 0, proofs = 0, late_proofs = 0, unknown_proofs = 0, forged_proofs = 0;
     std::uint64_t received = 0, known = 0, refused = 0, undecryptable = 0, proven = 0;
+    std::uint64_t unstamped = 0;
     std::uint64_t links_opened = 0, links_answered = 0, links_down = 0;
   };
 
@@ -161,12 +171,25 @@ class LxmfStation final : public Station {
   void find(Attempt& attempt, Call& call);
   void transmit(Attempt& attempt, Outgoing& outgoing, SendId id, const reticulum::Path* path,
                 Call& call);
-  void end(AttemptId attempt, Word word, Call& call);
+  void end(AttemptId attempt, Word word, Call& call, std::string body = {});
   void take_proof(const reticulum::Packet& packet, Call& call);
   SendId outgoing_of(const Attempt& attempt);
   void take_opportunistic(std::size_t own, InterfaceId interface, const reticulum::Packet& packet,
                           std::string_view raw, Call& call);
   void take_message(std::string_view packed, Carriage carriage, Arrival arrival, Call& call);
+
+  // station_stamps.cc
+  std::optional<std::uint32_t> add_stamp(Attempt& attempt, const Call& call) const;
+  std::uint32_t cost_for(const Attempt& attempt, const Call& call) const;
+  std::optional<StampReading> judge_stamp(const ReceivedMessage& received, const Own& to,
+                                          const Call& call) const;
+  void measure(Arrival arrival, const ReceivedMessage& received, std::string_view packed,
+               Call& call);
+  void exchanged(const station::Exchanged& exchanged, Call& call);
+  void take_stamped(Arrival arrival, std::string_view packed, Call& call);
+  void leave_unproven(const Arrival& arrival, Call& call);
+
+  // station_messages.cc, again
   void prove(const Arrival& arrival, Call& call);
 
   // station_links.cc
@@ -223,6 +246,8 @@ class LxmfStation final : public Station {
   std::map<std::uint64_t, std::string> queries_;   // drawers, by token
   std::map<std::uint64_t, std::size_t> own_asked_;  // by token
   std::map<std::uint64_t, Arrival> arrivals_;      // by token
+  std::map<std::uint64_t, Measured> measured_;     // by token of the exchange
+  std::map<std::string, GivenTicket> tickets_;     // of peers, by ticket_key
   std::uint64_t last_token_ = 0;
   std::uint64_t last_send_ = 0;
   std::vector<std::string> unread_;  // drawers whose query was refused: asked again …

@@ -88,6 +88,7 @@ void LxmfStation::send_announce(Own& own, Call& call) {
 std::string LxmfStation::make_own_announce(const Own& own, bool answers_request) {
   DeliveryData data;
   data.display_name = own.setup.display_name;
+  if (own.setup.stamp_cost > 0) data.stamp_cost = own.setup.stamp_cost;
   const std::string app_data = encode_delivery_data(data);
   return reticulum::make_announce(own.setup.identity,
                                   {.name = reticulum::name_hash(kDeliveryName),

@@ -1,5 +1,6 @@
 // Looks at messages, single packets and their proofs, and messages that arrive.
 #include <algorithm>
+#include <charconv>
 
 #include "postrider/profiles/lxmf/station.h"
 #include "postrider/profiles/lxmf/table.h"
@@ -18,6 +19,14 @@ constexpr Duration kProofOfHop{6'000};       // … and for each hop
 constexpr std::uint8_t kHopsWithoutPath = 2;
 constexpr Duration kRequestAfterDrop{500};
 
+std::optional<std::uint32_t> number_in(std::string_view text) {
+  std::uint32_t out = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (text.empty() || read.ec != std::errc() || read.ptr != text.data() + text.size())
+    return std::nullopt;
+  return out;
+}
+
 }  // namespace
 
 void LxmfStation::started(const station::Started& started, Call& call) {
@@ -30,6 +39,9 @@ void LxmfStation::started(const station::Started& started, Call& call) {
   attempt.method = request.headers.find(kHeaderMethod) == "1" ? kDirect : kOpportunistic;
   attempt.finds = request.headers.find(kHeaderKind) == "find";
   attempt.packed = request.body;
+  attempt.stamp = bytes_of(request.headers.find(kHeaderStamp));
+  attempt.stamped = number_in(request.headers.find(kHeaderStamped)).value_or(0);
+  attempt.wants = number_in(request.headers.find(kHeaderWants));
   Attempt& kept = attempts_[started.attempt.value()] = std::move(attempt);
   if (kept.finds) return find(kept, call);
   look(kept, call);
@@ -58,7 +70,7 @@ void LxmfStation::aborted(AttemptId id, Call& call) {
   }
 }
 
-void LxmfStation::end(AttemptId attempt, Word word, Call& call) {
+void LxmfStation::end(AttemptId attempt, Word word, Call& call, std::string body) {
   const auto found = attempts_.extract(attempt.value());
   if (found.empty()) return;
   const Attempt& ended = found.mapped();
@@ -69,11 +81,13 @@ void LxmfStation::end(AttemptId attempt, Word word, Call& call) {
   if (word == Word::kUnproven && ended.method == kOpportunistic) ++unproven_[ended.recipient];
   if (word == Word::kNoInterface && starved_.size() < kStarvedMax)
     starved_.insert(ended.recipient);
-  post(AttemptEnded{attempt, reply_of(word)}, call);
+  post(AttemptEnded{attempt, reply_of(word, std::move(body))}, call);
   if (word == Word::kUnproven && ended.by.is_set()) doubt(ended.by, call);
 }
 
 void LxmfStation::look(Attempt& attempt, Call& call) {
+  if (const auto cost = add_stamp(attempt, call))
+    return end(attempt.id, Word::kWantsStamp, call, std::string(1, static_cast<char>(*cost)));
   if (attempt.method == kDirect) return look_direct(attempt, call);
   look_opportunistic(attempt, call);
 }
@@ -206,7 +220,7 @@ void LxmfStation::take_message(std::string_view packed, Carriage carriage, Arriv
     ++counts_.damaged;
     return;
   }
-  if (arrivals_.size() >= kArrivalsMax) {
+  if (arrivals_.size() + measured_.size() >= kArrivalsMax) {
     ++counts_.refused;
     return;
   }
@@ -214,13 +228,14 @@ void LxmfStation::take_message(std::string_view packed, Carriage carriage, Arriv
   const auto source = peers_.find(received->message.source);
   const Key signer =
       source != peers_.end() ? reticulum::signing_part(source->second.keys) : Key{};
-  const SignatureVerdict verdict =
+  arrival.form.carriage = carriage;
+  arrival.form.signature =
       judge_signature(*received, source != peers_.end() ? &signer : nullptr);
-  Arrived event = this->arrival(kArrivedMessage, encode_inbound(carriage, verdict, packed));
-  event.settings.emplace_back(kInboxSetting, own_[*own].setup.inbox);
-  const Token token = next_token();
-  arrivals_[token.value()] = arrival;
-  call.wanted.emplace_back(station::Post{token, std::move(event)});
+  arrival.ticket = ticket_of(received->message, arrival.form.signature);
+  const auto stamp = judge_stamp(*received, own_[*own], call);
+  if (!stamp) return measure(std::move(arrival), *received, packed, call);
+  arrival.form.stamp = *stamp;
+  take_stamped(std::move(arrival), packed, call);
 }
 
 // The message lies in its inbox. Not earlier than the floor: a peer registers its receipt after it

@@ -11,6 +11,8 @@
 namespace postrider::lxmf {
 
 enum : StateIndex {
+  kGenerating,
+  kStamping,
   kOutbound,
   kFinding,
   kSending,
@@ -27,6 +29,8 @@ enum : StateIndex {
 // Not inline, see profiles/matrix/table.h.
 // clang-format off
 constexpr auto kStates = std::to_array<StateRow>({
+    {.name = "Generating", .phase = Phase::kQueued},
+    {.name = "Stamping",  .phase = Phase::kInFlight, .timer = TimeOut::kCall,    .timer_signal = On::kTimedOut},
     {.name = "Outbound",  .phase = Phase::kQueued},
     {.name = "Finding",   .phase = Phase::kInFlight, .timer = TimeOut::kProbe,   .timer_signal = On::kTimedOut},
     {.name = "Sending",   .phase = Phase::kInFlight, .timer = TimeOut::kAttempt, .timer_signal = On::kTimedOut},
@@ -44,6 +48,8 @@ struct PublicState {
   std::uint8_t code = 0;
 };
 constexpr auto kPublicStates = std::to_array<PublicState>({
+    {"GENERATING", 0x00},
+    {"GENERATING", 0x00},
     {"OUTBOUND",  0x01},
     {"OUTBOUND",  0x01},
     {"SENDING",   0x02},
@@ -56,13 +62,15 @@ constexpr auto kPublicStates = std::to_array<PublicState>({
 });
 static_assert(kPublicStates.size() == kStates.size());
 
-inline constexpr StateMask kOneLeaves = in(kOutbound) | in(kFinding) | in(kSending) | in(kSent);
-inline constexpr StateMask kLinkLeaves = in(kOutbound) | in(kFinding) | in(kSending);
+inline constexpr StateMask kLinkLeaves =
+    in(kGenerating) | in(kStamping) | in(kOutbound) | in(kFinding) | in(kSending);
+inline constexpr StateMask kOneLeaves = kLinkLeaves | in(kSent);
 
 constexpr auto kOpportunisticRows = std::to_array<Transition>({
     // from                             on               to          verb               raise         why
     {in(kOutbound),                     On::kDue,        kSending,   Do::kStartAttempt, Raise::kNone, "one look: transmit, or say what is missing"},
-    {kOneLeaves & ~in(kOutbound),       On::kDue,        kOutbound,  Do::kIgnore,       Raise::kNone, "an attempt is open"},
+    {in(kGenerating),                   On::kDue,        kStamping,  Do::kProbe,        Raise::kNone, "one search for a stamp"},
+    {kOneLeaves & ~in(kOutbound) & ~in(kGenerating), On::kDue, kOutbound, Do::kIgnore, Raise::kNone, "an attempt is open"},
 
     {in(kSending),                      On::kSent,       kSent,      Do::kAwait,        Raise::kNone, "one packet has left; its receipt was registered before"},
     {kOneLeaves & ~in(kSending),        On::kSent,       kOutbound,  Do::kIgnore,       Raise::kNone, "news of an attempt that we gave up"},
@@ -71,18 +79,25 @@ constexpr auto kOpportunisticRows = std::to_array<Transition>({
 
     {in(kSending),                      On::kNoRoute,    kFinding,   Do::kFindRoute,    Raise::kNone, "path request"},
     {in(kFinding),                      On::kNoRoute,    kOutbound,  Do::kRelease,      Raise::kFail, "the request is out: the route waits for the answer"},
-    {in(kOutbound) | in(kSent),         On::kNoRoute,    kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
+    {kOneLeaves & ~in(kSending) & ~in(kFinding), On::kNoRoute,    kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
     {in(kSending),                      On::kStaleRoute, kFinding,   Do::kFindRoute,    Raise::kNone, "the path has proven nothing: dropped, and requested again"},
     {kOneLeaves & ~in(kSending),        On::kStaleRoute, kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
     {in(kFinding),                      On::kAcked,      kOutbound,  Do::kRelease,      Raise::kSeen, "the path is known"},
     {kOneLeaves & ~in(kFinding),        On::kAcked,      kOutbound,  Do::kIgnore,       Raise::kNone, "nothing is looked for"},
 
-    {in(kFinding) | in(kSending) | in(kSent), On::kFailed,   kOutbound, Do::kRelease,   Raise::kFail, "no interface, or no proof in the time that its path gives"},
-    {in(kOutbound),                     On::kFailed,     kOutbound,  Do::kIgnore,       Raise::kNone, "news of an attempt that we gave up"},
-    {in(kFinding) | in(kSending) | in(kSent), On::kTimedOut, kOutbound, Do::kRelease,   Raise::kFail, "the last bound of an attempt"},
-    {in(kOutbound),                     On::kTimedOut,   kOutbound,  Do::kIgnore,       Raise::kNone, "a timer of an earlier attempt"},
+    {in(kSending),                      On::kStillHeld,  kGenerating, Do::kRelease,     Raise::kNone, "the recipient wants a stamp"},
+    {kOneLeaves & ~in(kSending),        On::kStillHeld,  kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
+    {in(kGenerating) | in(kStamping),   On::kAnswered,   kOutbound,  Do::kRelease,      Raise::kNone, "no stamp is missing"},
+    {kOneLeaves & ~in(kGenerating) & ~in(kStamping), On::kAnswered, kOutbound, Do::kIgnore, Raise::kNone, "no stamp was looked for"},
 
-    {kOneLeaves,                        On::kExhausted,  kFailed,    Do::kDeadLetter,   Raise::kNone, "never raised: it is tried until its deadline"},
+    {in(kFinding) | in(kSending) | in(kSent), On::kFailed,   kOutbound, Do::kRelease,   Raise::kFail, "no interface, or no proof in the time that its path gives"},
+    {in(kStamping),                     On::kFailed, kGenerating, Do::kRelease,     Raise::kNone, "the search is lost"},
+    {in(kOutbound) | in(kGenerating),   On::kFailed, kOutbound,  Do::kIgnore,       Raise::kNone, "news of an attempt that we gave up"},
+    {in(kFinding) | in(kSending) | in(kSent), On::kTimedOut, kOutbound, Do::kRelease,   Raise::kFail, "the last bound of an attempt"},
+    {in(kStamping),                     On::kTimedOut, kGenerating, Do::kRelease,     Raise::kNone, "the search is lost"},
+    {in(kOutbound) | in(kGenerating),   On::kTimedOut, kOutbound,  Do::kIgnore,       Raise::kNone, "a timer of an earlier attempt"},
+
+    {kOneLeaves,                        On::kExhausted,  kFailed,    Do::kDeadLetter,   Raise::kNone, "the recipient wants more work than we do"},
     {kOneLeaves & ~in(kSent),           On::kExpired,    kExpired,   Do::kDeadLetter,   Raise::kNone, "its deadline has come"},
     {in(kSent),                         On::kExpired,    kSent,      Do::kIgnore,       Raise::kNone, "its last transmission has its time for a proof"},
     {kOneLeaves,                        On::kCancelled,  kCancelled, Do::kDrop,         Raise::kNone, "stopped on request"},
@@ -91,30 +106,38 @@ constexpr auto kOpportunisticRows = std::to_array<Transition>({
 constexpr auto kDirectRows = std::to_array<Transition>({
     // from                             on               to          verb               raise         why
     {in(kOutbound),                     On::kDue,        kSending,   Do::kStartAttempt, Raise::kNone, "one look: send on the link, or say what is missing"},
-    {kLinkLeaves & ~in(kOutbound),      On::kDue,        kOutbound,  Do::kIgnore,       Raise::kNone, "an attempt is open"},
+    {in(kGenerating),                   On::kDue,        kStamping,  Do::kProbe,        Raise::kNone, "one search for a stamp"},
+    {kLinkLeaves & ~in(kOutbound) & ~in(kGenerating), On::kDue, kOutbound, Do::kIgnore, Raise::kNone, "an attempt is open"},
 
     {kLinkLeaves,                       On::kConfirmed,  kDelivered, Do::kComplete,     Raise::kOk,   "the proof of any transmission of it"},
 
     {in(kSending),                      On::kNoLink,     kFinding,   Do::kFindRoute,    Raise::kNone, "open a link"},
     {in(kFinding),                      On::kNoLink,     kOutbound,  Do::kRelease,      Raise::kFail, "the link did not come up"},
-    {in(kOutbound),                     On::kNoLink,     kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
+    {kLinkLeaves & ~in(kSending) & ~in(kFinding), On::kNoLink,     kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
     {in(kSending),                      On::kNoRoute,    kFinding,   Do::kFindRoute,    Raise::kNone, "path request"},
     {in(kFinding),                      On::kNoRoute,    kOutbound,  Do::kRelease,      Raise::kFail, "the request is out: the route waits for the answer"},
-    {in(kOutbound),                     On::kNoRoute,    kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
+    {kLinkLeaves & ~in(kSending) & ~in(kFinding), On::kNoRoute,    kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
     {in(kSending),                      On::kStaleRoute, kFinding,   Do::kFindRoute,    Raise::kNone, "the link was closed: forgotten, and a path request"},
     {kLinkLeaves & ~in(kSending),       On::kStaleRoute, kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
     {in(kFinding),                      On::kAcked,      kOutbound,  Do::kRelease,      Raise::kSeen, "the link is active"},
     {kLinkLeaves & ~in(kFinding),       On::kAcked,      kOutbound,  Do::kIgnore,       Raise::kNone, "nothing is looked for"},
 
+    {in(kSending),                      On::kStillHeld,  kGenerating, Do::kRelease,     Raise::kNone, "the recipient wants a stamp"},
+    {kLinkLeaves & ~in(kSending),        On::kStillHeld,  kOutbound,  Do::kIgnore,       Raise::kNone, "no look is open"},
+    {in(kGenerating) | in(kStamping),   On::kAnswered,   kOutbound,  Do::kRelease,      Raise::kNone, "no stamp is missing"},
+    {kLinkLeaves & ~in(kGenerating) & ~in(kStamping), On::kAnswered, kOutbound, Do::kIgnore, Raise::kNone, "no stamp was looked for"},
+
     {in(kFinding) | in(kSending),       On::kFailed,     kOutbound,  Do::kRelease,      Raise::kFail, "no interface, no proof, or the link went down"},
-    {in(kOutbound),                     On::kFailed,     kOutbound,  Do::kIgnore,       Raise::kNone, "news of an attempt that we gave up"},
+    {in(kStamping),                     On::kFailed, kGenerating, Do::kRelease,     Raise::kNone, "the search is lost"},
+    {in(kOutbound) | in(kGenerating),   On::kFailed, kOutbound,  Do::kIgnore,       Raise::kNone, "news of an attempt that we gave up"},
     {in(kFinding) | in(kSending),       On::kTimedOut,   kOutbound,  Do::kRelease,      Raise::kFail, "the last bound of an attempt"},
-    {in(kOutbound),                     On::kTimedOut,   kOutbound,  Do::kIgnore,       Raise::kNone, "a timer of an earlier attempt"},
+    {in(kStamping),                     On::kTimedOut, kGenerating, Do::kRelease,     Raise::kNone, "the search is lost"},
+    {in(kOutbound) | in(kGenerating),   On::kTimedOut, kOutbound,  Do::kIgnore,       Raise::kNone, "a timer of an earlier attempt"},
 
     {in(kSending),                      On::kRejected,   kRejected,  Do::kDeadLetter,   Raise::kSeen, "the receiver does not take it"},
     {kLinkLeaves & ~in(kSending),       On::kRejected,   kOutbound,  Do::kIgnore,       Raise::kNone, "news of an attempt that we gave up"},
 
-    {kLinkLeaves,                       On::kExhausted,  kFailed,    Do::kDeadLetter,   Raise::kNone, "never raised: it is tried until its deadline"},
+    {kLinkLeaves,                       On::kExhausted,  kFailed,    Do::kDeadLetter,   Raise::kNone, "the recipient wants more work than we do"},
     {kLinkLeaves & ~in(kSending),       On::kExpired,    kExpired,   Do::kDeadLetter,   Raise::kNone, "its deadline has come"},
     {in(kSending),                      On::kExpired,    kSending,   Do::kIgnore,       Raise::kNone, "what is on the link has its time for a proof"},
     {kLinkLeaves,                       On::kCancelled,  kCancelled, Do::kDrop,         Raise::kNone, "stopped on request; a transfer is called off"},

@@ -43,8 +43,8 @@ class TwoStations : public ::testing::Test {
     return pack(message, (back ? bob() : alice()).signing()).value();
   }
   Word look(Machine& machine, const PackedMessage& message, std::uint8_t method,
-            Duration within = 1s) {
-    machine.look(message, delivery(&machine == &a ? bob() : alice()), method);
+            Duration within = 1s, const NamedTexts& more = {}) {
+    machine.look(message, delivery(&machine == &a ? bob() : alice()), method, more);
     net.run(within);
     return machine.ends.empty() || machine.ends.back().first != machine.last_attempt
                ? Word{0}

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "postrider/model/seams/transport.h"
 #include "postrider/profiles/lxmf/letter.h"
@@ -15,6 +17,9 @@ inline constexpr std::string_view kProfileName = "lxmf";
 // WireRequest: target is the recipient's address in digits, the body the packed message.
 inline constexpr std::string_view kHeaderMethod = "method";  // a number of table.h
 inline constexpr std::string_view kHeaderKind = "kind";      // "look" or "find"
+inline constexpr std::string_view kHeaderStamp = "stamp";     // in digits
+inline constexpr std::string_view kHeaderStamped = "stamped";  // the cost it was worked for
+inline constexpr std::string_view kHeaderWants = "wants";      // the cost, whatever was announced
 
 // WireReply::status: how a look or a search ended.
 enum class Word : std::uint8_t {
@@ -29,10 +34,20 @@ enum class Word : std::uint8_t {
   kLinkClosed = 9,
   kNoInterface = 10,
   kTooLarge = 11,  // more than one packet or link carries
+  kWantsStamp = 12,  // the recipient; the body of the reply is one byte, the cost
 };
-inline WireReply reply_of(Word word) { return {.status = static_cast<int>(word)}; }
+inline WireReply reply_of(Word word, std::string body = {}) {
+  WireReply reply;
+  reply.status = static_cast<int>(word);
+  reply.body = std::move(body);
+  return reply;
+}
 
-WireRequest encode_look(const Typed::FactsView& facts, AttemptKind kind);
-Reading classify_word(const Typed::FactsView& facts, AttemptKind kind, const WireReply& reply);
+// Of a message whose turn has come: whether it lacks a stamp that is worth working for.
+Judgement judge_letter(const Typed::FactsView& facts);
+
+// Of a look, a search for a way, and a search for a stamp, which is not the station's.
+WireRequest encode_attempt(const Typed::FactsView& facts, AttemptKind kind);
+Reading classify_end(const Typed::FactsView& facts, AttemptKind kind, const WireReply& reply);
 
 }  // namespace postrider::lxmf

@@ -75,6 +75,16 @@ class StampSearch {
   bool found_ = false;
 };
 
+// What a recipient makes of the stamp of a message.
+enum class StampVerdict : std::uint8_t { kNotAsked, kByTicket, kByWork, kMissing, kTooWeak };
+inline bool is_enough(StampVerdict verdict) {
+  return verdict != StampVerdict::kMissing && verdict != StampVerdict::kTooWeak;
+}
+struct StampReading {
+  StampVerdict verdict = StampVerdict::kNotAsked;
+  std::uint8_t value = 0;  // of work: leading zero bits
+};
+
 // A ticket of the recipient takes the place of work.
 Ticket stamp_by_ticket(const Ticket& ticket, const reticulum::Digest& message);
 

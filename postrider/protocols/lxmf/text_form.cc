@@ -54,6 +54,17 @@ std::string hex_of(std::string_view bytes) {
   return out;
 }
 
+std::string bytes_of(std::string_view digits) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    std::uint8_t byte = 0;
+    const auto read = std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
+    if (read.ec != std::errc() || read.ptr != digits.data() + i + 2) return {};
+    out.push_back(static_cast<char>(byte));
+  }
+  return digits.size() % 2 == 0 ? out : std::string();
+}
+
 std::optional<Address> address_of(std::string_view digits) {
   if (digits.size() != 32) return std::nullopt;
   Address out{};
@@ -66,7 +77,7 @@ std::optional<Address> address_of(std::string_view digits) {
 }
 
 std::string message_as_json(const ReceivedMessage& received, Carriage carriage,
-                            SignatureVerdict verdict) {
+                            SignatureVerdict verdict, const StampReading& stamp) {
   std::string out;
   json::JsonWriter json(out);
   json.open_object();
@@ -81,6 +92,10 @@ std::string message_as_json(const ReceivedMessage& received, Carriage carriage,
   write_fields(json, received.message.fields);
   json.field("method", name_of(carriage));
   json.field("signature", name_of(verdict));
+  if (stamp.verdict != StampVerdict::kNotAsked) {
+    json.field("stamp", name_of(stamp.verdict));
+    json.name("stamp_value").number(std::uint64_t{stamp.value});
+  }
   json.close_object();
   return out;
 }
@@ -134,6 +149,17 @@ std::string_view name_of(SignatureVerdict verdict) {
     case SignatureVerdict::kVerified: return "verified";
     case SignatureVerdict::kUnknownSource: return "source unknown";
     case SignatureVerdict::kInvalid: return "invalid";
+  }
+  POSTRIDER_CHECK(false);
+}
+
+std::string_view name_of(StampVerdict verdict) {
+  switch (verdict) {
+    case StampVerdict::kNotAsked: return "not asked for";
+    case StampVerdict::kByTicket: return "ticket";
+    case StampVerdict::kByWork: return "valid";
+    case StampVerdict::kMissing: return "missing";
+    case StampVerdict::kTooWeak: return "too weak";
   }
   POSTRIDER_CHECK(false);
 }

@@ -2,18 +2,52 @@
 
 #include <cmath>
 
+#include "postrider/base/codec.h"
 #include "postrider/protocols/lxmf/message.h"
+#include "postrider/protocols/reticulum/crypto.h"
 #include "postrider/protocols/reticulum/msgpack.h"
 
 namespace postrider::lxmf {
 namespace {
 
 constexpr double kExpirySecondsMax = 1e11;  // far beyond any clock, and a number that fits
+constexpr Duration kTicketTurn = kTicketLife - kTicketRenew;  // for so long one is given
+
+std::int64_t turn_of(Timestamp wall) { return wall.ms() / kTicketTurn.count(); }
+
+GivenTicket ticket_of_turn(const reticulum::Identity& identity, const reticulum::Address& peer,
+                           std::int64_t turn) {
+  std::string salt = "postrider lxmf ticket";
+  Writer(salt).raw(reticulum::view(peer)).i64(turn);
+  return {.ticket = reticulum::hkdf<16>(reticulum::view(identity.agreement_secret()), salt),
+          .expires = Timestamp(turn * kTicketTurn.count()) + kTicketLife};
+}
 
 }  // namespace
 
 GivenTicket make_ticket(Timestamp wall, reticulum::Random& random) {
   return {.ticket = random.bytes<16>(), .expires = wall + kTicketLife};
+}
+
+GivenTicket ticket_for(const reticulum::Identity& identity, const reticulum::Address& peer,
+                       Timestamp wall) {
+  return ticket_of_turn(identity, peer, turn_of(wall));
+}
+
+bool is_stamp_by_own_ticket(std::string_view stamp, const reticulum::Identity& identity,
+                            const reticulum::Address& peer, const reticulum::Digest& message,
+                            Timestamp wall) {
+  if (stamp.size() != sizeof(Ticket)) return false;
+  const std::int64_t now = turn_of(wall);
+  bool found = false;
+  // The clock of an earlier process may have been ahead.
+  for (std::int64_t turn = now + 1; turn >= 0; --turn) {
+    const GivenTicket given = ticket_of_turn(identity, peer, turn);
+    if (!is_accepted(given, wall)) break;
+    found = found || reticulum::equal_in_constant_time(
+                         stamp, reticulum::view(stamp_by_ticket(given.ticket, message)));
+  }
+  return found;
 }
 
 std::string encode_ticket(const GivenTicket& ticket) {

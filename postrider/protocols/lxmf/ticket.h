@@ -9,6 +9,7 @@
 #include "postrider/base/time.h"
 #include "postrider/protocols/lxmf/stamp.h"
 #include "postrider/protocols/reticulum/bytes.h"
+#include "postrider/protocols/reticulum/identity.h"
 
 namespace postrider::lxmf {
 
@@ -22,6 +23,15 @@ struct GivenTicket {
   Timestamp expires;  // wall
 };
 GivenTicket make_ticket(Timestamp wall, reticulum::Random& random);
+// The ticket that this identity gives a peer at this time. It follows from the identity's secret,
+// the peer and the week, so nothing has to be kept of it: one is given for a week, and more than
+// 14 d remain of its life when another follows.
+GivenTicket ticket_for(const reticulum::Identity& identity, const reticulum::Address& peer,
+                       Timestamp wall);
+// Whether it is the stamp by any ticket that this identity gave the peer and still accepts.
+bool is_stamp_by_own_ticket(std::string_view stamp, const reticulum::Identity& identity,
+                            const reticulum::Address& peer, const reticulum::Digest& message,
+                            Timestamp wall);
 // The value of the field of a message, as msgpack, and what such a field says. Nothing: no ticket.
 std::string encode_ticket(const GivenTicket& ticket);
 std::optional<GivenTicket> decode_ticket(std::string_view value);

@@ -143,14 +143,42 @@ void Site::attempt_ended(AttemptId attempt, WireReply reply) {
   process.dirty = true;
 }
 
-void Site::start_exchange(AttemptId exchange, WireRequest /*request*/) {
-  // Computations take virtual time.
-  around_.agenda.after(Duration(rng_.between(1, 500)), [this, exchange, number = process_->number] {
+// All of it at once; it is the time that it takes which is virtual.
+WireReply Site::worked(const WireRequest& request) const {
+  WireReply reply;
+  for (const WorkKind& kind : around_.work) {
+    if (kind.name != request.target) continue;
+    const std::unique_ptr<Work> work = kind.make(request.body);
+    reply.status = work == nullptr ? 400 : 200;
+    if (work == nullptr) return reply;
+    while (!work->go_on(std::uint64_t{1} << 20)) {
+    }
+    reply.body = work->result();
+    return reply;
+  }
+  return reply;
+}
+
+void Site::start_exchange(AttemptId exchange, WireRequest request) {
+  around_.agenda.after(Duration(rng_.between(1, 500)), [this, exchange, number = process_->number,
+                                                        reply = worked(request)]() mutable {
     if (process_ == nullptr || process_->dead || process_->number != number) return;
-    WireReply reply;
     process_->stations->exchanged(exchange, reply);
     process_->dirty = true;
   });
+}
+
+// An attempt that is work ends as those of stations do, unless it is aborted or its process is gone.
+void Site::start_work(const StartAttempt& start) {
+  around_.agenda.after(Duration(rng_.between(1, 500)),
+                       [this, attempt = start.attempt, number = process_->number,
+                        epoch = counts_.epochs, reply = worked(start.request)]() mutable {
+                         if (process_ == nullptr || process_->dead ||
+                             process_->number != number || counts_.epochs != epoch ||
+                             !process_->open.contains(attempt.value()))
+                           return;
+                         attempt_ended(attempt, std::move(reply));
+                       });
 }
 
 void Site::abort_exchange(AttemptId /*exchange*/) {}
@@ -200,9 +228,10 @@ void Site::carry_out(Process& process, Action& action) {
     around_.starts(*start);
     if (!process.open.insert(start->attempt.value()).second)
       around_.violation(name_ + ": an attempt was started twice");
+    process.dirty = true;
+    if (start->request.verb == kWorkVerb) return start_work(*start);
     if (!process.stations->offer(action, now))
       around_.violation(name_ + ": no station takes " + start->request.verb);
-    process.dirty = true;
     return;
   }
   if (const auto* abort = std::get_if<AbortAttempt>(&action)) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "postrider/model/seams/work.h"
 #include "postrider/shard/shard.h"
 #include "postrider/shard/stations.h"
 #include "postrider/sim/world/agenda.h"
@@ -33,6 +34,7 @@ class Site final : public StationDoor {
     FaultSet faults;  // of its store
     Duration span{0};
     bool repeats_entropy = false;  // a planted bug: each process draws what the first one drew
+    std::vector<WorkKind> work;  // of its profiles
     std::function<std::vector<std::unique_ptr<Station>>()> make_stations;
     std::function<void(const StartAttempt&)> starts;  // before its station has it
     std::function<void(Ticket, const Answer&)> told;  // a client
@@ -95,6 +97,8 @@ class Site final : public StationDoor {
   void abort_exchange(AttemptId exchange) override;
   void misused(std::string_view verb, std::string what) override;
 
+  WireReply worked(const WireRequest& request) const;
+  void start_work(const StartAttempt& start);
   void heard(const station::Happened& happened);
   void open_shard(Process& process);
   void act(Process& process);

@@ -49,9 +49,7 @@ class WorkTransport::Impl {
         kinds_(kinds.begin(), kinds.end()),
         ended_(std::move(ended)),
         own_(
-            loop, [this] { sweep(); }, [this] { collect(); }) {
-    for (std::uint32_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
-  }
+            loop, [this] { sweep(); }, [this] { collect(); }) {}
   ~Impl() {
     own_.cancel();
     {
@@ -109,6 +107,9 @@ void WorkTransport::Impl::start(AttemptId attempt, WireRequest request) {
     own_.note_due(now, task->due);
   }
   if (task->work == nullptr) return finish(task);
+  // Most daemons have nothing to work at.
+  for (std::size_t i = threads_.size(); i < options_.threads; ++i)
+    threads_.emplace_back([this] { work(); });
   {
     const std::lock_guard lock(mutex_);
     ready_.push_back(std::move(task));

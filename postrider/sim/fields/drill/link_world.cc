@@ -138,6 +138,7 @@ std::unique_ptr<Site> LinkWorld::make_site(std::uint32_t machine) {
       Site::Surroundings{
           agenda_, wires_, shard, limits, faults, options_.span,
           options_.bug == LinkBug::kEntropyRepeated,
+          {},
           [machine, bug = options_.bug] {
             std::vector<std::unique_ptr<Station>> list;
             list.push_back(

@@ -15,6 +15,7 @@
 #include "postrider/profiles/lxmf/profile.h"
 #include "postrider/profiles/lxmf/settings.h"
 #include "postrider/profiles/lxmf/station.h"
+#include "postrider/profiles/lxmf/work.h"
 #include "postrider/protocols/lxmf/text_form.h"
 #include "postrider/protocols/reticulum/frames.h"
 #include "postrider/sim/fields/lxmf/eager_station.h"
@@ -209,6 +210,7 @@ void LxmfWorld::make_place(std::uint32_t machine) {
       Site::Surroundings{
           agenda_, wires_, shard, limits, faults, options_.span,
           options_.bug == LxmfBug::kSealsAlike,
+          {lxmf::kWorkKinds.begin(), lxmf::kWorkKinds.end()},
           [this, machine] {
             std::vector<std::unique_ptr<Station>> list;
             list.push_back(make_station(machine));
