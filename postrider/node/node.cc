@@ -13,12 +13,12 @@
 #include "postrider/runtime/reclaimer.h"
 #include "postrider/runtime/reserve.h"
 #include "postrider/runtime/switch_transport.h"
-#include "postrider/transports/work/work_transport.h"
 #include "postrider/runtime/system_entropy.h"
 #include "postrider/shard/limits.h"
 #include "postrider/stores/rocks/rocks_store.h"
 #include "postrider/transports/discovery/discovery_transport.h"
 #include "postrider/transports/login/login_transport.h"
+#include "postrider/transports/work/work_transport.h"
 
 namespace postrider {
 namespace {

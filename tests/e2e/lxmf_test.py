@@ -3,6 +3,7 @@
   POSTRIDER_LXMF_ROUNDS=100 python3 tests/e2e/lxmf_test.py    kills one of them so often; 8 by default
 """
 
+import json
 import os
 import random
 import sys
@@ -55,6 +56,58 @@ class Lxmf(Case):
             receiver.read()
             self.assertEqual(set(receiver.inbox), set(texts))
             receiver.client.conservation()
+
+    def test_a_stamp_is_worked_for_and_a_ticket_takes_its_place(self):
+        port = free_port()
+        bob = Side(self, "bob", f"listen tcp://127.0.0.1:{port}",
+                   station='stamp_cost.own = "9"\nstamps_enforced.own = "on"')
+        alice = Side(self, "alice", f"tcp://127.0.0.1:{port}")
+        for side in (bob, alice):
+            side.start()
+
+        def send(sender, receiver, text, **attributes):
+            answer = sender.client.post("/v1/messages", {
+                "destination": f"lxmf:{receiver.address}", "body": text, "attributes": attributes})
+            self.assertEqual(answer.status, 202, answer)
+            return answer.json()["id"]
+
+        alice.client.wait_for(send(alice, bob, "stamped"), "delivered")
+        bob.client.wait_for(send(bob, alice, "with a ticket", ticket="yes"), "delivered")
+        alice.client.wait_for(send(alice, bob, "by ticket"), "delivered")
+        page = bob.client.get("/v1/mailboxes/inbox/messages").json()
+        bodies = [json.loads(item["body"]) for item in page["messages"]]
+        self.assertEqual([body["stamp"] for body in bodies], ["valid", "ticket"])
+        self.assertGreaterEqual(bodies[0]["stamp_value"], 9)
+
+    def test_a_node_keeps_a_message_until_its_recipient_comes(self):
+        door, friend = free_port(), free_port()
+        node = Side(self, "node", f"listen tcp://127.0.0.1:{door}",
+                    station='node = "own"\nnode_cost = "13"',
+                    more='[destinations."lxmf-node:*"]\nprofile = "mailbox"')
+        uses = f'propagation_node = "{node.node}"'
+        alice = Side(self, "alice", f"listen tcp://127.0.0.1:{friend}", f"tcp://127.0.0.1:{door}", settings=uses)
+        carol = Side(self, "carol", f"tcp://127.0.0.1:{friend}", f"tcp://127.0.0.1:{door}", settings=uses)
+        for side in (node, alice, carol):
+            side.start()
+        alice.submit("to know each other", carol, "direct")
+        wait_until(lambda: carol.read() or "to know each other" in carol.inbox, "the first message")
+        carol.daemon.kill()
+        texts = {"short", "a resource " + "x" * 3000}
+        for text in texts:
+            answer = alice.client.post("/v1/messages", {
+                "destination": f"lxmf:{carol.address}", "body": text, "attributes": {"method": "propagated"}})
+            self.assertEqual(answer.status, 202, answer)
+            alice.client.wait_for(answer.json()["id"], "delivered")
+        node.daemon.kill()
+        node.start()
+        carol.start()
+        done = self.run_program("lxmf", "sync", node.node, "--url", carol.daemon.url)
+        self.assertEqual(done.returncode, 0, done)
+        carol.client.wait_for(done.stdout.strip(), "delivered")
+        carol.read()
+        self.assertEqual(set(carol.inbox), texts | {"to know each other"})
+        for side in (node, alice, carol):
+            side.client.conservation()
 
     def test_kill_9_loses_and_doubles_nothing(self):
         draw = random.Random(SEED)

@@ -13,13 +13,15 @@ def free_port():
 class Side:
     """One daemon with its identity, its inbox and what its clients want."""
 
-    def __init__(self, case, name, interface):
-        self.case, self.name, self.interface = case, name, interface
+    def __init__(self, case, name, *interfaces, station="", settings="", more=""):
+        """Lines of its configuration: of the station, of the settings of its recipients, and more."""
+        self.case, self.name, self.interfaces = case, name, interfaces
+        self.station, self.settings, self.more = station, settings, more
         self.directory = case.directory / name
         self.directory.mkdir()
         made = case.run_program("lxmf", "new", self.directory / "key", "--json")
         case.assertEqual(made.returncode, 0, made)
-        self.address = json.loads(made.stdout)["address"]
+        self.address, self.node = json.loads(made.stdout)["address"], json.loads(made.stdout)["node"]
         self.waiting, self.inbox = [], {}
         self.daemon = None
 
@@ -28,7 +30,8 @@ class Side:
 [secrets]
 own = "{self.directory}/key"
 [stations.lxmf]
-interface.line = "{self.interface}"
+{chr(10).join(f'interface.line{i} = "{line}"' for i, line in enumerate(self.interfaces))}
+{self.station}
 identity.own = "inbox"
 display_name.own = "{self.name}"
 [destinations.inbox]
@@ -39,6 +42,8 @@ profile = "lxmf"
 identity = "own"
 wait_base = "200ms"
 wait_max = "2s"
+{self.settings}
+{self.more}
 """)
         self.client = self.daemon.wait_ready()
 

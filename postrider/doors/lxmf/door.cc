@@ -8,7 +8,7 @@ namespace postrider::doors {
 namespace {
 
 constexpr auto kLxmfNouns =
-    std::to_array<Noun>({{"lxmf", lxmf_door::run_lxmf, "identities of LXMF: new, id"}});
+    std::to_array<Noun>({{"lxmf", lxmf_door::run_lxmf, "identities of LXMF: new, id, sync"}});
 
 }  // namespace
 

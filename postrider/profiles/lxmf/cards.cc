@@ -4,6 +4,7 @@
 
 #include "postrider/base/codec.h"
 #include "postrider/profiles/lxmf/settings.h"
+#include "postrider/protocols/lxmf/propagation.h"
 #include "postrider/protocols/lxmf/text_form.h"
 
 namespace postrider::lxmf {
@@ -33,7 +34,15 @@ Received receive_heard(const Inbound& inbound) {
   const auto address = exactly<16>(reader.raw(16));
   const std::string_view peer = reader.text();
   const std::string_view path = reader.text();
-  if (!reader.at_end() || !address || !decode_peer(peer) || !decode_path_card(path)) return out;
+  const auto decoded = decode_peer(peer);
+  if (!reader.at_end() || !address || !decoded || !decode_path_card(path)) return out;
+  if (decoded->is_node) {  // uploads that wait for it go on
+    Subject subject;
+    subject.gate = gate_of(hex_of(view(*address)));
+    subject.alive = true;
+    subject.waits = false;
+    out.subjects.push_back(std::move(subject));
+  }
   out.cards.push_back(
       card_of(kPeers, view(*address), std::string(peer), inbound.now + kPeerKept));
   out.cards.push_back(card_of(kPaths, view(*address), std::string(path),
@@ -73,6 +82,8 @@ Received receive_message(const Inbound& inbound) {
   const std::uint8_t stamped = reader.u8();
   StampReading stamp;
   stamp.value = reader.u8();
+  std::optional<Digest> transient;
+  if (reader.u8() != 0) transient = exactly<32>(reader.raw(32));
   auto received = reader.ok() ? unpack(reader.rest()) : corrupt("arrival");
   if (!received || verdict > static_cast<std::uint8_t>(SignatureVerdict::kInvalid) ||
       stamped > static_cast<std::uint8_t>(StampVerdict::kTooWeak))
@@ -85,6 +96,8 @@ Received receive_message(const Inbound& inbound) {
   }
   const std::string* const before = inbound.cabinet->card(kSeen, view(received->id));
   if (inbound.cabinet->lacks()) return out;
+  if (transient)
+    out.cards.push_back(card_of(kFetched, view(*transient), {}, inbound.now + kFetchedKept));
   if (before != nullptr) {
     out.reply = kReplyKnown;
     return out;
@@ -103,12 +116,37 @@ Received receive_message(const Inbound& inbound) {
   return out;
 }
 
+// Into the mailbox of its recipient, once.
+Received receive_upload(const Inbound& inbound) {
+  Received out;
+  if (inbound.bytes.size() < kItemBytesMin - sizeof(Stamp)) return out;
+  const Digest id = transient_id(inbound.bytes);
+  const std::string* const before = inbound.cabinet->card(kKept, view(id));
+  if (inbound.cabinet->lacks()) return out;
+  if (before != nullptr) {
+    out.reply = kReplyKnown;
+    return out;
+  }
+  out.cards.push_back(card_of(kKept, view(id), {}, inbound.now + kKeptKnown));
+  NestedSubmit submit;
+  submit.destination = kept_for(*exactly<16>(inbound.bytes.substr(0, 16)));
+  submit.body = inbound.bytes;
+  out.submits.push_back(std::move(submit));
+  out.firm = true;  // it will be proven
+  out.reply = kReplyDone;
+  return out;
+}
+
 }  // namespace
+
+std::string kept_for(const Address& recipient) {
+  return std::string(kKeptPrefix) + hex_of(view(recipient));
+}
 
 std::string encode_peer(const PeerCard& peer) {
   std::string out;
   Writer writer(out);
-  writer.raw(view(peer.keys)).u8(peer.ratchet ? 1 : 0);
+  writer.raw(view(peer.keys)).u8(static_cast<std::uint8_t>((peer.ratchet ? 1 : 0) | (peer.is_node ? 2 : 0)));
   if (peer.ratchet) writer.raw(view(*peer.ratchet));
   writer.i64(peer.heard.ms()).text(std::string_view(peer.app_data).substr(0, kAppDataBytesMax));
   return out;
@@ -118,7 +156,9 @@ Result<PeerCard> decode_peer(std::string_view bytes) {
   Reader reader(bytes);
   PeerCard out;
   const auto keys = exactly<64>(reader.raw(64));
-  if (reader.u8() != 0) out.ratchet = exactly<32>(reader.raw(32));
+  const std::uint8_t flags = reader.u8();
+  if ((flags & 1U) != 0) out.ratchet = exactly<32>(reader.raw(32));
+  out.is_node = (flags & 2U) != 0;
   out.heard = Timestamp(reader.i64());
   out.app_data = reader.text();
   if (!reader.at_end() || !keys) return corrupt("card of a peer");
@@ -174,12 +214,14 @@ std::string encode_own_change(const Address& destination, const OwnCard& card) {
 
 std::string encode_inbound(const InboundForm& form, std::string_view packed) {
   std::string out;
-  Writer(out)
-      .u8(static_cast<std::uint8_t>(form.carriage))
+  Writer writer(out);
+  writer.u8(static_cast<std::uint8_t>(form.carriage))
       .u8(static_cast<std::uint8_t>(form.signature))
       .u8(static_cast<std::uint8_t>(form.stamp.verdict))
       .u8(form.stamp.value)
-      .raw(packed);
+      .u8(form.transient ? 1 : 0);
+  if (form.transient) writer.raw(view(*form.transient));
+  writer.raw(packed);
   return out;
 }
 
@@ -198,6 +240,7 @@ Received receive_arrival(const Inbound& inbound) {
   if (inbound.source.kind == kArrivedPeer) return receive_heard(inbound);
   if (inbound.source.kind == kArrivedOwn) return receive_own(inbound);
   if (inbound.source.kind == kArrivedMessage) return receive_message(inbound);
+  if (inbound.source.kind == kArrivedUpload) return receive_upload(inbound);
   return {};
 }
 

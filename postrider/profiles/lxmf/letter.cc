@@ -14,10 +14,15 @@ namespace {
 
 using reticulum::Identity;
 
+// It lies in one card when it is sealed.
+constexpr std::size_t kUploadBytesMax = 480 * 1024;
+
 Result<Carriage> method_of(std::string_view word) {
   if (word == "opportunistic" || word == "OPPORTUNISTIC") return Carriage::kOpportunistic;
   if (word == "direct" || word == "DIRECT") return Carriage::kDirect;
-  return fail(ErrorCode::kInvalid, "attribute 'method' must be opportunistic or direct");
+  if (word == "propagated" || word == "PROPAGATED") return Carriage::kPropagated;
+  return fail(ErrorCode::kInvalid,
+              "attribute 'method' must be opportunistic, direct, propagated or sync");
 }
 
 Address delivery_of(const Identity& identity) {
@@ -32,6 +37,39 @@ Result<Identity> identity_of(const Typed::OfferView& offer, const std::string& n
   if (!identity)
     return fail(ErrorCode::kInvalid, "secret '" + name + "' is no identity: it must have 64 bytes");
   return identity;
+}
+
+std::uint8_t method_by(Carriage carriage) {
+  switch (carriage) {
+    case Carriage::kDirect: return kDirect;
+    case Carriage::kPropagated: return kPropagated;
+    case Carriage::kOpportunistic:
+    case Carriage::kPaper: break;
+  }
+  return kOpportunistic;
+}
+
+Result<Admission> admit_sync(const Typed::OfferView& offer, const std::string& from) {
+  if (!offer.body.empty() || !offer.parsed->content.empty() || !offer.parsed->title.empty())
+    return fail(ErrorCode::kInvalid, "a sync has no content");
+  Admission out;
+  out.method = kSync;
+  out.attributes = encode_texts({{"from", from}, {"method", "SYNC"}});
+  return out;
+}
+
+// Nothing is accepted that no node could take.
+Result<void> propagate(const Typed::OfferView& offer, std::size_t bytes, Admission& out) {
+  const std::string& node = offer.prepared->node;
+  if (node.empty())
+    return fail(ErrorCode::kInvalid,
+                "no_propagation_node: the destination has no setting 'propagation_node'");
+  if (bytes > kUploadBytesMax)
+    return fail(ErrorCode::kInvalid, "size_refused: a node takes no message of " +
+                                         std::to_string(bytes) + " bytes");
+  const GateName gate = gate_of(node);
+  out.gates[0] = {.name = gate, .limits = gate_limits(gate, offer.policy)};
+  return {};
 }
 
 // A message that was signed before, by a rerun: its bytes stay as they are.
@@ -64,6 +102,8 @@ Result<std::optional<Letter>> read_letter(std::string_view body, std::string_vie
       letter.id = value;
     } else if (name == "from") {
       letter.from = value;
+    } else if (name == "method" && (value == "sync" || value == "SYNC")) {
+      letter.syncs = true;
     } else if (name == "method") {
       POSTRIDER_TRY(method, method_of(value));
       letter.method = method;
@@ -104,6 +144,7 @@ Result<Admission> admit_letter(const Typed::OfferView& offer) {
                 "hexadecimal digits");
   const std::string& from = letter.from.empty() ? offer.prepared->identity : letter.from;
   POSTRIDER_TRY(identity, identity_of(offer, from));
+  if (letter.syncs) return admit_sync(offer, from);
   Admission out;
   Carriage method = letter.method.value_or(offer.prepared->method);
   std::string id = letter.id;
@@ -131,7 +172,12 @@ Result<Admission> admit_letter(const Typed::OfferView& offer) {
     id = hex_of(reticulum::view(packed->id));
     out.body = std::move(packed->bytes);
   }
-  out.method = method == Carriage::kDirect ? kDirect : kOpportunistic;
+  out.method = method_by(method);
+  if (method == Carriage::kPropagated) {
+    const std::size_t bytes = out.body ? out.body->size() : offer.body.size();
+    if (const Result<void> good = propagate(offer, bytes, out); !good)
+      return tl::unexpected<Error>(good.error());
+  }
   NamedTexts texts = {{"id", id}, {"from", from}, {"method", std::string(name_of(method))}};
   if (letter.stamp_cost) texts.emplace_back("stamp_cost", std::to_string(*letter.stamp_cost));
   out.attributes = encode_texts(texts);

@@ -20,6 +20,7 @@ struct Letter {
   std::string id;        // of a packed one, in digits
   std::string from;      // the key file of the sender; empty: the destination's
   std::optional<Carriage> method;
+  bool syncs = false;  // no message: what the node keeps that the destination names is fetched
   std::string title;
   std::string content;
   std::string fields;  // msgpack

@@ -6,6 +6,7 @@
 #include "postrider/profiles/lxmf/profile.h"
 #include "postrider/profiles/lxmf/table.h"
 #include "postrider/protocols/lxmf/text_form.h"
+#include "postrider/protocols/lxmf/ticket.h"
 #include "postrider/protocols/reticulum/random_testing.h"
 
 namespace postrider::lxmf {
@@ -108,7 +109,7 @@ TEST_F(Letters, AreRefusedWithWhatIsWrong) {
   EXPECT_EQ(admit("x", {{"content", "y"}}).error().detail,
             "the content is given twice: as body and as attribute");
   EXPECT_EQ(admit("x", {{"method", "paper"}}).error().detail,
-            "attribute 'method' must be opportunistic or direct");
+            "attribute 'method' must be opportunistic, direct, propagated or sync");
   EXPECT_EQ(admit("x", {{"from", "carol"}}).error().detail,
             "there is no secret 'carol' for the sender");
   EXPECT_EQ(admit("x", {{"from", "short"}}).error().detail,
@@ -119,6 +120,42 @@ TEST_F(Letters, AreRefusedWithWhatIsWrong) {
   EXPECT_EQ(admit("x", {}).error().detail,
             "the destination's name must end in the recipient's address: lxmf: and 32 hexadecimal "
             "digits");
+}
+
+// req: lxmf.sub.7
+TEST_F(Letters, GoPropagatedByTheNodeThatIsConfigured) {
+  EXPECT_EQ(admit("x", {{"method", "propagated"}}).error().detail,
+            "no_propagation_node: the destination has no setting 'propagation_node'");
+  settings_.emplace_back("propagation_node", std::string(32, 'a'));
+  const auto made = admit("x", {{"method", "propagated"}});
+  ASSERT_TRUE(made) << made.error().detail;
+  EXPECT_EQ(made->method, kPropagated);
+  EXPECT_EQ(kLxmf.methods[made->method].initial, kGenerating);
+  EXPECT_EQ(made->gates[0].name, gate_of(std::string(32, 'a')));
+  EXPECT_EQ(made->gates[0].limits.in_use_max, 1U) << "one upload at a time";
+  // What no node could take is not accepted.
+  EXPECT_TRUE(admit(std::string(480 * 1024 - 200, 'x'), {{"method", "propagated"}}));
+  const auto large = admit(std::string(480 * 1024, 'x'), {{"method", "propagated"}});
+  ASSERT_FALSE(large);
+  EXPECT_TRUE(large.error().detail.starts_with("size_refused"));
+}
+
+TEST_F(Letters, OfASyncHaveNoContent) {
+  const auto made = admit("", {{"method", "sync"}});
+  ASSERT_TRUE(made) << made.error().detail;
+  EXPECT_EQ(made->method, kSync);
+  EXPECT_FALSE(admit("x", {{"method", "sync"}}));
+}
+
+TEST_F(Letters, EncloseATicketWhenTheyAreAskedTo) {
+  const Timestamp wall(1'767'225'600'000);
+  const auto made = admit("x", {{"ticket", "yes"}}, wall);
+  ASSERT_TRUE(made) << made.error().detail;
+  const auto ticket = ticket_in(unpack(*made->body)->message.fields);
+  ASSERT_TRUE(ticket);
+  const Address recipient = *recipient_of(name_);
+  EXPECT_EQ(ticket->ticket, ticket_for(alice(), recipient, wall).ticket);
+  EXPECT_FALSE(ticket_in(unpack(*admit("x", {}, wall)->body)->message.fields));
 }
 
 TEST_F(Letters, CarryFields) {

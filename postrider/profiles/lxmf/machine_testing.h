@@ -77,7 +77,8 @@ class Machine {
   void commit();                     // all that was posted so far
   void look(const PackedMessage& message, const Address& recipient, std::uint8_t method,
             const NamedTexts& more = {});
-  void find(const Address& recipient, std::uint8_t method);
+  void find(const Address& recipient, std::uint8_t method, const NamedTexts& more = {},
+            std::string_view kind = "find", std::string_view body = {});
   std::uint64_t figure(std::string_view figure_name) const;
 
   Net& net;
@@ -87,6 +88,8 @@ class Machine {
   Entropy entropy;
   MapCabinet::Cards cards;  // durable
   std::vector<std::string> inbox;
+  std::map<std::string, std::vector<std::pair<MessageId, std::string>>> kept;  // of its node
+  std::uint64_t last_kept = 0;
   std::deque<station::Post> posted;
   std::vector<std::pair<std::uint64_t, Word>> ends;  // of attempts
   std::vector<On> news;
@@ -103,6 +106,27 @@ class Machine {
   friend class Net;
   void carry_out(station::Wanted& want);
   void decide(station::Post& post);
+  CardPage page_of(const Query& query) const {
+    CardPage page = *MapCabinet(cards).cards(query.drawer, {}, 1000);
+    if (query.what == Query::What::kCard)
+      std::erase_if(page.cards, [&](const Card& card) { return card.key != query.card; });
+    return page;
+  }
+  // Two at a time, so that there are pages.
+  MailboxPage kept_page(const Query& query) const {
+    MailboxPage page;
+    const auto box = kept.find(query.destination);
+    if (box == kept.end()) return page;
+    for (const auto& [id, body] : box->second) {
+      if (id <= query.id) continue;
+      if (page.items.size() == 2) {
+        page.more = true;
+        break;
+      }
+      page.items.push_back({.id = id, .body = body});
+    }
+    return page;
+  }
   std::map<std::string, LineId> listeners_;  // by address
   std::map<std::uint64_t, std::pair<Machine*, LineId>> far_;
 };
@@ -268,7 +292,13 @@ inline void Machine::decide(station::Post& post) {
   } else if (auto* peer = std::get_if<PeerSeen>(&post.event)) {
     seen.push_back(peer->destination);
   } else if (auto* query = std::get_if<Query>(&post.event)) {
-    answer.view = *MapCabinet(cards).cards(query->drawer, {}, 1000);
+    answer.view = page_of(*query);
+    if (query->what == Query::What::kReadMailbox) answer.view = kept_page(*query);
+  } else if (auto* confirm = std::get_if<Confirm>(&post.event)) {
+    std::erase_if(kept[confirm->destination], [&](const auto& one) {
+      return std::find(confirm->ids.begin(), confirm->ids.end(), one.first) != confirm->ids.end();
+    });
+    answer.view = Confirmed{};
   } else if (auto* arrived = std::get_if<Arrived>(&post.event)) {
     MapCabinet cabinet(cards);
     const Received received = receive_arrival({arrived->source, arrived->settings, arrived->bytes,
@@ -276,7 +306,13 @@ inline void Machine::decide(station::Post& post) {
     answer.code = refuses;
     if (refuses == AnswerCode::kDone) {
       for (const Card& card : received.cards) cards[{card.drawer, card.key}] = card.bytes;
-      for (const NestedSubmit& submit : received.submits) inbox.push_back(submit.body);
+      for (const NestedSubmit& submit : received.submits) {
+        if (submit.destination.starts_with(kKeptPrefix)) {
+          kept[submit.destination].emplace_back(MessageId{1, ++last_kept}, submit.body);
+        } else {
+          inbox.push_back(submit.body);
+        }
+      }
       seen.insert(seen.end(), received.alive_destinations.begin(),
                   received.alive_destinations.end());
       answer.reply = received.reply;
@@ -299,11 +335,14 @@ inline void Machine::look(const PackedMessage& message, const Address& recipient
   happen(station::Started{AttemptId(++last_attempt), id, std::move(request)});
 }
 
-inline void Machine::find(const Address& recipient, std::uint8_t method) {
+inline void Machine::find(const Address& recipient, std::uint8_t method, const NamedTexts& more,
+                          std::string_view kind, std::string_view body) {
   WireRequest request;
   request.target = hex_of(reticulum::view(recipient));
   request.headers.add(kHeaderMethod, std::to_string(method));
-  request.headers.add(kHeaderKind, "find");
+  request.headers.add(kHeaderKind, kind);
+  for (const auto& [header, text] : more) request.headers.add(header, text);
+  request.body = body;
   happen(station::Started{AttemptId(++last_attempt), MessageId{1, 1}, std::move(request)});
 }
 

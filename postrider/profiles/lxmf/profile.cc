@@ -25,6 +25,7 @@ constexpr Typed kTyped = {
     .door = {.read = read_letter, .admit = admit_letter},
     .wire = {.judge = judge_letter, .encode = encode_attempt, .classify = classify_end},
     .news = {.receive = receive_arrival, .notice = notice_nothing},
+    .gates = {.limits = gate_limits, .words = gate_words},
     .bounded = true,
     .keeps_arrivals = false,
     .make_station = make_lxmf_station,

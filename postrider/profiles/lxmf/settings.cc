@@ -1,5 +1,6 @@
 #include "postrider/profiles/lxmf/settings.h"
 
+#include "postrider/base/hash.h"
 #include "postrider/model/secrets.h"
 #include "postrider/model/setting_table.h"
 #include "postrider/protocols/lxmf/text_form.h"
@@ -32,8 +33,20 @@ Result<void> set_identity(Draft& draft, std::string_view value) {
 }
 
 Result<void> set_method(Draft& draft, std::string_view value) {
-  POSTRIDER_TRY(direct, settings::second_of(value, "opportunistic", "direct"));
-  draft.prepared.method = direct ? Carriage::kDirect : Carriage::kOpportunistic;
+  if (value == "propagated") {
+    draft.prepared.method = Carriage::kPropagated;
+    return {};
+  }
+  if (value != "opportunistic" && value != "direct")
+    return wrong(value, "must be opportunistic, direct or propagated");
+  draft.prepared.method = value == "direct" ? Carriage::kDirect : Carriage::kOpportunistic;
+  return {};
+}
+
+Result<void> set_node(Draft& draft, std::string_view value) {
+  const auto node = address_of(value);
+  if (!node) return wrong(value, "must be the 32 digits of the address of a node");
+  draft.prepared.node = hex_of(reticulum::view(*node));
   return {};
 }
 
@@ -70,7 +83,8 @@ Result<void> set_history(Draft& draft, std::string_view value) {
 // clang-format off
 constexpr auto kSettings = std::to_array<settings::Setting<Draft>>({
     {{"identity", "", "alice", "the name of a secret", "key file of the sender: 64 raw bytes, as identity files of Reticulum are"}, set_identity},
-    {{"method", "opportunistic", "", "opportunistic or direct", "how messages go that do not say it; what is too long for one packet goes direct"}, set_method},
+    {{"method", "opportunistic", "", "opportunistic, direct or propagated", "how messages go that do not say it; what is too long for one packet goes direct"}, set_method},
+    {{"propagation_node", "", "14417f78c3aa7117e1385b79e3127d53", "32 digits", "the address of the node that messages are uploaded to which go propagated"}, set_node},
     {{"deadline", "7d", "", "1m to 30d", "a message that is not delivered by then has failed"}, set_deadline},
     {{"wait_base", "7s", "", "100ms to 1h", "first wait of the recipient's route after a failure; doubled by each further one"}, set_wait_base},
     {{"wait_max", "15m", "", "1s to 24h", "longest wait of the route"}, set_wait_max},
@@ -87,6 +101,8 @@ Result<Draft> read_settings(const NamedTexts& settings) {
   RetryRule rule;
   rule.strikes = true;
   policy.retry.fill(rule);
+  // What strikes the gate of a node says nothing of the recipient.
+  policy.retry[static_cast<std::size_t>(kNodeFailure)].strikes = false;
   policy.time_outs.fill(kAttemptMax);
   policy.time_outs[static_cast<std::size_t>(TimeOut::kProbe)] = kFindMax;
   policy.route.in_use_max = kInFlight;
@@ -129,6 +145,27 @@ std::optional<Address> recipient_of(std::string_view destination) {
 
 std::string recipient_name(const Address& recipient) {
   return std::string(kRecipientPrefix) + hex_of(reticulum::view(recipient));
+}
+
+GateName gate_of(std::string_view node) {
+  return hash64(std::string("lxmf node ").append(node));
+}
+
+// One upload at a time, and one call that decides when the last one failed.
+GateLimits gate_limits(GateName /*name*/, const Policy& policy) {
+  GateLimits limits;
+  limits.in_use_max = 1;
+  limits.strikes_max = 1;
+  limits.strikes_on =
+      static_cast<std::uint16_t>(strike_on(kNodeFailure) | strike_on(FailureClass::kTimeout));
+  limits.closed_base = policy.health.wait_base;
+  limits.closed_max = policy.health.wait_max;
+  limits.relents = true;
+  return limits;
+}
+
+GateWords gate_words(GateName /*name*/) {
+  return {.busy = "another upload to the node", .closed = "node: it was not reached"};
 }
 
 }  // namespace postrider::lxmf

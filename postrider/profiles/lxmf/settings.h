@@ -19,9 +19,10 @@ namespace postrider::lxmf {
 struct Prepared {
   std::string identity;  // the key file of the sender, unless the message names another
   Carriage method = Carriage::kOpportunistic;
+  std::string node;  // digits of the address of the propagation node; empty: none
 };
 
-inline constexpr std::size_t kSettingCount = 7;
+inline constexpr std::size_t kSettingCount = 8;
 extern const std::array<SettingRow, kSettingCount> kSettingRows;
 Result<Policy> configure(const NamedTexts& settings);
 std::optional<Prepared> prepare(const NamedTexts& settings);
@@ -30,5 +31,11 @@ std::optional<Prepared> prepare(const NamedTexts& settings);
 std::optional<Address> recipient_of(std::string_view destination);
 inline constexpr std::string_view kRecipientPrefix = "lxmf:";
 std::string recipient_name(const Address& recipient);  // lxmf:HASH
+
+// How a failure on the way to a node is called: it closes the gate of the node, and no route.
+inline constexpr FailureClass kNodeFailure = FailureClass::kServer;
+GateName gate_of(std::string_view node);  // by the digits of its address
+GateLimits gate_limits(GateName name, const Policy& policy);
+GateWords gate_words(GateName name);
 
 }  // namespace postrider::lxmf

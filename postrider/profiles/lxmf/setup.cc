@@ -48,20 +48,25 @@ Result<InterfaceSetup> read_interface(const std::string& name, std::string_view 
   return out;
 }
 
-Result<IdentitySetup> read_identity(const std::string& name, const std::string& inbox,
-                                    const Secrets& secrets) {
+Result<reticulum::Identity> read_key(const std::string& what, const std::string& name,
+                                     const Secrets& secrets) {
   const std::string_view bytes = secrets.find(name);
   if (bytes.empty())
-    return fail(ErrorCode::kInvalid, "identity '" + name + "' is no secret of the configuration");
+    return fail(ErrorCode::kInvalid, what + " '" + name + "' is no secret of the configuration");
   auto identity = reticulum::Identity::from_file(bytes);
   if (!identity)
-    return fail(ErrorCode::kInvalid, "identity '" + name +
-                                         "' must be a file of 64 bytes, this has " +
+    return fail(ErrorCode::kInvalid, what + " '" + name + "' must be a file of 64 bytes, this has " +
                                          std::to_string(bytes.size()));
+  return identity;
+}
+
+Result<IdentitySetup> read_identity(const std::string& name, const std::string& inbox,
+                                    const Secrets& secrets) {
+  POSTRIDER_TRY(identity, read_key("identity", name, secrets));
   if (!is_destination_name(inbox))
     return fail(ErrorCode::kInvalid,
                 "identity '" + name + "' must name the destination of what arrives for it");
-  return IdentitySetup{name, std::move(*identity), inbox, {}};
+  return IdentitySetup{name, std::move(identity), inbox, {}};
 }
 
 Result<void> set_display_name(IdentitySetup& identity, std::string_view value) {
@@ -82,6 +87,28 @@ Result<void> set_enforced(IdentitySetup& identity, std::string_view value) {
   if (!on)
     return fail(ErrorCode::kInvalid, "'stamps_enforced." + identity.name + "' must be on or off");
   identity.enforces_stamps = *on;
+  return {};
+}
+
+Result<void> set_node_part(NodeSetup& node, std::string_view name, std::string_view value) {
+  constexpr std::uint32_t kKbMax = 1'000'000;
+  if (name == "node_display_name") {
+    node.display_name = value.substr(0, kDisplayNameMax);
+    return {};
+  }
+  const bool is_cost = name == "node_cost" || name == "node_cost_flexibility";
+  if (!is_cost && name != "node_message_kb_max" && name != "node_sync_kb_max")
+    return fail(ErrorCode::kInvalid, "there is no setting '" + std::string(name) + "'");
+  const std::uint32_t low = name == "node_cost" ? kNodeCostMin : name.ends_with("_max") ? 1 : 0;
+  const std::uint32_t high = is_cost ? kStampCostMax : kKbMax;
+  const auto number = settings::number_of(value, low, high);
+  if (!number)
+    return fail(ErrorCode::kInvalid, "'" + std::string(name) + "' must be " + std::to_string(low) +
+                                         " to " + std::to_string(high));
+  if (name == "node_cost") node.cost = static_cast<std::uint8_t>(*number);
+  if (name == "node_cost_flexibility") node.flexibility = static_cast<std::uint8_t>(*number);
+  if (name == "node_message_kb_max") node.message_kb_max = *number;
+  if (name == "node_sync_kb_max") node.sync_kb_max = *number;
   return {};
 }
 
@@ -106,6 +133,8 @@ const IdentityPart* part_of(std::string_view name) {
 
 Result<StationSetup> read_setup(const NamedTexts& settings, const Secrets& secrets) {
   StationSetup setup;
+  NodeSetup node{.name = {}, .identity = reticulum::Identity(reticulum::Bytes<64>{}), .display_name = {}};
+  bool has_node = false;
   struct Given {
     const IdentityPart* part;
     std::string name;
@@ -121,6 +150,14 @@ Result<StationSetup> read_setup(const NamedTexts& settings, const Secrets& secre
       setup.identities.push_back(std::move(one));
     } else if (const IdentityPart* part = part_of(name)) {
       parts.push_back({part, name.substr(part->prefix.size()), value});
+    } else if (name == "node") {
+      POSTRIDER_TRY(key, read_key("node", value, secrets));
+      node.name = value;
+      node.identity = std::move(key);
+      has_node = true;
+    } else if (name.starts_with("node_")) {
+      if (const Result<void> good = set_node_part(node, name, value); !good)
+        return tl::unexpected<Error>(good.error());
     } else if (name == "announce_every") {
       const auto every =
           settings::duration_of(value, {.low = 1min, .high = 24h, .or_zero = true});
@@ -141,6 +178,7 @@ Result<StationSetup> read_setup(const NamedTexts& settings, const Secrets& secre
     if (const Result<void> good = part->set(*found, text); !good)
       return tl::unexpected<Error>(good.error());
   }
+  if (has_node) setup.node = std::move(node);
   if (setup.interfaces.empty())
     return fail(ErrorCode::kInvalid, "no 'interface.NAME' is given: there is no way out");
   if (setup.interfaces.size() > kInterfacesMax || setup.identities.size() > kIdentitiesMax)

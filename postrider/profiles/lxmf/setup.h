@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,20 @@ struct IdentitySetup {
   bool enforces_stamps = false;  // else what lacks one is marked
 };
 
+// Our own propagation node.
+struct NodeSetup {
+  std::string name;  // of its key file
+  reticulum::Identity identity;
+  std::string display_name;
+  std::uint8_t cost = 16;  // of an upload; a stamp may fall short of it by the flexibility
+  std::uint8_t flexibility = 3;
+  std::uint32_t message_kb_max = 256;
+  std::uint32_t sync_kb_max = 10'240;
+};
+
 struct StationSetup {
   std::vector<InterfaceSetup> interfaces;
+  std::optional<NodeSetup> node;
   std::vector<IdentitySetup> identities;
   Duration announce_every = 15min;  // 0: at the start and when asked only
 };

@@ -27,6 +27,13 @@ LxmfStation::LxmfStation(StationSetup setup)
     own_by_address_[own.delivery] = own_.size();
     own_.push_back(std::move(own));
   }
+  if (!setup_.node) return;
+  Own own{.setup = {setup_.node->name, setup_.node->identity, {}, setup_.node->display_name}};
+  own.is_node = true;
+  own.delivery = reticulum::single_destination(reticulum::name_hash(kPropagationName),
+                                               setup_.node->identity.hash());
+  own_by_address_[own.delivery] = own_.size();
+  own_.push_back(std::move(own));
 }
 
 void LxmfStation::on(const StationNow& now, const station::Happened& happened, Wants& wanted) {
@@ -64,6 +71,10 @@ void LxmfStation::begin(Call& call) {
   arrivals_.clear();
   queries_.clear();
   own_asked_.clear();
+  upload_reads_.clear();
+  fetched_reads_.clear();
+  syncs_.clear();
+  gets_.clear();
   unread_.clear();
   for (auto& [id, outgoing] : outgoing_) outgoing.attempt = {};
   for (auto& [id, send] : link_sends_) send.attempt = {};
@@ -97,18 +108,32 @@ void LxmfStation::told(const station::Told& told, Call& call) {
   }
   if (const auto own = own_asked_.extract(token); !own.empty())
     return own_durable(own.mapped(), told.answer, call);
+  if (const auto upload = upload_reads_.extract(token); !upload.empty())
+    return upload_read(upload.mapped(), told.answer, call);
+  if (const auto read = fetched_reads_.extract(token); !read.empty())
+    return fetched_read(read.mapped(), told.answer, call);
+  if (auto get = gets_.extract(token); !get.empty())
+    return kept_read(std::move(get.mapped()), told.answer, call);
   const auto found = arrivals_.extract(token);
   if (found.empty()) return;
   const AnswerCode code = told.answer.code;
   const bool taken = code == AnswerCode::kAccepted || code == AnswerCode::kDone;
   if (!taken || told.answer.reply.empty()) {
     ++counts_.refused;
-    return;  // it is not proven, and its sender comes again
+    return drop(found.mapped(), true, call);  // it is not proven, and its sender comes again
   }
   const Arrival& arrival = found.mapped();
+  if (arrival.is_upload) {
+    ++counts_.uploads_taken;
+    return prove(arrival, call);
+  }
   ++(told.answer.reply == kReplyKnown ? counts_.known : counts_.received);
   if (arrival.ticket && told.answer.reply == kReplyDone)
     tickets_.insert_or_assign(arrival.ticket->key, arrival.ticket->ticket);
+  if (arrival.by == Arrival::By::kSync)
+    return fetched_stored(
+        arrival.sync, arrival.place,
+        told.answer.reply == kReplyKnown ? SyncFate::kKnown : SyncFate::kFresh, call);
   prove(arrival, call);
 }
 
@@ -217,7 +242,7 @@ void LxmfStation::data_packet(InterfaceId interface, std::uint8_t hops,
         take_path_request(interface, packet.data, call);
       return;
     case DestinationKind::kSingle:
-      if (const auto own = own_of(packet.destination))
+      if (const auto own = own_of(packet.destination); own && !own_[*own].is_node)
         take_opportunistic(*own, interface, packet, raw, call);
       return;
     case DestinationKind::kLink: take_link_packet(interface, hops, packet, raw, call); return;
@@ -245,8 +270,11 @@ void LxmfStation::deadlines(Call& call) {
       interfaces_.send_to_all(one.packet, call.wanted);
     }
   }
-  while (!due_.empty() && due_.begin()->first <= call.boot)
-    end(AttemptId(due_.begin()->second), Word::kUnproven, call);
+  while (!due_.empty() && due_.begin()->first <= call.boot) {
+    const auto attempt = attempts_.find(due_.begin()->second);
+    end(AttemptId(due_.begin()->second),
+        attempt == attempts_.end() ? Word::kUnproven : attempt->second.at_due, call);
+  }
   for (auto& [number, gate] : gates_) {
     while (const auto held = gate.release(call.boot))
       take_announce(InterfaceId(number), held->hops, held->raw, true, call);
@@ -315,6 +343,13 @@ void LxmfStation::tell(StationFigures& figures) const {
   figures.push_back({"lxmf packets that cannot be opened", counts_.undecryptable});
   figures.push_back({"lxmf messages proven", counts_.proven});
   figures.push_back({"lxmf messages without the stamp they need", counts_.unstamped});
+  figures.push_back({"lxmf uploads to nodes", counts_.uploads});
+  figures.push_back({"lxmf uploads taken by our node", counts_.uploads_taken});
+  figures.push_back({"lxmf uploads refused by our node", counts_.uploads_refused});
+  figures.push_back({"lxmf requests answered by our node", counts_.gets});
+  figures.push_back({"lxmf syncs", counts_.syncs});
+  figures.push_back({"lxmf messages fetched from nodes", counts_.synced});
+  figures.push_back({"lxmf messages left at nodes", counts_.left_at_node});
   figures.push_back({"lxmf links opened", counts_.links_opened});
   figures.push_back({"lxmf links answered", counts_.links_answered});
   figures.push_back({"lxmf links gone", counts_.links_down});

@@ -23,6 +23,9 @@
 #include "postrider/profiles/lxmf/interfaces.h"
 #include "postrider/profiles/lxmf/setup.h"
 #include "postrider/profiles/lxmf/wire.h"
+#include "postrider/protocols/lxmf/app_data.h"
+#include "postrider/protocols/lxmf/propagation.h"
+#include "postrider/protocols/lxmf/sync.h"
 #include "postrider/protocols/reticulum/announce_gate.h"
 #include "postrider/protocols/reticulum/conversation.h"
 #include "postrider/protocols/reticulum/entropy_random.h"
@@ -52,8 +55,9 @@ class LxmfStation final : public Station {
     Wants& wanted;
   };
   struct Own {  // a destination of ours
-    IdentitySetup setup;
-    Address delivery{};
+    IdentitySetup setup;  // of our node: key and name
+    bool is_node = false;
+    Address delivery{};   // or that of the node
     OwnCard card;
     Timestamp next;            // announce, by itself
     bool asked = false;        // the next announce is on its way to the store
@@ -70,6 +74,14 @@ class LxmfStation final : public Station {
     std::uint8_t method = 0;
     bool finds = false;
     std::string packed;
+    // Of PROPAGATED `recipient` is the node, and this is for whom it is. Of SYNC it is the node too.
+    Address to{};
+    bool has_node = false;
+    bool learns = false;              // the cost of the node, and what is sealed
+    std::string message_id;           // by which its card is found
+    std::optional<Digest> sealed;     // what lies there
+    std::string from;                 // the key file
+    Word at_due = Word::kUnproven;    // how it ends when it is due
     std::string stamp;                 // that was worked for, …
     std::uint32_t stamped = 0;         // … for this cost
     std::optional<std::uint32_t> wants;  // the cost, whatever was announced
@@ -86,6 +98,8 @@ class LxmfStation final : public Station {
     std::uint32_t transmissions = 0;
   };
   struct LinkSend {  // a message on a link
+    enum class Use : std::uint8_t { kMessage, kUpload, kRequest };
+    Use use = Use::kMessage;
     MessageId message;
     AttemptId attempt = {};  // open
     bool is_packet = false;
@@ -96,11 +110,13 @@ class LxmfStation final : public Station {
     std::unique_ptr<Conversation> conversation;
     std::optional<Address> peer;  // the recipient that it leads to
     bool opener = false;
-    bool identified = false;  // by us
+    bool identified = false;  // by us, …
+    Address as{};             // … as the owner of this address
+    std::size_t own = 0;      // that answered it
     InterfaceId interface;
   };
   struct Arrival {  // a message that waits for its commit
-    enum class By : std::uint8_t { kPacket, kLinkPacket, kResource };
+    enum class By : std::uint8_t { kPacket, kLinkPacket, kResource, kSync };
     By by = By::kPacket;
     std::size_t own = 0;
     InterfaceId interface = {};
@@ -109,6 +125,28 @@ class LxmfStation final : public Station {
     Timestamp at = {};
     InboundForm form = {};
     std::optional<TicketCard> ticket = {};  // that it brings
+    bool is_upload = false;                 // for our node
+    AttemptId sync = {};                    // that brought it, …
+    std::size_t place = 0;                  // … among others
+  };
+  struct Sync {  // a session with a node
+    SyncSession session;
+    std::size_t own = 0;
+    Address link{};
+    std::set<Digest> durable = {};      // of what the node lists
+    std::vector<SyncFate> fates = {};   // of what it gave
+    std::size_t open = 0;               // of those, not stored yet
+    bool is_refused = false;            // one of them was not taken
+  };
+  struct Get {  // what a recipient asks of our node
+    Address link{};
+    Address request{};
+    Address recipient{};
+    GetRequest wants;
+    std::vector<std::pair<std::size_t, Digest>> listed = {};  // by size
+    std::vector<std::string> given = {};
+    std::uint64_t given_bytes = 0;
+    std::vector<MessageId> removed = {};
   };
   struct Measured {  // a message whose stamp is being looked at
     Arrival arrival;
@@ -126,6 +164,8 @@ class LxmfStation final : public Station {
     std::uint64_t sent = 0, proofs = 0, late_proofs = 0, unknown_proofs = 0, forged_proofs = 0;
     std::uint64_t received = 0, known = 0, refused = 0, undecryptable = 0, proven = 0;
     std::uint64_t unstamped = 0;
+    std::uint64_t uploads = 0, uploads_taken = 0, uploads_refused = 0, gets = 0;
+    std::uint64_t syncs = 0, synced = 0, left_at_node = 0;
     std::uint64_t links_opened = 0, links_answered = 0, links_down = 0;
   };
 
@@ -155,7 +195,7 @@ class LxmfStation final : public Station {
   void announce(std::size_t own, Call& call);
   void own_durable(std::size_t own, const Answer& answer, Call& call);
   void send_announce(Own& own, Call& call);
-  static std::string make_own_announce(const Own& own, bool answers_request);
+  std::string make_own_announce(const Own& own, bool answers_request) const;
   void take_announce(InterfaceId interface, std::uint8_t hops, std::string_view raw, bool waited,
                      Call& call);
   void heard(const reticulum::Announce& announce, InterfaceId interface, Call& call);
@@ -189,12 +229,46 @@ class LxmfStation final : public Station {
   void take_stamped(Arrival arrival, std::string_view packed, Call& call);
   void leave_unproven(const Arrival& arrival, Call& call);
 
+  // station_uploads.cc
+  std::optional<NodeData> node_data(const Address& node) const;
+  void learn(Attempt& attempt, Call& call);
+  void look_propagated(Attempt& attempt, Call& call);
+  void upload_read(AttemptId id, const Answer& answer, Call& call);
+  void upload_ended(const LinkSend& send, reticulum::SendEnd end, Call& call);
+  void node_says(const Address& link, std::string_view plain, Call& call);
+  void settle_uploads(const Address& node, bool closed_by_node, Call& call);
+
+  // station_sync.cc
+  void look_sync(Attempt& attempt, Call& call);
+  void begin_sync(AttemptId id, Talk& talk, Call& call);
+  void go_on(AttemptId id, SyncWant want, Call& call);
+  bool request_sync(AttemptId id, const Sync& sync, const SyncWant& want, Call& call);
+  void read_fetched(AttemptId id, const std::string& from, Call& call);
+  void fetched_read(AttemptId id, const Answer& answer, Call& call);
+  void store_fetched(AttemptId id, const SyncWant& want, Call& call);
+  void fetched_stored(AttemptId id, std::size_t place, std::optional<SyncFate> fate, Call& call);
+  void sync_answered(const LinkSend& send, std::string_view value, Call& call);
+  void sync_broke(AttemptId id, Call& call);
+  std::vector<AttemptId> syncs_with(const Address& node) const;
+
+  // station_node.cc
+  void take_upload(std::string_view plain, Arrival arrival, Call& call);
+  void upload_measured(Measured& measured, std::uint32_t value, Call& call);
+  void refuse_upload(const Arrival& arrival, Call& call);
+  void take_get(const Address& link, const reticulum::RequestArrived& request, Call& call);
+  void read_kept(Get get, MessageId after, Call& call);
+  void kept_read(Get get, const Answer& answer, Call& call);
+  void answer_get(const Get& get, Call& call);
+  void respond(const Address& link, const Address& request, const std::string& value, Call& call);
+
   // station_messages.cc, again
+  void drop(const Arrival& arrival, bool is_refused, Call& call);
   void prove(const Arrival& arrival, Call& call);
 
   // station_links.cc
   void look_direct(Attempt& attempt, Call& call);
   void find_link(Attempt& attempt, Call& call);
+  std::optional<Word> open_link(const Address& recipient, Call& call);
   Talk* active_link(const Address& recipient);
   bool send_on(Talk& talk, Attempt& attempt, Call& call);
   void take_link_request(std::size_t own, InterfaceId interface, std::uint8_t hops,
@@ -206,10 +280,13 @@ class LxmfStation final : public Station {
   void link_up(const Address& link, Call& call);
   void link_down(const Address& link, const reticulum::LinkDown& down, Call& call);
   void identified(const Address& link, const reticulum::PublicKeys& keys);
+  void arrived(const Address& link, std::string_view plain, Arrival arrival, Call& call);
   void send_ended(const Address& link, const reticulum::SendEnded& ended, Call& call);
   void identify(Talk& talk, const Address& link, const Address& source, Call& call);
   void close_links(InterfaceId interface, Call& call);
   reticulum::ConversationSettings settings_on(InterfaceId interface) const;
+  reticulum::ConversationSettings settings_to(const Address& recipient,
+                                              InterfaceId interface) const;
   std::vector<AttemptId> finds_for(const Address& recipient) const;
 
   const StationSetup setup_;
@@ -248,6 +325,11 @@ class LxmfStation final : public Station {
   std::map<std::uint64_t, Arrival> arrivals_;      // by token
   std::map<std::uint64_t, Measured> measured_;     // by token of the exchange
   std::map<std::string, GivenTicket> tickets_;     // of peers, by ticket_key
+  std::set<Address> doubted_nodes_;                // whose cost must be heard anew
+  std::map<std::uint64_t, AttemptId> upload_reads_;  // by token
+  std::map<std::uint64_t, AttemptId> fetched_reads_;  // by token
+  std::map<std::uint64_t, Sync> syncs_;               // by attempt
+  std::map<std::uint64_t, Get> gets_;                 // by token
   std::uint64_t last_token_ = 0;
   std::uint64_t last_send_ = 0;
   std::vector<std::string> unread_;  // drawers whose query was refused: asked again …

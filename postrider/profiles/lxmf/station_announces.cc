@@ -18,6 +18,23 @@ bool is_of_lxmf(const reticulum::NameHash& name) {
   return name == kDelivery;
 }
 
+bool is_of_node(const reticulum::NameHash& name) {
+  static const reticulum::NameHash kPropagation = reticulum::name_hash(kPropagationName);
+  return name == kPropagation;
+}
+
+std::string node_app_data(const NodeSetup& setup, std::uint64_t seconds) {
+  NodeData data;
+  data.time = seconds;
+  data.active = true;
+  data.message_kb_max = setup.message_kb_max;
+  data.sync_kb_max = setup.sync_kb_max;
+  data.stamp_cost = setup.cost;
+  data.cost_flexibility = setup.flexibility;
+  data.name = setup.display_name;
+  return encode_node_data(data);
+}
+
 }  // namespace
 
 std::optional<std::size_t> LxmfStation::own_of(const Address& delivery) const {
@@ -85,13 +102,15 @@ void LxmfStation::send_announce(Own& own, Call& call) {
   }
 }
 
-std::string LxmfStation::make_own_announce(const Own& own, bool answers_request) {
+std::string LxmfStation::make_own_announce(const Own& own, bool answers_request) const {
   DeliveryData data;
   data.display_name = own.setup.display_name;
   if (own.setup.stamp_cost > 0) data.stamp_cost = own.setup.stamp_cost;
-  const std::string app_data = encode_delivery_data(data);
+  const std::string app_data = own.is_node ? node_app_data(*setup_.node, own.card.seconds)
+                                           : encode_delivery_data(data);
   return reticulum::make_announce(own.setup.identity,
-                                  {.name = reticulum::name_hash(kDeliveryName),
+                                  {.name = reticulum::name_hash(own.is_node ? kPropagationName
+                                                                            : kDeliveryName),
                                    .random = own.random,
                                    .ratchet = own.card.ratchets.newest_public(),
                                    .app_data = app_data,
@@ -107,7 +126,8 @@ void LxmfStation::take_announce(InterfaceId interface, std::uint8_t hops, std::s
     ++counts_.bad_announces;
     return;
   }
-  if (own_of(announce->destination) || !is_of_lxmf(announce->name)) return;
+  const bool is_known_kind = is_of_lxmf(announce->name) || is_of_node(announce->name);
+  if (own_of(announce->destination) || !is_known_kind) return;
   const auto known = peers_.find(announce->destination);
   if (known == peers_.end()) {
     if (peers_.size() >= kKnownMax) return;
@@ -135,16 +155,22 @@ void LxmfStation::heard(const reticulum::Announce& announce, InterfaceId interfa
   peer.keys = announce.keys;
   peer.ratchet = announce.ratchet;
   peer.heard = call.wall;
+  peer.is_node = is_of_node(announce.name);
   peer.app_data = std::string(announce.app_data.substr(0, kAppDataBytesMax));
   unproven_.erase(announce.destination);
   dropped_.erase(announce.destination);
   starved_.erase(announce.destination);
   requested_.erase(announce.destination);
+  doubted_nodes_.erase(announce.destination);
   const reticulum::Path* path = paths_.find(announce.destination, call.wall);
   if (path == nullptr) return;
   post(arrival(kArrivedPeer, encode_heard(announce.destination, peer,
                                           {interfaces_.name(interface), *path})),
        call);
+  for (const AttemptId id : syncs_with(announce.destination)) {
+    const auto attempt = attempts_.find(id.value());
+    if (attempt != attempts_.end()) look_sync(attempt->second, call);
+  }
 }
 
 void LxmfStation::take_path_request(InterfaceId interface, std::string_view data, Call& call) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "postrider/profiles/lxmf/station.h"
+#include "postrider/profiles/lxmf/table.h"
 #include "postrider/protocols/lxmf/app_data.h"
 
 namespace postrider::lxmf {
@@ -14,6 +15,7 @@ constexpr std::size_t kTalksMax = 1024;
 constexpr std::uint64_t kResourceBytesMax = 180'000;
 constexpr std::size_t kCompressedHereMax = 64 * 1024;  // a larger one would hold up the others
 constexpr Duration kRequestAfterLink{500};
+constexpr Duration kNodeIdleMax = 180s;
 
 }  // namespace
 
@@ -21,6 +23,14 @@ reticulum::ConversationSettings LxmfStation::settings_on(InterfaceId interface) 
   reticulum::ConversationSettings out;
   out.link.mtu = interfaces_.mtu(interface);
   out.resource_bytes_max = kResourceBytesMax;
+  return out;
+}
+
+reticulum::ConversationSettings LxmfStation::settings_to(const Address& recipient,
+                                                         InterfaceId interface) const {
+  reticulum::ConversationSettings out = settings_on(interface);
+  const auto peer = peers_.find(recipient);
+  if (peer != peers_.end() && peer->second.is_node) out.link.idle_max = kNodeIdleMax;
   return out;
 }
 
@@ -61,25 +71,33 @@ void LxmfStation::look_direct(Attempt& attempt, Call& call) {
 // The attempt stays open until the link is active or gone; all messages to a recipient wait for one
 // link.
 void LxmfStation::find_link(Attempt& attempt, Call& call) {
+  const AttemptId id = attempt.id;
+  const bool to_node = attempt.method == kPropagated;
   const Address recipient = attempt.recipient;
-  if (active_link(recipient) != nullptr) return end(attempt.id, Word::kFound, call);
+  if (active_link(recipient) != nullptr) return end(id, Word::kFound, call);
   if (links_to_.contains(recipient)) return;
+  if (const auto word = open_link(recipient, call))
+    end(id, *word == Word::kNoPath && to_node ? Word::kNodeNoPath : *word, call);
+}
+
+// A word: why none is opened.
+std::optional<Word> LxmfStation::open_link(const Address& recipient, Call& call) {
   const auto peer = peers_.find(recipient);
   const reticulum::Path* path = paths_.find(recipient, call.wall);
   if (peer == peers_.end() || path == nullptr) {
     request_path(recipient, Duration(0), call);
-    return end(attempt.id, Word::kNoPath, call);
+    return Word::kNoPath;
   }
-  if (!interfaces_.is_up(path->interface)) return end(attempt.id, Word::kNoInterface, call);
-  if (talks_.size() >= kTalksMax) return end(attempt.id, Word::kLinkTimedOut, call);
+  if (!interfaces_.is_up(path->interface)) return Word::kNoInterface;
+  if (talks_.size() >= kTalksMax) return Word::kLinkTimedOut;
   LinkOutput out;
   Talk talk;
   talk.conversation = Conversation::open({.destination = recipient,
                                           .keys = peer->second.keys,
                                           .hops = path->hops,
                                           .interface = path->interface},
-                                         settings_on(path->interface), budget_, call.boot,
-                                         call.random, out);
+                                         settings_to(recipient, path->interface), budget_,
+                                         call.boot, call.random, out);
   talk.peer = recipient;
   talk.opener = true;
   talk.interface = path->interface;
@@ -90,6 +108,7 @@ void LxmfStation::find_link(Attempt& attempt, Call& call) {
   // The request goes to a destination; all that follows goes to the link.
   for (std::string& raw : out.packets) raw = reticulum::by_path(raw, *path);
   leave(id, out, call);
+  return std::nullopt;
 }
 
 bool LxmfStation::send_on(Talk& talk, Attempt& attempt, Call& call) {
@@ -137,6 +156,7 @@ void LxmfStation::take_link_request(std::size_t own, InterfaceId interface, std:
   Talk talk;
   talk.conversation = std::move(*answered);
   talk.interface = interface;
+  talk.own = own;
   const Address id = talk.conversation->link().id();
   if (!talks_.try_emplace(id, std::move(talk)).second) return;
   ++counts_.links_answered;
@@ -178,21 +198,40 @@ void LxmfStation::happened(const Address& link, reticulum::LinkEvent& event, Cal
   } else if (const auto* packet = std::get_if<reticulum::PacketArrived>(&event)) {
     arrival.by = Arrival::By::kLinkPacket;
     arrival.digest = packet->packet;
-    take_message(packet->plain, Carriage::kDirect, arrival, call);
+    arrived(link, packet->plain, std::move(arrival), call);
   } else if (const auto* resource = std::get_if<reticulum::ResourceArrived>(&event)) {
     arrival.by = Arrival::By::kResource;
     arrival.digest = resource->resource;
-    take_message(resource->body, Carriage::kDirect, arrival, call);
+    arrived(link, resource->body, std::move(arrival), call);
   } else if (const auto* ended = std::get_if<reticulum::SendEnded>(&event)) {
     send_ended(link, *ended, call);
+  } else if (const auto* request = std::get_if<reticulum::RequestArrived>(&event)) {
+    take_get(link, *request, call);
+  } else if (const auto* response = std::get_if<reticulum::ResponseArrived>(&event)) {
+    const auto send = link_sends_.extract(response->id);
+    if (!send.empty()) sync_answered(send.mapped(), response->value, call);
   }
-  // Requests are for nodes, and responses come to what asked: neither is here.
+}
+
+// At a link of our node it is an upload; what a node says on a link of ours is a word.
+void LxmfStation::arrived(const Address& link, std::string_view plain, Arrival arrival,
+                          Call& call) {
+  const auto talk = talks_.find(link);
+  if (talk == talks_.end()) return;
+  if (!talk->second.opener && own_[talk->second.own].is_node)
+    return take_upload(plain, std::move(arrival), call);
+  if (talk->second.opener && node_data(*talk->second.peer)) return node_says(link, plain, call);
+  take_message(plain, Carriage::kDirect, std::move(arrival), call);
 }
 
 void LxmfStation::link_up(const Address& link, Call& call) {
   const auto talk = talks_.find(link);
   if (talk == talks_.end() || !talk->second.peer) return;
-  for (const AttemptId attempt : finds_for(*talk->second.peer)) end(attempt, Word::kFound, call);
+  const Address peer = *talk->second.peer;
+  for (const AttemptId attempt : finds_for(peer)) end(attempt, Word::kFound, call);
+  for (const AttemptId attempt : syncs_with(peer)) {
+    if (Talk* active = active_link(peer)) begin_sync(attempt, *active, call);
+  }
 }
 
 void LxmfStation::link_down(const Address& link, const reticulum::LinkDown& down, Call& call) {
@@ -219,6 +258,8 @@ void LxmfStation::link_down(const Address& link, const reticulum::LinkDown& down
     closed_links_.insert(peer);
   }
   for (const AttemptId attempt : finds_for(peer)) end(attempt, Word::kLinkTimedOut, call);
+  for (const AttemptId attempt : syncs_with(peer)) end(attempt, Word::kLinkTimedOut, call);
+  settle_uploads(peer, down.end == reticulum::LinkEnd::kByPeer, call);
 }
 
 // From now on messages to this peer may go back over its own link.
@@ -237,6 +278,8 @@ void LxmfStation::send_ended(const Address& link, const reticulum::SendEnded& en
   const auto found = link_sends_.extract(ended.id);
   if (found.empty()) return;
   const LinkSend& send = found.mapped();
+  if (send.use == LinkSend::Use::kRequest) return sync_broke(send.attempt, call);
+  if (send.use == LinkSend::Use::kUpload) return upload_ended(send, ended.end, call);
   switch (ended.end) {
     case reticulum::SendEnd::kProven: {
       ++counts_.proofs;
@@ -267,6 +310,7 @@ void LxmfStation::identify(Talk& talk, const Address& link, const Address& sourc
   const auto own = own_of(source);
   if (!talk.opener || talk.identified || !own) return;
   talk.identified = true;
+  talk.as = source;
   LinkOutput out;
   talk.conversation->identify(own_[*own].setup.identity, call.boot, call.random, out);
   leave(link, out, call);

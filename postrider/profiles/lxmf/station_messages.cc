@@ -36,13 +36,24 @@ void LxmfStation::started(const station::Started& started, Call& call) {
   attempt.id = started.attempt;
   attempt.message = started.message;
   attempt.recipient = address_of(request.target).value_or(Address{});
-  attempt.method = request.headers.find(kHeaderMethod) == "1" ? kDirect : kOpportunistic;
+  attempt.method = static_cast<std::uint8_t>(
+      number_in(request.headers.find(kHeaderMethod)).value_or(kOpportunistic));
   attempt.finds = request.headers.find(kHeaderKind) == "find";
+  attempt.learns = request.headers.find(kHeaderKind) == "learn";
+  if (attempt.method == kPropagated) {
+    const auto node = address_of(request.headers.find(kHeaderNode));
+    attempt.to = std::exchange(attempt.recipient, node.value_or(Address{}));
+    attempt.has_node = node.has_value();
+  }
+  attempt.message_id = bytes_of(request.headers.find(kHeaderId));
+  attempt.sealed = reticulum::exactly<32>(bytes_of(request.headers.find(kHeaderSealed)));
+  attempt.from = request.headers.find(kHeaderFrom);
   attempt.packed = request.body;
   attempt.stamp = bytes_of(request.headers.find(kHeaderStamp));
   attempt.stamped = number_in(request.headers.find(kHeaderStamped)).value_or(0);
   attempt.wants = number_in(request.headers.find(kHeaderWants));
   Attempt& kept = attempts_[started.attempt.value()] = std::move(attempt);
+  if (kept.learns) return learn(kept, call);
   if (kept.finds) return find(kept, call);
   look(kept, call);
 }
@@ -52,6 +63,7 @@ void LxmfStation::aborted(AttemptId id, Call& call) {
   const auto found = attempts_.extract(id.value());
   if (found.empty()) return;
   due_.erase({found.mapped().due, id.value()});
+  syncs_.erase(id.value());
   for (auto& [send, outgoing] : outgoing_) {
     if (outgoing.attempt == id) outgoing.attempt = {};
   }
@@ -79,6 +91,7 @@ void LxmfStation::end(AttemptId attempt, Word word, Call& call, std::string body
       send != outgoing_by_message_.end())
     outgoing_[send->second].attempt = {};
   if (word == Word::kUnproven && ended.method == kOpportunistic) ++unproven_[ended.recipient];
+  syncs_.erase(attempt.value());
   if (word == Word::kNoInterface && starved_.size() < kStarvedMax)
     starved_.insert(ended.recipient);
   post(AttemptEnded{attempt, reply_of(word, std::move(body))}, call);
@@ -86,6 +99,8 @@ void LxmfStation::end(AttemptId attempt, Word word, Call& call, std::string body
 }
 
 void LxmfStation::look(Attempt& attempt, Call& call) {
+  if (attempt.method == kPropagated) return look_propagated(attempt, call);
+  if (attempt.method == kSync) return look_sync(attempt, call);
   if (const auto cost = add_stamp(attempt, call))
     return end(attempt.id, Word::kWantsStamp, call, std::string(1, static_cast<char>(*cost)));
   if (attempt.method == kDirect) return look_direct(attempt, call);
@@ -146,7 +161,7 @@ void LxmfStation::transmit(Attempt& attempt, Outgoing& outgoing, SendId id,
 }
 
 void LxmfStation::find(Attempt& attempt, Call& call) {
-  if (attempt.method == kDirect) return find_link(attempt, call);
+  if (attempt.method != kOpportunistic) return find_link(attempt, call);
   if (paths_.find(attempt.recipient, call.wall) != nullptr && peers_.contains(attempt.recipient))
     return end(attempt.id, Word::kFound, call);
   // The request is out, or was a moment ago: its answer is a sign of life, for which the route
@@ -216,13 +231,13 @@ void LxmfStation::take_message(std::string_view packed, Carriage carriage, Arriv
                                Call& call) {
   auto received = unpack(packed);
   const auto own = received ? own_of(received->message.destination) : std::nullopt;
-  if (!own) {
+  if (!own || own_[*own].is_node) {
     ++counts_.damaged;
-    return;
+    return drop(arrival, false, call);
   }
   if (arrivals_.size() + measured_.size() >= kArrivalsMax) {
     ++counts_.refused;
-    return;
+    return drop(arrival, true, call);
   }
   arrival.own = *own;
   const auto source = peers_.find(received->message.source);
@@ -236,6 +251,21 @@ void LxmfStation::take_message(std::string_view packed, Carriage carriage, Arriv
   if (!stamp) return measure(std::move(arrival), *received, packed, call);
   arrival.form.stamp = *stamp;
   take_stamped(std::move(arrival), packed, call);
+}
+
+// Nothing follows from it. What a sync brought must be told so, and a resource that a node cannot
+// keep is refused, so that its sender need not wait.
+void LxmfStation::drop(const Arrival& arrival, bool is_refused, Call& call) {
+  if (arrival.by == Arrival::By::kSync)
+    return fetched_stored(arrival.sync, arrival.place,
+                          is_refused ? std::nullopt : std::optional(SyncFate::kUndecryptable),
+                          call);
+  if (!arrival.is_upload || arrival.by != Arrival::By::kResource) return;
+  const auto talk = talks_.find(arrival.link);
+  if (talk == talks_.end()) return;
+  reticulum::LinkOutput out;
+  talk->second.conversation->refuse_resource(arrival.digest, call.boot, call.random, out);
+  leave(arrival.link, out, call);
 }
 
 // The message lies in its inbox. Not earlier than the floor: a peer registers its receipt after it

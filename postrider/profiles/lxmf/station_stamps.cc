@@ -1,5 +1,6 @@
 // Stamps and tickets: what a recipient wants of us, and what we want of senders.
 #include "postrider/profiles/lxmf/station.h"
+#include "postrider/profiles/lxmf/table.h"
 #include "postrider/profiles/lxmf/work.h"
 #include "postrider/protocols/lxmf/app_data.h"
 
@@ -12,7 +13,8 @@ constexpr Duration kCostKept = 45 * 24h;  // an older announce says nothing of i
 
 std::uint32_t LxmfStation::cost_for(const Attempt& attempt, const Call& call) const {
   if (attempt.wants) return *attempt.wants;
-  const auto peer = peers_.find(attempt.recipient);
+  const auto peer =
+      peers_.find(attempt.method == kPropagated ? attempt.to : attempt.recipient);
   if (peer == peers_.end() || !peer->second.heard.is_set() ||
       call.wall - peer->second.heard > kCostKept)
     return 0;
@@ -83,8 +85,9 @@ void LxmfStation::exchanged(const station::Exchanged& exchanged, Call& call) {
                          : std::nullopt;
   if (!value) {  // too much is being measured: its sender comes again
     ++counts_.refused;
-    return;
+    return drop(measured.arrival, true, call);
   }
+  if (measured.arrival.is_upload) return upload_measured(measured, *value, call);
   StampReading& stamp = measured.arrival.form.stamp;
   stamp.value = static_cast<std::uint8_t>(*value);
   stamp.verdict = *value >= own_[measured.arrival.own].setup.stamp_cost ? StampVerdict::kByWork
@@ -109,6 +112,7 @@ void LxmfStation::take_stamped(Arrival arrival, std::string_view packed, Call& c
 
 void LxmfStation::leave_unproven(const Arrival& arrival, Call& call) {
   ++counts_.refused;
+  if (arrival.by == Arrival::By::kSync) return drop(arrival, false, call);
   const auto talk = talks_.find(arrival.link);
   if (arrival.by != Arrival::By::kResource || talk == talks_.end()) return;
   reticulum::LinkOutput out;

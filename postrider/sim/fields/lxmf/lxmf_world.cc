@@ -1,120 +1,9 @@
-#include "postrider/sim/fields/lxmf/lxmf_world.h"
-
-#include <algorithm>
-#include <array>
-#include <map>
-#include <memory>
-#include <set>
-#include <utility>
-
-#include "postrider/base/check.h"
-#include "postrider/model/id_address.h"
-#include "postrider/model/records/keys.h"
-#include "postrider/model/records/records.h"
-#include "postrider/profiles/lxmf/cards.h"
-#include "postrider/profiles/lxmf/profile.h"
-#include "postrider/profiles/lxmf/settings.h"
-#include "postrider/profiles/lxmf/station.h"
-#include "postrider/profiles/lxmf/work.h"
-#include "postrider/protocols/lxmf/text_form.h"
-#include "postrider/protocols/reticulum/frames.h"
 #include "postrider/sim/fields/lxmf/eager_station.h"
 #include "postrider/sim/fields/lxmf/inbox.h"
-#include "postrider/sim/world/trace.h"
+#include "postrider/sim/fields/lxmf/lxmf_inside.h"
+#include "postrider/sim/fields/lxmf/mistakes.h"
 
-namespace postrider::sim {
-namespace {
-
-using reticulum::Address;
-using reticulum::Identity;
-using reticulum::view;
-
-constexpr std::int64_t kBeginning = 1'700'000'000'000;
-constexpr Duration kBound{6h};  // after the faults
-constexpr std::size_t kViolationsMax = 20;
-constexpr Duration kPatience{20'000};
-constexpr std::string_view kKeyFile = "key";
-constexpr std::string_view kBox = "inbox";
-
-// What the clients of one machine want, until it is answered.
-struct Wish {
-  std::uint32_t machine = 0;
-  Event event;
-  std::string key;
-  bool done = false;
-  Ticket ticket;  // unset: it has to be asked, or asked again
-};
-
-Received forget_seen(const Inbound& inbound) {
-  Received out = lxmf::receive_arrival(inbound);
-  std::erase_if(out.cards, [](const Card& card) { return card.drawer == lxmf::kSeen; });
-  return out;
-}
-
-class LxmfWorld {
- public:
-  explicit LxmfWorld(const LxmfOptions& options);
-  LxmfReport run();
-
- private:
-  struct Place {  // one machine, as the world knows it
-    std::string name;
-    std::shared_ptr<Secrets> secrets = std::make_shared<Secrets>();
-    std::optional<Identity> identity;
-    Address address{};
-    std::unique_ptr<Site> site;
-    Ticket asks;                       // of its reader; unset: it has to ask
-    std::vector<MessageId> confirms;   // what the confirmation under way names
-    std::set<MessageId> confirmed;     // as it was told
-    std::set<std::string> seen;        // message ids that are durable here
-    std::uint64_t announced = 0;       // seconds
-    std::set<std::string> ratchets;    // public, durable
-    std::map<MessageId, std::string> sent;  // ids of messages of ours, as they were accepted
-  };
-
-  void make_place(std::uint32_t machine);
-  lxmf::StationSetup setup_of(std::uint32_t machine) const;
-  std::unique_ptr<Station> make_station(std::uint32_t machine) const;
-  void plan();
-  void wish(std::uint32_t machine, Event event, Duration after);
-  void ask(std::size_t number);
-  bool all_configured() const;
-  void told(std::uint32_t machine, Ticket ticket, const Answer& answer);
-  void died(std::uint32_t machine);
-  void leaves(const std::string& machine, std::string_view bytes);
-  void packet_leaves(std::uint32_t machine, std::string_view raw);
-  void announce_leaves(std::uint32_t machine, const reticulum::Packet& packet);
-  void durable(std::uint32_t machine, const Applied& applied);
-  void durable_message(Place& place, const Blob& record);
-  void durable_card(Place& place, std::string_view key, std::string_view value);
-  void durable_end(Place& place, const EndRecord& end);
-  void read_inbox(std::uint32_t machine);
-  void read_page(std::uint32_t machine, const MailboxPage& page);
-  void draw_trouble(std::uint32_t machine);
-  void run_until(Timestamp end);
-  bool all_done();
-  void judge();
-  void violation(std::string what);
-
-  LxmfOptions options_;
-  Rng rng_;
-  Agenda agenda_;
-  Trace trace_;
-  ProfileSpec spec_ = kLxmf;
-  std::vector<const ProfileSpec*> profiles_;
-  Wires wires_;
-  std::vector<Place> places_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> by_datagrams_;  // between these two
-  std::vector<Wish> wishes_;
-  std::map<std::uint64_t, std::size_t> tickets_;  // to wishes
-  std::uint64_t last_ticket_ = 0;
-  std::set<std::string, std::less<>> ephemeral_;  // keys of packets
-  std::map<std::string, std::set<std::pair<std::uint32_t, MessageId>>> handed_over_;  // by text
-  std::set<std::string> texts_;  // that clients wanted to send
-  std::vector<std::string> violations_;
-  bool given_up_ = false;
-  LxmfReport report_;
-};
+namespace postrider::sim::lxmf_world {
 
 std::string machine_name(std::uint32_t machine) {
   return std::string(1, static_cast<char>('a' + machine));
@@ -134,6 +23,8 @@ LxmfWorld::LxmfWorld(const LxmfOptions& options)
              LineLimits{}, WireFaults{}, rng_.fork(1)),
       places_(options.machines) {
   if (options_.bug == LxmfBug::kForgetsSeen) spec_.news.receive = forget_seen;
+  if (options_.bug == LxmfBug::kStampsAgain) spec_.wire.classify = forget_stamp;
+  if (options_.bug == LxmfBug::kResealsUpload) spec_.wire.classify = reseal;
   Rng faults = rng_.fork(2);
   if (options_.faults) wires_.set_faults(draw_wire_faults(faults));
   for (std::uint32_t i = 0; i < options_.machines; ++i) {
@@ -167,6 +58,14 @@ lxmf::StationSetup LxmfWorld::setup_of(std::uint32_t machine) const {
   }
   setup.identities.push_back(
       {std::string(kKeyFile), *places_[machine].identity, std::string(kBox), {}});
+  // Every other one wants stamps, and is strict about it.
+  if (machine % 2 == 1) {
+    setup.identities.back().stamp_cost = kStampCost;
+    setup.identities.back().enforces_stamps = true;
+  }
+  if (machine == 0 && has_node())
+    setup.node = lxmf::NodeSetup{.name = "node", .identity = node_identity(), .display_name = {}};
+  if (setup.node) setup.node->cost = kNodeCost;
   return setup;
 }
 
@@ -178,6 +77,7 @@ std::unique_ptr<Station> LxmfWorld::make_station(std::uint32_t machine) const {
   };
   if (options_.bug == LxmfBug::kProvesBeforeCommit) return eager(lxmf::kArrivedMessage);
   if (options_.bug == LxmfBug::kAnnouncesBeforeCommit) return eager(lxmf::kArrivedOwn);
+  if (options_.bug == LxmfBug::kNodeProvesBeforeCommit) return eager(lxmf::kArrivedUpload);
   return station;
 }
 
@@ -216,7 +116,7 @@ void LxmfWorld::make_place(std::uint32_t machine) {
             list.push_back(make_station(machine));
             return list;
           },
-          [](const StartAttempt&) {},
+          [this, machine](const StartAttempt& start) { starts(machine, start); },
           [this, machine](Ticket ticket, const Answer& answer) { told(machine, ticket, answer); },
           [this, machine] { died(machine); },
           [this](std::string what) { violation(std::move(what)); }},
@@ -246,8 +146,17 @@ void LxmfWorld::plan() {
     configure(here, std::string(kBox), std::string(kInboxProfile), {});
     for (std::uint32_t there = 0; there < options_.machines; ++there) {
       if (here == there) continue;
-      configure(here, lxmf::recipient_name(places_[there].address), "lxmf",
+      NamedTexts settings = {{"identity", std::string(kKeyFile)}, {"wait_max", "1m"}};
+      if (has_node())
+        settings.emplace_back("propagation_node", lxmf::hex_of(view(node_address())));
+      configure(here, lxmf::recipient_name(places_[there].address), "lxmf", settings);
+    }
+    if (has_node() && here == 0)
+      configure(here, std::string(lxmf::kKeptPrefix) + "*", std::string(kInboxProfile), {});
+    if (has_node() && here != 0) {
+      configure(here, lxmf::recipient_name(node_address()), "lxmf",
                 {{"identity", std::string(kKeyFile)}, {"wait_max", "1m"}});
+      agenda_.after(kSyncEvery, [this, here] { sync(here); });
     }
     agenda_.after(Duration(1'000), [this, here] { read_inbox(here); });
     places_[here].site->start();
@@ -262,11 +171,30 @@ void LxmfWorld::plan() {
     const std::string text = "message " + std::to_string(i) + " to " + places_[there].name + ".";
     const auto most = static_cast<std::size_t>(rng.chance(1, 8) ? 9'000 : 300);
     event.body = text + std::string(rng.below(most), 'x');
-    event.attributes = encode_texts(
-        {{"title", "a title"}, {"method", rng.chance(1, 2) ? "direct" : "opportunistic"}});
+    NamedTexts texts = {{"title", "a title"},
+                        {"method", rng.chance(1, 2) ? "direct" : "opportunistic"}};
+    if (has_node() && here != 0 && there != 0 && rng.chance(2, 3)) texts[1].second = "propagated";
+    if (rng.chance(1, 4)) texts.emplace_back("ticket", "yes");
+    event.attributes = encode_texts(texts);
     texts_.insert(text);
     wish(here, std::move(event), Duration(rng.between(1'000, options_.span.count())));
   }
+}
+
+// Until all that was sent has arrived, and the node is empty.
+void LxmfWorld::sync(std::uint32_t machine) {
+  agenda_.after(kSyncEvery, [this, machine] { sync(machine); });
+  Place& place = places_[machine];
+  const auto stats = place.site->stats();
+  const bool rests = stats && stats->counters.delivered == stats->counters.accepted;
+  const auto there = places_[0].site->stats();
+  const bool empty = there && there->counters.delivered == there->counters.accepted;
+  if (handed_over_.size() == options_.messages && rests && empty) return;
+  if (!all_configured()) return;
+  Submit event;
+  event.destination = lxmf::recipient_name(node_address());
+  event.attributes = encode_texts({{"method", "sync"}});
+  wish(machine, std::move(event), Duration(0));
 }
 
 void LxmfWorld::wish(std::uint32_t machine, Event event, Duration after) {
@@ -326,117 +254,12 @@ void LxmfWorld::told(std::uint32_t machine, Ticket ticket, const Answer& answer)
 void LxmfWorld::died(std::uint32_t machine) {
   trace_.line(agenda_.now(), "died").number(std::uint64_t{machine}).end();
   places_[machine].asks = {};
+  places_[machine].searched.clear();
   for (Wish& wish : wishes_) {
     if (wish.machine != machine || !wish.ticket.is_set()) continue;
     tickets_.erase(wish.ticket.value());
     wish.ticket = {};
   }
-}
-
-// Each write is one frame, or one datagram without a frame.
-void LxmfWorld::leaves(const std::string& machine, std::string_view bytes) {
-  const auto here = static_cast<std::uint32_t>(machine[0] - 'a');
-  if (bytes.starts_with('\x7e')) {
-    reticulum::FrameReader reader;
-    reader.feed(bytes, [&](std::string_view raw) { packet_leaves(here, raw); });
-  } else {
-    packet_leaves(here, bytes);
-  }
-}
-
-void LxmfWorld::packet_leaves(std::uint32_t machine, std::string_view raw) {
-  const auto packet = reticulum::decode_packet(raw);
-  if (!packet) return violation(places_[machine].name + " writes what is no packet");
-  constexpr std::array<const char*, 4> kKinds = {"data", "announce", "link-request", "proof"};
-  trace_.line(agenda_.now(), kKinds[static_cast<std::size_t>(packet->kind)])
-      .word(places_[machine].name)
-      .word(lxmf::hex_of(view(packet->destination)))
-      .number(std::uint64_t{raw.size()})
-      .end();
-  switch (packet->kind) {
-    case reticulum::PacketKind::kAnnounce: return announce_leaves(machine, *packet);
-    case reticulum::PacketKind::kLinkRequest: ++report_.link_requests; break;
-    case reticulum::PacketKind::kProof: return;
-    case reticulum::PacketKind::kData:
-      if (packet->destination_kind != reticulum::DestinationKind::kSingle) return;
-      ++report_.opportunistic;
-      break;
-  }
-  // Both begin with a key that was drawn for them alone; one packet may leave by several lines.
-  const std::string key(packet->data.substr(0, 32));
-  const std::string whole = lxmf::hex_of(view(reticulum::packet_hash(raw)));
-  if (ephemeral_.contains(key + whole)) return;
-  if (!ephemeral_.insert(key).second)
-    violation(places_[machine].name + " drew a key of a packet a second time");
-  ephemeral_.insert(key + whole);
-}
-
-void LxmfWorld::announce_leaves(std::uint32_t machine, const reticulum::Packet& packet) {
-  Place& place = places_[machine];
-  ++report_.announces;
-  const auto announce = reticulum::read_announce(packet);
-  if (!announce || !announce->ratchet)
-    return violation(place.name + " announces without a ratchet");
-  if (!place.ratchets.contains(std::string(view(*announce->ratchet))))
-    violation(place.name + " announces a ratchet that is not durable");
-  const std::uint64_t seconds = reticulum::announce_seconds(announce->random);
-  if (seconds < place.announced) violation(place.name + " announces with an earlier time");
-  place.announced = std::max(place.announced, seconds);
-}
-
-// What is durable is found in the records themselves, whatever the engine says.
-void LxmfWorld::durable(std::uint32_t machine, const Applied& applied) {
-  Place& place = places_[machine];
-  for (const Write& write : applied.batch.writes()) {
-    if (write.key.empty() || write.value.size() == 0) continue;
-    const std::string_view value = write.value.view();
-    if (write.key[0] == keys::kCard) {
-      durable_card(place, write.key, value);
-    } else if (write.key[0] == keys::kEnd) {
-      if (const auto end = decode_end(value)) durable_end(place, *end);
-    } else if (const auto hot = keys::parse_hot(write.key)) {
-      if (hot->part == keys::Part::kMessage) durable_message(place, write.value);
-    } else if (const auto cold = keys::parse_cold(write.key)) {
-      if (cold->part == keys::Part::kMessage) durable_message(place, write.value);
-    }
-  }
-}
-
-// The id that a message of ours has on the network stays what it was when it was accepted.
-void LxmfWorld::durable_message(Place& place, const Blob& record) {
-  const auto message = decode_message(record);
-  const auto texts = message ? decode_texts(message->attributes) : NamedTexts{};
-  for (const auto& [name, text] : texts ? *texts : NamedTexts{}) {
-    if (name != "id") continue;
-    const auto received = lxmf::unpack(message->body);
-    if (!received || lxmf::hex_of(view(received->id)) != text)
-      violation(place.name + " stores a message that is not the one of its id");
-    place.sent[message->id] = text;
-  }
-}
-
-void LxmfWorld::durable_card(Place& place, std::string_view key, std::string_view value) {
-  const auto parsed = keys::parse_card(key);
-  const auto card = decode_card(value);
-  if (!parsed || !card) return;
-  if (parsed->drawer == lxmf::kSeen) place.seen.insert(lxmf::hex_of(parsed->key));
-  if (parsed->drawer != lxmf::kOwn) return;
-  const auto own = lxmf::decode_own(card->bytes);
-  const auto ratchet = own ? own->ratchets.newest_public() : std::nullopt;
-  if (ratchet) place.ratchets.insert(std::string(view(*ratchet)));
-}
-
-// The law of the protocol: what the sender holds for delivered, the recipient has.
-void LxmfWorld::durable_end(Place& place, const EndRecord& end) {
-  const auto sent = place.sent.find(end.id);
-  if (sent == place.sent.end() || end.phase != Phase::kDelivered) return;
-  trace_.line(agenda_.now(), "delivered").word(place.name).word(sent->second).end();
-  const bool arrived = std::any_of(places_.begin(), places_.end(), [&](const Place& other) {
-    return &other != &place && other.seen.contains(sent->second);
-  });
-  if (!arrived && options_.bug != LxmfBug::kForgetsSeen)
-    violation(place.name + " holds " + sent->second +
-              " for delivered, which is not durable at its recipient");
 }
 
 // Reads from the beginning each time, and confirms what it has read; a crash may take either.
@@ -558,8 +381,12 @@ void LxmfWorld::judge() {
   }
 }
 
-}  // namespace
+}  // namespace postrider::sim::lxmf_world
 
-LxmfReport simulate_lxmf(const LxmfOptions& options) { return LxmfWorld(options).run(); }
+namespace postrider::sim {
+
+LxmfReport simulate_lxmf(const LxmfOptions& options) {
+  return lxmf_world::LxmfWorld(options).run();
+}
 
 }  // namespace postrider::sim

@@ -29,6 +29,9 @@ enum class LxmfBug : std::uint8_t {
   kAnnouncesBeforeCommit,
   kForgetsSeen,
   kSealsAlike,  // each process draws what the first one drew
+  kStampsAgain,  // a stamp that was found is thrown away
+  kResealsUpload,  // … after a link went down
+  kNodeProvesBeforeCommit,
 };
 
 struct LxmfOptions {
@@ -52,6 +55,8 @@ struct LxmfReport {
   std::uint64_t delivered = 0;      // sent, and confirmed by their readers
   std::uint64_t opportunistic = 0;  // packets to destinations, …
   std::uint64_t link_requests = 0;  // … and to open links
+  std::uint64_t stamps = 0;         // searched for
+  std::uint64_t sent_to_node = 0;
   std::uint64_t announces = 0;
   std::uint64_t trace_hash = 0;
   std::vector<std::uint64_t> points;  // crash points, by machine
