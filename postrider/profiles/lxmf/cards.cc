@@ -146,7 +146,8 @@ std::string kept_for(const Address& recipient) {
 std::string encode_peer(const PeerCard& peer) {
   std::string out;
   Writer writer(out);
-  writer.raw(view(peer.keys)).u8(static_cast<std::uint8_t>((peer.ratchet ? 1 : 0) | (peer.is_node ? 2 : 0)));
+  writer.raw(view(peer.keys))
+      .u8(static_cast<std::uint8_t>((peer.ratchet ? 1 : 0) | (peer.is_node ? 2 : 0)));
   if (peer.ratchet) writer.raw(view(*peer.ratchet));
   writer.i64(peer.heard.ms()).text(std::string_view(peer.app_data).substr(0, kAppDataBytesMax));
   return out;

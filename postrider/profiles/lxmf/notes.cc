@@ -7,8 +7,16 @@ namespace postrider::lxmf {
 
 std::string encode_notes(const Notes& notes) {
   std::string out;
-  Writer(out).u8(notes.cost).u8(notes.stamped).text(notes.stamp).text(notes.node).text(notes.sealed).u8(notes.renewed)
-      .u8(notes.inner_cost).u8(notes.inner_stamped).text(notes.inner_stamp);
+  Writer(out)
+      .u8(notes.cost)
+      .u8(notes.stamped)
+      .text(notes.stamp)
+      .text(notes.node)
+      .text(notes.sealed)
+      .u8(notes.renewed)
+      .u8(notes.inner_cost)
+      .u8(notes.inner_stamped)
+      .text(notes.inner_stamp);
   return out;
 }
 

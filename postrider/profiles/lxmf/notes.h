@@ -17,7 +17,7 @@ struct Notes {
   std::string stamp;         // 32 bytes; empty: none
   // Of PROPAGATED.
   std::string node;          // digits of the address of the node whose cost it is
-  std::string sealed;        // transient id, 32 bytes, of what lies in a card; empty: not sealed yet
+  std::string sealed;        // transient id of what lies in a card; empty: not sealed yet
   std::uint8_t renewed = 0;  // stamps that a node did not take
   // The recipient may want a stamp too, which lies in what is sealed.
   std::uint8_t inner_cost = 0;

@@ -113,7 +113,9 @@ class Propagation : public ::testing::Test {
     net.run(within);
     return word_of(c);
   }
-  std::vector<std::pair<MessageId, std::string>>& box() { return n.kept[kept_for(delivery(carol()))]; }
+  std::vector<std::pair<MessageId, std::string>>& box() {
+    return n.kept[kept_for(delivery(carol()))];
+  }
 
   Net net;
   Machine n;
@@ -299,7 +301,8 @@ TEST_F(PropagatedMessage, IsSealedOnceForAllItsAttempts) {
   EXPECT_EQ(judged(), On::kDue) << "work for the stamp";
   // The same message once more, as a dead letter that is sent again.
   notes.clear();
-  const Reading second = classify(Word::kLearnt, AttemptKind::kFindRoute, "\x0e" + std::string(200, 't'));
+  const Reading second =
+      classify(Word::kLearnt, AttemptKind::kFindRoute, "\x0e" + std::string(200, 't'));
   EXPECT_TRUE(second.cards.empty());
   EXPECT_EQ(decode_notes(notes).sealed, reticulum::view(transient_id(sealed)));
   // Another node wants its own cost to be learnt, and what is sealed stays.

@@ -55,8 +55,9 @@ Result<reticulum::Identity> read_key(const std::string& what, const std::string&
     return fail(ErrorCode::kInvalid, what + " '" + name + "' is no secret of the configuration");
   auto identity = reticulum::Identity::from_file(bytes);
   if (!identity)
-    return fail(ErrorCode::kInvalid, what + " '" + name + "' must be a file of 64 bytes, this has " +
-                                         std::to_string(bytes.size()));
+    return fail(ErrorCode::kInvalid,
+                what + " '" + name + "' must be a file of 64 bytes, this has " +
+                    std::to_string(bytes.size()));
   return identity;
 }
 
@@ -133,7 +134,9 @@ const IdentityPart* part_of(std::string_view name) {
 
 Result<StationSetup> read_setup(const NamedTexts& settings, const Secrets& secrets) {
   StationSetup setup;
-  NodeSetup node{.name = {}, .identity = reticulum::Identity(reticulum::Bytes<64>{}), .display_name = {}};
+  NodeSetup node{.name = {},
+                 .identity = reticulum::Identity(reticulum::Bytes<64>{}),
+                 .display_name = {}};
   bool has_node = false;
   struct Given {
     const IdentityPart* part;

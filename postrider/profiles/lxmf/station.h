@@ -74,7 +74,7 @@ class LxmfStation final : public Station {
     std::uint8_t method = 0;
     bool finds = false;
     std::string packed;
-    // Of PROPAGATED `recipient` is the node, and this is for whom it is. Of SYNC it is the node too.
+    // Of PROPAGATED and SYNC `recipient` is the node, and this is for whom the message is.
     Address to{};
     bool has_node = false;
     bool learns = false;              // the cost of the node, and what is sealed

@@ -1,5 +1,5 @@
 // Sessions with a node: what it keeps for an identity of ours is fetched, stored, and then deleted
-// there. The session itself is protocols/lxmf/sync.h; here are its link, its requests and its store.
+// there. The session itself is protocols/lxmf/sync.h; here are its link, requests and store.
 #include <algorithm>
 
 #include "postrider/profiles/lxmf/station.h"
