@@ -3,6 +3,8 @@
 // replacing the global operator new.
 //
 //   lifecycle_bench [--destinations N] [--payload B] [--seconds S | --rounds N] [--batch N]
+//   lifecycle_bench --together 50 [...]   the same messages one by one, and so many in one request
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +43,8 @@ struct Options {
   double seconds = 3;
   std::uint32_t batch = 512;
   std::uint32_t rounds = 0;  // instead of seconds: a fixed amount of work, for instruction counts
+  std::uint32_t in_a_row = 1;  // messages for one destination
+  bool together = false;       // in one request
 };
 
 double now_seconds() {
@@ -52,6 +56,7 @@ double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC
 class Bench {
  public:
   explicit Bench(const Options& options) : options_(options), body_(options.payload, 'x') {
+    if (options_.in_a_row > 1 && body_.size() > 1) body_.front() = body_.back() = '"';
     ShardOptions shard;
     shard.engine.profiles = all_profiles();
     shard.event_queue_max = 1 << 20;
@@ -60,9 +65,19 @@ class Bench {
     POSTRIDER_CHECK(opened.has_value());
     shard_ = std::move(*opened);
     for (std::uint32_t i = 0; i < options_.destinations; ++i) {
-      post(Configure{.config = {.name = "d" + std::to_string(i),
-                                .profile = "webhook",
-                                .settings = {{"url", "http://127.0.0.1:1/hook"}}}});
+      Configure configure{.config = {.name = "d" + std::to_string(i),
+                                     .profile = "webhook",
+                                     .settings = {{"url", "http://127.0.0.1:1/hook"}}}};
+      NamedTexts& settings = configure.config.settings;
+      if (options_.in_a_row > 1) {
+        settings.emplace_back("in_flight_max", "1024");
+        settings.emplace_back("secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+      }
+      if (options_.together) {
+        settings.emplace_back("batch_max", std::to_string(options_.in_a_row));
+        settings.emplace_back("batch_wait", "1h");
+      }
+      post(std::move(configure));
       if (i % 256 == 0) shard_->turn(instant());
     }
     shard_->turn(instant());
@@ -71,7 +86,7 @@ class Bench {
   void round() {
     for (std::uint32_t i = 0; i < options_.batch; ++i) {
       post(Submit{.caller = {.ticket = Ticket(1)},
-                  .destination = "d" + std::to_string(next_++ % options_.destinations),
+                  .destination = "d" + std::to_string(next_++ / options_.in_a_row % options_.destinations),
                   .body = body_});
     }
     shard_->turn(instant());
@@ -132,6 +147,38 @@ class Bench {
   std::uint64_t next_ = 0;
 };
 
+// Microseconds of processor time for one lifecycle.
+double measure(const Options& options, const char* name) {
+  Bench bench(options);
+  for (int i = 0; i < 20; ++i) bench.round();
+  const std::uint64_t before = bench.delivered();
+  const Tallies then = bench.tallies();
+  const double start = now_seconds();
+  const double cpu_start = cpu_seconds();
+  for (std::uint32_t i = 0;
+       options.rounds == 0 ? now_seconds() - start < options.seconds : i < options.rounds; ++i)
+    bench.round();
+  const auto lifecycles = static_cast<double>(bench.delivered() - before);
+  const double cost = (cpu_seconds() - cpu_start) * 1e6 / lifecycles;
+  const auto attempts = static_cast<double>(bench.tallies().attempts - then.attempts);
+  std::printf("  \"%s\": {\"lifecycles\": %.0f, \"attempts\": %.0f, ", name, lifecycles, attempts);
+  std::printf("\"cpu_us_per_lifecycle\": %.2f},\n", cost);
+  return cost;
+}
+
+// With signatures, because a receiver of batches looks at them, and bodies that are JSON.
+int compare(Options options) {
+  options.batch = options.in_a_row * std::max<std::uint32_t>(1, options.batch / options.in_a_row);
+  std::printf("{\n  \"in_a_row\": %u,\n", options.in_a_row);
+  const double single = measure(options, "one_by_one");
+  options.together = true;
+  const double together = measure(options, "together");
+  std::printf("  \"destinations\": %u,\n  \"payload\": %u,\n", options.destinations,
+              options.payload);
+  std::printf("  \"ratio\": %.3f\n}\n", together / single);
+  return 0;
+}
+
 int run(const Options& options) {
   Bench bench(options);
   for (int i = 0; i < 20; ++i) bench.round();
@@ -174,7 +221,9 @@ int main(int argc, char** argv) {
     if (name == "--payload") options.payload = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));
     if (name == "--seconds") options.seconds = std::atof(argv[i + 1]);
     if (name == "--rounds") options.rounds = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));
+    if (name == "--together")
+      options.in_a_row = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));
     if (name == "--batch") options.batch = static_cast<std::uint32_t>(std::atoi(argv[i + 1]));
   }
-  return postrider::run(options);
+  return options.in_a_row > 1 ? postrider::compare(options) : postrider::run(options);
 }

@@ -55,6 +55,19 @@ bool append_member(EventBatch& batch, const Facts& facts, BatchFormat format,
   return batch.append(member, bytes_max);
 }
 
+// Never less than what the member takes: base64 is four bytes for three, and a byte of a text may
+// be six in JSON.
+std::size_t bytes_at_most(const Facts& facts) {
+  constexpr std::size_t kFrame = 256;  // names, id, time and punctuation
+  std::size_t texts = content_type_of(facts).size() +
+                      setting(facts.destination, "event_source", "postrider").size() +
+                      setting(facts.destination, "event_type", "message").size();
+  if (facts.parsed != nullptr) {
+    for (const auto& [name, value] : *facts.parsed) texts += name.size() + value.size() + 4;
+  }
+  return kFrame + 6 * texts + facts.message.body.size() * 4 / 3 + 4;
+}
+
 // Failures that a member may be the cause of: not those by which nothing arrived, nor an answer
 // that says when to come back.
 bool may_be_a_member(const WireReply& reply, const Reading& reading) {
@@ -101,8 +114,18 @@ std::vector<std::size_t> compose(const Facts& leader, std::span<const postrider:
                                  std::uint32_t members_max) {
   std::vector<std::size_t> chosen;
   if (has_headers(leader)) return chosen;
-  const BatchFormat format = batch_format(leader.destination);
   const std::size_t bytes_max = batch_bytes_max(leader.destination);
+  // Usually all of them are far from the limit; else they are written once to be measured.
+  std::size_t bytes = bytes_at_most(leader);
+  for (std::size_t i = 0; i < candidates.size() && chosen.size() + 1 < members_max; ++i) {
+    const Facts candidate(candidates[i]);
+    if (has_headers(candidate)) continue;
+    bytes += bytes_at_most(candidate);
+    chosen.push_back(i);
+  }
+  if (bytes <= bytes_max) return chosen;
+  chosen.clear();
+  const BatchFormat format = batch_format(leader.destination);
   EventBatch batch(format);
   append_member(batch, leader, format, bytes_max);
   for (std::size_t i = 0; i < candidates.size() && batch.members() < members_max; ++i) {
