@@ -25,6 +25,8 @@ constexpr auto kOptions = std::to_array<OptionRow>({
     {"--dead", "", "refuse connections"},
     {"--back-after", "DURATION", "refuse connections at first, and be back after so long"},
     {"--hang", "", "take requests and never answer"},
+    {"--members-max", "N", "answer JSON arrays of more than N with 413 (0: take any)"},
+    {"--refuse", "TEXT", "answer bodies that have TEXT in them with 422"},
     {"--log", "FILE", "append a line per request to FILE instead of printing it"},
     {"--quiet", "", "neither print nor log requests"},
     {"--verify", "SECRET", "whsec_…: answer requests with a wrong signature with 401"},
@@ -62,6 +64,7 @@ Result<SinkOptions> read_options(const Parsed& parsed) {
   POSTRIDER_TRY(fail_status, parsed.number("--fail-status", 500, 200, 599));
   POSTRIDER_TRY(fail_percent, parsed.number("--fail-percent", 0, 0, 100));
   POSTRIDER_TRY(duplicate_percent, parsed.number("--duplicate-percent", 0, 0, 100));
+  POSTRIDER_TRY(members_max, parsed.number("--members-max", 0, 0, 1'000'000));
   POSTRIDER_TRY(seed, parsed.number("--seed", 1, 0, UINT64_MAX));
   POSTRIDER_TRY(slow, parsed.duration("--slow", Duration(0)));
   POSTRIDER_TRY(back_after, parsed.duration("--back-after", Duration(0)));
@@ -74,6 +77,8 @@ Result<SinkOptions> read_options(const Parsed& parsed) {
   options.back_after = back_after;
   options.dead = parsed.has("--dead");
   options.hang = parsed.has("--hang");
+  options.members_max = static_cast<std::uint32_t>(members_max);
+  options.refuse = parsed.text("--refuse");
   options.verify = parsed.text("--verify");
   options.log_file = parsed.has("--quiet") ? "" : parsed.text("--log", "-");
   return options;

@@ -25,6 +25,8 @@ struct SinkOptions {
   bool dead = false;                    // refuses connections, though the port is ours …
   Duration back_after{0};               // … and is back after so long; 0: never
   bool hang = false;                    // takes requests and never answers
+  std::uint32_t members_max = 0;        // a JSON array of more is answered with 413; 0: any
+  std::string refuse;                   // a body with this text in it is answered with 422
   std::string log_file;                 // appended to; "-": the standard output; empty: none
   std::string verify;                   // whsec_ secrets; a wrong signature is answered with 401
   std::uint64_t seed = 1;               // of who fails

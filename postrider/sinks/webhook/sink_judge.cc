@@ -112,11 +112,19 @@ bool SinkJudge::is_signed(const SinkRequest& request) const {
   return false;
 }
 
-int SinkJudge::choose_status(bool forged) {
+bool SinkJudge::is_too_many(std::string_view body) {
+  if (options_.members_max == 0 || !document_.parse(body, {.names_twice = true})) return false;
+  const json::JsonValue root = document_.root();
+  return root.kind() == json::JsonKind::kArray && root.size() > options_.members_max;
+}
+
+int SinkJudge::choose_status(bool forged, std::string_view body) {
   if (options_.hang) return SinkVerdict::kNone;
   if (options_.duplicate_percent > 0 && rng_.chance(options_.duplicate_percent, 100))
     return SinkVerdict::kCut;
   if (forged) return 401;
+  if (!options_.refuse.empty() && body.find(options_.refuse) != std::string_view::npos) return 422;
+  if (is_too_many(body)) return 413;
   if (options_.fail_percent > 0 && rng_.chance(options_.fail_percent, 100))
     return options_.fail_status;
   return options_.status;
@@ -126,7 +134,7 @@ SinkVerdict SinkJudge::judge(const SinkRequest& request) {
   SinkVerdict verdict;
   if (!keys_.empty())
     verdict.signature = is_signed(request) ? SinkSignature::kGood : SinkSignature::kBad;
-  verdict.status = choose_status(verdict.signature == SinkSignature::kBad);
+  verdict.status = choose_status(verdict.signature == SinkSignature::kBad, request.body);
   return verdict;
 }
 

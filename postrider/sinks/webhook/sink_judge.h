@@ -12,6 +12,7 @@
 #include "postrider/base/result.h"
 #include "postrider/base/rng.h"
 #include "postrider/base/time.h"
+#include "postrider/json/json_reader.h"
 #include "postrider/protocols/web/standard_webhooks.h"
 #include "postrider/sinks/common/sink_http.h"
 #include "postrider/sinks/webhook/sink.h"
@@ -42,7 +43,8 @@ class SinkJudge {
  private:
   class Hasher;
   bool is_signed(const SinkRequest& request) const;
-  int choose_status(bool forged);
+  int choose_status(bool forged, std::string_view body);
+  bool is_too_many(std::string_view body);
 
   const SinkOptions& options_;
   std::vector<WebhookSecret> keys_;
@@ -50,6 +52,7 @@ class SinkJudge {
   std::array<char, 32> time_text_{};
   Rng rng_;
   std::unique_ptr<Hasher> hasher_;
+  json::JsonDocument document_;
 };
 
 }  // namespace postrider

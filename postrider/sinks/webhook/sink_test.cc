@@ -182,6 +182,23 @@ TEST(Sink, FailsAsOftenAsItIsTold) {
   EXPECT_EQ(sink->counts().good, static_cast<std::uint64_t>(1000 - failed));
 }
 
+TEST(Sink, TakesSoManyMembersAndRefusesSomeTexts) {
+  const auto sink = start({.members_max = 2, .refuse = "bad"});
+  Client client(sink->address());
+  const auto answered = [&client](std::string_view body) {
+    client.send_bytes(request(body));
+    return client.answer().substr(9, 3);
+  };
+  EXPECT_EQ(answered("[1]"), "200");
+  EXPECT_EQ(answered("[1,2]"), "200");
+  EXPECT_EQ(answered("[1,2,3]"), "413");
+  EXPECT_EQ(answered("[1,2,\"bad\"]"), "422");
+  EXPECT_EQ(answered("bad"), "422");
+  EXPECT_EQ(answered("{\"a\":1,\"b\":2,\"c\":3}"), "200") << "no array";
+  EXPECT_EQ(answered("[1,2,3"), "200") << "no JSON";
+  EXPECT_EQ(sink->counts().failed, 3U);
+}
+
 // req: sink.behaviour.1
 TEST(Sink, CutsOffWhatItHasTakenSoThatItComesAgain) {
   const LogFile log;
