@@ -42,6 +42,7 @@ constexpr auto kOptions = std::to_array<OptionRow>({
     {"--faults", "LIST", "all (the default), none, or names with commas between them"},
     {"--idle", "",
      "what messages make like a template goes when it is idle (profiles drill and mailbox)"},
+    {"--batches", "", "most destinations take several messages in one request (profile webhook)"},
     {"--no-twins", "", "quicker: without comparing the engine with a restored copy of itself"},
     {"--trace", "FILE", "one line per event, with details"},
     {"--json", "", "for programs"},
@@ -119,6 +120,7 @@ std::string read(const Parsed& parsed, Wanted& wanted) {
   wanted.json = parsed.has("--json");
   wanted.options.twins = !parsed.has("--no-twins");
   wanted.options.idle = parsed.has("--idle");
+  wanted.options.batches = parsed.has("--batches");
   for (const std::string_view other : {"--profile", "--destinations"}) {
     if (parsed.has("--config") && parsed.has(other))
       return std::string(other) + " does not go with --config";
@@ -130,7 +132,8 @@ std::string read(const Parsed& parsed, Wanted& wanted) {
   }
   if (parsed.has("--world")) wanted.options.messages = 0;  // as many as belong to it
   for (const auto& [name, value] : parsed.options) {
-    if (name == "--json" || name == "--no-twins" || name == "--idle") continue;
+    if (name == "--json" || name == "--no-twins" || name == "--idle" || name == "--batches")
+      continue;
     if (std::string complaint = set_value(wanted, name, value); !complaint.empty())
       return complaint;
   }

@@ -124,7 +124,8 @@ std::string reproduction(const SimOptions& options, std::uint64_t seed) {
          std::to_string(seed) + " --days " + std::to_string(options.span / Duration(24h)) +
          (own ? "" : " --destinations " + std::to_string(options.destinations)) + " --messages " +
          std::to_string(options.messages) + " --faults " + faults_text(options.faults) +
-         (options.idle ? " --idle" : "") + (options.twins ? "" : " --no-twins");
+         (options.idle ? " --idle" : "") + (options.batches ? " --batches" : "") +
+         (options.twins ? "" : " --no-twins");
 }
 
 }  // namespace postrider::sim

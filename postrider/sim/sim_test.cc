@@ -234,6 +234,28 @@ TEST(IdleWorlds, Pass) {  // req: engine.sim.82, engine.template.9, engine.templ
   }
 }
 
+std::string_view why_no_world(const RowUse& row) {
+  if (row.row.find(") ignore") != std::string::npos) return "no peer tells of a batch unasked";
+  return {};
+}
+
+// Webhooks in batches. req: webhook.batch.14
+TEST(BatchWorlds, PassAndUseEveryRow) {
+  const Field& field = *all_fields().find("webhook");
+  Summary summary;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SimOptions options = world_of(field, {5 * 24h, 6, 300}, seed);
+    options.batches = true;
+    const Report report = simulate(options);
+    expect_well(report, options);
+    add(summary, report);
+  }
+  for (const RowUse& row : summary.rows) {
+    if (row.method != "batch" || row.times > 0 || !why_no_world(row).empty()) continue;
+    ADD_FAILURE() << "never used: " << row.row;
+  }
+}
+
 TEST(FaultList, NamesWhatItDoesNotKnow) {
   const auto some = parse_faults("bit-rot,clog");
   ASSERT_TRUE(some.has_value());

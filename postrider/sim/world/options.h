@@ -48,6 +48,8 @@ struct SimOptions {
   // What messages make like a template has an idle life, and goes when it is idle.
   bool idle = false;
   bool twins = true;  // compare with a restored copy at quiet moments
+  // Destinations of profiles that can send several messages in one request do.
+  bool batches = false;
 };
 
 // A row of a profile's table, and how often the engine used it.

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "postrider/model/id_address.h"
-#include "postrider/sim/fields/pack/checker.h"
+#include "postrider/sim/checkers/batches.h"
 #include "postrider/sim/fields/pack/profile.h"
 #include "postrider/sim/world/notebook.h"
 #include "postrider/sim/world/settings_draws.h"
@@ -102,7 +102,7 @@ class PackField final : public Field {
   }
   void add_checkers(const CheckerContext& context, Notebook& notebook,
                     CheckerList& list) const override {
-    list.push_back(make_batch_checker(context, notebook));
+    list.push_back(make_batch_checker(context, notebook, {.free_states = {"queued", "aside"}}));
   }
 
   void read_call(const WireRequest& request, const IdCodec& /*ids*/, Call& call) const override {

@@ -1,9 +1,14 @@
 #include "postrider/sim/fields/webhook/field.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "postrider/base/hash.h"
+#include "postrider/json/json_reader.h"
+#include "postrider/model/id_address.h"
 #include "postrider/profiles/webhook/profile.h"
+#include "postrider/sim/checkers/batches.h"
 #include "postrider/sim/world/notebook.h"
 #include "postrider/sim/world/settings_draws.h"
 #include "postrider/sim/world/submit_draws.h"
@@ -57,6 +62,38 @@ NamedTexts draw_settings(std::uint32_t peer, Rng& rng) {
   return settings;
 }
 
+// Of streams of their own, so that worlds without batches stay what they are.
+void draw_batches(NamedTexts& settings, Rng rng) {
+  if (rng.chance(1, 8)) return;
+  constexpr SettingChoices kMembers = {"2", "6", "50"};
+  settings.emplace_back("batch_max", std::string(kMembers[rng.below(kMembers.size())]));
+  maybe(settings, "batch_wait", 3, SettingChoices{"200ms", "5s", "1m"}, rng);
+  maybe(settings, "batch_bytes_max", 4, SettingChoices{"1024", "2048", "1024"}, rng);
+  maybe(settings, "batch_format", 2, SettingChoices{"cloudevents", "cloudevents", "array"}, rng);
+}
+
+// Takes so many members and no more, and some messages it never takes. What comes alone it answers
+// as a peer without an application does, so that worlds without batches stay what they are.
+class WebhookApplication final : public Application {
+ public:
+  explicit WebhookApplication(Rng rng) : members_max_(rng.chance(1, 2) ? 1 + rng.below(6) : 1000) {}
+
+  PeerAnswer take(Peer& peer, const Call& call, std::vector<Receipt>& /*receipts*/) override {
+    if (!call.batch.empty()) {
+      const bool bad = is_bad(call.id) ||
+                       std::any_of(call.members.begin(), call.members.end(), is_bad);
+      if (bad) return peer.answer_status(422, false);
+      if (call.members.size() + 1 > members_max_) return peer.answer_status(413, false);
+    }
+    return peer.answer_status(peer.rng().chance(1, 8) ? 204 : 200, true);
+  }
+
+ private:
+  static bool is_bad(MessageId id) { return hash64("bad", id.low) % 24 == 0; }
+
+  std::uint64_t members_max_;
+};
+
 class WebhookWorkload final : public Workload {
  public:
   WebhookWorkload(SubmitDraws& draws, Rng lines) : draws_(draws), lines_(lines) {}
@@ -84,12 +121,13 @@ class WebhookField final : public Field {
   const ProfileSpec& profile() const override { return kWebhook; }
   Customs customs() const override { return {.parked_return = true, .answers_prove = true}; }
 
-  DestinationConfig draw_destination(const SimOptions& /*options*/, std::uint32_t number,
+  DestinationConfig draw_destination(const SimOptions& options, std::uint32_t number,
                                      Rng& rng) const override {
     DestinationConfig config;
     config.name = "destination-" + std::to_string(number);
     config.profile = profile().name;
     config.settings = draw_settings(number, rng);
+    if (options.batches) draw_batches(config.settings, Rng(rng).fork(5));
     return config;
   }
 
@@ -141,16 +179,55 @@ class WebhookField final : public Field {
     return std::make_unique<WebhookWorkload>(draws, rng.fork(10));
   }
 
+  std::unique_ptr<Application> make_application(Rng rng) const override {
+    return std::make_unique<WebhookApplication>(rng);
+  }
+
+  void add_checkers(const CheckerContext& context, Notebook& notebook,
+                    CheckerList& list) const override {
+    list.push_back(make_batch_checker(
+        context, notebook, {.free_states = {"Queued", "Parked", "Aside"}, .same_bytes = false}));
+  }
+
+  // The id of a batch is that of its leader and a number.
   void read_call(const WireRequest& request, const IdCodec& ids, Call& call) const override {
     for (const NamedText& header : request.headers.list()) {
-      if (header.first == "webhook-id") call.id = ids.parse(header.second).value_or(call.id);
+      if (header.first != "webhook-id") continue;
+      const std::string_view id = header.second;
+      call.id = ids.parse(id.substr(0, id.find('-'))).value_or(call.id);
+      const std::size_t number = id.find('-');
+      if (number != std::string_view::npos) read_batch(request, ids, call, id.substr(number));
     }
+  }
+
+  std::string_view unreachable(const RowUse& row) const override {
+    return row.method == "batch" ? "worlds with --batches use it" : std::string_view();
   }
 
   void read_message(const Message& message, const NamedTexts& attributes,
                     MessageNote& note) const override {
     const std::string* line = message.ordered ? find_text(attributes, kOrderKey) : nullptr;
     if (line != nullptr) note.line = *line;
+  }
+
+ private:
+  // By what really stands in the body.
+  static void read_batch(const WireRequest& request, const IdCodec& ids, Call& call,
+                         std::string_view number) {
+    call.batch = to_string(call.id).append(number);
+    call.carries_body = false;
+    json::JsonDocument document;
+    if (!document.parse(request.body, {.names_twice = true})) return;
+    json::JsonValue element = document.root().first();
+    for (std::size_t left = document.root().size(); left > 0; --left) {
+      element.for_members([&](const json::JsonValue& key, const json::JsonValue& value) {
+        if (!key.text_is("id")) return true;
+        const auto id = ids.parse(value.text());
+        if (id && *id != call.id) call.members.push_back(*id);
+        return false;
+      });
+      if (left > 1) element = element.next();
+    }
   }
 };
 

@@ -1,15 +1,16 @@
 // Checker 54: batches. A destination has one open batch at a time, over all incarnations. What
 // leaves is a batch that was written down, with exactly its members, and a batch that leaves again
-// is the same bytes. A batch is given up only when its leader ended, or was put back for another
+// is the same bytes, where the profile says so. A batch is given up only when its leader ended, or was put back for another
 // try with other members, or its route became deep. Its members end together, in one commit. After
 // a batch that was too much for the far side the next one has at most half of its members.
-#include "postrider/sim/fields/pack/checker.h"
+#include "postrider/sim/checkers/batches.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace postrider::sim {
 namespace {
@@ -20,8 +21,8 @@ std::string name_of_batch(const Route& route) {
 
 class BatchChecker final : public Checker {
  public:
-  BatchChecker(const CheckerContext& context, Notebook& notebook)
-      : verdicts_(context.verdicts), notebook_(notebook) {}
+  BatchChecker(const CheckerContext& context, Notebook& notebook, BatchLaws laws)
+      : verdicts_(context.verdicts), notebook_(notebook), laws_(std::move(laws)) {}
 
   void began(const Moment& when, Epoch /*epoch*/) override { newest_ = when.incarnation; }
 
@@ -54,7 +55,8 @@ class BatchChecker final : public Checker {
     if (written->second.followers != left.call.members)
       verdicts_.violation(54, "a batch left with other members: " + left.call.batch);
     const auto [sent, first] = bytes_.try_emplace(left.call.batch, left.call.body_hash);
-    if (!first && sent->second != left.call.body_hash && !has_damaged(written->second))
+    if (laws_.same_bytes && !first && sent->second != left.call.body_hash &&
+        !has_damaged(written->second))
       verdicts_.violation(54, "a batch left again with other bytes: " + left.call.batch);
     by_attempt_[left.start.attempt.value()] = left.call.batch;
     const Policy* policy = note->destination == nullptr ? nullptr : &note->destination->policy;
@@ -138,13 +140,16 @@ class BatchChecker final : public Checker {
       return;
     }
     const bool deep = put.route.health == Health::kDeep;
+    // Without a record it waits for its first turn.
     const std::string_view state =
         leader->state && leader->destination != nullptr && leader->destination->profile != nullptr
             ? leader->destination->profile->states[leader->state->state].name
-            : std::string_view("queued");
+            : laws_.free_states.front();
+    const bool free = std::find(laws_.free_states.begin(), laws_.free_states.end(), state) !=
+                      laws_.free_states.end();
     // It may have started again, in the same commit, with another batch.
     const bool leads_again = put.route.batch.leader == was.leader;
-    if (state != "queued" && state != "aside" && !deep && !leads_again)
+    if (!free && !deep && !leads_again)
       verdicts_.violation(
           54, "an open batch was given up: " + name + ", its leader is " + std::string(state));
     if (refused_.erase(name) != 0 && !was.followers.empty())
@@ -178,6 +183,7 @@ class BatchChecker final : public Checker {
 
   Verdicts& verdicts_;
   Notebook& notebook_;
+  const BatchLaws laws_;
   Incarnation newest_ = 0;
   bool blind_ = false;
   std::map<std::uint64_t, std::string> open_;  // by destination, as it is durable
@@ -191,8 +197,9 @@ class BatchChecker final : public Checker {
 
 }  // namespace
 
-std::unique_ptr<Checker> make_batch_checker(const CheckerContext& context, Notebook& notebook) {
-  return std::make_unique<BatchChecker>(context, notebook);
+std::unique_ptr<Checker> make_batch_checker(const CheckerContext& context, Notebook& notebook,
+                                            BatchLaws laws) {
+  return std::make_unique<BatchChecker>(context, notebook, std::move(laws));
 }
 
 }  // namespace postrider::sim
