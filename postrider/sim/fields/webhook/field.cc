@@ -72,14 +72,15 @@ void draw_batches(NamedTexts& settings, Rng rng) {
   maybe(settings, "batch_format", 2, SettingChoices{"cloudevents", "cloudevents", "array"}, rng);
 }
 
-// Takes so many members and no more, and some messages it never takes. What comes alone it answers
-// as a peer without an application does, so that worlds without batches stay what they are.
+// Takes so many members and no more, and some messages only alone, so that they end whatever is
+// done with rejections. What comes alone it answers as a peer without an application does: worlds
+// without batches stay what they are.
 class WebhookApplication final : public Application {
  public:
   explicit WebhookApplication(Rng rng) : members_max_(rng.chance(1, 2) ? 1 + rng.below(6) : 1000) {}
 
   PeerAnswer take(Peer& peer, const Call& call, std::vector<Receipt>& /*receipts*/) override {
-    if (!call.batch.empty()) {
+    if (!call.members.empty()) {
       const bool bad = is_bad(call.id) ||
                        std::any_of(call.members.begin(), call.members.end(), is_bad);
       if (bad) return peer.answer_status(422, false);
