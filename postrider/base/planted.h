@@ -118,8 +118,11 @@ enum class Bug : std::uint8_t {
   kOutcomeForgotten,
   kReadmitsBlindly,
   kNeverReadmits,
+  kNewestSwept,
+  kSweptWhileOut,
+  kSweepStopsAtPage,
 };
-inline constexpr std::size_t kBugs = 106;
+inline constexpr std::size_t kBugs = 109;
 
 // In the order of the enumerators.
 inline constexpr std::array<std::string_view, kBugs> kBugNames = {
@@ -229,6 +232,9 @@ inline constexpr std::array<std::string_view, kBugs> kBugNames = {
     "outcome-forgotten",
     "readmits-blindly",
     "never-readmits",
+    "newest-swept",
+    "swept-while-out",
+    "sweep-stops-at-page",
 };
 
 constexpr std::string_view name_of(Bug bug) {

@@ -22,6 +22,7 @@ constexpr unsigned kHangSeconds = 600;  // a loaded machine is slow; nothing is 
 std::string_view profile_of(Bug bug, std::uint64_t seed) {
   // A meter that was silent is heard in nearly every world of devices.
   if (bug >= Bug::kBatchTorn && bug <= Bug::kSplitForgotten) return "pack";
+  if (bug >= Bug::kNewestSwept && bug <= Bug::kSweepStopsAtPage) return "pack";
   if (bug >= Bug::kDeepTooEarly && bug <= Bug::kPositionBack)
     return "drill";  // only it uses what is wrong
   if (bug >= Bug::kListTorn && bug <= Bug::kTemplateNotFollowed) return "drill";
@@ -129,6 +130,7 @@ class PlantedBug : public ::testing::TestWithParam<Bug> {};
 // req: engine.bug.102, engine.bug.103, engine.sim.65, engine.sim.66
 // req: engine.bug.104, engine.bug.105, engine.bug.106, engine.bug.107, engine.sim.67, engine.sim.68
 // req: engine.bug.130, engine.bug.131, engine.bug.132, engine.sim.80
+// req: engine.bug.150, engine.bug.151, engine.bug.152, engine.sim.83
 // req: engine.bug.133, engine.bug.134, engine.bug.135, engine.sim.82
 // req: engine.bug.1, engine.bug.2, engine.bug.3, engine.bug.4, engine.bug.5, engine.bug.6
 // req: engine.bug.7, engine.bug.8, engine.bug.9, engine.bug.10, engine.bug.11, engine.bug.12

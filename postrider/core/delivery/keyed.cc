@@ -1,6 +1,7 @@
 // Messages that are values of a key: which of them a newer one takes the place of.
 #include <algorithm>
 
+#include "postrider/base/planted.h"
 #include "postrider/core/delivery/delivery.h"
 #include "postrider/core/rules/lane_rules.h"
 
@@ -70,8 +71,17 @@ Duration Delivery::age_of(const Step& step, const Entry& entry) const {
 }
 
 bool Delivery::end_replaced(Step& step, Slot slot) {
-  if (!call_off(step, slot, kSuperseded)) return false;
-  ++tallies_.superseded;
+  if (call_off(step, slot, kSuperseded)) {
+    ++tallies_.superseded;
+    return true;
+  }
+  const Entry& entry = window_[slot];
+  if (!planted(Bug::kSweptWhileOut) || window_.phase_of(entry) == Phase::kParked) return false;
+  window_.set_reason(window_[slot], kSuperseded);
+  const std::span<const StateRow> states = residents_[entry.destination].bound->profile->states;
+  StateIndex cancelled = 0;
+  while (states[cancelled].phase != Phase::kCancelled) ++cancelled;
+  end(step, slot, cancelled);
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "postrider/base/check.h"
 #include "postrider/base/hash.h"
+#include "postrider/base/planted.h"
 #include "postrider/core/rules/lane_rules.h"
 
 namespace postrider::core {
@@ -93,7 +94,7 @@ Sweep::Page Sweep::value_page(Step& step, Slot slot, const Chore& chore, Walk& w
   }
   walk.met = met;
   end_values(step, slot, walk, values);
-  page.complete = rows->complete;
+  page.complete = rows->complete || planted(Bug::kSweepStopsAtPage);
   page.next = rows->next;
   return page;
 }
@@ -167,7 +168,7 @@ void Sweep::end_values(Step& step, Slot slot, Walk& walk, const std::vector<Valu
       if (older == kNoSlot) continue;
       if (newer != kNoSlot) {
         if (window_[newer].message.key() == value.key)
-          delivery_.end_replaced(step, older);
+          delivery_.end_replaced(step, planted(Bug::kNewestSwept) ? newer : older);
         continue;
       }
       keys_ -= walk.newest.erase(hash);

@@ -239,6 +239,7 @@ void Notebook::read_message(Reading& reading, const Write& write) {
     note.method = message->method;
     note.gates = message->gates;
     note.lasting = message->lasting;
+    note.key = message->key();
     note.operation = digits_after(message->body, "\"operation\":");
     note.body_hash = hash64(message->body);
     note.shared = message->shared.id;

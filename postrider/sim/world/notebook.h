@@ -56,6 +56,7 @@ struct MessageNote {
   std::uint8_t lasting = 0;
   std::string line;  // what orders it with others of its destination and lane
   // As far as its field reads these in it.
+  std::string key;              // what it is the value of in its lane, as its record says
   std::string supersedes;       // the key whose older messages it ends
   std::string then;             // where its end sends a message
   std::string begins;           // where its first start sends a message

@@ -70,6 +70,7 @@ void tighten(const SimOptions& options, ShardOptions& shard, Rng& rng) {
   limits.jobs_kept_max = kFew[shard.engine.seed / 81 % kFew.size()];
   limits.census_pages_max = kFew[shard.engine.seed / 9 % kFew.size()];
   limits.census_counts_max = kFew[shard.engine.seed / 27 % kFew.size()];
+  limits.sweep_cold_min = kFew[shard.engine.seed / 9 % kFew.size()] + 1;
   constexpr Counts kLast = {0, 2, 16};
   limits.attempts_kept_max = kLast[shard.engine.seed / 729 % kLast.size()];
 }

@@ -5,6 +5,7 @@
 
 #include "postrider/model/id_address.h"
 #include "postrider/sim/checkers/batches.h"
+#include "postrider/sim/fields/pack/checker.h"
 #include "postrider/sim/fields/pack/profile.h"
 #include "postrider/sim/world/notebook.h"
 #include "postrider/sim/world/settings_draws.h"
@@ -30,6 +31,12 @@ NamedTexts draw_settings(std::uint32_t peer, Rng& rng) {
   maybe(settings, "catch-up", 3, SettingChoices{"0", "10", "210"}, rng);
   maybe(settings, "drops", 4, SettingChoices{"4", "2", "6"}, rng);
   maybe(settings, "begins-behind", 4, SettingChoices{"1", "1", "0"}, rng);
+  maybe(settings, "latest", 2, SettingChoices{"1", "3", "65535"}, rng);
+  maybe(settings, "behind", 3, SettingChoices{"2", "4", "65532"}, rng);
+  maybe(settings, "keep", 4, SettingChoices{"60000", "3600000", "86400000"}, rng);
+  maybe(settings, "keep-max", 3, SettingChoices{"2", "10", "10000"}, rng);
+  maybe(settings, "riders", 3, SettingChoices{"1", "6", "65535"}, rng);
+  maybe(settings, "rides", 2, SettingChoices{"2000", "30000", "600000"}, rng);
   return settings;
 }
 
@@ -50,6 +57,8 @@ class PackWorkload final : public Workload {
     if (rng.chance(1, 8)) texts.emplace_back("solo", "");
     if (rng.chance(1, 16)) texts.emplace_back("alone", "");
     if (rng.chance(1, 24)) texts.emplace_back("bad", "");
+    // Few keys, so that many values meet.
+    if (rng.chance(1, 2)) texts.emplace_back("key", std::string(1, "abc"[rng.below(3)]));
     return texts.empty() ? std::string() : encode_texts(texts);
   }
 
@@ -103,6 +112,7 @@ class PackField final : public Field {
   void add_checkers(const CheckerContext& context, Notebook& notebook,
                     CheckerList& list) const override {
     list.push_back(make_batch_checker(context, notebook, {.free_states = {"queued", "aside"}}));
+    list.push_back(make_latest_checker(context, notebook));
   }
 
   void read_call(const WireRequest& request, const IdCodec& /*ids*/, Call& call) const override {
