@@ -87,7 +87,14 @@ constexpr std::string_view kSchemas =
     "redrives": {"$ref": "#/components/schemas/Id"}, "fanout": {"$ref": "#/components/schemas/JobId"},
     <<message_explained>>
     "gap": {"$ref": "#/components/schemas/Id", "description": "A message before it in its order that was parked out of the way"},
+    "batch": {"$ref": "#/components/schemas/OpenBatch"},
     "last_attempts": {"$ref": "#/components/schemas/AttemptList"}, "earlier_attempts": {"$ref": "#/components/schemas/Count", "description": "That are not in last_attempts"}}},
+  "OpenBatch": {"type": "object", "additionalProperties": false, "required": ["leader", "number", "attempts", "members"],
+    "description": "The messages that leave in one request, while it is open; absent in lists", "properties": {
+    "leader": {"$ref": "#/components/schemas/Id"},
+    "number": {"$ref": "#/components/schemas/Count", "description": "With the leader's id it names these members for ever"},
+    "attempts": {"$ref": "#/components/schemas/Count", "description": "Of the leader"},
+    "members": {"type": "array", "minItems": 1, "maxItems": 512, "items": {"$ref": "#/components/schemas/Id"}, "description": "The leader first"}}},
   "AttemptList": {"type": "array", "description": "The newest attempts, oldest first; absent when there was one, and it delivered, and in lists",
     "items": {"$ref": "#/components/schemas/Attempt"}},
   "Attempt": {"type": "object", "additionalProperties": false, "required": ["at", "outcome"], "properties": {

@@ -54,6 +54,15 @@ void write_attempts(JsonWriter& json, const AttemptList& list) {
   json.close_array();
 }
 
+void write_batch(JsonWriter& json, const IdCodec& ids, const BatchView& batch) {
+  json.name("batch").open_object();
+  json.field("leader", ids.text(batch.members.front())).count("number", batch.number);
+  json.count("attempts", batch.attempts);
+  json.name("members").open_array();
+  for (const MessageId member : batch.members) json.text(ids.text(member));
+  json.close_array().close_object();
+}
+
 void write_explanation_fields(JsonWriter& json, const IdCodec& ids, const Explanation& it) {
   json.field("id", ids.text(it.id));
   text_field(json, "destination", it.destination);
@@ -71,6 +80,7 @@ void write_explanation_fields(JsonWriter& json, const IdCodec& ids, const Explan
   if (it.origin.is_set()) json.field("redrives", ids.text(it.origin));
   if (it.fanout.is_set()) json.field("fanout", to_string(it.fanout));
   if (it.gap.is_set()) json.field("gap", ids.text(it.gap));
+  if (it.batch) write_batch(json, ids, *it.batch);
   write_attempts(json, it.attempt_list);
 }
 

@@ -107,6 +107,16 @@ std::string describe_message(const Json& message, Timestamp now) {
   return facts.text() + attempt_lines(message, now);
 }
 
+// Its name is the one that the far side knows.
+std::string batch_text(const Json& batch) {
+  std::string out = shown(batch.at("leader")) + "-" + shown(batch.at("number")) + ", ";
+  out += attempts_text(batch) + ", of";
+  const Json* members = batch.find("members");
+  if (members == nullptr) return out;
+  for (const Json& member : members->items) out += " " + shown(member.text);
+  return out;
+}
+
 std::string explain_message(const Json& message, Timestamp now) {
   const std::string phase = shown(message.at("phase"));
   std::string out = "Message " + shown(message.at("id"));
@@ -129,6 +139,7 @@ std::string explain_message(const Json& message, Timestamp now) {
   if (message.at("cancel_wanted") == "true") facts.add("  cancel", "asked for");
   facts.add("  redrives", shown(message.at("redrives")));
   facts.add("  gap", shown(message.at("gap")));
+  if (const Json* batch = message.find("batch")) facts.add("  batch", batch_text(*batch));
   return out + facts.text() + attempt_lines(message, now);
 }
 

@@ -52,6 +52,13 @@ enum class AnswerCode : std::uint8_t {
 inline constexpr std::size_t kAnswerCodes = 18;
 std::string_view name_of(AnswerCode code);
 
+// The messages that leave in one attempt.
+struct BatchView {
+  std::uint32_t number = 0;        // with the leader's id it names them for ever
+  std::uint16_t attempts = 0;      // of the leader
+  std::vector<MessageId> members;  // the leader, and its followers in their order
+};
+
 // Where a message is, why, and what comes next.
 struct Explanation {
   enum class Place : std::uint8_t {
@@ -86,6 +93,8 @@ struct Explanation {
   MessageId origin;
   FanoutId fanout;  // that it is part of; of a message that lives
   MessageId gap;    // before it in its order, parked out of the way; of several the first
+  // The open batch that it is a member of; only when one message is asked for.
+  std::optional<BatchView> batch = {};
 };
 
 struct Counters {

@@ -153,6 +153,26 @@ class Batches(harness.Case):
             self.client.wait_for(one, "delivered")
         self.assertEqual([one for request in self.hooks.requests[1:] for one in members(request)], ids)
 
+    # req: webhook.batch.15
+    def test_explain_names_the_batch(self):
+        go_on = threading.Event()
+        self.addCleanup(go_on.set)
+
+        def answer(_):
+            go_on.wait(harness.PATIENCE)
+            return 200, {}, b""
+        self.start(answer)
+        ids = self.send_paused([1, 2, 3])
+        self.hooks.got()
+        for one in ids:
+            self.assertEqual(self.client.explain(one)["batch"],
+                             {"leader": ids[0], "number": 1, "attempts": 1, "members": ids})
+        self.assertIn(f"{ids[0]} leads", self.client.explain(ids[2])["why"])
+        told = self.run_program("msg", "explain", ids[1], "--url", self.server.url)
+        self.assertIn(f"{ids[0]}-1, 1 attempt, of {' '.join(ids)}", told.stdout)
+        go_on.set()
+        self.assertNotIn("batch", self.client.wait_for(ids[1], "delivered"))
+
     # req: webhook.batch.16
     def test_batches_are_switched_on_and_off(self):
         self.start(batch_max="0")

@@ -81,6 +81,7 @@ export interface Explanation {
   health: Health;
   cancel_wanted?: boolean;
   redrives?: string;
+  batch?: { leader: string; number: number; attempts: number; members: string[] };
 }
 
 export interface Message extends Explanation {

@@ -19,7 +19,8 @@ std::optional<Answer> Inquiry::explain(Step& step, MessageId id) {
     const Entry& entry = window_[located.slot];
     Explanation out = explain_entry(step, entry);
     if (entry.details) out.attempt_list = entry.details->past.attempts;
-    if (!find_gap(step, entry, out)) return std::nullopt;
+    const Slot resident = entry.destination;
+    if (!find_gap(step, entry, out) || !find_batch(step, resident, out)) return std::nullopt;
     answer.view = std::move(out);
     return answer;
   }
@@ -187,6 +188,9 @@ void Inquiry::explain_next(const Step& step, const Entry& entry, const Resident&
   } else if (lane != nullptr && resident.bound->policy.lane_kind(lane->number) == LaneKind::kFifo &&
              waits_behind(*lane, entry)) {
     out.why = "messages before it in its lane come first";
+  } else if (window_.is_claimed(entry)) {
+    out.why = "it leaves with others in one request: " +
+              ids_.text(resident.route.batch.leader) + " leads";
   } else if (!entry.ready() && !entry.visitor()) {
     out.why = entry.message.ordered ? "earlier messages of its order come first"
                                     : "it waits at a gate that it shares with others";
@@ -226,6 +230,20 @@ void Inquiry::explain_next(const Step& step, const Entry& entry, const Resident&
     out.next_at = route.closed_until;
     out.why = "the destination is closed: " + route.reason;
   }
+}
+
+// The batch that it is claimed for. False: its leader must be read first.
+bool Inquiry::find_batch(Step& step, Slot resident, Explanation& out) {
+  const Route& route = residents_[resident].route;
+  const OpenBatch& batch = route.batch;
+  if (!batch.is_open() || (batch.leader != out.id && !batch.claims(out.id))) return true;
+  BatchView view{.number = route.claims, .attempts = 0, .members = {batch.leader}};
+  view.members.insert(view.members.end(), batch.followers.begin(), batch.followers.end());
+  const Lookup::Located leader = lookup_.locate(step, batch.leader);
+  if (!leader.known) return false;
+  if (leader.slot != kNoSlot) view.attempts = window_[leader.slot].state.attempts;
+  out.batch = std::move(view);
+  return true;
 }
 
 // A message that was parked out of the way before it, and still is. False: that must be read first.

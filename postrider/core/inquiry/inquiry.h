@@ -120,6 +120,7 @@ class Inquiry {
                      Explanation& out) const;
   void explain_next(const Step& step, const Entry& entry, const Resident& resident,
                     Explanation& out) const;
+  bool find_batch(Step& step, Slot resident, Explanation& out);
   bool find_gap(Step& step, const Entry& entry, Explanation& out);
   QueuePlaces queues_from(Step& step, const std::string& first, std::uint32_t limit) const;
   void look_for_oldest(const Resident& resident, QueueRow& row) const;

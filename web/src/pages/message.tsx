@@ -41,6 +41,17 @@ function wordOf(what: string): string {
   return what.charAt(0).toUpperCase() + what.slice(1);
 }
 
+// One attempt of several messages: its name is the one that the receiver sees.
+function Members({ of, self }: { of: NonNullable<Explanation["batch"]>; self: string }) {
+  const others = of.members.filter((id) => id !== self);
+  return (
+    <details>
+      <summary>{others.length === 0 ? "no others" : plural(others.length, "other message")}, {plural(of.attempts, "attempt")} as <span class="mono">{of.leader}-{of.number}</span></summary>
+      <ul class="ids">{others.map((id) => <li key={id}><MessageLink id={id} />{id === of.leader && <small class="faint"> leads</small>}</li>)}</ul>
+    </details>
+  );
+}
+
 function Next({ it, told }: { it: Explanation; told: Told }) {
   const due = it.next_at === undefined ? undefined : Date.parse(it.next_at) - now.value;
   return (
@@ -56,6 +67,7 @@ function Next({ it, told }: { it: Explanation; told: Told }) {
         <div><dt>state</dt><dd>{it.state}</dd></div>
         <div><dt>attempts</dt><dd>{it.attempts}</dd></div>
         {told.lastFailure !== undefined && <div><dt>last failure</dt><dd>{told.lastFailure}</dd></div>}
+        {it.batch !== undefined && <div><dt>leaves with</dt><dd><Members of={it.batch} self={it.id} /></dd></div>}
         <div><dt>destination is</dt><dd><Badge kind="health" of={it.health} /></dd></div>
       </dl>
     </section>
