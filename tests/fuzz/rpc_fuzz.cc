@@ -58,9 +58,9 @@ void read_card(std::string_view bytes) {
   const auto card = decode_card(bytes);
   if (!card) return;
   POSTRIDER_CHECK(*decode_card(encode_card(*card)) == *card);
-  const ResumeClaim claim{.session = {}, .generation = card->generation, .key = {}};
-  if (judge_claim(&*card, card->principal, claim) == ClaimVerdict::kResumed)
-    POSTRIDER_CHECK(resume_session(*card, claim, {}).generation == card->generation + 1);
+  const ShownKey shown{.generation = card->generation, .hash = card->key};
+  if (judge_claim(&*card, card->principal, shown) == ClaimVerdict::kResumed)
+    POSTRIDER_CHECK(resume_session(*card, shown, {}).generation == card->generation + 1);
   POSTRIDER_CHECK(confirm_session(*card).former_generation == 0);
 }
 

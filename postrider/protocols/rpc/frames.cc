@@ -65,12 +65,6 @@ class Fields {
   Reader in_;
 };
 
-std::uint8_t bits_of(const MethodPolicy& policy) {
-  return static_cast<std::uint8_t>((policy.persist ? kPersistBit : 0) |
-                                   (policy.idem ? kIdemBit : 0) |
-                                   (policy.channels ? kChannelsBit : 0));
-}
-
 // One function for each type; the body is judged by `Fields` as a whole.
 
 void read(Fields& in, HelloFrame& out) {

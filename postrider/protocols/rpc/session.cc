@@ -13,9 +13,8 @@ namespace {
 
 constexpr std::uint8_t kCardVersion = 1;
 
-bool is_key_of(const KeyHash& kept, const ResumeKey& shown) {
-  const KeyHash hash = hash_of(shown);
-  return CRYPTO_memcmp(kept.data(), hash.data(), hash.size()) == 0;
+bool is_same(const KeyHash& kept, const KeyHash& shown) {
+  return CRYPTO_memcmp(kept.data(), shown.data(), shown.size()) == 0;
 }
 
 std::string_view view_of(const KeyHash& hash) {
@@ -34,31 +33,32 @@ KeyHash hash_of(const ResumeKey& key) {
                      {reinterpret_cast<const char*>(key.data()), key.size()});
 }
 
-SessionCard begin_session(std::string_view principal, const ResumeKey& key) {
+SessionCard begin_session(std::string_view principal, const KeyHash& key, Timestamp now) {
   POSTRIDER_CHECK(principal.size() <= kPrincipalBytesMax);
-  return {.principal = std::string(principal), .key = hash_of(key)};
+  return {.principal = std::string(principal), .key = key, .begun = now, .used = now};
 }
 
 ClaimVerdict judge_claim(const SessionCard* card, std::string_view principal,
-                         const ResumeClaim& claim) {
+                         const ShownKey& shown) {
   // A session of another principal is none, so that nothing is told of it. Nor is one whose
   // generations are used up.
   if (card == nullptr || card->principal != principal || card->generation == UINT32_MAX)
     return ClaimVerdict::kNew;
-  const bool current = claim.generation == card->generation && is_key_of(card->key, claim.key);
-  const bool former = card->former_generation != 0 && claim.generation == card->former_generation &&
-                      is_key_of(card->former, claim.key);
+  const bool current = shown.generation == card->generation && is_same(card->key, shown.hash);
+  const bool former = card->former_generation != 0 && shown.generation == card->former_generation &&
+                      is_same(card->former, shown.hash);
   return current || former ? ClaimVerdict::kResumed : ClaimVerdict::kRefused;
 }
 
-SessionCard resume_session(const SessionCard& card, const ResumeClaim& claim,
-                           const ResumeKey& next_key) {
+SessionCard resume_session(const SessionCard& card, const ShownKey& shown,
+                           const KeyHash& next_key) {
   POSTRIDER_CHECK(card.generation < UINT32_MAX);
-  return {.principal = card.principal,
-          .generation = card.generation + 1,
-          .key = hash_of(next_key),
-          .former_generation = claim.generation,
-          .former = hash_of(claim.key)};
+  SessionCard next = card;
+  next.generation = card.generation + 1;
+  next.key = next_key;
+  next.former_generation = shown.generation;
+  next.former = shown.hash;
+  return next;
 }
 
 SessionCard confirm_session(SessionCard card) {
@@ -75,7 +75,10 @@ std::string encode_card(const SessionCard& card) {
       .u32(card.generation)
       .raw(view_of(card.key))
       .u32(card.former_generation)
-      .raw(view_of(card.former));
+      .raw(view_of(card.former))
+      .i64(card.begun.ms())
+      .i64(card.used.ms())
+      .u64(card.highest);
   return out;
 }
 
@@ -88,6 +91,9 @@ Result<SessionCard> decode_card(std::string_view bytes) {
   read_hash(in, card.key);
   card.former_generation = in.u32();
   read_hash(in, card.former);
+  card.begun = Timestamp(in.i64());
+  card.used = Timestamp(in.i64());
+  card.highest = in.u64();
   const bool sound = card.generation >= 1 && card.former_generation < card.generation &&
                      card.principal.size() <= kPrincipalBytesMax &&
                      (card.former_generation != 0 || card.former == KeyHash{});

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "postrider/base/result.h"
+#include "postrider/base/time.h"
 #include "postrider/protocols/rpc/frames.h"
 
 namespace postrider::rpc {
@@ -27,7 +28,18 @@ struct SessionCard {
   // must not lock the client out. Generation 0: none.
   std::uint32_t former_generation = 0;
   KeyHash former{};
+  // Operation keys of the session are of this age; the server's own time, as the next one.
+  Timestamp begun = {};
+  Timestamp used = {};        // when a call was admitted last, as far as it was written down
+  std::uint64_t highest = 0;  // likewise: the highest number that was called
   friend bool operator==(const SessionCard&, const SessionCard&) = default;
+};
+
+// What a client shows to resume, without the key itself.
+struct ShownKey {
+  std::uint32_t generation = 1;
+  KeyHash hash{};
+  friend bool operator==(const ShownKey&, const ShownKey&) = default;
 };
 
 enum class ClaimVerdict : std::uint8_t {
@@ -36,13 +48,12 @@ enum class ClaimVerdict : std::uint8_t {
   kRefused,  // the session is there, the key is not its
 };
 
-SessionCard begin_session(std::string_view principal, const ResumeKey& key);
-// `card` null: no such session. Keys are compared in constant time.
+SessionCard begin_session(std::string_view principal, const KeyHash& key, Timestamp now);
+// `card` null: no such session. Hashes are compared in constant time.
 ClaimVerdict judge_claim(const SessionCard* card, std::string_view principal,
-                         const ResumeClaim& claim);
+                         const ShownKey& shown);
 // The card after a claim that was judged kResumed; the key that was shown becomes the former one.
-SessionCard resume_session(const SessionCard& card, const ResumeClaim& claim,
-                           const ResumeKey& next_key);
+SessionCard resume_session(const SessionCard& card, const ShownKey& shown, const KeyHash& next_key);
 // The card after the first frame of its generation: the client has the new key.
 SessionCard confirm_session(SessionCard card);
 

@@ -12,20 +12,26 @@ ResumeKey key_of(std::uint8_t seed) {
   return key;
 }
 
-ResumeClaim claim_of(std::uint32_t generation, std::uint8_t seed) {
-  return {.session = {}, .generation = generation, .key = key_of(seed)};
+KeyHash hash_of_key(std::uint8_t seed) { return hash_of(key_of(seed)); }
+
+ShownKey claim_of(std::uint32_t generation, std::uint8_t seed) {
+  return {.generation = generation, .hash = hash_of_key(seed)};
 }
 
-ClaimVerdict verdict(const SessionCard& card, const ResumeClaim& claim) {
+SessionCard begin(std::string_view principal, std::uint8_t seed) {
+  return begin_session(principal, hash_of_key(seed), Timestamp(1'000));
+}
+
+ClaimVerdict verdict(const SessionCard& card, const ShownKey& claim) {
   return judge_claim(&card, "ann", claim);
 }
 
 // req: rpc.own.8
 TEST(RpcSession, KeysRotateAndTheFormerOneEndsWithTheFirstFrame) {
-  const SessionCard first = begin_session("ann", key_of(1));
+  const SessionCard first = begin("ann", 1);
   EXPECT_EQ(verdict(first, claim_of(1, 1)), ClaimVerdict::kResumed);
 
-  const SessionCard second = resume_session(first, claim_of(1, 1), key_of(2));
+  const SessionCard second = resume_session(first, claim_of(1, 1), hash_of_key(2));
   EXPECT_EQ(second.generation, 2U);
   EXPECT_EQ(verdict(second, claim_of(2, 2)), ClaimVerdict::kResumed);
   EXPECT_EQ(verdict(second, claim_of(1, 1)), ClaimVerdict::kResumed) << "the welcome was lost";
@@ -37,10 +43,10 @@ TEST(RpcSession, KeysRotateAndTheFormerOneEndsWithTheFirstFrame) {
 
 // req: rpc.own.7, rpc.own.8
 TEST(RpcSession, ALostWelcomeMayBeLostAgain) {
-  SessionCard card = begin_session("ann", key_of(1));
+  SessionCard card = begin("ann", 1);
   for (std::uint8_t lost = 2; lost < 10; ++lost) {
     ASSERT_EQ(verdict(card, claim_of(1, 1)), ClaimVerdict::kResumed);
-    card = resume_session(card, claim_of(1, 1), key_of(lost));
+    card = resume_session(card, claim_of(1, 1), hash_of_key(lost));
     EXPECT_EQ(card.generation, lost);
     if (lost > 2) {
       const auto before = static_cast<std::uint8_t>(lost - 1);
@@ -53,7 +59,7 @@ TEST(RpcSession, ALostWelcomeMayBeLostAgain) {
 // req: rpc.own.12
 TEST(RpcSession, NoOtherKeyBinds) {
   const SessionCard card =
-      resume_session(begin_session("ann", key_of(1)), claim_of(1, 1), key_of(2));
+      resume_session(begin("ann", 1), claim_of(1, 1), hash_of_key(2));
   EXPECT_EQ(verdict(card, claim_of(2, 3)), ClaimVerdict::kRefused);
   EXPECT_EQ(verdict(card, claim_of(2, 1)), ClaimVerdict::kRefused);
   EXPECT_EQ(verdict(card, claim_of(1, 2)), ClaimVerdict::kRefused);
@@ -61,22 +67,24 @@ TEST(RpcSession, NoOtherKeyBinds) {
   EXPECT_EQ(judge_claim(&card, "bob", claim_of(2, 2)), ClaimVerdict::kNew);
   EXPECT_EQ(judge_claim(nullptr, "ann", claim_of(2, 2)), ClaimVerdict::kNew);
   for (std::size_t bit = 0; bit < 256; ++bit) {
-    ResumeClaim claim = claim_of(2, 2);
-    claim.key[bit / 8] = static_cast<std::uint8_t>(claim.key[bit / 8] ^ (1 << bit % 8));
-    EXPECT_EQ(verdict(card, claim), ClaimVerdict::kRefused) << bit;
+    ResumeKey key = key_of(2);
+    key[bit / 8] = static_cast<std::uint8_t>(key[bit / 8] ^ (1 << bit % 8));
+    EXPECT_EQ(verdict(card, {.generation = 2, .hash = hash_of(key)}), ClaimVerdict::kRefused)
+        << bit;
   }
 }
 
 TEST(RpcSession, UsedUpGenerationsBeginAnew) {
-  SessionCard card = begin_session("ann", key_of(1));
+  SessionCard card = begin("ann", 1);
   card.generation = UINT32_MAX;
   EXPECT_EQ(verdict(card, claim_of(UINT32_MAX, 1)), ClaimVerdict::kNew);
 }
 
 TEST(RpcSession, CardsAreReadAsTheyAreWrittenAndDamageIsFound) {
-  const SessionCard card =
-      resume_session(begin_session("ann", key_of(1)), claim_of(1, 1), key_of(2));
-  for (const SessionCard& one : {card, confirm_session(card), begin_session("", key_of(3))}) {
+  SessionCard card = resume_session(begin("ann", 1), claim_of(1, 1), hash_of_key(2));
+  card.used = Timestamp(2'000);
+  card.highest = 77;
+  for (const SessionCard& one : {card, confirm_session(card), begin("", 3)}) {
     const std::string bytes = encode_card(one);
     ASSERT_TRUE(decode_card(bytes));
     EXPECT_EQ(*decode_card(bytes), one);
@@ -93,15 +101,15 @@ TEST(RpcSession, CardsAreReadAsTheyAreWrittenAndDamageIsFound) {
 // pairs that were ever given out, at most two are good, and one of them is what the client shows.
 // req: rpc.own.8
 RC_GTEST_PROP(RpcSession, TheClientIsNeverLockedOutAndOldKeysAreDead, ()) {
-  SessionCard card = begin_session("ann", key_of(1));
-  ResumeClaim shown = claim_of(1, 1);
+  SessionCard card = begin("ann", 1);
+  ShownKey shown = claim_of(1, 1);
   std::uint8_t seed = 1;
   const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 3));
   for (const int step : steps) {
     if (seed > 200) break;
     RC_ASSERT(verdict(card, shown) == ClaimVerdict::kResumed);
-    card = resume_session(card, shown, key_of(++seed));
-    const ResumeClaim given = claim_of(card.generation, seed);
+    card = resume_session(card, shown, hash_of_key(++seed));
+    const ShownKey given = claim_of(card.generation, seed);
     if (step >= 1) shown = given;                 // the welcome arrived
     if (step == 2) card = confirm_session(card);  // and a frame came back
     int good = 0;
