@@ -144,6 +144,14 @@ Checked<Access::Admitted> Access::admit(const HttpRequest& request, Scopes neede
   return Admitted{entry->tenant, entry->name, entry->mailboxes};
 }
 
+std::optional<Access::Admitted> Access::admit_token(std::string_view secret,
+                                                    Scopes needed) const {
+  if (secret.empty() || secret.size() > kTokenSecretBytesMax) return std::nullopt;
+  const Entry* entry = find(secret);
+  if (entry == nullptr || (entry->scopes & needed) == 0) return std::nullopt;
+  return Admitted{entry->tenant, entry->name, entry->mailboxes};
+}
+
 Scopes Access::scopes_of(const HttpRequest& request) const {
   if (request.local || entries_.empty()) return kAnyScope;
   const Entry* entry = find(secret_of(request));

@@ -65,6 +65,10 @@ class Access {
     std::span<const std::string> mailboxes = {};  // those that it is bound to; empty: to none
   };
   Checked<Admitted> admit(const HttpRequest& request, Scopes needed) const;
+  // The same of a token that was shown on a line, not by HTTP. Nothing: it is not known, or has not
+  // the scope.
+  std::optional<Admitted> admit_token(std::string_view secret, Scopes needed) const;
+  bool has_tokens() const { return !entries_.empty(); }
   Scopes scopes_of(const HttpRequest& request) const;  // everything that it may do
 
  private:

@@ -20,6 +20,7 @@
 #include "postrider/base/durations.h"
 #include "postrider/node/descriptors.h"
 #include "postrider/node/node.h"
+#include "postrider/node/token_principals.h"
 #include "postrider/profiles/all.h"
 #include "postrider/runtime/log.h"
 #include "postrider/runtime/system_clock.h"
@@ -184,6 +185,7 @@ class Daemon::Impl {
   const std::uint64_t started_ms_ = static_cast<std::uint64_t>(clock_.read().wall.ms());
   std::uint64_t descriptor_limit_ = 0;
   Log log_;
+  TokenPrincipals principals_;  // for stations
   std::unique_ptr<Node> node_;
   std::unique_ptr<HttpApi> api_;
   std::vector<doors::OpenDoor*> doors_;  // kept by api_
@@ -253,6 +255,8 @@ Result<void> Daemon::Impl::start() {
   options.host.station_misused = [this](std::string_view verb, const std::string& what) {
     log_.error("a station broke its contract", {{"station", std::string(verb)}, {"what", what}});
   };
+  principals_.set_tokens(options_.config.api.tokens);
+  options.host.principals = &principals_;
   const HttpTransportOptions transport = options.transport;
   POSTRIDER_TRY(node, Node::open(std::move(options), clock_));
   node_ = std::move(node);
@@ -455,6 +459,7 @@ void Daemon::Impl::reload() {
 
 void Daemon::Impl::take(const Config& config) {
   api_->set_tokens(config.api.tokens);
+  principals_.set_tokens(config.api.tokens);
   node_->set_secrets(config.host.shard.engine.secrets);
   options_.config.parts = config.parts;
   for (doors::OpenDoor* door : doors_) door->reload(config);

@@ -243,6 +243,7 @@ void Host::Impl::seat(std::vector<std::unique_ptr<Station>> stations, Wire& wire
   POSTRIDER_CHECK(!stations_ && turns_ == 0);
   if (stations.empty()) return;
   stations_ = std::make_unique<Stations>(options_.stations, options_.shard.seeds, wire, *this);
+  stations_->set_principals(options_.principals);
   for (auto& station : stations) stations_->add(std::move(station));
   if (shard_) stations_->new_epoch(shard_->epoch());
   wake_();

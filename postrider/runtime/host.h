@@ -33,6 +33,8 @@ struct HostOptions {
   std::function<void(Duration)> clock_was_set = {};  // the wall clock, by more than a minute
   std::function<void(const DoubtNews&)> clock_in_doubt = {};  // a leap at the start
   StationLimits stations;
+  // Asked by stations; outlives the host. Null: they ask nobody for a token.
+  const Principals* principals = nullptr;
   // A station broke its contract: a bug, for the log.
   std::function<void(std::string_view verb, const std::string& what)> station_misused = {};
 };

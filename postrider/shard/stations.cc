@@ -253,7 +253,7 @@ void Stations::call(Seat& seat, const Happened& happened) {
   POSTRIDER_CHECK(!calling_);
   calling_ = true;
   wanted_.clear();
-  seat.station->on({now_, entropy_}, happened, wanted_);
+  seat.station->on({now_, entropy_, principals_}, happened, wanted_);
   carry_out(seat);
   calling_ = false;
 }

@@ -67,6 +67,8 @@ class Stations {
   Stations& operator=(const Stations&) = delete;
 
   void add(std::unique_ptr<Station> station);  // no two have one verb
+  // By which far sides are known; before the first call. It outlives the stations.
+  void set_principals(const Principals* principals) { principals_ = principals; }
   // Its attempts end as kReset, its lines are closed, its exchanges aborted, its posts forgotten.
   void drop(std::string_view verb);
   void stop();  // the process is about to stop: the same for all, and nothing is posted
@@ -139,6 +141,7 @@ class Stations {
 
   StationLimits limits_;
   Entropy entropy_;
+  const Principals* principals_ = nullptr;
   Wire& wire_;
   StationDoor& door_;
   std::vector<std::unique_ptr<Seat>> seats_;

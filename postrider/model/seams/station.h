@@ -22,6 +22,7 @@
 #include "postrider/model/event.h"
 #include "postrider/model/ids.h"
 #include "postrider/model/seams/clock.h"
+#include "postrider/model/seams/principals.h"
 #include "postrider/model/seams/transport.h"
 #include "postrider/model/seams/wire.h"
 
@@ -124,6 +125,7 @@ struct StationLimits {
 struct StationNow {
   Instant instant;
   Entropy& entropy;
+  const Principals* principals = nullptr;  // null: nobody is asked for a token
 };
 
 struct StationFigure {
