@@ -10,6 +10,10 @@ namespace postrider::rpc {
 inline constexpr std::string_view kMethodAttribute = "@method";
 inline constexpr std::string_view kOperationAttribute = "@operation";
 inline constexpr std::string_view kPrincipalAttribute = "@principal";
+// What a caller of a session takes the method to be declared (MethodPolicy as one digit), and how
+// long the handler may take for it at most, in milliseconds.
+inline constexpr std::string_view kExpectsAttribute = "@expects";
+inline constexpr std::string_view kTimeAttribute = "@time-ms";
 inline constexpr std::string_view kContentTypeAttribute = "content-type";
 
 }  // namespace postrider::rpc

@@ -1,11 +1,14 @@
 // What the engine keeps for the rpc profile, and the views of its functions.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "postrider/model/typed_profile.h"
 #include "postrider/profiles/rpc/call_attributes.h"
 #include "postrider/profiles/rpc/settings.h"
+#include "postrider/protocols/rpc/method_policy.h"
 
 namespace postrider::rpc {
 
@@ -14,6 +17,8 @@ struct CallText {
   std::string operation;  // the operation id
   std::string principal;
   std::string content_type;  // empty: it has none
+  std::optional<MethodPolicy> expects;  // nothing: whatever it is declared
+  std::uint32_t time_ms = 0;            // 0: as the service says
 };
 
 using Typed = TypedProfile<Service, CallText>;

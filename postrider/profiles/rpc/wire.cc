@@ -1,6 +1,7 @@
 #include "postrider/profiles/rpc/wire.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,8 +96,9 @@ WireRequest encode_call(const CallFactsView& facts) {
   put_operation(request, facts);
   request.headers.add("operation-attempt", std::to_string(facts.state.attempts));
   request.headers.add("operation-fence", fence_of(facts, facts.now));
-  request.headers.add("operation-deadline",
-                      to_rfc3339(facts.wall + facts.policy.time_out(TimeOut::kAttempt)));
+  Duration time = facts.policy.time_out(TimeOut::kAttempt);
+  if (facts.parsed->time_ms != 0) time = std::min(time, Duration(facts.parsed->time_ms));
+  request.headers.add("operation-deadline", to_rfc3339(facts.wall + time));
   if (!facts.parsed->content_type.empty())
     request.headers.add("content-type", facts.parsed->content_type);
   sign(request, facts);
@@ -221,6 +223,22 @@ Reading read_question(const CallFactsView& facts, const WireReply& reply) {
   return reading;
 }
 
+// An attribute that is a number; false: it is none, or not a good one.
+bool read_number(CallText& call, std::string_view name, std::string_view value) {
+  if (name != kTimeAttribute && name != kExpectsAttribute) return false;
+  std::uint32_t number = 0;
+  const char* const end = value.data() + value.size();
+  const auto read = std::from_chars(value.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return false;
+  if (name == kTimeAttribute) {
+    call.time_ms = number;
+    return true;
+  }
+  if (number >= 8) return false;
+  call.expects = policy_of(static_cast<std::uint8_t>(number));
+  return true;
+}
+
 }  // namespace
 
 std::optional<Service> prepare(const NamedTexts& settings) {
@@ -238,6 +256,7 @@ Result<std::optional<CallText>> read(std::string_view /*body*/, std::string_view
                                : name == kPrincipalAttribute   ? &call.principal
                                : name == kContentTypeAttribute ? &call.content_type
                                                                : nullptr;
+    if (place == nullptr && read_number(call, name, value)) continue;
     if (place == nullptr || !is_good_text(value))
       return fail(ErrorCode::kInvalid, std::string(kByDoor));
     *place = std::move(value);
@@ -259,6 +278,9 @@ Result<Admission> admit(const CallOffer& offer) {
                                           "' has no method '" + offer.parsed->method + "'" +
                                           did_you_mean(offer.parsed->method, names));
   }
+  if (offer.parsed->expects && *offer.parsed->expects != found->second)
+    return fail(ErrorCode::kNotFound, "method '" + offer.parsed->method +
+                                          "' is declared otherwise than the caller expects");
   Admission admission;
   admission.method = static_cast<std::uint8_t>(operation::method_of(found->second));
   return admission;
