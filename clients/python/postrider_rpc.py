@@ -450,6 +450,7 @@ class Call:
         self.frame = frame
         self.channels = channels
         self.admitted = None  # "queued" or "running", when the server has said so
+        self.operation = None  # the operation id, as the handler gets it; None: nothing was sent
         self._result = None
         self._ended = threading.Event()
 
@@ -507,6 +508,7 @@ class Session:
         self._welcome = None  # the last one that was not refused
         self._open = {}  # number -> Call
         self._asked = set()  # numbers whose QUERY after a resume is not answered yet
+        self._unsent = []  # calls that wait for those answers: absent ones, which go first, and new ones
         self._number = 0
         self._channel = -1
         self._closed = None  # why
@@ -544,13 +546,18 @@ class Session:
                 return call
             self._number += 1
             frame["first_epoch"] = self._welcome["epoch"]
+            call.operation = f"{self._welcome['session'].hex()}-{call.number}"
             for direction, credit in channels:
                 self._channel += 2
                 frame["channels"].append((self._channel, direction, credit))
                 call.channels.append(Channel(self._channel, direction, credit))
                 call.channels[-1]._bind(self._line)
             self._open[call.number] = call
-            self._send(frame)
+            # First calls go out in the order of their numbers, so not before those that are repeated.
+            if self._asked:
+                self._unsent.append(frame)
+            else:
+                self._send(frame)
             return call
 
     def close(self):
@@ -574,6 +581,11 @@ class Session:
     @property
     def refusal(self):
         return self._refused
+
+    @property
+    def ended(self):
+        """Why no call can be made any more; None: calls can be made."""
+        return self._closed
 
     # Inside; the lock is held where a name begins with an underscore, except in _run, _attach and _dial.
 
@@ -607,6 +619,7 @@ class Session:
             call._end(Indeterminate(detail, bool(call.frame["policy"] & IDEM)))
         self._open.clear()
         self._asked.clear()
+        self._unsent.clear()
 
     def _run(self):
         wait = self._waits[0]
@@ -673,6 +686,7 @@ class Session:
         # The first frame of a generation ends the former key.
         self._send({"type": PING, "nonce": welcome["generation"]})
         self._asked = set(self._open)
+        self._unsent = []
         for number in sorted(self._open):
             self._send({"type": QUERY, "number": number, "watch": 1})
         self._state.notify_all()
@@ -711,9 +725,9 @@ class Session:
             self._send({"type": PONG, "nonce": frame["nonce"]})
         elif kind == ADMITTED:
             call = self._open.get(frame["number"])
-            self._asked.discard(frame["number"])
             if call:
                 call.admitted = "queued" if frame["state"] == 1 else "running"
+            self._answered(frame["number"])
         elif kind == OUTCOME:
             self._ended(frame)
         elif kind in (ITEM, CREDIT, CLOSE):
@@ -731,25 +745,30 @@ class Session:
             raise BadFrame(UNEXPECTED, f"type {kind}")
         return True
 
+    def _answered(self, number):
+        """A question of the resume has its answer; behind the last one, what waited for that goes out."""
+        if number not in self._asked:
+            return
+        self._asked.discard(number)
+        if not self._asked:
+            for frame in sorted(self._unsent, key=lambda frame: frame["number"]):
+                self._send(frame)
+            self._unsent = []
+
     def _ended(self, frame):
         number = frame["number"]
         call = self._open.get(number)
-        was_asked = number in self._asked
-        self._asked.discard(number)
-        if call is None:
-            return  # no call waits for it
-        if frame["kind"] != ABSENT:
+        if call is not None and frame["kind"] != ABSENT:
             del self._open[number]
             call._end(_result_of(frame, bool(call.frame["policy"] & IDEM)))
-            return
-        if not was_asked:
-            return  # it crossed the call
-        if call.channels:
-            # Its handles belong to an attachment that is gone; fresh ones are the caller's to open.
-            del self._open[number]
-            call._end(Indeterminate("the connection was lost", bool(call.frame["policy"] & IDEM)))
-            return
-        self._send(call.frame)
+        elif call is not None and number in self._asked:  # else it crossed the call
+            if call.channels:
+                # Its handles belong to an attachment that is gone; fresh ones are the caller's to open.
+                del self._open[number]
+                call._end(Indeterminate("the connection was lost", bool(call.frame["policy"] & IDEM)))
+            else:
+                self._unsent.append(call.frame)
+        self._answered(number)
 
 
 def tls_context(authorities=None):

@@ -194,6 +194,23 @@ class Sessions(Attached):
         self.peer.outcome(line, 1, rpc.INDETERMINATE)
         self.assertEqual(call.result(PATIENCE), rpc.Indeterminate())
 
+    # req: rpc.rule.43
+    def test_absent_calls_go_first_and_when_all_are_known(self):
+        line = self.begin()
+        for _ in range(2):
+            self.session.start("s", "m", persist=True)
+            line.receive()
+        line, _ = self.lose(line)
+        self.peer.welcome(line, rpc.RESUMED, 2)
+        self.assertEqual([line.receive()["number"] for _ in range(2)], [1, 2])
+        self.session.start("s", "m", persist=True)  # has a higher number, so it waits
+        self.peer.outcome(line, 2, rpc.ABSENT)
+        line.send(type=rpc.PING, nonce=9)
+        self.assertEqual(line.receive(), {"type": rpc.PONG, "nonce": 9})  # nothing was sent between
+        self.peer.outcome(line, 1, rpc.ABSENT)
+        sent = [line.receive() for _ in range(3)]
+        self.assertEqual([(frame["type"], frame["number"]) for frame in sent], [(rpc.CALL, n) for n in (1, 2, 3)])
+
     # req: rpc.own.6
     def test_a_session_that_is_not_resumed_settles_its_calls(self):
         line = self.begin()
