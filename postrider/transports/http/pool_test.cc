@@ -455,7 +455,7 @@ TEST(HttpTimeOut, OfTheFirstByteStopsWithIt) {
   EXPECT_EQ(rig.end_of(talking).end, WireEnd::kTimedOut);
 }
 
-// req: webhook.wire.7
+// req: webhook.wire.7, matrix.http.1
 TEST(HttpTimeOut, OfTheWholeExchangeEndsATricklingAnswer) {
   Rig rig;
   bool trickling = false;
