@@ -53,6 +53,49 @@ class MatrixHost(rounds.MatrixRounds):
         self.assertEqual(self.client.post("/v1/matrix/events", {"events": [
             {"event": event("r", str(number)), "servers": []} for number in range(101)]}).status, 400)
 
+    # req: matrix.host.2, matrix.obs.4
+    def test_units_of_the_host_arrive_and_an_event_can_be_asked_for(self):
+        near, far = self.sinks[:2]
+        far.ask("POST", "/faults", {"fail": 100})
+        answer = self.client.post("/v1/matrix/events", {"events": [
+            {"event": event("r", "one"), "servers": [near.name, far.name]},
+            {"event": event("s", "two"), "servers": [far.name]}]})
+        self.assertEqual(answer.status, 202, answer)
+        first, second = (row["event_id"] for row in answer.json()["events"])
+        units = self.client.post("/v1/matrix/edus", {"edus": [
+            {"edu": {"edu_type": "m.direct_to_device", "content": {
+                "message_id": "m1", "sender": f"@u:{rounds.NAME}", "type": "t",
+                "messages": {f"@v:{near.name}": {"*": {}}}}}, "servers": [near.name]},
+            {"edu": {"edu_type": "m.presence", "content": {"push": [
+                {"user_id": f"@u:{rounds.NAME}", "presence": "online"}]}}, "servers": [near.name, far.name]}]})
+        self.assertEqual(units.status, 202, units)
+        self.assertEqual([row["values"] for row in units.json()["edus"]], [1, 1])
+
+        def copies():
+            told = self.client.get(f"/v1/matrix/events/{first}").json()
+            return {row["server"]: row["state"] for row in told["servers"]}
+
+        harness.wait_until(lambda: copies() == {near.name: "delivered", far.name: "owed"}, "the first event at one server")
+        harness.wait_until(lambda: len(near.ask("GET", "/applied")) == 2, "the event and the message to devices")
+        server = f"/v1/destinations/matrix:{far.name}"
+        harness.wait_until(lambda: self.client.get(server).json().get("closed_until"), "the back-off of the other")
+
+        def run(*words):
+            return self.run_program("matrix", *words, "--url", self.postrider.url)
+
+        rooms = run("rooms", far.name)
+        self.assertEqual(rooms.returncode, 0, rooms.stderr)
+        self.assertEqual([line.split()[:2] for line in rooms.stdout.splitlines()[1:]],
+                         [[f"!r:{rounds.NAME}", "1"], [f"!s:{rounds.NAME}", "1"]])
+        self.assertIn("owed", run("event", second).stdout)
+        self.assertEqual(run("event", "$nobody").returncode, 1)
+        self.assert_fails(run("event", "nobody"), 1, "begins with $")
+        self.assert_fails(run("rooms", "nobody.example"), 1, "there is no destination")
+        far.ask("POST", "/faults", {"fail": 0})
+        self.assertEqual(run("reset", far.name).returncode, 0)
+        harness.wait_until(lambda: copies() == {near.name: "delivered", far.name: "delivered"}, "the first event at both")
+        harness.wait_until(lambda: "is owed no events" in run("rooms", far.name).stdout, "empty rooms")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -1,10 +1,12 @@
 // unity: alone, a name of the command line is also one of typed_profile.h
-// postrider matrix ls | show | seen | drain | doctor: servers that a homeserver's events go to.
+// postrider matrix ls | show | rooms | event | seen | reset | drain | doctor: servers that a
+// homeserver's events go to.
 #include "postrider/doors/matrix/cli.h"
 
 #include <array>
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <string>
@@ -31,6 +33,12 @@ constexpr std::string_view kDrainMore =
     "Waits until no server is owed anything, and says once a second what is left. Take the lines "
     "out\n"
     "of the homeserver's file first, so that nothing new comes; then the daemon can be stopped.\n";
+constexpr std::string_view kEventMore =
+    "An event of the host API is found by its id, with all its servers. One that came through the\n"
+    "egress is looked for among what waits and among dead letters; what was delivered has no trace\n"
+    "there. Ends with 1 when nothing is found.\n";
+constexpr std::string_view kWalkedNote =
+    "looked for among what waits and among dead letters; a copy that was delivered is not there\n";
 constexpr std::string_view kDoctorMore =
     "Ends with 1 when a line is missing or works against the daemon, such as a long retry "
     "interval.\n";
@@ -124,6 +132,91 @@ int show(const Parsed& parsed) {
   return kExitOk;
 }
 
+// All pages of an answer that is given in parts. False: a complaint is printed.
+bool read_parts(const Session& session, const std::string& path,
+                const std::function<void(const Json& part)>& each) {
+  for (std::string cursor;;) {
+    ClientRequest request;
+    request.path = path + (cursor.empty() ? "" : "?cursor=" + percent_encode(cursor));
+    const std::optional<Json> part = session.ask(request);
+    if (!part) return false;
+    each(*part);
+    cursor = std::string(part->at("next"));
+    if (cursor.empty()) return true;
+  }
+}
+
+int rooms(const Parsed& parsed) {
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  struct Room {
+    std::uint64_t events = 0;
+    std::string oldest;
+  };
+  std::map<std::string, Room> all;
+  const bool read = read_parts(
+      *session, "/v1/matrix/rooms/" + percent_encode(parsed.operands[0]), [&](const Json& part) {
+        for (const Json& row : part.list("rooms")) {
+          Room& room = all[std::string(row.at("room_id"))];
+          room.events += std::strtoull(std::string(row.at("events")).c_str(), nullptr, 10);
+          const std::string oldest(row.at("oldest_at"));
+          if (room.oldest.empty() || oldest < room.oldest) room.oldest = oldest;
+        }
+      });
+  if (!read) return kExitFailure;
+  if (session->json()) return kExitOk;
+  Table table({"ROOM", "EVENTS", "OLDEST"});
+  const Timestamp now = wall_now();
+  for (const auto& [name, room] : all)
+    table.add({{shown(name)},
+               {std::to_string(room.events), Colour::kPlain, true},
+               {moment_text(room.oldest, now)}});
+  print(table.empty() ? shown(parsed.operands[0]) + " is owed no events\n" : table.text());
+  return kExitOk;
+}
+
+Colour colour_of_copy(std::string_view state) {
+  if (state == "delivered") return Colour::kGood;
+  return state == "refused" ? Colour::kBad : Colour::kPlain;
+}
+
+int event(const Parsed& parsed) {
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  Table table({"SERVER", "STATE", "REASON"});
+  bool walked = false;
+  const bool read = read_parts(
+      *session, "/v1/matrix/events/" + percent_encode(parsed.operands[0]), [&](const Json& part) {
+        walked = walked || part.at("found") == "walk";
+        for (const Json& row : part.list("servers")) {
+          const std::string state(row.at("state"));
+          table.add({{shown(row.at("server"))},
+                     {shown(state), colour_of_copy(state)},
+                     {shown(row.at("reason"))}});
+        }
+      });
+  if (!read) return kExitFailure;
+  if (session->json()) return table.empty() ? kExitFailure : kExitOk;
+  if (!table.empty()) print(table.text());
+  if (walked) print(std::string(kWalkedNote));
+  return table.empty() ? kExitFailure : kExitOk;
+}
+
+int reset(const Parsed& parsed) {
+  int code = kExitOk;
+  const std::optional<Session> session = Session::open(parsed, code);
+  if (!session) return code;
+  ClientRequest request;
+  request.method = "POST";
+  request.path = path_of(parsed.operands[0]) + "/resume";
+  if (!session->ask(request)) return kExitFailure;
+  if (!session->json())
+    print(shown(parsed.operands[0]) + ": its back-off is forgotten; what waits is sent now\n");
+  return kExitOk;
+}
+
 int seen(const Parsed& parsed) {
   int code = kExitOk;
   const std::optional<Session> session = Session::open(parsed, code);
@@ -189,6 +282,9 @@ int doctor(const Parsed& parsed) {
 constexpr auto kVerbTable = std::to_array<Command>({
     {"ls", {"", 0, 0}, "Lists servers, their health and what waits for them.", {}, true, list},
     {"show", {"SERVER", 1, 1}, "Shows one server: health, next try, last error, what waits.", {}, true, show},
+    {"rooms", {"SERVER", 1, 1}, "Lists the rooms of which a server is owed events.", {}, true, rooms},
+    {"event", {"ID", 1, 1}, "Says which servers have an event, are owed it or refused it.", {}, true, event, kEventMore},
+    {"reset", {"SERVER", 1, 1}, "Forgets the back-off of a server and tries it now.", {}, true, reset},
     {"seen", {"SERVER", 1, 1}, "Says that a server is alive: its back-off ends and what waits is sent.", {}, true, seen},
     {"drain", {"", 0, 0}, "Waits until no server is owed anything.", kDrainOptions, true, drain, kDrainMore},
     {"doctor", {"FILE", 1, 1}, "Reads a homeserver's file and says what is missing or harmful.", {}, false, doctor, kDoctorMore},

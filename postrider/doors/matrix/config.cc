@@ -21,6 +21,7 @@ auto& trust_of(Config& config) { return part_of(config).trust_file; }
 auto& relays_of(Config& config) { return part_of(config).relays_max; }
 auto& relays_per_server_of(Config& config) { return part_of(config).relays_per_server_max; }
 auto& time_out_of(Config& config) { return part_of(config).relay_time_out; }
+auto& closed_delay_of(Config& config) { return part_of(config).closed_delay; }
 
 constexpr auto kSections = std::to_array<ConfigSection>(
     {{"matrix", "the outbound federation that a Matrix homeserver hands over"}});
@@ -43,6 +44,8 @@ constexpr auto kRows = std::to_array<ConfigRow>({
      "of them to one server"},
     {"matrix", "relay_time_out", ConfigKind::kDuration, &time_out_of, {1'000, 600'000},
      "until the head of the answer to a relayed request; then it is answered 502"},
+    {"matrix", "closed_delay", ConfigKind::kDuration, &closed_delay_of, {0, 1'000},
+     "so long the answer to a transaction for a server that backs off waits, so that the homeserver packs more"},
 });
 // clang-format on
 

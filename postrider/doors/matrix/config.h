@@ -24,6 +24,7 @@ struct MatrixConfig {
   std::uint32_t relays_max = 256;
   std::uint32_t relays_per_server_max = 16;
   Duration relay_time_out{60'000};  // until the head of the answer
+  Duration closed_delay{1'000};     // of the answer to a transaction for a server that backs off
 };
 
 extern const ConfigPart kConfigPart;

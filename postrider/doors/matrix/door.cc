@@ -14,7 +14,7 @@ std::shared_ptr<OpenDoor> open(const Config& config, DoorTools /*tools*/) {
 }
 
 constexpr auto kNouns = std::to_array<Noun>(
-    {{"matrix", matrix_door::run_matrix, "federation: ls, show, seen, drain, doctor"}});
+    {{"matrix", matrix_door::run_matrix, "federation: ls, show, rooms, event, reset, seen, drain, doctor"}});
 
 }  // namespace
 

@@ -13,8 +13,7 @@
 
 namespace postrider::matrix_door {
 
-inline constexpr std::size_t kHostEventsMax = 100;      // of one call
-inline constexpr std::size_t kHostServersMax = 50'000;  // of one event
+inline constexpr std::size_t kHostEventsMax = 100;  // of one call
 
 // An event as the host hands it over, with what it knows of its room.
 struct HostEvent {

@@ -31,6 +31,14 @@ FanOut order_of(const HostEvent& event, std::string_view actor) {
 
 }  // namespace
 
+OperationKey host_event_key(std::string_view event_id, std::size_t part) {
+  return {.kind = OperationKey::Kind::kOpaque,
+          .scope = std::string(kScope),
+          .key = std::string(event_id) + "#" + std::to_string(part),
+          .made = {},
+          .sequence = 0};
+}
+
 struct HostEvents::Job {
   api::Waiting waiting;
   std::string tenant;
@@ -76,11 +84,7 @@ Result<void> HostEvents::plan(Job& job, json::JsonValue events) const {
     const FanOut order = order_of(*event, job.actor);
     for (std::size_t from = 0; from < fan->servers.size(); from += options_.part_max) {
       FanOut part = order;
-      part.caller.key = {.kind = OperationKey::Kind::kOpaque,
-                         .scope = std::string(kScope),
-                         .key = event->event_id + "#" + std::to_string(from / options_.part_max),
-                         .made = {},
-                         .sequence = 0};
+      part.caller.key = host_event_key(event->event_id, from / options_.part_max);
       const std::size_t end = std::min(from + options_.part_max, fan->servers.size());
       for (std::size_t i = from; i < end; ++i)
         part.destinations.push_back(matrix::destination_name(fan->servers[i]));

@@ -22,6 +22,9 @@ struct HostEventsOptions {
   std::size_t part_max = 1'000;
 };
 
+// Under which a part of an event's servers is remembered.
+OperationKey host_event_key(std::string_view event_id, std::size_t part);
+
 class HostEvents final : public std::enable_shared_from_this<HostEvents> {
  public:
   HostEvents(HostEventsOptions options, api::Desk& desk);

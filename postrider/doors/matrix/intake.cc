@@ -40,7 +40,8 @@ struct Intake::Job {
   std::string said;  // what it holds, as a digest
   std::vector<Item> items;
   std::size_t open = 0;
-  int status = 200;  // of the first failure
+  bool closed = false;  // the server backs off
+  int status = 200;     // of the first failure
   std::string why;
 };
 
@@ -70,6 +71,9 @@ void Intake::take(const HandedOver& transaction) {
   job->exchange->keep(transaction.body.size());
   ++open_;
   if (job->items.empty()) return settle(job);
+  // Asked before anything is posted, so that the answer is there when the items are durable.
+  if (options_.closed_delay > Duration(0) && options_.ask_closed)
+    options_.ask_closed(server, [job](bool closed) { job->closed = closed; });
   post(job, 0);
 }
 
@@ -155,7 +159,29 @@ void Intake::settle(const std::shared_ptr<Job>& job) {
   counts_.items += job->items.size();
   counts_.faulty_items += static_cast<std::uint64_t>(std::count_if(
       job->items.begin(), job->items.end(), [](const Item& item) { return !item.fault.empty(); }));
-  exchange->respond({.status = 200, .body = transaction_answer(job->items)});
+  HttpResponse response{.status = 200, .body = transaction_answer(job->items)};
+  if (!delay(*job, exchange, response)) exchange->respond(std::move(response));
+}
+
+bool Intake::delay(Job& job, HttpExchangePtr exchange, HttpResponse response) {
+  if (!job.closed || delayed_.size() >= options_.delayed_max) return false;
+  ++counts_.delayed;
+  delayed_.push_back(
+      {clock_.read().boot + options_.closed_delay, std::move(exchange), std::move(response)});
+  return true;
+}
+
+void Intake::look() {
+  const Timestamp now = clock_.read().boot;
+  while (!delayed_.empty() && delayed_.front().until <= now) {
+    Delayed one = std::move(delayed_.front());
+    delayed_.pop_front();
+    one.exchange->respond(std::move(one.response));
+  }
+}
+
+void Intake::answer_all() {
+  for (Delayed& one : std::exchange(delayed_, {})) one.exchange->respond(std::move(one.response));
 }
 
 }  // namespace postrider::matrix_door

@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +26,12 @@ struct IntakeOptions {
   std::string server_name;     // ours
   std::string_view tenant;     // whose share of the event queue it uses; static
   std::size_t open_max = 256;  // transactions that are not durable yet; more are answered 503
+  // So long the answer for a server that backs off waits, though all is durable: meanwhile the host
+  // packs more into its next transaction. 0: it does not.
+  Duration closed_delay{0};
+  std::size_t delayed_max = 1'024;  // beyond, answers do not wait
+  std::function<void(const std::string& server, const std::function<void(bool)>& then)>
+      ask_closed = {};
 };
 
 struct IntakeCounts {
@@ -32,12 +40,15 @@ struct IntakeCounts {
   std::uint64_t faulty_items = 0;
   std::uint64_t refused = 0;  // 400 or 403
   std::uint64_t not_now = 0;  // 503
+  std::uint64_t delayed = 0;  // answers for servers that back off
 };
 
 class Intake final : public std::enable_shared_from_this<Intake> {
  public:
   Intake(IntakeOptions options, Host& host, const Clock& clock);
   void take(const HandedOver& transaction);
+  void look();        // several times a second: answers that have waited
+  void answer_all();  // before the listener ends
   const IntakeCounts& counts() const { return counts_; }
 
  private:
@@ -46,11 +57,18 @@ class Intake final : public std::enable_shared_from_this<Intake> {
   void take_answer(const std::shared_ptr<Job>& job, std::size_t index, const Answer& answer);
   void settle(const std::shared_ptr<Job>& job);
   void fail_job(Job& job, int status, std::string why);
+  bool delay(Job& job, HttpExchangePtr exchange, HttpResponse response);
 
   IntakeOptions options_;
   Host& host_;
   const Clock& clock_;
   std::size_t open_ = 0;
+  struct Delayed {
+    Timestamp until;  // of the clock that only goes forward
+    HttpExchangePtr exchange;
+    HttpResponse response;
+  };
+  std::deque<Delayed> delayed_;  // by their times
   IntakeCounts counts_;
 };
 

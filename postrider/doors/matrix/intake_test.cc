@@ -52,13 +52,21 @@ class IntakeTest : public api::ApiRig {
     options.profiles = profiles;
   }
   void SetUp() override {
+    host_options.shard.event_queue_max = 128;
     open();
     make_server("matrix:far.example");
     make_intake();
   }
   void make_intake() {
     intake = std::make_shared<Intake>(
-        IntakeOptions{.server_name = "us.example", .tenant = "(matrix)", .open_max = open_max},
+        IntakeOptions{.server_name = "us.example",
+                      .tenant = "(matrix)",
+                      .open_max = open_max,
+                      .closed_delay = closed_delay,
+                      .ask_closed = [this](const std::string& server,
+                                           const std::function<void(bool)>& then) {
+                        then(server == closed_server);
+                      }},
         *host, clock);
   }
   void make_server(const std::string& name) {
@@ -96,7 +104,7 @@ class IntakeTest : public api::ApiRig {
   }
   // How many live.
   std::size_t living() {
-    const api::Reply page = get("/v1/messages?destination=matrix:far.example");
+    const api::Reply page = get("/v1/messages?limit=1000&destination=matrix:far.example");
     EXPECT_EQ(page.status, 200) << page.body;
     return page.json().at("messages").as_array().size();
   }
@@ -115,6 +123,8 @@ class IntakeTest : public api::ApiRig {
 
   std::vector<const ProfileSpec*> profiles = {&kProfile};
   std::size_t open_max = 256;
+  Duration closed_delay{0};
+  std::string closed_server;
   std::shared_ptr<Intake> intake;
 };
 
@@ -221,6 +231,106 @@ TEST_F(IntakeTest, SaysNotNowAndKeepsNothing) {
   settle();
   EXPECT_EQ(first->response->status, 200);
   EXPECT_EQ(living(), 1U);
+}
+
+// req: matrix.egress.7
+TEST_F(IntakeTest, SaysNotNowWhenTheQueueOfEventsIsFull) {
+  store.held = true;
+  std::vector<std::shared_ptr<api::RigExchange>> open;
+  for (int i = 0; i < 200; ++i)
+    open.push_back(hand_over("q" + std::to_string(i), body_of(event(i))));
+  std::size_t refused = 0;
+  for (const auto& exchange : open) {
+    if (!exchange->response) continue;
+    ++refused;
+    EXPECT_EQ(exchange->response->status, 503);
+    EXPECT_EQ(exchange->response->headers.front().first, "retry-after");
+  }
+  EXPECT_GT(refused, 0U);
+  EXPECT_LT(refused, 200U);
+  store.held = false;
+  store.release();
+  for (int i = 0; i < 10; ++i) settle();
+  EXPECT_EQ(living(), 200 - refused) << "of those that were refused nothing is kept";
+}
+
+// req: matrix.egress.7
+TEST_F(IntakeTest, SaysNotNowWhileTheStoreIsTakenAgain) {
+  store.next_outcome = CommitOutcome::kFailed;
+  store.closed = true;
+  const auto lost = hand_over("1", body_of(event(1)));
+  settle();
+  const HttpResponse refused = answered("2", body_of(event(2)));
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.headers.front().first, "retry-after");
+  store.closed = false;
+  pass(10s);
+  settle();
+  EXPECT_EQ(lost->response.value().status, 503);
+  EXPECT_EQ(living(), 0U) << "nothing was kept";
+  EXPECT_EQ(answered("1", body_of(event(1))).status, 200);
+}
+
+// req: matrix.egress.7
+TEST_F(IntakeTest, SaysNotNowWhileItRestores) {
+  EXPECT_EQ(answered("1", body_of(event(1))).status, 200);
+  api.reset();
+  host = std::make_unique<Host>(host_options, store, transport, clock, [] {});
+  make_intake();
+  ASSERT_TRUE(host->restoring());
+  const auto early = hand_over("2", body_of(event(2)));
+  ASSERT_TRUE(early->response.has_value());
+  EXPECT_EQ(early->response->status, 503);
+  EXPECT_EQ(early->response->headers.front().first, "retry-after");
+  open();
+  EXPECT_EQ(living(), 1U);
+}
+
+// req: matrix.edu.12
+TEST_F(IntakeTest, AMessageToDevicesOfAnotherServerIsADeadLetter) {
+  const std::string foreign =
+      R"({"content":{"message_id":"m","messages":{"@x:else.example":{"*":{}}},)"
+      R"("sender":"@u:us.example","type":"t"},"edu_type":"m.direct_to_device"})";
+  const HttpResponse answer = answered("1", body_of("", foreign));
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_NE(answer.body.find(R"("edus":[{"index":0,"error":)"), std::string::npos) << answer.body;
+  EXPECT_FALSE(kept(foreign).headers.find("fault").empty());
+}
+
+// req: matrix.egress.10
+TEST_F(IntakeTest, TheAnswerForAServerThatBacksOffWaits) {
+  closed_delay = 1s;
+  closed_server = "far.example";
+  make_intake();
+  make_server("matrix:open.example");
+  const auto closed = hand_over("1", body_of(event(1)));
+  const auto open = hand_over("1", body_of(event(1)), "open.example");
+  const auto bad = hand_over("2", "{");
+  settle();
+  intake->look();
+  EXPECT_FALSE(closed->response.has_value());
+  EXPECT_EQ(living(), 1U) << "it is durable all the same";
+  EXPECT_EQ(open->response.value().status, 200) << "only a server that backs off";
+  EXPECT_EQ(bad->response.value().status, 400) << "what is refused does not wait";
+  clock.now.boot = clock.now.boot + 999ms;
+  intake->look();
+  EXPECT_FALSE(closed->response.has_value());
+  clock.now.boot = clock.now.boot + 1ms;
+  intake->look();
+  EXPECT_EQ(closed->response.value().body, R"({"pdus":{}})");
+  EXPECT_EQ(intake->counts().delayed, 1U);
+}
+
+// req: matrix.egress.10
+TEST_F(IntakeTest, AnAnswerThatWaitsIsGivenBeforeTheListenerEnds) {
+  closed_delay = 1s;
+  closed_server = "far.example";
+  make_intake();
+  const auto closed = hand_over("1", body_of(event(1)));
+  settle();
+  ASSERT_FALSE(closed->response.has_value());
+  intake->answer_all();
+  EXPECT_EQ(closed->response.value().status, 200);
 }
 
 // req: matrix.dest.1

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "postrider/api/metrics.h"
+#include "postrider/doors/matrix/openapi.h"
 #include "postrider/protocols/matrix/server_name.h"
 
 namespace postrider::matrix_door {
@@ -32,62 +33,19 @@ constexpr auto kRoutes = std::to_array<api::RouteRow>({
     {"POST", "/v1/matrix/seen/{server}", api::kOperate, api::Takes::kNothing,  false, "application/json", ""},
     {"POST", "/v1/matrix/inbound",       api::kNoToken, api::Takes::kAnything, false, "application/json", ""},
     {"POST", "/v1/matrix/events",        api::kSubmit,  api::Takes::kJson,     false, "application/json", "", api::Errors::kProblem, api::kLargeBodyBytesMax, api::kDeepJsonMax},
+    {"GET",  "/v1/matrix/events/{id}",   api::kRead,    api::Takes::kNothing,  false, "application/json", "cursor"},
+    {"POST", "/v1/matrix/edus",          api::kSubmit,  api::Takes::kJson,     false, "application/json", "", api::Errors::kProblem, api::kLargeBodyBytesMax, api::kDeepJsonMax},
+    {"GET",  "/v1/matrix/rooms/{server}", api::kRead,   api::Takes::kNothing,  false, "application/json", "cursor"},
 });
 // clang-format on
-enum Route : std::size_t { kSeenServer, kInboundRequest, kHostEvents };
-
-constexpr std::string_view kPaths = R"json("/v1/matrix/seen/{server}": {
-  "parameters": [{"name": "server", "in": "path", "required": true, "description": "The name of a Matrix server", "schema": {"type": "string"}}],
-  "post": {
-    "operationId": "seeMatrixServer", "tags": ["matrix"], "summary": "The server is alive: what waits for it is sent now",
-    "responses": {
-      "204": {"description": "Heard"},
-      "default": {"$ref": "#/components/responses/Problem"}}}},
-"/v1/matrix/inbound": {
-  "post": {
-    "operationId": "mirrorMatrixRequest", "tags": ["matrix"], "summary": "A request of another server, mirrored by the reverse proxy in front of the homeserver",
-    "description": "When the server that signed it backs off, the signature is verified with the server's keys, and a valid one is a sign of life. Else nothing is looked at. `Authorization` and body are those of the mirrored request.",
-    "security": [],
-    "parameters": [
-      {"name": "X-Original-Method", "in": "header", "required": true, "schema": {"type": "string"}},
-      {"name": "X-Original-URI", "in": "header", "required": true, "description": "Path and query as they were sent", "schema": {"type": "string"}}],
-    "requestBody": {"required": false, "content": {"application/json": {"schema": {}}}},
-    "responses": {
-      "204": {"description": "Verified, or not needed"},
-      "default": {"$ref": "#/components/responses/Problem"}}}},
-"/v1/matrix/events": {
-  "post": {
-    "operationId": "sendMatrixEvents", "tags": ["matrix"], "summary": "Events of a homeserver, with the servers that they are for",
-    "description": "Up to 100 events, each of which is kept once with a reference for each server. The key of an event is its id: the same call again adds nothing, and completes what was interrupted.",
-    "requestBody": {"required": true, "content": {"application/json": {"schema": {
-      "type": "object", "required": ["events"], "additionalProperties": false,
-      "properties": {"events": {"type": "array", "minItems": 1, "maxItems": 100, "items": {"$ref": "#/components/schemas/MatrixEvent"}}}}}}},
-    "responses": {
-      "202": {"description": "Durable", "content": {"application/json": {"schema": {
-        "type": "object", "required": ["events", "durability"],
-        "properties": {
-          "events": {"type": "array", "items": {
-            "type": "object", "required": ["event_id", "servers"],
-            "properties": {
-              "event_id": {"type": "string"},
-              "servers": {"type": "integer", "minimum": 0},
-              "why": {"type": "string", "description": "Why it goes to no server"}}}},
-          "durability": {"type": "string", "enum": ["synced"]}}}}}},
-      "default": {"$ref": "#/components/responses/Problem"}}}}
-)json";
-
-constexpr std::string_view kSchemas = R"json("MatrixEvent": {
-  "type": "object", "required": ["event"], "additionalProperties": false,
-  "properties": {
-    "event": {"type": "object", "description": "The event as it is signed; it is carried byte for byte"},
-    "servers": {"type": "array", "maxItems": 50000, "items": {"type": "string"}, "description": "In the room before the event"},
-    "partial_state_servers": {"type": "array", "maxItems": 50000, "items": {"type": "string"}, "description": "Of a room whose state is known in part: those that the join told, and they count"},
-    "send_on_behalf_of": {"type": "string", "description": "The server in whose name it is sent"},
-    "rescinded_invitee": {"type": "string", "description": "A user whose invitation this leave takes back"},
-    "out_of_band": {"type": "boolean", "description": "It is not sent"},
-    "proactively_send": {"type": "boolean", "description": "false: it is not sent"},
-    "position": {"type": "integer", "minimum": 1, "description": "Where it stands in the host's stream"}}}
-)json";
+enum Route : std::size_t {
+  kSeenServer,
+  kInboundRequest,
+  kHostEvents,
+  kFindEvent,
+  kHostUnits,
+  kListRooms,
+};
 
 HttpResponse no_content() {
   HttpResponse response;
@@ -143,12 +101,14 @@ MatrixRoutes::MatrixRoutes(MatrixConfig config) : config_(std::move(config)) {}
 MatrixRoutes::~MatrixRoutes() = default;
 
 std::span<const api::RouteRow> MatrixRoutes::routes() const { return kRoutes; }
-api::OpenapiPart MatrixRoutes::openapi() const { return {.paths = kPaths, .schemas = kSchemas}; }
+api::OpenapiPart MatrixRoutes::openapi() const { return openapi_part(); }
 void MatrixRoutes::open(api::Desk& desk) {
   desk_ = &desk;
-  events_ = std::make_shared<HostEvents>(
-      HostEventsOptions{.server_name = config_.server_name, .allow_servers = config_.allow_servers},
-      desk);
+  const HostEventsOptions host{.server_name = config_.server_name,
+                               .allow_servers = config_.allow_servers};
+  events_ = std::make_shared<HostEvents>(host, desk);
+  units_ = std::make_shared<HostUnits>(host, desk);
+  inspection_ = std::make_shared<Inspection>(desk);
 }
 
 Result<void> MatrixRoutes::make_ways(const doors::DoorGround& ground) {
@@ -187,8 +147,11 @@ Result<std::vector<std::string>> MatrixRoutes::listen(const doors::DoorGround& g
                                                     .ask_closed = closed,
                                                     .seen = seen});
   intake_ = std::make_shared<Intake>(
-      IntakeOptions{.server_name = config_.server_name, .tenant = kMatrixTenant}, desk_->host(),
-      ground.clock);
+      IntakeOptions{.server_name = config_.server_name,
+                    .tenant = kMatrixTenant,
+                    .closed_delay = config_.closed_delay,
+                    .ask_closed = closed},
+      desk_->host(), ground.clock);
   egress_ = std::make_unique<Egress>(
       EgressOptions{.secret = secret,
                     .server_name = config_.server_name,
@@ -203,6 +166,7 @@ Result<std::vector<std::string>> MatrixRoutes::listen(const doors::DoorGround& g
 
 void MatrixRoutes::stop_listening() {
   if (server_ != nullptr) server_->stop_accepting();
+  if (intake_ != nullptr) intake_->answer_all();
 }
 
 std::size_t MatrixRoutes::connections() const {
@@ -211,6 +175,7 @@ std::size_t MatrixRoutes::connections() const {
 
 void MatrixRoutes::tick() {
   if (relays_ != nullptr) relays_->look();
+  if (intake_ != nullptr) intake_->look();
 }
 
 // A server that the engine does not know, or cannot tell about now, is not closed.
@@ -251,14 +216,14 @@ void MatrixRoutes::fetch_keys(const std::string& server, KeyRing::Body then) {
 void MatrixRoutes::handle(std::size_t route, Call& call) {
   if (route == kSeenServer) take_seen(call);
   if (route == kInboundRequest) take_inbound(call);
-  if (route == kHostEvents) take_events(call);
-}
-
-void MatrixRoutes::take_events(Call& call) {
+  if (route == kFindEvent) inspection_->find_event(call);
+  if (route == kListRooms) inspection_->list_rooms(call);
+  if (route != kHostEvents && route != kHostUnits) return;
   if (config_.server_name.empty())
     return desk_->refuse(call.waiting,
                          api::complaint(ProblemType::kNotFound, "matrix.server_name is not set"));
-  events_->take(call);
+  if (route == kHostEvents) events_->take(call);
+  if (route == kHostUnits) units_->take(call);
 }
 
 bool MatrixRoutes::refuse_head(std::size_t route, Call& call) {
@@ -339,6 +304,8 @@ void MatrixRoutes::append_metrics(std::string& out) const {
     counter("egress_items", "Events and values of units in them.", intake.items);
     counter("egress_faulty_items", "Items that cannot be sent.", intake.faulty_items);
     counter("egress_bad_transactions", "Transactions that were refused.", intake.refused);
+    counter("egress_delayed", "Answers that waited because their server backs off.",
+            intake.delayed);
     counter("egress_not_now", "Transactions that were to be handed over later.", intake.not_now);
     const RelayCounts& relays = relays_->counts();
     counter("relays_begun", "Requests that were to be relayed.", relays.begun);

@@ -16,7 +16,9 @@
 #include "postrider/doors/matrix/config.h"
 #include "postrider/doors/matrix/egress.h"
 #include "postrider/doors/matrix/host_events.h"
+#include "postrider/doors/matrix/host_units.h"
 #include "postrider/doors/matrix/inbound.h"
+#include "postrider/doors/matrix/inspection.h"
 #include "postrider/doors/matrix/intake.h"
 #include "postrider/doors/matrix/key_ring.h"
 #include "postrider/doors/matrix/relay.h"
@@ -54,12 +56,14 @@ class MatrixRoutes final : public doors::OpenDoor,
   void fetch_keys(const std::string& server, KeyRing::Body then);
   void take_seen(api::Call& call);
   void take_inbound(api::Call& call);
-  void take_events(api::Call& call);
 
   MatrixConfig config_;
-  api::Desk* desk_ = nullptr;           // from open() on
-  std::shared_ptr<HostEvents> events_;  // from open() on
-  std::string trust_;                   // PEM
+  api::Desk* desk_ = nullptr;  // from open() on
+  // From open() on.
+  std::shared_ptr<HostEvents> events_;
+  std::shared_ptr<HostUnits> units_;
+  std::shared_ptr<Inspection> inspection_;
+  std::string trust_;  // PEM
   std::function<void(WaysOptions&)> change_ways_;
   // From listen() on. The listener ends before what it hands to.
   std::unique_ptr<Ways> ways_;

@@ -14,7 +14,7 @@ namespace postrider::matrix {
 namespace {
 
 constexpr auto kAttributes = std::to_array<std::string_view>(
-    {kKeyAttribute, kFaultAttribute, kPositionAttribute, kAskedAttribute});
+    {kKeyAttribute, kFaultAttribute, kPositionAttribute, kAskedAttribute, kUrgentAttribute});
 
 Result<std::uint64_t> position_of(std::string_view text) {
   std::uint64_t value = 0;
@@ -37,6 +37,8 @@ Result<void> put_attribute(Item& item, std::string_view name, std::string value)
     item.position = position;
   } else if (name == kAskedAttribute) {
     item.asked = true;
+  } else if (name == kUrgentAttribute) {
+    item.urgent = true;
   } else {
     return fail(ErrorCode::kInvalid,
                 "unknown attribute '" + std::string(name) + "'" + did_you_mean(name, kAttributes));

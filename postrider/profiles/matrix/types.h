@@ -15,6 +15,7 @@ inline constexpr std::string_view kKeyAttribute = "key";      // of its lane; of
 inline constexpr std::string_view kFaultAttribute = "fault";  // why it cannot be sent
 inline constexpr std::string_view kPositionAttribute = "position";  // in the host's stream
 inline constexpr std::string_view kAskedAttribute = "asked";  // the host itself gave it to be sent
+inline constexpr std::string_view kUrgentAttribute = "urgent";  // the host wants it to lead at once
 
 // Of the settings of a server, or of all servers that are like one template.
 struct Prepared {
@@ -32,6 +33,7 @@ struct Item {
   Lane lane = kEventLane;  // where such an item belongs
   bool canonical = false;  // its bytes are the canonical form of their value
   bool asked = false;
+  bool urgent = false;
   std::uint64_t position = 0;  // 0: the host told none
   std::string key;
   std::string fault;
