@@ -12,12 +12,22 @@ namespace postrider::layered {
 Result<Epoch> LayeredStore::acquire(std::uint32_t shard) {
   const std::lock_guard journal_lock(journal_mutex_);
   POSTRIDER_TRY(owned, journal_.acquire(shard));
-  if (auto filled = fill_tail(owned); !filled) return tl::unexpected<Error>(filled.error());
+  bool known = false;
+  {
+    const std::lock_guard lock(tail_mutex_);
+    known = has_begun_ && tail_.newest() == owned.last;
+  }
+  if (!known) {
+    if (auto begun = begin(owned); !begun) return tl::unexpected<Error>(begun.error());
+  }
   epoch_ = owned.epoch;
+  // A former owner may have ended between its load and its trim.
+  if (auto trimmed = journal_.trim(epoch_, GroupNumber(oldest_in_tail().value() - 1)); !trimmed)
+    return tl::unexpected<Error>(trimmed.error());
   return epoch_;
 }
 
-Result<void> LayeredStore::fill_tail(const Ownership& owned) {
+Result<void> LayeredStore::begin(const Ownership& owned) {
   POSTRIDER_TRY(loaded, map_.loaded());
   if (owned.last < loaded || owned.first > next(loaded)) {
     return fail(ErrorCode::kCorrupt, "the map has groups up to " + std::to_string(loaded.value()) +
@@ -40,6 +50,7 @@ Result<void> LayeredStore::fill_tail(const Ownership& owned) {
   if (!broken.empty()) return fail(ErrorCode::kCorrupt, broken);
   const std::lock_guard lock(tail_mutex_);
   tail_ = std::move(tail);
+  has_begun_ = true;
   return {};
 }
 
@@ -47,8 +58,10 @@ BlockingStore::Written LayeredStore::write(Epoch epoch, const WriteBatch& batch)
   if (batch.empty() && epoch == epoch_) return {};
   auto group = std::make_shared<std::string>();
   append_batch(*group, batch);
-  if (group->size() > journal_.group_bytes_max())
+  if (group->size() > journal_.group_bytes_max()) {
+    is_full_ = false;  // no spill makes room for it
     return {CommitOutcome::kFailed, "the batch is larger than a group of the journal can be"};
+  }
   const std::lock_guard journal_lock(journal_mutex_);
   GroupNumber number;
   {
@@ -66,6 +79,7 @@ BlockingStore::Written LayeredStore::finish(Epoch epoch, GroupNumber number, App
     if (!standing) return {CommitOutcome::kAmbiguous, standing.error().detail};
     appended.end = *standing == GroupStanding::kThere ? AppendEnd::kDurable : AppendEnd::kFenced;
   }
+  is_full_ = appended.end == AppendEnd::kFull;
   switch (appended.end) {
     case AppendEnd::kDurable: {
       const std::lock_guard lock(tail_mutex_);
@@ -118,22 +132,46 @@ Result<Rows> LayeredStore::merge(const Scan& scan, Slice slice) {
   return merge.rows();
 }
 
+// The lock of the tail is held for moments only: the next commit waits for it.
 Result<void> LayeredStore::spill() {
-  Chunk chunk;
+  const auto begun = std::chrono::steady_clock::now();
+  std::vector<GroupBytes> groups;
+  GroupNumber last;
   {
     const std::lock_guard lock(tail_mutex_);
     if (tail_.groups() == 0) return {};
-    chunk = tail_.cut(tail_.newest(), map_has_);
+    last = tail_.newest();
+    groups = tail_.upto(last);
   }
+  const Chunk chunk = cut(std::move(groups), last, map_has_);
   map_has_ = MapHas::kPerhapsSome;
   if (auto loaded = map_.load(chunk.run); !loaded) return loaded;
   map_has_ = MapHas::kNothingOfTheTail;
   {
     const std::lock_guard lock(tail_mutex_);
-    tail_.forget(chunk.run.last);
+    tail_.forget(last);
+    ++spilled_.spills;
+    spilled_.writes += chunk.writes;
+    spilled_.survivors += chunk.run.records.size();
+    spilled_.time += std::chrono::steady_clock::now() - begun;
   }
   const std::lock_guard journal_lock(journal_mutex_);
-  return journal_.trim(epoch_, chunk.run.last);
+  return journal_.trim(epoch_, last);
+}
+
+GroupNumber LayeredStore::oldest_in_tail() const {
+  const std::lock_guard lock(tail_mutex_);
+  return tail_.oldest();
+}
+
+std::size_t LayeredStore::tail_groups() const {
+  const std::lock_guard lock(tail_mutex_);
+  return tail_.groups();
+}
+
+LayeredStore::Spilled LayeredStore::spilled() const {
+  const std::lock_guard lock(tail_mutex_);
+  return spilled_;
 }
 
 std::uint64_t LayeredStore::tail_bytes() const {

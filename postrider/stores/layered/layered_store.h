@@ -9,6 +9,9 @@
 // One thread writes and acquires, one spills, any may read.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -28,7 +31,10 @@ class LayeredStore final : public BlockingStore {
   LayeredStore(const LayeredStore&) = delete;
   LayeredStore& operator=(const LayeredStore&) = delete;
 
+  // Reads what the journal holds and the map does not, so that it can be read before it is acquired.
   // kCorrupt: journal and map do not belong together, or a group between them is missing.
+  Result<void> begin(const Ownership& found);
+  // The same errors as begin.
   Result<Epoch> acquire(std::uint32_t shard) override;
   Written write(Epoch epoch, const WriteBatch& batch) override;
   Result<Found> read(const Reads& reads) override;
@@ -37,9 +43,20 @@ class LayeredStore final : public BlockingStore {
   Result<void> spill();
 
   std::uint64_t tail_bytes() const;
+  std::size_t tail_groups() const;
+  // The last append found no room.
+  bool is_full() const { return is_full_; }
+
+  struct Spilled {
+    std::uint64_t spills = 0;
+    std::uint64_t writes = 0;     // that came to them
+    std::uint64_t survivors = 0;  // of them, in the runs
+    std::chrono::nanoseconds time{0};
+  };
+  Spilled spilled() const;
 
  private:
-  Result<void> fill_tail(const Ownership& owned);
+  GroupNumber oldest_in_tail() const;
   Result<Rows> merge(const Scan& scan, Slice slice);
   Written finish(Epoch epoch, GroupNumber number, Appended appended, GroupBytes group);
 
@@ -48,6 +65,9 @@ class LayeredStore final : public BlockingStore {
   std::mutex journal_mutex_;  // append and trim, one at a time
   mutable std::mutex tail_mutex_;
   Tail tail_;
+  Spilled spilled_;
+  bool has_begun_ = false;  // the tail is what lies between the two
+  std::atomic<bool> is_full_{false};
   Epoch epoch_;
   // Until a load has ended well: one of a former owner may have been interrupted.
   MapHas map_has_ = MapHas::kPerhapsSome;

@@ -122,12 +122,16 @@ TEST(LayeredStore, WhatIsPutOnceAndRemovedNeverReachesTheMap) {
     tail.add(number, std::make_shared<const std::string>(group.bytes));
     return true;
   }));
-  EXPECT_TRUE(tail.cut(GroupNumber(2), MapHas::kNothingOfTheTail).run.records.empty());
-  EXPECT_EQ(tail.cut(GroupNumber(2), MapHas::kPerhapsSome).run.records.size(), 1U);
-  EXPECT_EQ(tail.cut(GroupNumber(1), MapHas::kNothingOfTheTail).run.records.size(), 1U);
+  const auto survivors = [&tail](std::uint64_t last, MapHas has) {
+    return cut(tail.upto(GroupNumber(last)), GroupNumber(last), has).run.records.size();
+  };
+  EXPECT_EQ(survivors(2, MapHas::kNothingOfTheTail), 0U);
+  EXPECT_EQ(survivors(2, MapHas::kPerhapsSome), 1U);
+  EXPECT_EQ(survivors(1, MapHas::kNothingOfTheTail), 1U);
   // Without its put the removal must be told to the map.
   tail.forget(GroupNumber(1));
-  const Chunk later = tail.cut(GroupNumber(2), MapHas::kNothingOfTheTail);
+  const Chunk later =
+      cut(tail.upto(GroupNumber(2)), GroupNumber(2), MapHas::kNothingOfTheTail);
   ASSERT_EQ(later.run.records.size(), 1U);
   EXPECT_FALSE(later.run.records[0].second.has_value());
 }

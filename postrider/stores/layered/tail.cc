@@ -113,40 +113,11 @@ Slice Tail::look(const Scan& scan) {
   return out;
 }
 
-// A record that was put once and removed inside the chunk never reaches the map; any other removal
-// must be told, because the map may have the record. After an interrupted load it may have that one
-// too: the load that is repeated can reach further than the interrupted one did.
-Chunk Tail::cut(GroupNumber last, MapHas has) const {
+std::vector<GroupBytes> Tail::upto(GroupNumber last) const {
   POSTRIDER_CHECK(last <= newest());
-  Chunk out;
-  Records records;
-  std::map<std::string_view, bool> once;  // put once inside the chunk
-  Ranges removed;
-  for (GroupNumber number = oldest_; number <= last; number = next(number)) {
-    const GroupBytes& group = groups_[number.value() - oldest_.value()];
-    out.groups.push_back(group);
-    const bool whole = for_each_write(*group, [&](const GroupWrite& write) {
-      switch (write.kind) {
-        case Write::Kind::kPutOnce: once[write.key] = true; [[fallthrough]];
-        case Write::Kind::kPut: records.insert_or_assign(write.key, write.value); return;
-        case Write::Kind::kRemoveOnce:
-          if (once.erase(write.key) > 0 && has == MapHas::kNothingOfTheTail) {
-            records.erase(write.key);
-            return;
-          }
-          [[fallthrough]];
-        case Write::Kind::kRemove: records.insert_or_assign(write.key, std::nullopt); return;
-        case Write::Kind::kRemoveRange:
-          erase_range(records, write.key, write.value);
-          removed.add(write.key, write.value);
-          return;
-      }
-    });
-    POSTRIDER_CHECK(whole);
-  }
-  for (const auto& range : removed.all()) out.run.removed_ranges.emplace_back(range);
-  out.run.records.assign(records.begin(), records.end());
-  out.run.last = last;
+  std::vector<GroupBytes> out;
+  for (GroupNumber number = oldest_; number <= last; number = next(number))
+    out.push_back(groups_[number.value() - oldest_.value()]);
   return out;
 }
 

@@ -47,7 +47,10 @@ enum class MapHas : std::uint8_t { kNothingOfTheTail, kPerhapsSome };
 struct Chunk {
   Run run;
   std::vector<GroupBytes> groups;
+  std::uint64_t writes = 0;  // in the groups
 };
+// What survives of groups that follow one another, the newest of which is `last`.
+Chunk cut(std::vector<GroupBytes> groups, GroupNumber last, MapHas has);
 
 class Tail {
  public:
@@ -59,10 +62,10 @@ class Tail {
   // At least scan.limit + 1 records with a value, if there are so many.
   Slice look(const Scan& scan);
 
-  // What survives of all groups up to `last`.
-  Chunk cut(GroupNumber last, MapHas has) const;
+  std::vector<GroupBytes> upto(GroupNumber last) const;
   void forget(GroupNumber last);
 
+  GroupNumber oldest() const { return oldest_; }  // next(newest()) when there is none
   GroupNumber newest() const { return GroupNumber(oldest_.value() + groups_.size() - 1); }
   std::uint64_t bytes() const { return bytes_; }
   std::size_t groups() const { return groups_.size(); }

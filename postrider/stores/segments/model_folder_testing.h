@@ -48,7 +48,8 @@ struct ModelDisk {
       if (kept.size() < file.written.size() && rng.below(2) == 0)
         kept.resize(file.written.size(), '\0');
       for (std::size_t i = 0; i < kept.size(); i += kSector) {
-        if (rng.below(2) == 0) continue;
+        // A file that was made anew may be shorter than it was.
+        if (rng.below(2) == 0 || i >= file.written.size()) continue;
         const std::size_t size = std::min(
             {kSector, kept.size() - i, file.written.size() - std::min(i, file.written.size())});
         kept.replace(i, size, file.written, i, size);

@@ -45,16 +45,20 @@ SegmentJournal::SegmentJournal(std::unique_ptr<Folder> folder, const SegmentOpti
 
 Result<std::unique_ptr<SegmentJournal>> SegmentJournal::open(std::unique_ptr<Folder> folder,
                                                              const JournalId& id,
-                                                             const SegmentOptions& options) {
+                                                             const SegmentOptions& options,
+                                                             Opening opening) {
   POSTRIDER_CHECK(options.segment_bytes >= 2 * kBlock && options.segment_bytes % kBlock == 0);
   POSTRIDER_CHECK(options.segments_max >= 2);
   POSTRIDER_TRY(found, recover(*folder));
+  if (!found && opening != Opening::kOrMake)
+    return fail(ErrorCode::kCorrupt, "the journal is missing: " + std::string(kControlNames[0]) +
+                                         " and " + kControlNames[1] + " are not there");
   if (!found) {
     POSTRIDER_TRY(made, make(*folder, id, options));
     found = std::move(made);
   }
   std::unique_ptr<SegmentJournal> journal(new SegmentJournal(std::move(folder), options));
-  if (auto adopted = journal->adopt(std::move(*found)); !adopted)
+  if (auto adopted = journal->adopt(std::move(*found), opening); !adopted)
     return tl::unexpected<Error>(adopted.error());
   return journal;
 }
@@ -68,6 +72,8 @@ Result<Recovered> SegmentJournal::make(Folder& folder, const JournalId& id,
   made.control.id = id;
   made.control.segment_bytes = options.segment_bytes;
   made.control.generation = 1;
+  made.control.epoch = options.newest_epoch;
+  made.newest_epoch = options.newest_epoch;
   made.control.order = {{.file = 1, .generation = 1, .first = GroupNumber(1)}};
   made.generation = 1;
   made.mark = {.turn = 1, .id = id, .durable = GroupNumber()};
@@ -88,10 +94,12 @@ Result<Recovered> SegmentJournal::make(Folder& folder, const JournalId& id,
   return made;
 }
 
-Result<void> SegmentJournal::adopt(Recovered found) {
+Result<void> SegmentJournal::adopt(Recovered found, Opening opening) {
   for (std::size_t i = 0; i < 2; ++i) {
     auto file = folder_->open(kControlNames[i]);
-    if (!file && file.error().code == ErrorCode::kNotFound)
+    const bool missing = !file && file.error().code == ErrorCode::kNotFound;
+    if (missing && opening == Opening::kLook) continue;
+    if (missing)
       file = folder_->create(kControlNames[i]);
     if (!file) return tl::unexpected<Error>(file.error());
     controls_[i] = std::move(*file);
@@ -104,9 +112,8 @@ Result<void> SegmentJournal::adopt(Recovered found) {
     POSTRIDER_TRY(opened, folder_->open(segment_name(file)));
     files_[file] = std::move(opened);
   }
-  POSTRIDER_TRY(names, folder_->list());
-  for (const std::string& name : names)
-    newest_file_ = std::max(newest_file_, parse_segment_name(name).value_or(0));
+  // A file that no control record names holds nothing, and is made again.
+  newest_file_ = *std::max_element(named.begin(), named.end());
   control_ = std::move(found.control);
   control_copy_ = found.control_copy;
   mark_slot_ = found.mark_slot;
@@ -124,6 +131,10 @@ Result<Ownership> SegmentJournal::acquire(std::uint32_t shard) {
   // What a killed owner wrote may be in the page cache alone, and is durable from here on.
   if (const IoEnd end = current().sync(); !end.done()) return failed(end);
   if (const IoEnd end = folder_->sync(); !end.done()) return failed(end);
+  // A slot of the mark that was torn is whole again before the other one is written: two power cuts
+  // could leave none otherwise.
+  if (const IoEnd end = write_mark(); !end.done()) return failed(end);
+  if (const IoEnd end = marks_->sync(); !end.done()) return failed(end);
   Control control = control_;
   control.epoch = Epoch(newest_epoch_.value() + 1);
   if (const IoEnd end = write_control(std::move(control)); !end.done()) return failed(end);
@@ -154,7 +165,9 @@ Appended SegmentJournal::append(Epoch epoch, GroupNumber number, Group group) {
   if (const IoEnd end = current().write(end_, encode_group(control_.id, head, group.bytes));
       !end.done())
     return take_back(end);
+  const auto begun = std::chrono::steady_clock::now();
   if (const IoEnd end = current().sync(); !end.done()) return take_back(end);
+  const auto sync_time = std::chrono::steady_clock::now() - begun;
   const Position position{.file = control_.order.back().file,
                           .length = static_cast<std::uint32_t>(group.bytes.size()),
                           .offset = end_};
@@ -162,6 +175,9 @@ Appended SegmentJournal::append(Epoch epoch, GroupNumber number, Group group) {
   {
     const std::lock_guard lock(mutex_);
     groups_.push_back(position);
+    ++appended_groups_;
+    appended_bytes_ += padded(group.bytes.size());
+    sync_time_ += sync_time;
   }
   // Without room for it the mark claims less, which is no harm.
   if (const IoEnd end = write_mark(); end.io == Io::kFailed) return give_up(end);
@@ -184,17 +200,19 @@ Appended SegmentJournal::give_up(const IoEnd& end) {
 }
 
 Result<void> SegmentJournal::prepare() {
-  if (!lost_.empty()) return fail(ErrorCode::kUnavailable, lost_);
-  if (!control_.spare.empty() || control_.order.size() >= options_.segments_max) return {};
-  const std::uint32_t file = newest_file_ + 1;
+  const std::lock_guard making(making_mutex_);
+  std::uint32_t file = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (unnamed_ || !control_.spare.empty() || control_.order.size() >= options_.segments_max)
+      return {};
+    file = newest_file_ + 1;
+  }
   POSTRIDER_TRY(made, make_file(*folder_, segment_name(file), control_.segment_bytes));
-  Control control = control_;
-  control.spare.push_back(file);
-  // A file that no control record names is made again by the next attempt.
-  if (const IoEnd end = write_control(std::move(control)); !end.done()) return failed(end);
-  newest_file_ = file;
   const std::lock_guard lock(mutex_);
+  newest_file_ = file;
   files_[file] = std::move(made);
+  unnamed_ = file;
   return {};
 }
 
@@ -204,11 +222,19 @@ Appended SegmentJournal::begin_segment(GroupNumber first) {
     if (error.code == ErrorCode::kLimit) return {AppendEnd::kFull, error.detail};
     return give_up({Io::kFailed, error.detail});
   }
-  if (control_.spare.empty()) {
+  Control named = control_;
+  {
+    const std::lock_guard lock(mutex_);
+    if (named.spare.empty() && unnamed_) named.spare.push_back(*unnamed_);
+  }
+  if (named.spare.empty() || named.order.size() >= options_.segments_max) {
     return {AppendEnd::kFull,
             "all " + std::to_string(options_.segments_max) + " segments of the journal are in use"};
   }
-  Control control = control_;
+  return take_spare(std::move(named), first);
+}
+
+Appended SegmentJournal::take_spare(Control control, GroupNumber first) {
   const Use use{.file = control.spare.front(), .generation = ++generation_, .first = first};
   control.spare.erase(control.spare.begin());
   control.order.push_back(use);
@@ -219,6 +245,8 @@ Appended SegmentJournal::begin_segment(GroupNumber first) {
   if (end.io == Io::kNoSpace) return {AppendEnd::kFull, end.reason};
   if (!end.done()) return give_up(end);
   end_ = kBlock;
+  const std::lock_guard lock(mutex_);
+  if (unnamed_ == use.file) unnamed_.reset();
   return {};
 }
 
@@ -295,6 +323,14 @@ std::uint64_t SegmentJournal::room() const {
   if (newest != nullptr && newest->file == control_.order.back().file)
     end = newest->offset + padded(newest->length);
   return left * (control_.segment_bytes - kBlock) + control_.segment_bytes - end;
+}
+
+JournalFigures SegmentJournal::figures() const {
+  const std::lock_guard lock(mutex_);
+  return {.groups = appended_groups_,
+          .bytes = appended_bytes_,
+          .sync_time = sync_time_,
+          .segments_in_use = static_cast<std::uint32_t>(control_.order.size())};
 }
 
 Result<void> SegmentJournal::close() {

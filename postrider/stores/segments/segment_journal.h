@@ -7,14 +7,17 @@
 // never used twice, so what an earlier use left behind is never read as a group. The mark never
 // claims more than is durable.
 //
-// One thread appends, trims and acquires; read and room may be called by any thread.
+// One thread appends, trims and acquires; one may prepare beside it; read, room and figures may be
+// called by any thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "postrider/base/result.h"
@@ -28,15 +31,31 @@ namespace postrider::segments {
 struct SegmentOptions {
   std::uint64_t segment_bytes = 64U << 20;  // of a new journal; an older one keeps its size
   std::uint32_t segments_max = 16;
+  Epoch newest_epoch = {};  // of a new journal: what was given out before there was one
+};
+
+// What a folder without a journal means.
+enum class Opening : std::uint8_t {
+  kOrMake,
+  kExisting,  // it was lost: refused
+  kLook,      // the same, and nothing is changed; only read may be called
+};
+
+struct JournalFigures {
+  std::uint64_t groups = 0;  // since it was opened, as the next two
+  std::uint64_t bytes = 0;
+  std::chrono::nanoseconds sync_time{0};
+  std::uint32_t segments_in_use = 0;
 };
 
 class SegmentJournal final : public Journal {
  public:
   // Reads and judges what is there (stores/segments/recover.h), or makes a journal, with `id`, in a
-  // folder that has none. kLimit: no room to make it.
+  // folder that has none. kLimit: no room to make it. kCorrupt: it should be there and is not.
   static Result<std::unique_ptr<SegmentJournal>> open(std::unique_ptr<Folder> folder,
                                                       const JournalId& id,
-                                                      const SegmentOptions& options);
+                                                      const SegmentOptions& options,
+                                                      Opening opening = Opening::kOrMake);
   SegmentJournal(const SegmentJournal&) = delete;
   SegmentJournal& operator=(const SegmentJournal&) = delete;
 
@@ -48,6 +67,12 @@ class SegmentJournal final : public Journal {
   std::uint64_t room() const override;
   std::uint64_t group_bytes_max() const override;
 
+  // What was found when it was opened; the next owner gets a newer epoch.
+  Ownership found() const { return {newest_epoch_, control_.order.front().first, last()}; }
+  JournalFigures figures() const;
+  std::uint32_t segments_max() const { return options_.segments_max; }
+  const Control& control() const { return control_; }  // not beside an append
+
   // Makes a spare segment if there is none and one more is allowed, so that an append does not have
   // to. kLimit: no room for it.
   Result<void> prepare();
@@ -58,8 +83,9 @@ class SegmentJournal final : public Journal {
   SegmentJournal(std::unique_ptr<Folder> folder, const SegmentOptions& options);
 
   static Result<Recovered> make(Folder& folder, const JournalId& id, const SegmentOptions& options);
-  Result<void> adopt(Recovered found);
+  Result<void> adopt(Recovered found, Opening opening);
   Appended begin_segment(GroupNumber first);
+  Appended take_spare(Control control, GroupNumber first);
   Appended give_up(const IoEnd& end);
   Appended take_back(const IoEnd& end);
   IoEnd write_control(Control control);
@@ -77,14 +103,20 @@ class SegmentJournal final : public Journal {
   std::size_t mark_slot_ = 0;
   std::uint64_t mark_turn_ = 0;
   std::uint64_t generation_ = 0;
-  std::uint32_t newest_file_ = 0;
   std::uint64_t end_ = 0;
   Epoch newest_epoch_;
   bool owned_ = false;
   std::string lost_;  // why nothing is written any more
 
-  // Guards what read and room look at.
+  std::mutex making_mutex_;  // of spare segments: one at a time
+
+  // Guards what read, room, figures and prepare look at.
   mutable std::mutex mutex_;
+  std::uint32_t newest_file_ = 0;         // of those that exist
+  std::optional<std::uint32_t> unnamed_;  // a spare one that no control record names yet
+  std::uint64_t appended_groups_ = 0;
+  std::uint64_t appended_bytes_ = 0;
+  std::chrono::nanoseconds sync_time_{0};
   Control control_;
   std::map<std::uint32_t, std::unique_ptr<File>> files_;  // by number; at most segments_max
   std::deque<Position> groups_;  // from control_.order.front().first on; bounded by the segments
