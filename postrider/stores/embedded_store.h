@@ -3,10 +3,12 @@
 // database lies behind it is chosen where the node's factory is (node/node.cc).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "postrider/model/seams/store.h"
@@ -22,8 +24,17 @@ struct StoreNotice {
 };
 using TellNotice = std::function<void(const StoreNotice&)>;  // any thread, and soon done
 
+enum class StoreKind : std::uint8_t {
+  kRocks,    // RocksDB alone, with its log
+  kJournal,  // a journal, and RocksDB for what survives
+};
+
 struct StoreOptions {
   std::string directory;
+  StoreKind kind = StoreKind::kRocks;
+  std::uint64_t journal_segment_bytes = 64U << 20;  // of a new journal
+  std::uint32_t journal_segments_max = 16;
+  std::chrono::milliseconds spill_after{30'000};  // a commit is in the map after so long
   std::size_t memtable_bytes = 8U << 20;
   int memtables_max = 12;
   std::size_t cache_bytes = 32U << 20;
@@ -47,6 +58,18 @@ struct StoreMemory {
   std::uint64_t tables = 0;     // what open tables keep beside the cache
 };
 
+// Of a store with a journal, since it was opened.
+struct JournalCounts {
+  std::uint64_t groups = 0;
+  std::uint64_t bytes = 0;
+  std::chrono::nanoseconds sync_time{0};
+  std::uint64_t tail_bytes = 0;     // in the journal and not yet in the map
+  std::uint32_t segments = 0;       // in use
+  std::uint64_t spill_records = 0;  // that came to spills
+  std::uint64_t spill_survivors = 0;
+  std::chrono::nanoseconds spill_time{0};
+};
+
 class EmbeddedStore : public BlockingStore {
  public:
   // Nothing else may be called afterwards. A store that is destroyed without it ends as a crash
@@ -63,6 +86,10 @@ class EmbeddedStore : public BlockingStore {
   virtual void end_reclaim() = 0;
 
   virtual StoreMemory memory() const = 0;
+
+  // False: what is left of a journal is for ends, and nothing new should come in.
+  virtual bool takes_new() const { return true; }
+  virtual std::optional<JournalCounts> journal() const { return std::nullopt; }
 };
 
 // kConflict: another process uses the directory. kInvalid: a newer format. kCorrupt: damaged.

@@ -8,6 +8,7 @@
 #include <rocksdb/sst_file_reader.h>
 
 #include "postrider/stores/rocks/check_records.h"
+#include "postrider/stores/rocks/check_tables.h"
 #include "postrider/stores/rocks/database.h"
 #include "postrider/stores/rocks/directory.h"
 #include "postrider/stores/rocks/examine.h"
@@ -27,20 +28,6 @@ void add_notes(const rocks::Evidence& evidence, CheckReport& report) {
       report.notes.push_back(wal.name +
                              " ends with an unfinished record, which is normal after a "
                              "crash");
-  }
-}
-
-// One by one, so that each damaged table is named.
-void check_tables(Database& database, CheckReport& report) {
-  std::vector<rocksdb::LiveFileMetaData> files;
-  database.db().GetLiveFilesMetaData(&files);
-  for (const rocksdb::LiveFileMetaData& file : files) {
-    rocksdb::Options options;
-    rocksdb::SstFileReader reader(options);
-    const std::string path = file.db_path + file.name;
-    rocksdb::Status status = reader.Open(path);
-    if (status.ok()) status = reader.VerifyChecksum();
-    if (!status.ok()) report.add_damage(path + ": " + status.ToString());
   }
 }
 
@@ -71,6 +58,19 @@ rocks::RecordSource source_of(Database& database, CheckReport& report) {
 
 }  // namespace
 
+void rocks::check_tables(Database& database, CheckReport& report) {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  database.db().GetLiveFilesMetaData(&files);
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    rocksdb::Options options;
+    rocksdb::SstFileReader reader(options);
+    const std::string path = file.db_path + file.name;
+    rocksdb::Status status = reader.Open(path);
+    if (status.ok()) status = reader.VerifyChecksum();
+    if (!status.ok()) report.add_damage(path + ": " + status.ToString());
+  }
+}
+
 void CheckReport::add_damage(std::string line) {
   ++damages;
   if (damage.size() < kLinesMax) damage.push_back(std::move(line));
@@ -79,6 +79,8 @@ void CheckReport::add_damage(std::string line) {
 Result<CheckReport> check_store(const std::string& path) {
   POSTRIDER_TRY(directory, Directory::open(path, Directory::Use::kCheck));
   POSTRIDER_TRY(stage, directory->stage());
+  if (stage == Directory::Stage::kJournal)
+    return fail(ErrorCode::kInvalid, path + " is a store with a journal");
   if (stage != Directory::Stage::kReady)
     return fail(ErrorCode::kNotFound, "there is no store in " + path);
   CheckReport report;
@@ -98,7 +100,7 @@ Result<CheckReport> check_store(const std::string& path) {
   const Result<void> reaches =
       rocks::reaches_its_mark(*directory, *evidence, (*database)->db().GetLatestSequenceNumber());
   if (!reaches) report.add_damage(reaches.error().detail);
-  check_tables(**database, report);
+  rocks::check_tables(**database, report);
   const auto epochs = rocks::epochs_given(**database);
   if (!epochs) report.add_damage(epochs.error().detail);
   rocks::check_records(source_of(**database, report), report);

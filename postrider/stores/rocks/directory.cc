@@ -169,12 +169,13 @@ Result<Directory::Stage> Directory::stage() const {
   const auto format = take_line(text, "postrider-store");
   const std::uint64_t number = number_of(format.value_or("")).value_or(0);
   const auto state = take_line(text, "state");
-  if (number > kFormat) {
+  if (number > kJournalFormat) {
     return fail(ErrorCode::kInvalid, path_ + " has store format " + std::to_string(number) +
                                          ", and this postrider knows formats up to " +
-                                         std::to_string(kFormat) +
+                                         std::to_string(kJournalFormat) +
                                          ": use the newer postrider that wrote it");
   }
+  if (number == kJournalFormat && text.empty() && state == "ready") return Stage::kJournal;
   const bool known = number == kFormat && text.empty();
   if (known && state == "ready") return Stage::kReady;
   if (known && state == "creating") return Stage::kCreating;
@@ -182,8 +183,9 @@ Result<Directory::Stage> Directory::stage() const {
 }
 
 Result<void> Directory::set_stage(Stage stage) {
-  return replace_file(kFormatFile, "postrider-store " + std::to_string(kFormat) + "\nstate " +
-                                       (stage == Stage::kReady ? "ready" : "creating") + "\n");
+  const std::uint32_t format = stage == Stage::kJournal ? kJournalFormat : kFormat;
+  return replace_file(kFormatFile, "postrider-store " + std::to_string(format) + "\nstate " +
+                                       (stage == Stage::kCreating ? "creating" : "ready") + "\n");
 }
 
 Result<std::optional<CleanMark>> Directory::clean_mark() const {
@@ -200,9 +202,11 @@ Result<void> Directory::write_clean(std::uint64_t sequence) {
   return replace_file(kCleanFile, encode_clean({sequence, std::move(files)}));
 }
 
-Result<void> Directory::remove_clean() {
-  if (::unlinkat(handle_, std::string(kCleanFile).c_str(), 0) != 0 && errno != ENOENT)
-    return system_error("cannot remove " + file(kCleanFile));
+Result<void> Directory::remove_clean() { return remove_file(kCleanFile); }
+
+Result<void> Directory::remove_file(std::string_view name) {
+  if (::unlinkat(handle_, std::string(name).c_str(), 0) != 0 && errno != ENOENT)
+    return system_error("cannot remove " + file(name));
   if (::fsync(handle_) != 0) return system_error("cannot sync " + path_);
   return {};
 }

@@ -16,7 +16,8 @@
 
 namespace postrider::rocks {
 
-inline constexpr std::uint32_t kFormat = 1;
+inline constexpr std::uint32_t kFormat = 1;         // RocksDB alone
+inline constexpr std::uint32_t kJournalFormat = 2;  // a journal in front of it
 inline constexpr std::string_view kFormatFile = "FORMAT";
 inline constexpr std::string_view kCleanFile = "CLEAN";
 
@@ -52,11 +53,14 @@ class Directory final {
     kEmpty,     // no store here
     kCreating,  // the process ended while it made one: nothing was acknowledged yet
     kReady,
+    kJournal,  // ready, and the newest commits are in a journal
   };
   // An Error for a store of a newer format, a damaged FORMAT, or a database that is not ours.
   Result<Stage> stage() const;
   Result<void> set_stage(Stage stage);
   Result<void> close_to_others();  // mode 0700
+
+  Result<void> remove_file(std::string_view name);  // if it is there
 
   Result<std::optional<CleanMark>> clean_mark() const;
   Result<void> write_clean(std::uint64_t sequence);

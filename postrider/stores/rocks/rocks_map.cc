@@ -6,13 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include <rocksdb/convenience.h>
 #include <rocksdb/sst_file_writer.h>
 
 #include "postrider/base/check.h"
 #include "postrider/base/codec.h"
 #include "postrider/stores/rocks/database.h"
+#include "postrider/stores/rocks/directory.h"
 #include "postrider/stores/rocks/notices.h"
 #include "postrider/stores/rocks/reads.h"
+#include "postrider/stores/rocks/reclaim.h"
 
 namespace postrider::rocks {
 namespace {
@@ -187,11 +190,13 @@ Result<void> RocksMap::load(const Run& run) {
 // A list of tables that met a full disk stops RocksDB for good, and what it has in memory is not to
 // be trusted; what the disk has is.
 Result<void> RocksMap::open_again() {
+  end_reclaim();
   const std::unique_lock lock(mutex_);
   database_.reset();
   POSTRIDER_TRY(database, open_database(options_, Mode::kOpen));
   database_ = std::move(database);
   is_stuck_ = false;
+  reclaim_ended_ = false;
   return {};
 }
 
@@ -215,6 +220,39 @@ Result<Found> RocksMap::read(const Reads& reads) {
   const std::shared_lock lock(mutex_);
   if (!database_) return gone();
   return read_from(*database_, reads);
+}
+
+StoreMemory RocksMap::memory() {
+  const std::shared_lock lock(mutex_);
+  StoreMemory out;
+  if (!database_) return out;
+  (void)database_->db().GetAggregatedIntProperty("rocksdb.estimate-table-readers-mem",
+                                                 &out.tables);
+  // The families share one cache: the sum would count it three times.
+  (void)database_->db().GetIntProperty("rocksdb.block-cache-usage", &out.cache);
+  return out;
+}
+
+std::uint64_t RocksMap::reclaim(const Directory& directory) {
+  const auto file_bytes = [&directory] {
+    std::uint64_t sum = 0;
+    const auto files = directory.database_files();
+    if (!files) return sum;
+    for (const FileSize& file : *files) sum += file.bytes;
+    return sum;
+  };
+  const std::shared_lock lock(mutex_);
+  if (!database_ || reclaim_ended_) return 0;
+  const std::uint64_t before = file_bytes();
+  rocks::reclaim(*database_, directory, reclaim_ended_);
+  const std::uint64_t after = file_bytes();
+  return before > after ? before - after : 0;
+}
+
+void RocksMap::end_reclaim() {
+  reclaim_ended_ = true;
+  const std::shared_lock lock(mutex_);
+  if (database_) rocksdb::CancelAllBackgroundWork(&database_->db(), false);
 }
 
 Result<void> RocksMap::close() {

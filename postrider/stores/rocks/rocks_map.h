@@ -10,6 +10,7 @@
 // One thread loads; any may read.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <shared_mutex>
@@ -21,6 +22,7 @@
 namespace postrider::rocks {
 
 class Database;
+class Directory;
 
 class RocksMap final : public Map {
  public:
@@ -36,7 +38,11 @@ class RocksMap final : public Map {
   Result<GroupNumber> loaded() override;
   Result<Found> read(const Reads& reads) override;
 
-  Database& database() { return *database_; }
+  Database& database() { return *database_; }  // not beside a load
+  StoreMemory memory();
+  // As EmbeddedStore says.
+  std::uint64_t reclaim(const Directory& directory);
+  void end_reclaim();
   // Synced and whole. Nothing else may be called afterwards.
   Result<void> close();
 
@@ -49,6 +55,7 @@ class RocksMap final : public Map {
   std::shared_mutex mutex_;             // readers share it; opening again has it alone
   std::unique_ptr<Database> database_;  // null: it could not be opened again
   bool is_stuck_ = false;               // files were not taken in
+  std::atomic<bool> reclaim_ended_{false};
 };
 
 }  // namespace postrider::rocks

@@ -7,6 +7,7 @@
 #include <optional>
 #include <shared_mutex>
 #include <utility>
+#include <vector>
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/file_system.h>
@@ -64,6 +65,7 @@ class RocksStore::Impl {
   Written write(Epoch epoch, const WriteBatch& batch);
   Result<Found> read(const Reads& reads);
   Result<void> close();
+  Result<std::uint64_t> hand_over();
   Result<void> for_each(std::string_view first, std::string_view last, const Visit& visit);
   std::uint64_t reclaim();
   void end_reclaim();
@@ -126,6 +128,10 @@ Result<void> RocksStore::Impl::open() {
   POSTRIDER_TRY(directory, Directory::open(options_.directory, Directory::Use::kWrite));
   directory_ = std::move(directory);
   POSTRIDER_TRY(stage, directory_->stage());
+  if (stage == Directory::Stage::kJournal)
+    return fail(ErrorCode::kInvalid, directory_->path() +
+                                         " is a store with a journal: open it with store.kind = "
+                                         "\"journal\"");
   const Result<void> closed = directory_->close_to_others();
   if (!closed) return closed;
   return stage == Directory::Stage::kReady ? open_ready() : create();
@@ -367,6 +373,19 @@ Result<void> RocksStore::Impl::close() {
   return directory_->write_clean(newest);
 }
 
+Result<std::uint64_t> RocksStore::Impl::hand_over() {
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  for (std::size_t i = 0; i < rocks::kFamilies; ++i)
+    handles.push_back(database_->handle(static_cast<rocks::Family>(i)));
+  const rocksdb::Status status = database_->db().Flush(rocksdb::FlushOptions(), handles);
+  if (!status.ok()) {
+    (void)failed(status);
+    return fail(health_ == Health::kFull ? ErrorCode::kLimit : ErrorCode::kUnavailable, why_);
+  }
+  if (auto closed = close(); !closed) return tl::unexpected<Error>(closed.error());
+  return epochs_given_;
+}
+
 RocksStore::RocksStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RocksStore::~RocksStore() = default;
 
@@ -387,6 +406,7 @@ BlockingStore::Written RocksStore::write(Epoch epoch, const WriteBatch& batch) {
 }
 Result<Found> RocksStore::read(const Reads& reads) { return impl_->read(reads); }
 Result<void> RocksStore::close() { return impl_->close(); }
+Result<std::uint64_t> RocksStore::hand_over() { return impl_->hand_over(); }
 std::uint64_t RocksStore::reclaim() { return impl_->reclaim(); }
 void RocksStore::end_reclaim() { impl_->end_reclaim(); }
 Result<std::uint64_t> RocksStore::free_bytes() const { return impl_->directory_->free_bytes(); }

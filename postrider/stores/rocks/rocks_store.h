@@ -38,6 +38,10 @@ class RocksStore final : public EmbeddedStore {
   std::uint64_t reclaim() override;
   void end_reclaim() override;
 
+  // Writes all logs into tables and closes, so that a RocksMap can take the files. How many epochs
+  // were given out is told. Nothing else may be called afterwards.
+  Result<std::uint64_t> hand_over();
+
   // RocksDB's own figure of that name, for metrics and benches; 0: there is none.
   std::uint64_t property(const std::string& name) const;
   StoreMemory memory() const override;

@@ -146,7 +146,7 @@ TEST_F(RocksStoreTest, NewerFormatIsRefusedByNameAndLeftAsItIs) {  // req: engin
   ASSERT_TRUE(open());
   ASSERT_TRUE(store->close());
   store.reset();
-  const std::string newer = "postrider-store 2\nstate ready\nsomething new\n";
+  const std::string newer = "postrider-store 3\nstate ready\nsomething new\n";
   write_whole(directory.file("FORMAT"), newer);
   const std::string said = refusal();
   EXPECT_NE(said.find("store format 2"), std::string::npos) << said;
