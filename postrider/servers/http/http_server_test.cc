@@ -371,7 +371,8 @@ TEST(HttpServer, AnswersClientsThatHaveClosedTheirSide) {
 }
 
 // A handler that waits on behalf of a client must hear that it hung up, also when no further request
-// is read. req: daemon.http.27
+// is read.
+// req: daemon.http.27
 TEST(HttpServer, TellsTheHandlerThatAClientHasClosedItsSide) {
   HttpRig rig;
   rig.hold();
