@@ -245,6 +245,30 @@ TEST_F(Operations, AReleasedIdemOperationRunsAgainWhenItIsRepeated) {
   EXPECT_TRUE(runs().empty());
 }
 
+// A lower number that was passed over must not become new by it.
+// req: engine.readmit.1, engine.ledger.9
+TEST_F(Operations, ANumberThatIsAdmittedAgainLeavesTheHighestOne) {
+  open_bank();
+  const auto numbered = [this](std::uint64_t number) {
+    Submit event = call_of(kVolatileIdem, {.key = "session"});
+    event.caller.key.kind = OperationKey::Kind::kSequenced;
+    event.caller.key.sequence = number;
+    event.caller.key.made = shard->engine_time();
+    post(event);
+    return told(ticket_);
+  };
+  const MessageId first = numbered(1).id;
+  ASSERT_EQ(numbered(3).code, AnswerCode::kAccepted);
+  EXPECT_EQ(numbered(2).code, AnswerCode::kKeyExpired);
+  cancel(first);
+  const Answer again = numbered(1);
+  EXPECT_EQ(again.code, AnswerCode::kAccepted);
+  EXPECT_NE(again.id, first);
+  EXPECT_EQ(numbered(2).code, AnswerCode::kKeyExpired);
+  open();
+  EXPECT_EQ(numbered(2).code, AnswerCode::kKeyExpired);
+}
+
 // req: engine.readmit.1, rpc.rule.25
 TEST_F(Operations, AnIndeterminateIdemOperationIsAdmittedAgain) {
   open_bank({{"recover", "http://bank.example/how"}});

@@ -1,5 +1,7 @@
 #include "postrider/core/desk/operations.h"
 
+#include <algorithm>
+
 #include "postrider/base/planted.h"
 
 namespace postrider::core {
@@ -71,10 +73,21 @@ void Operations::seal(Step& step, const OperationKey& key, const Fingerprint& fi
   const LedgerEntry entry{fingerprint, step.now, encode_answer(answer)};
   receipts_.put_kept(Kept::kLedger, keys::ledger(bucket, key.scope, ledger_key(key)),
                      encode_ledger(entry), step.out.writes);
-  if (key.kind == OperationKey::Kind::kSequenced) {
-    receipts_.put_kept(Kept::kLedger, keys::session(bucket, key.scope, key.key),
-                       encode_session({key.sequence, step.now}), step.out.writes);
+  if (key.kind != OperationKey::Kind::kSequenced) return;
+  // A number that is admitted again may be lower than others that were used since.
+  const std::uint64_t highest = std::max(key.sequence, highest_number(step, key));
+  receipts_.put_kept(Kept::kLedger, keys::session(bucket, key.scope, key.key),
+                     encode_session({highest, step.now}), step.out.writes);
+}
+
+// Of the session of this key, as far as anything remembers it; it was read when the key was judged.
+std::uint64_t Operations::highest_number(Step& step, const OperationKey& key) {
+  for (const keys::Bucket bucket : receipts_.buckets(Kept::kLedger)) {
+    const auto* value = step.get(keys::session(bucket, key.scope, key.key));
+    if (value == nullptr || !value->has_value()) continue;
+    if (const auto session = decode_session((*value)->view())) return session->highest;
   }
+  return 0;
 }
 
 // Only what changed something: a refusal and a repetition change nothing.

@@ -86,6 +86,7 @@ class Operations {
                                        const Fingerprint& fingerprint);
   void seal(Step& step, const OperationKey& key, const Fingerprint& fingerprint,
             const Answer& answer);
+  std::uint64_t highest_number(Step& step, const OperationKey& key);
   void audit(Step& step, const Caller& caller, const AuditLine& line, const Answer& answer);
 
   const EngineOptions& options_;
