@@ -31,7 +31,7 @@ class LayeredStore final : public BlockingStore {
   LayeredStore(const LayeredStore&) = delete;
   LayeredStore& operator=(const LayeredStore&) = delete;
 
-  // Reads what the journal holds and the map does not, so that it can be read before it is acquired.
+  // Reads what the journal holds and the map does not, so that reads work before it is acquired.
   // kCorrupt: journal and map do not belong together, or a group between them is missing.
   Result<void> begin(const Ownership& found);
   // The same errors as begin.
