@@ -17,6 +17,7 @@ DEVICE_ROUNDS ?= 240
 LINK_ROUNDS ?= 70
 MATRIX_ROUNDS ?= 200
 LXMF_ROUNDS ?= 100
+RPC_ROUNDS ?= 300
 CRASH_SEED ?= 1
 CRASH = build/release/tests/crash_rounds
 DAMAGES ?= 1000
@@ -39,7 +40,7 @@ run: program ## Start the daemon on ./data to try it out; Ctrl-C stops it
 demo: program ## See it work: 5,000 messages, bad receivers, a kill -9 in the middle
 	$(POSTRIDER) demo
 
-crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (240) more, two over links LINK_ROUNDS (70) for each way, with Matrix servers MATRIX_ROUNDS (200), two with LXMF LXMF_ROUNDS (100); first show that it would notice
+crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE_ROUNDS (240) more, two over links LINK_ROUNDS (70) for each way, with Matrix servers MATRIX_ROUNDS (200), two with LXMF LXMF_ROUNDS (100), callers and a service by HTTP and by sessions RPC_ROUNDS (300) each; first show that it would notice
 	$(CRASH) --daemon $(POSTRIDER) --break sync --rounds 50 --seed $(CRASH_SEED) --expect lost
 	$(CRASH) --daemon build/release/tests/postrider_planted --plant reply-before-commit \
 	  --rounds 200 --seed $(CRASH_SEED) --expect lost
@@ -53,6 +54,10 @@ crash: build-release ## Kill the daemon ROUNDS (1000) times, with devices DEVICE
 	  python3 tests/e2e/matrix_rounds_test.py
 	POSTRIDER_LXMF_ROUNDS=$(LXMF_ROUNDS) POSTRIDER_LXMF_SEED=$(CRASH_SEED) POSTRIDER_PATIENCE=240 \
 	  python3 tests/e2e/lxmf_test.py
+	POSTRIDER_RPC_ROUNDS=$(RPC_ROUNDS) POSTRIDER_RPC_SEED=$(CRASH_SEED) POSTRIDER_PATIENCE=240 \
+	  python3 tests/e2e/rpc_test.py
+	POSTRIDER_RPC_ROUNDS=$(RPC_ROUNDS) POSTRIDER_RPC_SEED=$(CRASH_SEED) POSTRIDER_PATIENCE=240 \
+	  python3 tests/e2e/rpc_session_test.py
 
 damage: build-release ## Damage what killed and closed daemons leave behind DAMAGES (1000) times; none may be silent
 	build/release/tests/damage_rounds --daemon $(POSTRIDER) --damages $(DAMAGES) --seed $(DAMAGE_SEED)
