@@ -223,6 +223,16 @@ TEST_F(Operations, AVolatileOperationIsReleasedAndItsHandlerStopped) {
   }
 }
 
+TEST_F(Operations, OnesThatTheHandlerAnswersWith500KeepNoOthersWaiting) {
+  open_bank();
+  for (int i = 0; i < 6; ++i) {
+    call(kVolatileIdem, {.key = "bad-" + std::to_string(i)});
+    answers(500, "");
+  }
+  call(kPersist, {.key = "good"});
+  EXPECT_EQ(header(runs().back(), "operation-id"), "good");
+}
+
 // req: engine.readmit.1, rpc.rule.23
 TEST_F(Operations, AReleasedIdemOperationRunsAgainWhenItIsRepeated) {
   open_bank();

@@ -104,14 +104,15 @@ RetryRule rule_of(Duration cap, Duration budget) {
 }
 
 // What did not begin waits without an end: a persist operation is not given up, and a volatile one
-// ends with the interest of its callers. An open fate has a day.
+// ends with the interest of its callers. An open fate has a day. An answer is no strike, whatever it
+// says: the handler is there, and what it makes of one operation must not keep the others waiting.
 Policy service_policy() {
   Policy policy;
   policy.retry.fill(rule_of(1min, 24h));
   const auto rule = [&policy](FailureClass failure) -> RetryRule& {
     return policy.retry[static_cast<std::size_t>(failure)];
   };
-  rule(FailureClass::kServer).strikes = rule(FailureClass::kTimeout).strikes = true;
+  rule(FailureClass::kTimeout).strikes = true;
   rule(FailureClass::kConnect) = rule_of(30s, Duration(0));
   rule(FailureClass::kConnect).strikes = true;
   rule(FailureClass::kThrottled) = rule_of(30s, Duration(0));
