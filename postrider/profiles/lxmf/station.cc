@@ -59,6 +59,7 @@ void LxmfStation::on(const StationNow& now, const station::Happened& happened, W
   } else if (std::holds_alternative<station::DeadlineReached>(happened)) {
     deadlines(call);
   }
+  leave_doubted(call);
   ended_talks_.clear();
 }
 
@@ -198,10 +199,14 @@ void LxmfStation::interface_lost(const Interfaces::Lost& lost, Call& call) {
   if (lost.gone) paths_.forget_interface(lost.interface);
 }
 
-// Something that was sent by it was not answered.
-void LxmfStation::doubt(InterfaceId interface, Call& call) {
-  if (const auto lost = interfaces_.hang_up_silent(interface, call.boot, call.wanted))
-    interface_lost(*lost, call);
+// Something that was sent by them was not answered. Not before the call is over: an attempt or link
+// that is being looked at may be among those that end with the line.
+void LxmfStation::leave_doubted(Call& call) {
+  for (std::size_t i = 0; i < doubted_.size(); ++i) {
+    if (const auto lost = interfaces_.hang_up_silent(doubted_[i], call.boot, call.wanted))
+      interface_lost(*lost, call);
+  }
+  doubted_.clear();
 }
 
 void LxmfStation::packet(InterfaceId interface, std::string_view raw, Call& call) {

@@ -178,7 +178,8 @@ class LxmfStation final : public Station {
   void take_card(std::string_view drawer, const Card& card, Call& call);
   void interface_up(InterfaceId interface, Call& call);
   void interface_lost(const Interfaces::Lost& lost, Call& call);
-  void doubt(InterfaceId interface, Call& call);
+  void doubt(InterfaceId interface) { doubted_.push_back(interface); }
+  void leave_doubted(Call& call);
   void packet(InterfaceId interface, std::string_view raw, Call& call);
   void data_packet(InterfaceId interface, std::uint8_t hops, const reticulum::Packet& packet,
                    std::string_view raw, Call& call);
@@ -319,6 +320,7 @@ class LxmfStation final : public Station {
   std::set<Address> closed_links_;           // recipients whose active link was lost
   std::map<SendId, LinkSend> link_sends_;
   std::deque<Talk> ended_talks_;  // until the call is over; references into it stay
+  std::vector<InterfaceId> doubted_;  // until the call is over; losing one ends attempts and links
 
   std::map<std::uint64_t, std::string> queries_;   // drawers, by token
   std::map<std::uint64_t, std::size_t> own_asked_;  // by token

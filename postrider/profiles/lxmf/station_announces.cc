@@ -189,7 +189,7 @@ void LxmfStation::request_path(const Address& wanted, Duration after, Call& call
   Timestamp& last = requested_[wanted];
   if (last.is_set() && call.boot < last + kRequestEvery) return;
   if (std::exchange(last, call.boot).is_set()) {  // the last one was not answered
-    for (const InterfaceId interface : interfaces_.all_up()) doubt(interface, call);
+    for (const InterfaceId interface : interfaces_.all_up()) doubt(interface);
   }
   ++counts_.path_requests;
   std::string packet = reticulum::make_path_request(wanted, call.random.bytes<16>());

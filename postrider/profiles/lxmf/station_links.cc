@@ -241,7 +241,7 @@ void LxmfStation::link_down(const Address& link, const reticulum::LinkDown& down
   Talk& talk = ended_talks_.emplace_back(std::move(found.mapped()));
   const bool failed = down.end == reticulum::LinkEnd::kTimedOut ||
                       down.end == reticulum::LinkEnd::kWentStale;
-  if (failed) doubt(talk.interface, call);
+  if (failed) doubt(talk.interface);
   if (!talk.peer) return;
   const Address peer = *talk.peer;
   for (auto* links : {&links_to_, &backchannels_}) {

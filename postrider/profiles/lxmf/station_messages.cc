@@ -95,7 +95,7 @@ void LxmfStation::end(AttemptId attempt, Word word, Call& call, std::string body
   if (word == Word::kNoInterface && starved_.size() < kStarvedMax)
     starved_.insert(ended.recipient);
   post(AttemptEnded{attempt, reply_of(word, std::move(body))}, call);
-  if (word == Word::kUnproven && ended.by.is_set()) doubt(ended.by, call);
+  if (word == Word::kUnproven && ended.by.is_set()) doubt(ended.by);
 }
 
 void LxmfStation::look(Attempt& attempt, Call& call) {
