@@ -32,6 +32,7 @@ SimOptions small_world(const Field& field) {
 bool visits_everything(const Report& report) {
   std::map<std::string, std::uint64_t> times;
   for (const RowUse& row : report.rows) {
+    if (!row.unreachable.empty()) continue;
     const std::size_t at = row.row.find(") ");
     const std::string verb = row.row.substr(at == std::string::npos ? 0 : at + 2);
     if (!verb.starts_with("ignore")) times[verb] += row.times;
