@@ -93,7 +93,7 @@ TEST(ProfileCommand, ShowsTheTableInEveryFormat) {
       {"profile show webhook", "Profile webhook\n"},
       {"profile show webhook --format text --method post", "Profile webhook\n"},
       {"profile show webhook --format markdown", "# Tables of the profile webhook\n"},
-      {"profile show webhook --format mermaid", "stateDiagram-v2\n"},
+      {"profile show webhook --format mermaid --method post", "stateDiagram-v2\n"},
       {"profile show webhook --json", "{\"name\":\"webhook\","},
       {"profile show webhook --format json", "{\"name\":\"webhook\","},
   };

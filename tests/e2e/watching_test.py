@@ -196,7 +196,8 @@ class Watching(harness.Case):
         self.assertIn("4 messages live", done.stdout)
         told = json.loads(self.ask("profile", "show", "webhook", "--live", "--json").stdout)
         self.assertEqual(told["live"], 4)
-        diagram = self.ask("profile", "show", "webhook", "--live", "--format", "mermaid").stdout
+        diagram = self.ask("profile", "show", "webhook", "--live", "--method", "post",
+                           "--format", "mermaid").stdout
         self.assertRegex(diagram, r"(?m)^  \w+ : 3$")
         for name in ("webhook", "device"):
             self.assertEqual(self.ask("profile", "show", name, "--live", "--json").returncode, 0)
