@@ -119,10 +119,10 @@ TEST(ConfigRows, CoverTheOptionsOfTheParts) {
   constexpr std::string_view kWhy = "a field was added: give it a row, then correct the size";
   EXPECT_EQ(sizeof(HttpLimits), 80U) << kWhy;
   EXPECT_EQ(sizeof(HttpApiOptions), 184U) << kWhy;
-  EXPECT_EQ(sizeof(EngineLimits), 264U) << kWhy;
-  EXPECT_EQ(sizeof(EngineOptions), 552U) << kWhy;
-  EXPECT_EQ(sizeof(ShardOptions), 608U) << kWhy;
-  EXPECT_EQ(sizeof(HostOptions), 768U) << kWhy;
+  EXPECT_EQ(sizeof(EngineLimits), 272U) << kWhy;
+  EXPECT_EQ(sizeof(EngineOptions), 560U) << kWhy;
+  EXPECT_EQ(sizeof(ShardOptions), 616U) << kWhy;
+  EXPECT_EQ(sizeof(HostOptions), 784U) << kWhy;
   EXPECT_EQ(sizeof(HttpTransportOptions), 304U) << kWhy;
   EXPECT_EQ(sizeof(GrpcTransportOptions), 288U) << kWhy;
   EXPECT_EQ(sizeof(BrokerOptions), 424U) << kWhy;

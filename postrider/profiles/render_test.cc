@@ -126,11 +126,13 @@ TEST(RenderProfile, JsonHasOneObjectPerStateAndSignal) {
   std::size_t transitions = 0;
   for (std::size_t at = 0; (at = json.find("\"verb\":", at)) != std::string::npos; ++at)
     ++transitions;
-  EXPECT_EQ(transitions, 65U) << "five live states and thirteen signals";
+  EXPECT_EQ(transitions, 65U + 84U) << "of two methods";
 }
 
 TEST(RenderProfile, AMethodCanBeChosen) {
-  EXPECT_EQ(rendered(RenderFormat::kText, "post"), rendered(RenderFormat::kText));
+  EXPECT_NE(rendered(RenderFormat::kText).find("Method batch"), std::string::npos);
+  EXPECT_NE(rendered(RenderFormat::kText, "post").find("Method post"), std::string::npos);
+  EXPECT_EQ(rendered(RenderFormat::kText, "post").find("Method batch"), std::string::npos);
   EXPECT_EQ(rendered(RenderFormat::kText, "other").find("Method"), std::string::npos);
   EXPECT_EQ(rendered(RenderFormat::kMermaid, "other"), "");
 }
@@ -138,7 +140,7 @@ TEST(RenderProfile, AMethodCanBeChosen) {
 // req: webhook.show.2
 TEST(RenderProfile, TheListNamesEachProfileFirst) {
   const std::string lines = render_profile_list(all_profiles(), RenderFormat::kText);
-  EXPECT_TRUE(lines.starts_with("webhook  9 states, methods: post\n"));
+  EXPECT_TRUE(lines.starts_with("webhook  10 states, methods: post,batch\n"));
   EXPECT_EQ(static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')),
             all_profiles().size());
   EXPECT_TRUE(render_profile_list(all_profiles(), RenderFormat::kJson)

@@ -25,13 +25,13 @@ TOKENS = '''
 [[tokens]]
 name = "till"
 tenant = "shop"
-token = "till-token-0123456789"
+secret = "till-token-0123456789"
 scopes = ["submit"]
 
 [[tokens]]
 name = "boss"
 tenant = "office"
-token = "boss-token-0123456789"
+secret = "boss-token-0123456789"
 scopes = ["submit", "read", "operate"]
 '''
 

@@ -122,7 +122,7 @@ TEST(StoreFormat, DescribesStatesAndRoutes) {  // req: engine.record.11
   route.reason = "a reason";
   expect_described("route", encode_route(route), false);
   route.interval = Duration(5);
-  route.delivered_at = route.sweep_until = Timestamp(6);
+  route.delivered_at = route.sweep_until = route.latest_until = Timestamp(6);
   route.position = 7;
   route.claims = 8;
   route.batch = {.leader = {1, 2}, .followers = {{1, 3}}};

@@ -149,8 +149,8 @@ TEST_F(RocksStoreTest, NewerFormatIsRefusedByNameAndLeftAsItIs) {  // req: engin
   const std::string newer = "postrider-store 3\nstate ready\nsomething new\n";
   write_whole(directory.file("FORMAT"), newer);
   const std::string said = refusal();
-  EXPECT_NE(said.find("store format 2"), std::string::npos) << said;
-  EXPECT_NE(said.find("up to 1"), std::string::npos) << said;
+  EXPECT_NE(said.find("store format 3"), std::string::npos) << said;
+  EXPECT_NE(said.find("up to 2"), std::string::npos) << said;
   EXPECT_EQ(read_whole(directory.file("FORMAT")), newer);
   EXPECT_TRUE(std::filesystem::exists(directory.file("CLEAN")));
 }

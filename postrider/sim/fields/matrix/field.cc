@@ -124,6 +124,8 @@ class MatrixField final : public Field {
     if (has(", answered) ignore") || has(", still-held) ignore") || has(", failed) ignore") ||
         has(", stale-route) ignore"))
       return "a receiver speaks only when it is asked";
+    if (has(", no-route) ignore") || has(", no-link) ignore") || has(", rejected) ignore"))
+      return "a receipt meets these states too rarely";
     if (has("(Pausing, peer-seen)")) return "signs of life are drawn apart from pauses";
     return {};
   }
