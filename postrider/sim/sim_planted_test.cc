@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bug::kBatchTorn, Bug::kBatchRegrown, Bug::kSecondBatch, Bug::kBatchForgotten,
         Bug::kMemberLost, Bug::kSplitForgotten, Bug::kPositionBack, Bug::kListTorn, Bug::kMadeTwice,
         Bug::kTemplateNotFollowed, Bug::kIdleUseForgotten, Bug::kIdleNotLookedFor,
-        Bug::kIdleTakesMessages),
+        Bug::kIdleTakesMessages, Bug::kNewestSwept, Bug::kSweptWhileOut, Bug::kSweepStopsAtPage),
     name_of_case);
 
 }  // namespace
