@@ -141,14 +141,30 @@ class ExpiryChecker final : public Checker {
   void left(const Left& left) override {
     const MessageNote* note = notebook_.find(left.start.message);
     if (note == nullptr || !note->expires.is_set() || !is_send(left.call)) return;
-    // A batch goes again whatever became of its members: it may have arrived.
-    if (!left.call.batch.empty() && !batches_.insert(left.call.batch).second) return;
+    // A batch goes again whatever became of its members: as far as its record tells, it may have
+    // arrived, also when a kill kept it from leaving.
+    if (!left.call.batch.empty()) {
+      const auto claimed = claimed_.find(note->id);
+      const bool known = claimed != claimed_.end();
+      if (known && claimed->second.at < notebook_.expires_of(*note)) return;
+      // A route that cannot be read forgets its batch, and the leader opens another one.
+      if (known && route_lost_) return;
+    }
     const Timestamp decided = decided_at(left).value_or(left.decided_after);
     if (decided >= notebook_.expires_of(*note))
       verdicts_.violation(6, "an expired message was sent: " + to_string(note->id));
   }
 
+  void damaged(const Moment& /*when*/, std::string_view key) override {
+    route_lost_ = route_lost_ || key[0] == keys::kRoute;
+  }
+
   void batch(const Batch& batch) override {
+    for (const Batch::RoutePut& put : batch.routes) {
+      if (!put.route.batch.is_open()) continue;
+      Claim& claim = claimed_[put.route.batch.leader];
+      if (claim.number != put.route.claims) claim = {put.route.claims, batch.when.engine};
+    }
     for (const EndRecord& end : batch.ends) {
       const MessageNote* note = notebook_.find(end.id);
       if (note == nullptr || end.phase != Phase::kExpired) continue;
@@ -169,7 +185,12 @@ class ExpiryChecker final : public Checker {
   Verdicts& verdicts_;
   Notebook& notebook_;
   const SimClock& clock_;
-  std::set<std::string> batches_;  // that have left
+  struct Claim {
+    std::uint64_t number = 0;
+    Timestamp at;
+  };
+  std::map<MessageId, Claim> claimed_;  // by the leader, its last batch
+  bool route_lost_ = false;
 };
 
 }  // namespace
